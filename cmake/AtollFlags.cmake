@@ -1,0 +1,14 @@
+# Compiler flags that every target of this project gets. Warnings are errors with gcc and with clang.
+add_library(atoll_flags INTERFACE)
+target_compile_definitions(atoll_flags INTERFACE _GNU_SOURCE ATOLL_VERSION="${PROJECT_VERSION}")
+target_compile_options(atoll_flags INTERFACE
+  -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+  -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wvla -Wno-unused-parameter
+  -fno-strict-aliasing -ffp-contract=off -fno-common -fstack-protector-strong)
+target_include_directories(atoll_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_options(atoll_flags INTERFACE -Wl,--as-needed -Wl,-z,relro,-z,now)
+if(ATOLL_SANITIZE)
+  target_compile_options(atoll_flags INTERFACE -fsanitize=${ATOLL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(atoll_flags INTERFACE -fsanitize=${ATOLL_SANITIZE})
+  target_compile_definitions(atoll_flags INTERFACE ATOLL_SANITIZED=1)
+endif()

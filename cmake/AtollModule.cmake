@@ -1,0 +1,42 @@
+# atoll_module(name SOURCES... LINK targets...): one static library, atoll_<name>, of one folder.
+function(atoll_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(atoll_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(atoll_${name} PUBLIC atoll_flags ${ARG_LINK} m)
+endfunction()
+
+# atoll_program(name SOURCES... LINK...): one executable in the build folder's root, installed to bin.
+function(atoll_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE atoll_flags ${ARG_LINK} m)
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
+
+# atoll_test(<module>.<noun> SOURCES... LINK... LABELS...): one cmocka program, one ctest entry.
+function(atoll_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;ARGS" ${ARGN})
+  string(REPLACE "." "_" target "test_${name}")
+  string(REPLACE "-" "_" target "${target}")
+  add_executable(${target} ${ARG_SOURCES})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/bin)
+  target_link_libraries(${target} PRIVATE atoll_flags ${ARG_LINK} atoll_dep_cmocka m)
+  target_compile_definitions(${target} PRIVATE ATOLL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ATOLL_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${target} ${ARG_ARGS})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+endfunction()
+
+# atoll_unit_tests(module LINK...): every test_<noun>.c of tests/unit/<module> becomes the test <module>.<noun>.
+function(atoll_unit_tests module)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${module}/test_*.c)
+  foreach(file ${files})
+    get_filename_component(noun ${file} NAME_WE)
+    string(REGEX REPLACE "^test_" "" noun ${noun})
+    string(REPLACE "_" "-" noun ${noun})
+    atoll_test(${module}.${noun} SOURCES ${file} LINK ${ARG_LINK} LABELS unit)
+  endforeach()
+endfunction()
