@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Static checks over every source of ours: static.sh format|tidy|cppcheck SOURCE BUILD
+set -u
+check=$1 source=$2 build=$3
+cd "$source" || exit 1
+mapfile -t files < <(find core evolution archive-h5 llm-gateway mpi-eval scheduler tests/unit tests/support bench \
+    -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep '\.c$' | grep -v '^tests/\|^bench/')
+need() {
+    command -v "$1" >/dev/null || { echo "skipped: no $1 on this machine (./setup test installs it)"; exit 77; }
+}
+case $check in
+    format)
+        need clang-format
+        clang-format --dry-run -Werror "${files[@]}" && echo "${#files[@]} files are formatted"
+        ;;
+    tidy)
+        need clang-tidy
+        printf '%s\0' "${sources[@]}" | xargs -0 -n 4 -P "$(nproc)" clang-tidy --quiet -p "$build" 2>/dev/null
+        status=$?
+        echo "${#sources[@]} files"
+        exit $status
+        ;;
+    cppcheck)
+        need cppcheck
+        cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
+            --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches --suppress=uninitvar \
+            --std=c11 -D_GNU_SOURCE -I. -j "$(nproc)" "${sources[@]}"
+        ;;
+esac

@@ -1,0 +1,22 @@
+#!/usr/bin/env python3
+"""What a library of ours exports starts with atoll_."""
+import pathlib
+import subprocess
+import sys
+
+build = pathlib.Path(sys.argv[1])
+bad = count = 0
+for library in sorted(build.rglob("libatoll_*.a")):
+    out = subprocess.run(["nm", "--defined-only", "--extern-only", "--format=posix", str(library)], capture_output=True,
+                         text=True, check=True).stdout
+    for line in out.splitlines():
+        fields = line.split()
+        if len(fields) < 2 or fields[0].endswith(":"):
+            continue
+        count += 1
+        name = fields[0]
+        if not name.startswith(("atoll_", "__asan", "__odr_asan", "__ubsan", "__tsan")):
+            bad += 1
+            print(f"{library.name}: exported symbol {name} does not start with atoll_")
+print(f"{count} exported symbols, {bad} bad")
+sys.exit(1 if bad or not count else 0)
