@@ -34,7 +34,8 @@ int atoll_buffer_check(const struct atoll_buffer *b, struct atoll_err *err);
 struct atoll_reader {
     const unsigned char *data; /* borrowed */
     size_t length, offset;
-    int failed; /* 1 once a read passed the end; all later reads give 0 / "" */
+    int failed; /* 0, else an enum atoll_code: PROTOCOL once a read passed the end, MEMORY or LIMIT when an arena said no;
+                   all later reads give 0 / "" */
 };
 
 void atoll_reader_init(struct atoll_reader *r, const void *data, size_t length);
@@ -51,7 +52,7 @@ const void *atoll_reader_blob(struct atoll_reader *r, size_t *ret_length);      
 /* Copies a blob as NUL-terminated text into the arena; a NUL inside the blob is a failure; "" on failure. */
 struct atoll_arena;
 const char *atoll_reader_text(struct atoll_reader *r, struct atoll_arena *arena);
-/* 0 when all was read and nothing failed, else -1 with ATOLL_E_PROTOCOL "<what>: ..." in err. */
+/* 0 when all was read and nothing failed, else -1 with ATOLL_E_PROTOCOL (or what an arena said) "<what>: ..." in err. */
 int atoll_reader_finish(const struct atoll_reader *r, const char *what, struct atoll_err *err);
 
 #endif

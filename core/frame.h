@@ -24,6 +24,8 @@ struct atoll_frame {
 /* CRC-32C (Castagnoli, reflected 0x82F63B78), as of iSCSI, RFC 3720 B.4.  crc: 0 to start, the last result to go on.
  * Uses SSE4.2 or ARMv8 CRC where the machine has it, tables elsewhere; same values. */
 uint32_t atoll_crc32c(uint32_t crc, const void *bytes, size_t length);
+/* The same by tables on every machine: what the one above is compared with. */
+uint32_t atoll_crc32c_portable(uint32_t crc, const void *bytes, size_t length);
 
 /* Appends one frame to out. */
 int atoll_frame_encode(struct atoll_buffer *out, uint16_t type, const void *payload, size_t length, struct atoll_err *err);
