@@ -9,7 +9,9 @@ static void print_overview(FILE *out)
     fputs("atoll " ATOLL_VERSION " - evolves compute kernels: searches, measures, keeps the truth on disk\n\n"
           "usage: atoll COMMAND [OPTIONS] ...\n\n",
           out);
-    for (const struct atoll_verb *verb = atoll_verbs; verb->command; verb++) {
+    for (size_t i = 0; atoll_verb_at(i); i++) {
+        const struct atoll_verb *verb = atoll_verb_at(i);
+
         fprintf(out, "  %-16s %s\n", verb->command->name, verb->command->summary);
     }
     fputs("\n`atoll COMMAND --help` says more, `atoll man COMMAND` prints the manual page.\n"
@@ -17,7 +19,8 @@ static void print_overview(FILE *out)
           out);
 }
 
-/* Matches "task check" against two words and "run" against one; returns how many words, 0 when it does not match. */
+/* Matches "task check" against two words and "run" against one; returns how many words, 0 when it does not
+ * match. */
 static int match_words(const char *name, int argc, char **argv)
 {
     const char *blank = strchr(name, ' ');
@@ -34,7 +37,9 @@ static int match_words(const char *name, int argc, char **argv)
 
 static const struct atoll_verb *find_verb(int argc, char **argv, int *ret_words)
 {
-    for (const struct atoll_verb *verb = atoll_verbs; verb->command; verb++) {
+    for (size_t i = 0; atoll_verb_at(i); i++) {
+        const struct atoll_verb *verb = atoll_verb_at(i);
+
         *ret_words = match_words(verb->command->name, argc, argv);
         if (*ret_words) {
             return verb;
@@ -44,9 +49,11 @@ static const struct atoll_verb *find_verb(int argc, char **argv, int *ret_words)
 }
 
 int atoll_verb_parse(const struct atoll_command *command, int argc, char **argv, void *settings,
-                     const char **ret_arguments, size_t argument_limit, size_t *ret_count, struct atoll_err *err)
+                     const char **ret_arguments, size_t argument_limit, size_t *ret_count,
+                     struct atoll_err *err)
 {
-    int status = atoll_option_parse(command, argc, argv, settings, ret_arguments, argument_limit, ret_count, err);
+    int status =
+        atoll_option_parse(command, argc, argv, settings, ret_arguments, argument_limit, ret_count, err);
 
     if (status == 1) {
         atoll_option_help(command, stdout);

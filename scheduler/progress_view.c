@@ -17,10 +17,10 @@ struct atoll_progress_view {
     enum atoll_progress_mode mode;
     char *line; /* owned, LINE_LIMIT bytes */
     size_t length;
-    int skipping;       /* the line was too long; drop it up to its end */
-    int drawn_lines;    /* bars on the screen now */
-    double printed_ns;  /* elapsed time of the last plain line */
-    char message[256];  /* last message shown */
+    int skipping;      /* the line was too long; drop it up to its end */
+    int drawn_lines;   /* bars on the screen now */
+    double printed_ns; /* elapsed time of the last plain line */
+    char message[256]; /* last message shown */
 };
 
 static double number(const json_t *object, const char *key)
@@ -63,12 +63,14 @@ static void draw_task(FILE *out, const json_t *task)
     fprintf(out, "  %-18.18s ", text(task, "name"));
     draw_bar(out, number(task, "fitness"));
     if (ratio > 0) {
-        fprintf(out, " %10s -> %10s  %6.2fx", atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
+        fprintf(out, " %10s -> %10s  %6.2fx",
+                atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
                 atoll_duration_text(number(task, "best_ns"), best, sizeof(best)), ratio);
     } else {
         fprintf(out, " %-34s", "waiting for its baseline");
     }
-    fprintf(out, "  %5.0f%s", number(task, "evaluated"), json_is_true(json_object_get(task, "done")) ? " done" : "");
+    fprintf(out, "  %5.0f%s", number(task, "evaluated"),
+            json_is_true(json_object_get(task, "done")) ? " done" : "");
 }
 
 static void print_totals(FILE *out, const json_t *line)
@@ -79,9 +81,9 @@ static void print_totals(FILE *out, const json_t *line)
     if (number(line, "wall_budget_ns") > 0) {
         fprintf(out, " of %s", atoll_duration_text(number(line, "wall_budget_ns"), budget, sizeof(budget)));
     }
-    fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", text(line, "phase"),
-            number(line, "evaluated"), number(line, "evaluations_per_s"), 100 * number(line, "busy_share"),
-            100 * number(line, "candidate_share"));
+    fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%",
+            text(line, "phase"), number(line, "evaluated"), number(line, "evaluations_per_s"),
+            100 * number(line, "busy_share"), 100 * number(line, "candidate_share"));
 }
 
 static void draw_bars(struct atoll_progress_view *view, const json_t *line)
@@ -163,7 +165,8 @@ static void show(struct atoll_progress_view *view, const char *bytes, size_t len
     json_decref(line);
 }
 
-struct atoll_progress_view *atoll_progress_view_create(FILE *out, enum atoll_progress_mode mode, struct atoll_err *err)
+struct atoll_progress_view *atoll_progress_view_create(FILE *out, enum atoll_progress_mode mode,
+                                                       struct atoll_err *err)
 {
     struct atoll_progress_view *view = calloc(1, sizeof(*view));
     const char *term = getenv("TERM");

@@ -10,12 +10,20 @@
 
 struct atoll_progress_view;
 
-enum atoll_progress_mode { ATOLL_PROGRESS_AUTO, ATOLL_PROGRESS_BARS, ATOLL_PROGRESS_PLAIN, ATOLL_PROGRESS_JSON, ATOLL_PROGRESS_NONE };
+enum atoll_progress_mode {
+    ATOLL_PROGRESS_AUTO,
+    ATOLL_PROGRESS_BARS,
+    ATOLL_PROGRESS_PLAIN,
+    ATOLL_PROGRESS_JSON,
+    ATOLL_PROGRESS_NONE
+};
 
 /* out: borrowed.  AUTO: bars when out is a terminal with TERM other than dumb, plain lines otherwise. */
-struct atoll_progress_view *atoll_progress_view_create(FILE *out, enum atoll_progress_mode mode, struct atoll_err *err);
+struct atoll_progress_view *atoll_progress_view_create(FILE *out, enum atoll_progress_mode mode,
+                                                       struct atoll_err *err);
 void atoll_progress_view_destroy(struct atoll_progress_view *view); /* leaves the cursor below the bars */
-/* Bytes as they come from the pipe; lines may be split anywhere.  A line that is no JSON object is skipped. */
+/* Bytes as they come from the pipe; lines may be split anywhere.  A line that is no JSON object is skipped.
+ */
 void atoll_progress_view_feed(struct atoll_progress_view *view, const char *bytes, size_t length);
 
 #endif

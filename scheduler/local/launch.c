@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -39,7 +40,8 @@ int atoll_launch_beside(const char *program, char *ret_path, size_t bytes, struc
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of %s is too long", program);
     }
     if (access(ret_path, X_OK) != 0) {
-        return atoll_err_set(err, ATOLL_E_MISSING, "%s is not there; build or install it beside atoll", ret_path);
+        return atoll_err_set(err, ATOLL_E_MISSING, "%s is not there; build or install it beside atoll",
+                             ret_path);
     }
     return 0;
 }
@@ -52,7 +54,8 @@ static void add(struct command_line *line, const char *item)
     }
 }
 
-static int build(const struct atoll_launch_settings *settings, struct command_line *line, struct atoll_err *err)
+static int build(const struct atoll_launch_settings *settings, struct command_line *line,
+                 struct atoll_err *err)
 {
     static const char *const mpirun[] = {"mpirun", "--oversubscribe", "--bind-to", "none", "-n"};
 
@@ -80,7 +83,8 @@ static int build(const struct atoll_launch_settings *settings, struct command_li
     return 0;
 }
 
-/* mpirun refuses root unless told; a container's only user often is root, and the campaign is the user's own. */
+/* mpirun refuses root unless told; a container's only user often is root, and the campaign is the user's own.
+ */
 static void mpi_environment(void)
 {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
@@ -106,7 +110,7 @@ static void become(const struct command_line *line, int output, int log_fd, pid_
     _exit(127);
 }
 
-int atoll_launch_start(const struct atoll_launch_settings *settings, struct atoll_launch *ret_launch,
+int atoll_launch_start(const struct atoll_launch_settings *settings, struct atoll_launched *ret_launch,
                        struct atoll_err *err)
 {
     struct command_line line;
@@ -140,7 +144,7 @@ int atoll_launch_start(const struct atoll_launch_settings *settings, struct atol
     return 0;
 }
 
-int atoll_launch_wait(struct atoll_launch *launch, int *ret_status, struct atoll_err *err)
+int atoll_launch_wait(struct atoll_launched *launch, int *ret_status, struct atoll_err *err)
 {
     int status;
 

@@ -1,0 +1,158 @@
+/* doctor.c - `atoll doctor`: what works on this node, from inside a job too. */
+#include "scheduler/verbs.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/units.h"
+#include "mpi-eval/backend/cpu/runner.h"
+#include "scheduler/bench_device.h"
+#include "scheduler/local/launch.h"
+
+struct doctor_settings {
+    const char *compiler;
+    int json;
+};
+
+#define FIELD(name) offsetof(struct doctor_settings, name)
+
+static const struct atoll_option doctor_options[] = {
+    {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler to try."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."},
+    {0}};
+
+static const struct atoll_command doctor_command = {
+    "doctor",
+    "[OPTIONS]",
+    "say what works on this node: compiler, containment, device, MPI, scratch",
+    "Tries everything a run needs on this node and prints one line each: ok, or what is missing and what to "
+    "do. Compiles and times "
+    "the calibration kernels (about a second). Exit status 0 when a run would work.",
+    "atoll doctor\nsrun -N 2 atoll doctor --json",
+    doctor_options};
+
+struct findings {
+    json_t *object; /* check -> {ok, text} */
+    int json, bad;
+};
+
+static void find(struct findings *findings, const char *check, int ok, const char *text)
+{
+    findings->bad |= !ok;
+    json_object_set_new(findings->object, check, json_pack("{s:b, s:s}", "ok", ok, "text", text));
+    if (!findings->json) {
+        printf("%-4s %-12s %s\n", ok ? "ok" : "FAIL", check, text);
+    }
+}
+
+static void check_containment(struct findings *findings)
+{
+    char text[256];
+
+    atoll_runner_isolation(text, sizeof(text));
+    find(findings, "containment", strstr(text, "seccomp") != NULL, text);
+}
+
+static void check_scratch(struct findings *findings)
+{
+    const char *dir = getenv("ATOLL_SCRATCH");
+    char text[512], size[32];
+    struct statvfs fs;
+
+    dir = dir ? dir : getenv("TMPDIR");
+    dir = dir ? dir : "/tmp";
+    if (access(dir, W_OK) != 0 || statvfs(dir, &fs) != 0) {
+        snprintf(text, sizeof(text), "%s is not writable; set ATOLL_SCRATCH to node-local scratch", dir);
+        find(findings, "scratch", 0, text);
+        return;
+    }
+    snprintf(text, sizeof(text), "%s, %s free", dir,
+             atoll_bytes_text((uint64_t)fs.f_bavail * fs.f_frsize, size, sizeof(size)));
+    find(findings, "scratch", (uint64_t)fs.f_bavail * fs.f_frsize > (64u << 20), text);
+}
+
+static void check_programs(struct findings *findings)
+{
+    static const char *const programs[] = {"atoll-eval", "atoll-worker"};
+    char path[4096];
+
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        int ok = atoll_launch_beside(programs[i], path, sizeof(path), &err) == 0;
+
+        find(findings, programs[i], ok, ok ? path : err.text);
+    }
+}
+
+static void check_mpi(struct findings *findings)
+{
+    int there =
+        system("command -v mpirun >/dev/null 2>&1") == 0 || system("command -v srun >/dev/null 2>&1") == 0;
+
+    find(findings, "mpi", 1,
+         there ? "mpirun or srun is there" : "no mpirun and no srun: only --ranks 1 works here");
+}
+
+static void describe_device(struct findings *findings, const struct atoll_device_info *info)
+{
+    char text[512], cache[32];
+
+    snprintf(text, sizeof(text), "%s, %u candidate threads, last-level cache %s", info->model, info->threads,
+             atoll_bytes_text((uint64_t)info->last_level_cache_bytes, cache, sizeof(cache)));
+    find(findings, "device", 1, text);
+    snprintf(text, sizeof(text), "%.1f GB/s, f32 %.1f GFLOP/s, f64 %.1f GFLOP/s, empty launch %.0f ns",
+             info->bandwidth_bytes_per_s / 1e9, info->peak_flops[ATOLL_F32] / 1e9,
+             info->peak_flops[ATOLL_F64] / 1e9, info->empty_launch_ns);
+    find(findings, "calibration", info->bandwidth_bytes_per_s > 0, text);
+}
+
+static void check_device(struct findings *findings, const char *compiler)
+{
+    struct atoll_bench_device device;
+    struct atoll_err err = ATOLL_ERR_INIT;
+
+    if (atoll_bench_setup(&device.setup, &err) != 0) {
+        find(findings, "random", 0, err.text);
+        return;
+    }
+    snprintf(device.setup.compiler, sizeof(device.setup.compiler), "%s", compiler);
+    if (atoll_bench_device_open(&device, &err) != 0) {
+        find(findings, err.code == ATOLL_E_MISSING ? "compiler" : "device", 0, err.text);
+        return;
+    }
+    find(findings, "compiler", 1, atoll_compiler_version(device.compiler));
+    describe_device(findings, atoll_referee_device(device.referee));
+    atoll_bench_device_close(&device);
+}
+
+static int run_doctor(int argc, char **argv, struct atoll_err *err)
+{
+    struct doctor_settings settings = {0};
+    struct findings findings = {0};
+    const char *none;
+    size_t count;
+    int status = atoll_verb_parse(&doctor_command, argc, argv, &settings, &none, 1, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    findings.object = json_object();
+    findings.json = settings.json;
+    check_programs(&findings);
+    check_containment(&findings);
+    check_scratch(&findings);
+    check_mpi(&findings);
+    check_device(&findings, settings.compiler);
+    if (settings.json) {
+        json_dumpf(findings.object, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
+    json_decref(findings.object);
+    return findings.bad ? 1 : 0;
+}
+
+const struct atoll_verb atoll_verb_doctor = {&doctor_command, run_doctor};

@@ -1,0 +1,144 @@
+/* drive.c - one child, one pipe, two signals. */
+#include "scheduler/drive.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "scheduler/finish.h"
+#include "scheduler/local/launch.h"
+
+struct drive_loop {
+    struct atoll_launched launch;
+    struct atoll_progress_view *view;
+    int signal_fd;
+    int interrupts;
+};
+
+static int block_signals(sigset_t *ret_old, struct atoll_err *err)
+{
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, ret_old);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd >= 0 ? fd : atoll_err_errno(err, errno, "cannot watch signals");
+}
+
+static void on_signal(struct drive_loop *loop)
+{
+    struct signalfd_siginfo info;
+
+    if (read(loop->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+        return;
+    }
+    loop->interrupts++;
+    if (loop->interrupts == 1) {
+        fputs("atoll: finishing; interrupt again to stop at once (nothing acknowledged is lost either way)\n",
+              stderr);
+        kill(loop->launch.pid, SIGTERM);
+    } else {
+        kill(-loop->launch.pid, SIGKILL);
+    }
+}
+
+/* Until the pipe ends, which is when the last process that holds it is gone. */
+static void pump(struct drive_loop *loop)
+{
+    char bytes[65536];
+
+    for (;;) {
+        struct pollfd fds[2] = {{loop->launch.progress_fd, POLLIN, 0}, {loop->signal_fd, POLLIN, 0}};
+
+        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+            return;
+        }
+        if (fds[1].revents) {
+            on_signal(loop);
+        }
+        if (fds[0].revents) {
+            ssize_t got = read(loop->launch.progress_fd, bytes, sizeof(bytes));
+
+            if (got <= 0) {
+                return;
+            }
+            atoll_progress_view_feed(loop->view, bytes, (size_t)got);
+        }
+    }
+}
+
+static int launch(const struct atoll_drive *drive, struct drive_loop *loop, int *ret_status,
+                  struct atoll_err *err)
+{
+    struct atoll_launch_settings settings = {.campaign = drive->campaign, .ranks = drive->ranks};
+    char log_path[4096];
+
+    snprintf(log_path, sizeof(log_path), "%s/log", drive->campaign);
+    settings.log_path = log_path;
+    if (drive->ack_log) {
+        settings.arguments[0] = "--ack-log";
+        settings.arguments[1] = drive->ack_log;
+    }
+    if (atoll_launch_start(&settings, &loop->launch, err) != 0) {
+        return -1;
+    }
+    pump(loop);
+    return atoll_launch_wait(&loop->launch, ret_status, err);
+}
+
+/* The last lines of the log say why the application gave up. */
+static int fail_with_log(const struct atoll_drive *drive, int status, struct atoll_err *err)
+{
+    char path[4096], tail[700] = "", *line;
+    FILE *log;
+    long length;
+
+    snprintf(path, sizeof(path), "%s/log", drive->campaign);
+    log = fopen(path, "re");
+    if (log) {
+        fseek(log, 0, SEEK_END);
+        length = ftell(log);
+        fseek(log, length > 600 ? length - 600 : 0, SEEK_SET);
+        tail[fread(tail, 1, sizeof(tail) - 1, log)] = '\0';
+        fclose(log);
+    }
+    while ((line = strrchr(tail, '\n')) && line[1] == '\0') {
+        *line = '\0';
+    }
+    line = strrchr(tail, '\n');
+    atoll_err_set(err, ATOLL_E_CHILD, "the run ended early (status %d): %s; see %s, then `atoll resume %s`",
+                  status, line ? line + 1 : tail, path, drive->campaign);
+    return status > 0 && status < 128 ? status : atoll_code_exit_status(ATOLL_E_CHILD);
+}
+
+int atoll_drive_campaign(const struct atoll_drive *drive, struct atoll_err *err)
+{
+    struct drive_loop loop = {.launch = {0, -1}, .signal_fd = -1};
+    sigset_t old;
+    int status = 0, result = -1;
+
+    loop.view = atoll_progress_view_create(stderr, drive->mode, err);
+    loop.signal_fd = loop.view ? block_signals(&old, err) : -1;
+    if (loop.signal_fd >= 0) {
+        result = launch(drive, &loop, &status, err);
+        close(loop.signal_fd);
+        sigprocmask(SIG_SETMASK, &old, NULL);
+    }
+    atoll_progress_view_destroy(loop.view);
+    if (result != 0) {
+        return atoll_code_exit_status(err->code);
+    }
+    if (status != 0) {
+        return fail_with_log(drive, status, err);
+    }
+    return atoll_finish_campaign(drive->campaign, drive->json, stdout, err) == 0
+               ? 0
+               : atoll_code_exit_status(err->code);
+}

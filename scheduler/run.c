@@ -1,0 +1,334 @@
+/* run.c - `atoll run` and `atoll resume`. */
+#include "scheduler/verbs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "archive-h5/campaign.h"
+#include "core/task.h"
+#include "evolution/engine.h"
+#include "scheduler/bench_device.h"
+#include "scheduler/drive.h"
+
+struct run_settings {
+    const char *out, *compiler, *flags, *ack_log, *seed;
+    long long ranks, evaluations, islands, threads;
+    double seconds, sample_seconds;
+    struct atoll_option_list only;
+    int json, quiet;
+};
+
+#define FIELD(name) offsetof(struct run_settings, name)
+
+static const struct atoll_option run_options[] = {
+    {"output", 'o', ATOLL_OPT_TEXT, FIELD(out), "DIR", "my-campaign", 0, 0, NULL,
+     "Directory of the campaign; must not hold one yet."},
+    {"ranks", 'n', ATOLL_OPT_INT, FIELD(ranks), "N", "1", 1, 4096, NULL,
+     "MPI ranks. 1 needs no mpirun; with more, rank 0 coordinates and every other rank has an evaluator."},
+    {"seconds", 's', ATOLL_OPT_DURATION, FIELD(seconds), "TIME", "120", 1, 3e7, NULL,
+     "Wall-clock budget, finals included (90, 2m, 1h30m)."},
+    {"evaluations", 'e', ATOLL_OPT_INT, FIELD(evaluations), "N", "0", 0, 1e12, NULL,
+     "Budget of evaluations; 0 is no limit."},
+    {"seed", 0, ATOLL_OPT_TEXT, FIELD(seed), "N", NULL, 0, 0, NULL,
+     "Seed of the search; random when not given, and kept in campaign.yaml."},
+    {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL,
+     "Only this task; may be given several times."},
+    {"islands", 0, ATOLL_OPT_INT, FIELD(islands), "N", "2", 1, ATOLL_ISLAND_LIMIT, NULL, "Islands per task."},
+    {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
+     "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
+    {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0.4", 0.01, 600, NULL,
+     "Wall-clock limit of sampling one candidate on one bench variant."},
+    {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL,
+     "C compiler for candidates."},
+    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_RUN_COMPILE_FLAGS, 0, 0, NULL,
+     "Flags candidates and baselines are compiled with."},
+    {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
+     "Append the number of each evaluation once it is durable (for tests)."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
+     "Progress as JSON lines on standard error and the result as JSON on standard output."},
+    {"quiet", 'q', ATOLL_OPT_FLAG, FIELD(quiet), NULL, NULL, 0, 0, NULL, "No progress, only the result."},
+    {0}};
+
+static const struct atoll_command run_command = {
+    "run",
+    "[OPTIONS] SUITE...",
+    "evolve the tasks of a suite on this machine",
+    "Creates a campaign directory, evaluates seeds and tuned candidates of every task on this machine's "
+    "evaluators, and leaves "
+    "archive.h5 and report.html in it. SUITE is a folder of tasks or one task's folder.\n\n"
+    "A campaign that was killed or interrupted goes on with `atoll resume DIR`; nothing acknowledged is "
+    "lost.",
+    "atoll run suites/starter -o my-campaign\natoll run suites/starter -o quick --seconds 30 --only "
+    "softmax_rows --seed 7",
+    run_options};
+
+/* What `atoll run` collects before anything is written. */
+struct plan {
+    struct atoll_task **tasks;
+    char **dirs; /* owned */
+    size_t count, capacity;
+};
+
+static void plan_fini(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        atoll_task_destroy(plan->tasks[i]);
+        free(plan->dirs[i]);
+    }
+    free(plan->tasks);
+    free(plan->dirs);
+}
+
+static int wanted(const struct run_settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->only.count; i++) {
+        if (strcmp(settings->only.items[i], name) == 0) {
+            return 1;
+        }
+    }
+    return settings->only.count == 0;
+}
+
+static int plan_add(struct plan *plan, const struct run_settings *settings, const char *dir,
+                    struct atoll_err *err)
+{
+    struct atoll_task *task = atoll_task_load(dir, err);
+
+    if (!task) {
+        return -1;
+    }
+    if (!wanted(settings, task->name)) {
+        atoll_task_destroy(task);
+        return 0;
+    }
+    for (size_t i = 0; i < plan->count; i++) {
+        if (strcmp(plan->tasks[i]->name, task->name) == 0) {
+            atoll_err_set(err, ATOLL_E_INPUT,
+                          "%s: a task named %s is already in %s; rename one or use --only", dir, task->name,
+                          plan->dirs[i]);
+            atoll_task_destroy(task);
+            return -1;
+        }
+    }
+    if (plan->count == plan->capacity) {
+        size_t capacity = plan->capacity ? 2 * plan->capacity : 16;
+        struct atoll_task **tasks = realloc(plan->tasks, capacity * sizeof(*tasks));
+        char **dirs;
+
+        plan->tasks = tasks ? tasks : plan->tasks;
+        dirs = realloc(plan->dirs, capacity * sizeof(*dirs));
+        plan->dirs = dirs ? dirs : plan->dirs;
+        if (!tasks || !dirs) {
+            atoll_task_destroy(task);
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
+        }
+        plan->capacity = capacity;
+    }
+    plan->dirs[plan->count] = strdup(dir);
+    plan->tasks[plan->count] = task;
+    return plan->dirs[plan->count++] ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
+}
+
+static int plan_suite(struct plan *plan, const struct run_settings *settings, const char *suite,
+                      struct atoll_err *err)
+{
+    char **dirs;
+    size_t count;
+    int status = 0;
+
+    if (atoll_suite_list(suite, &dirs, &count, err) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < count && status == 0; i++) {
+        status = plan_add(plan, settings, dirs[i], err);
+    }
+    atoll_suite_free(dirs, count);
+    return status;
+}
+
+static int plan_tasks(struct plan *plan, const struct run_settings *settings, const char *const *suites,
+                      size_t count, struct atoll_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (plan_suite(plan, settings, suites[i], err) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < settings->only.count; i++) {
+        size_t k = 0;
+
+        while (k < plan->count && strcmp(plan->tasks[k]->name, settings->only.items[i]) != 0) {
+            k++;
+        }
+        if (k == plan->count) {
+            return atoll_err_set(err, ATOLL_E_NOTFOUND, "--only %s: no such task in %s",
+                                 settings->only.items[i], suites[0]);
+        }
+    }
+    return plan->count ? 0 : atoll_err_set(err, ATOLL_E_NOTFOUND, "%s holds no task", suites[0]);
+}
+
+static int choose_seed(const struct run_settings *settings, uint64_t *ret_seed, struct atoll_err *err)
+{
+    char *end;
+
+    if (!settings->seed) {
+        return getrandom(ret_seed, sizeof(*ret_seed), 0) == (ssize_t)sizeof(*ret_seed)
+                   ? 0
+                   : atoll_err_errno(err, errno, "no random seed");
+    }
+    errno = 0;
+    *ret_seed = strtoull(settings->seed, &end, 0);
+    if (errno || *end || end == settings->seed) {
+        return atoll_err_set(err, ATOLL_E_USAGE, "--seed %s: not a 64-bit integer", settings->seed);
+    }
+    return 0;
+}
+
+static int64_t unix_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The campaign keeps what a resume needs as options. */
+static int create_campaign(const struct run_settings *settings, const struct plan *plan,
+                           struct atoll_err *err)
+{
+    char ranks[24], threads[24], sample[32];
+    const struct atoll_campaign_option options[] = {{"ranks", ranks},
+                                                    {"threads", threads},
+                                                    {"sample-seconds", sample},
+                                                    {"compiler", settings->compiler},
+                                                    {"compile-flags", settings->flags}};
+    struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
+                                           .created_unix_ns = unix_ns(),
+                                           .atoll_version = ATOLL_VERSION,
+                                           .options = options,
+                                           .option_count = sizeof(options) / sizeof(options[0]),
+                                           .task_count = plan->count};
+    struct atoll_campaign_task *tasks = calloc(plan->count, sizeof(*tasks));
+    struct atoll_campaign *campaign = NULL;
+
+    snprintf(ranks, sizeof(ranks), "%lld", settings->ranks);
+    snprintf(threads, sizeof(threads), "%lld", settings->threads);
+    snprintf(sample, sizeof(sample), "%.17g", settings->sample_seconds);
+    atoll_search_defaults(&config.search);
+    config.search.islands = (uint32_t)settings->islands;
+    config.search.evaluation_budget = (uint64_t)settings->evaluations;
+    config.search.wall_budget_ns = settings->seconds * 1e9;
+    if (!tasks) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
+    }
+    for (size_t i = 0; i < plan->count; i++) {
+        tasks[i].name = plan->tasks[i]->name;
+        tasks[i].dir = plan->dirs[i];
+        tasks[i].id = plan->tasks[i]->id;
+    }
+    config.tasks = tasks;
+    if (choose_seed(settings, &config.search.seed, err) == 0 &&
+        getrandom(&config.id, sizeof(config.id), 0) == (ssize_t)sizeof(config.id)) {
+        campaign = atoll_campaign_create(settings->out, &config, NULL, err);
+    }
+    free(tasks);
+    atoll_campaign_close(campaign);
+    return campaign ? 0 : -1;
+}
+
+static enum atoll_progress_mode progress_mode(int json, int quiet)
+{
+    return quiet ? ATOLL_PROGRESS_NONE : json ? ATOLL_PROGRESS_JSON : ATOLL_PROGRESS_AUTO;
+}
+
+static int run_run(int argc, char **argv, struct atoll_err *err)
+{
+    struct run_settings settings = {0};
+    const char *suites[16];
+    struct plan plan = {0};
+    struct atoll_drive drive;
+    size_t count;
+    int status = atoll_verb_parse(&run_command, argc, argv, &settings, suites, 16, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count == 0) {
+        atoll_err_set(err, ATOLL_E_USAGE,
+                      "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
+        return atoll_code_exit_status(err->code);
+    }
+    status = plan_tasks(&plan, &settings, suites, count, err);
+    status = status == 0 ? create_campaign(&settings, &plan, err) : status;
+    plan_fini(&plan);
+    if (status != 0) {
+        return atoll_code_exit_status(err->code);
+    }
+    drive =
+        (struct atoll_drive){settings.out, (unsigned)settings.ranks,
+                             progress_mode(settings.json, settings.quiet), settings.ack_log, settings.json};
+    return atoll_drive_campaign(&drive, err);
+}
+
+struct resume_settings {
+    const char *ack_log;
+    int json, quiet;
+};
+
+#undef FIELD
+#define FIELD(name) offsetof(struct resume_settings, name)
+
+static const struct atoll_option resume_options[] = {
+    {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
+     "Append the number of each evaluation once it is durable (for tests)."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
+     "Progress as JSON lines on standard error and the result as JSON on standard output."},
+    {"quiet", 'q', ATOLL_OPT_FLAG, FIELD(quiet), NULL, NULL, 0, 0, NULL, "No progress, only the result."},
+    {0}};
+
+static const struct atoll_command resume_command = {
+    "resume",
+    "[OPTIONS] DIR",
+    "go on with a campaign that was killed or interrupted",
+    "Replays the campaign's journals, dispatches again what was under way, and goes on until the budget is "
+    "used. A campaign that "
+    "has ended only gets its archive and report again.",
+    "atoll resume my-campaign",
+    resume_options};
+
+static int run_resume(int argc, char **argv, struct atoll_err *err)
+{
+    struct resume_settings settings = {0};
+    const char *dir;
+    size_t count;
+    struct atoll_campaign *campaign;
+    const char *ranks;
+    struct atoll_drive drive;
+    int status = atoll_verb_parse(&resume_command, argc, argv, &settings, &dir, 1, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count != 1) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll resume: name the campaign's directory");
+        return atoll_code_exit_status(err->code);
+    }
+    campaign = atoll_campaign_open(dir, NULL, err);
+    if (!campaign) {
+        return atoll_code_exit_status(err->code);
+    }
+    ranks = atoll_campaign_option(campaign, "ranks");
+    drive =
+        (struct atoll_drive){dir, ranks ? (unsigned)strtoul(ranks, NULL, 10) : 1u,
+                             progress_mode(settings.json, settings.quiet), settings.ack_log, settings.json};
+    atoll_campaign_close(campaign);
+    return atoll_drive_campaign(&drive, err);
+}
+
+const struct atoll_verb atoll_verb_run = {&run_command, run_run};
+const struct atoll_verb atoll_verb_resume = {&resume_command, run_resume};

@@ -1,0 +1,14 @@
+/* verbs.h - every subcommand by name; each is defined in the file of its noun.  Layer: scheduler. */
+#ifndef ATOLL_SCHEDULER_VERBS_H
+#define ATOLL_SCHEDULER_VERBS_H
+
+#include "scheduler/command.h"
+
+extern const struct atoll_verb atoll_verb_run, atoll_verb_resume;                      /* run.c */
+extern const struct atoll_verb atoll_verb_best, atoll_verb_show;                       /* inspect.c */
+extern const struct atoll_verb atoll_verb_report, atoll_verb_export, atoll_verb_merge; /* archive.c */
+extern const struct atoll_verb atoll_verb_verify, atoll_verb_replay;                   /* verify.c */
+extern const struct atoll_verb atoll_verb_task_check, atoll_verb_task_new; /* task.c, task_new.c */
+extern const struct atoll_verb atoll_verb_doctor;                          /* doctor.c */
+
+#endif
