@@ -226,6 +226,24 @@ uint32_t atoll_reader_count(struct atoll_reader *r, size_t element_bytes)
     return r->failed ? 0 : count;
 }
 
+uint32_t atoll_reader_u32_in(struct atoll_reader *r, uint32_t low, uint32_t high)
+{
+    uint32_t v = atoll_reader_u32(r);
+    if (!r->failed && (v < low || v > high)) {
+        r->failed = ATOLL_E_PROTOCOL;
+    }
+    return r->failed ? low : v;
+}
+
+double atoll_reader_f64_in(struct atoll_reader *r, double low, double high)
+{
+    double v = atoll_reader_f64(r);
+    if (!r->failed && !(v >= low && v <= high)) {
+        r->failed = ATOLL_E_PROTOCOL;
+    }
+    return r->failed ? low : v;
+}
+
 void atoll_reader_bytes(struct atoll_reader *r, void *ret_bytes, size_t length)
 {
     const unsigned char *start = take(r, length);
@@ -262,6 +280,18 @@ const char *atoll_reader_text(struct atoll_reader *r, struct atoll_arena *arena)
         return "";
     }
     return text;
+}
+
+void atoll_reader_fixed_text(struct atoll_reader *r, char *ret_text, size_t text_bytes)
+{
+    size_t length;
+    const char *blob = atoll_reader_blob(r, &length);
+    if (!r->failed && (length >= text_bytes || memchr(blob, '\0', length))) {
+        r->failed = ATOLL_E_PROTOCOL;
+    }
+    length = r->failed ? 0 : length;
+    memcpy(ret_text, blob, length);
+    ret_text[length] = '\0';
 }
 
 int atoll_reader_finish(const struct atoll_reader *r, const char *what, struct atoll_err *err)

@@ -47,6 +47,11 @@ int64_t atoll_reader_i64(struct atoll_reader *r);
 double atoll_reader_f64(struct atoll_reader *r);
 /* A u32 that counts things that follow, each of at least element_bytes: fails when they cannot fit in what is left. */
 uint32_t atoll_reader_count(struct atoll_reader *r, size_t element_bytes);
+/* A value outside low..high, or NaN, is a failure; what failed reads as low. */
+uint32_t atoll_reader_u32_in(struct atoll_reader *r, uint32_t low, uint32_t high);
+double atoll_reader_f64_in(struct atoll_reader *r, double low, double high);
+/* A blob as NUL-terminated text into the caller's array; too long, or with a NUL inside, is a failure and gives "". */
+void atoll_reader_fixed_text(struct atoll_reader *r, char *ret_text, size_t text_bytes);
 void atoll_reader_bytes(struct atoll_reader *r, void *ret_bytes, size_t length); /* zeroes on failure */
 const void *atoll_reader_blob(struct atoll_reader *r, size_t *ret_length);       /* borrowed from data */
 /* Copies a blob as NUL-terminated text into the arena; a NUL inside the blob is a failure; "" on failure. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* Of `count` values, any order, none NaN.  The interval is the distribution-free 95 % interval of the median from order
- * statistics (binomial, exact up to 2,000, normal approximation beyond).  lo/hi are min/max when count < 6. */
+ * statistics (binomial, exact).  lo/hi are min/max when count < 6. */
 struct atoll_summary {
     size_t count;
     double min, p10, median, p90, max, lo95, hi95;
