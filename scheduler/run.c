@@ -19,7 +19,7 @@ struct run_settings {
     long long ranks, evaluations, islands, threads;
     double seconds, sample_seconds;
     struct atoll_option_list only;
-    int json, quiet;
+    int json, quiet, create_only;
 };
 
 #define FIELD(name) offsetof(struct run_settings, name)
@@ -46,6 +46,8 @@ static const struct atoll_option run_options[] = {
      "C compiler for candidates."},
     {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_RUN_COMPILE_FLAGS, 0, 0, NULL,
      "Flags candidates and baselines are compiled with."},
+    {"create-only", 0, ATOLL_OPT_FLAG, FIELD(create_only), NULL, NULL, 0, 0, NULL,
+     "Only make the campaign directory; `atoll resume DIR` starts it."},
     {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
      "Append the number of each evaluation once it is durable (for tests)."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
@@ -268,6 +270,10 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     plan_fini(&plan);
     if (status != 0) {
         return atoll_code_exit_status(err->code);
+    }
+    if (settings.create_only) {
+        printf("%s is ready; next: atoll resume %s\n", settings.out, settings.out);
+        return 0;
     }
     drive =
         (struct atoll_drive){settings.out, (unsigned)settings.ranks,
