@@ -1,0 +1,53 @@
+/* atoll-plan {
+  "version": 1,
+  "params": {"VW": [16, 8, 4], "U": [4, 1, 2, 8], "AHEAD": [0, 512, 1024, 2048, 4096], "TOUCH": [0, 1]},
+  "require": ["VW * U <= 64"],
+  "launch": [{"function": "rmsnorm", "units": "B", "args": ["x", "weight", "y", "i64:N"]}]
+} */
+/* The squares are summed in U independent vectors, so that no addition waits for the one before; the second
+ * pass finds the row in the nearest cache. AHEAD: elements to prefetch ahead of the first pass. TOUCH: also
+ * prefetch the row of y for writing. */
+#include <math.h>
+
+typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
+
+static inline float row_squares(const float *restrict x, const float *restrict y, long n)
+{
+    vec sums[U] = {{0}};
+    float sum = 0.0f;
+    long j = 0;
+    for (; j + VW * U <= n; j += VW * U) {
+#pragma GCC unroll 8
+        for (int u = 0; u < U; u++) {
+            const vec v = *(const vec *)(x + j + u * VW);
+#if AHEAD > 0
+            __builtin_prefetch(x + j + u * VW + AHEAD);
+#endif
+#if TOUCH
+            __builtin_prefetch(y + j + u * VW, 1);
+#endif
+            sums[u] += v * v;
+        }
+    }
+    for (; j < n; j++)
+        sum += x[j] * x[j];
+    for (int u = 1; u < U; u++)
+        sums[0] += sums[u];
+    for (int v = 0; v < VW; v++)
+        sum += sums[0][v];
+    (void)y;
+    return sum;
+}
+
+void rmsnorm(long begin, long end, const float *restrict x, const float *restrict weight, float *restrict y,
+             long n)
+{
+    for (long i = begin; i < end; i++) {
+        const float *restrict from = x + i * n;
+        float *restrict to = y + i * n;
+        const float factor = 1.0f / sqrtf(row_squares(from, to, n) / (float)n + 1e-5f);
+#pragma omp simd
+        for (long j = 0; j < n; j++)
+            to[j] = from[j] * factor * weight[j];
+    }
+}
