@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""What goes wrong for people: each a clear message with the remedy, the right exit status, and nothing lost."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+build, source = sys.argv[1:3]
+atoll = f"{build}/atoll"
+root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-errors-"))
+suite = f"{source}/suites/starter"
+failures = []
+
+
+def run(*words, env=None, timeout=120):
+    return subprocess.run([atoll, *words], capture_output=True, text=True, timeout=timeout,
+                          env={**os.environ, **(env or {})})
+
+
+def expect(name, result, status, *texts):
+    """texts: what standard error must hold, the remedy among them."""
+    problems = []
+    if result.returncode != status:
+        problems.append(f"exit status {result.returncode}, expected {status}")
+    problems += [f"{t!r} is missing" for t in texts if t not in result.stderr]
+    if len(result.stderr.strip().splitlines()) > 12:
+        problems.append("more than 12 lines")
+    print(("ok   " if not problems else "FAIL ") + name)
+    if problems:
+        failures.append(name)
+        print("   ", "; ".join(problems), "\n    said:", result.stderr.strip()[-1500:])
+
+
+def task_copy(name, change=None, file="task.yaml"):
+    """A copy of the softmax task with one text replaced."""
+    target = root / name
+    shutil.copytree(f"{suite}/softmax_rows", target)
+    if change:
+        path = target / file
+        text = path.read_text()
+        assert change[0] in text, f"{name}: {change[0]!r} is not in {file}"
+        path.write_text(text.replace(*change, 1))
+    return target
+
+
+def small(campaign, *more):
+    return ["run", suite, "--only", "softmax_rows", "-o", str(campaign), "--seconds", "6", "--seed", "1", "-q", *more]
+
+
+def finished_campaign():
+    campaign = root / "finished"
+    if not campaign.exists():
+        result = run(*small(campaign))
+        assert result.returncode == 0, result.stderr
+    return campaign
+
+
+def usage():
+    expect("no such command", run("runn"), 2, "runn", "atoll --help")
+    expect("no suite", run("run"), 2, "suites/starter")
+    expect("suite is not there", run("run", str(root / "nowhere")), EXIT["notfound"], "nowhere")
+    expect("option out of bounds", run("run", suite, "--ranks", "0"), 2, "--ranks")
+    expect("nearest option", run("run", suite, "--second", "5"), 2, "--seconds")
+
+
+def missing_compiler():
+    campaign = root / "nocc"
+    result = run(*small(campaign, "--compiler", "no-such-cc"))
+    expect("missing compiler", result, EXIT["missing"], "no-such-cc", "--compiler")
+
+
+def broken_yaml():
+    task = task_copy("yaml", ("dims: [", "dims: [[["))
+    expect("broken YAML", run("run", str(task), "-o", str(root / "c1")), EXIT["input"], "task.yaml:")
+    assert not (root / "c1").exists(), "a campaign was made for a broken task"
+
+
+def unknown_dtype():
+    task = task_copy("dtype", ("dtype: f32", "dtype: f33"))
+    expect("unknown dtype", run("run", str(task), "-o", str(root / "c2")), EXIT["input"], "task.yaml:", "f33", "f32, f16")
+
+
+def illegal_plan():
+    task = task_copy("plan")
+    seed = task / "seeds" / "naive.c"
+    seed.write_text(seed.read_text().replace('"args": [', '"args": ["no_such_tensor", ', 1))
+    result = run("run", str(task), "-o", str(root / "c3"), "-q")
+    said = result.stdout + result.stderr
+    result.stderr = said
+    expect("illegal plan", result, EXIT["input"], "no_such_tensor", "naive")
+
+
+def read_only():
+    folder = root / "ro"
+    folder.mkdir()
+    mounted = subprocess.run(["unshare", "-rm", "true"]).returncode == 0
+    if not mounted:
+        print("skip read-only directory: no user namespaces")
+        return
+    script = f"mount -t tmpfs -o ro none {folder} && exec {atoll} run {suite} --only softmax_rows -o {folder}/c -q --seconds 5"
+    result = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    expect("read-only directory", result, EXIT["denied"], f"{folder}/c", "read-only")
+
+
+def full_disk():
+    """A file system of 1 MiB fills up mid-run; the run waits, is ended, and everything acknowledged is there."""
+    folder = root / "full"
+    folder.mkdir()
+    if subprocess.run(["unshare", "-rm", "true"]).returncode != 0:
+        print("skip full disk: no user namespaces")
+        return
+    script = f"""
+        mount -t tmpfs -o size=1m none {folder} || exit 99
+        {atoll} run {suite} --only softmax_rows -o {folder}/c --create-only --seconds 3000 --evaluations 100000 >/dev/null || exit 98
+        {build}/atoll-eval --local --null-backend --ack-log {root}/full.acks {folder}/c 2>{root}/full.log &
+        pid=$!
+        for i in $(seq 100); do grep -q "no space" {root}/full.log && break; sleep 0.1; done
+        grep -q "no space" {root}/full.log || {{ kill -9 $pid; cat {root}/full.log; exit 97; }}
+        kill -9 $pid; wait $pid 2>/dev/null
+        cp -r {folder}/c {root}/full-campaign
+    """
+    result = subprocess.run(["unshare", "-rm", "bash", "-c", script], capture_output=True, text=True, timeout=120)
+    if result.returncode in (97, 98, 99):
+        expect("full disk", result, 0, "no space")
+        return
+    log = (root / "full.log").read_text()
+    result.stderr = log
+    expect("full disk", result, 0, "no space", "free")
+    sys.path.insert(0, f"{source}/tests/fault")
+    import journal
+    found = journal.results(root / "full-campaign")
+    acknowledged = [int(n) for n in (root / "full.acks").read_text().split()]
+    if not acknowledged or set(acknowledged) - set(found) or len(found) != len(set(found)):
+        failures.append("full disk")
+        print(f"FAIL full disk: {len(acknowledged)} acknowledged, {len(set(acknowledged) - set(found))} lost")
+    expect("full disk, journal verifies", run("verify", str(root / "full-campaign")), 0)
+
+
+def second_process():
+    campaign = root / "busy"
+    run(*small(campaign, "--create-only"))
+    first = subprocess.Popen([f"{build}/atoll-eval", "--local", "--null-backend", str(campaign)], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and not list(campaign.glob("jobs/*/journal.atl")):
+            time.sleep(0.02)
+        expect("second process on one campaign", run("resume", str(campaign), "-q"), EXIT["busy"], str(first.pid))
+        assert first.poll() is None, "the first process was disturbed"
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+
+
+def existing_campaign():
+    expect("campaign exists", run(*small(finished_campaign())), EXIT["exists"], "resume")
+
+
+def newer_schema():
+    campaign = finished_campaign()
+    copy = root / "newer.h5"
+    shutil.copy(campaign / "archive.h5", copy)
+    script = ("import h5py,sys\nf=h5py.File(sys.argv[1],'r+')\n"
+              "k=[k for k in f.attrs if 'schema' in k][0]\nf.attrs.modify(k, 999)\n")
+    if subprocess.run(["/usr/bin/python3", "-c", script, str(copy)]).returncode:
+        print("skip archive from a newer schema: no h5py")
+        return
+    before = copy.read_bytes()
+    expect("archive from a newer schema", run("best", str(copy)), EXIT["schema"], "999", "newer")
+    assert copy.read_bytes() == before, "the file was changed"
+
+
+def truncated_journal():
+    campaign = root / "torn"
+    shutil.copytree(finished_campaign(), campaign)
+    path = sorted(campaign.glob("jobs/*/journal.atl"))[0]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:len(whole) * 2 // 3])
+    result = run("verify", str(campaign))
+    result.stderr += result.stdout
+    expect("truncated journal is reported", result, result.returncode, "torn")
+    expect("truncated journal resumes", run("resume", str(campaign), "-q"), 0)
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 0x40
+    path.write_bytes(bytes(damaged))
+    for later in campaign.glob("jobs/*.1"):
+        shutil.rmtree(later)
+    expect("damaged journal is refused", run("resume", str(campaign), "-q"), EXIT["corrupt"], "journal.atl")
+
+
+# exit statuses as atoll(1) lists them
+EXIT = {"input": 65, "notfound": 66, "missing": 69, "denied": 77, "busy": 75, "exists": 73, "schema": 78, "corrupt": 80}
+for case in (usage, broken_yaml, unknown_dtype, illegal_plan, missing_compiler, read_only, second_process, existing_campaign,
+             newer_schema, truncated_journal, full_disk):
+    try:
+        case()
+    except Exception as problem:  # one broken case must not hide the others
+        failures.append(case.__name__)
+        print(f"FAIL {case.__name__}: {problem!r}")
+shutil.rmtree(root, ignore_errors=True)
+print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)

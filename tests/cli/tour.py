@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""The README's tour on a short real campaign."""
+import csv
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+build, source = sys.argv[1:3]
+root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-tour-"))
+campaign = str(root / "campaign")
+
+
+def run(*words, status=0):
+    result = subprocess.run([f"{build}/atoll", *words], capture_output=True, text=True, timeout=300)
+    if result.returncode != status:
+        sys.exit(f"atoll {' '.join(words)}: status {result.returncode}, expected {status}\n{result.stdout[-2000:]}\n"
+                 f"{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+table = run("run", f"{source}/suites/starter", "--only", "softmax_rows", "--only", "transpose", "-o", campaign,
+            "--seconds", "14", "--seed", "3")
+check("softmax_rows" in table and "transpose" in table, f"the table lacks a task:\n{table}")
+for name in ("archive.h5", "report.html", "campaign.yaml"):
+    check(os.path.getsize(f"{campaign}/{name}") > 0, f"{name} is missing")
+
+rows = json.loads(run("best", campaign, "--json"))
+check({r["task"] for r in rows} == {"softmax_rows", "transpose"}, f"best --json: {rows}")
+best = next(r for r in rows if r["task"] == "softmax_rows")
+check(best["best_ns"] > 0 and best["speedup"] >= 1, f"best: {best}")
+shown = run("show", campaign, best["candidate"])
+for part in ("atoll-plan", "correct", best["candidate"][:12]):
+    check(part in shown, f"show lacks {part}:\n{shown}")
+detail = json.loads(run("show", campaign, best["candidate"], "--json"))
+check(detail["evaluations"] and detail["source"], "show --json lacks evaluations or source")
+check("no candidate" in subprocess.run([f"{build}/atoll", "show", campaign, "ffffffffffff"], capture_output=True,
+                                       text=True).stderr, "an unknown candidate is not named")
+
+evaluations = list(csv.DictReader(io.StringIO(run("export", campaign, "--csv", "evaluations"))))
+check(len(evaluations) >= 5, f"only {len(evaluations)} evaluations in 14 seconds")
+lines = [json.loads(line) for line in run("export", campaign, "--jsonl", "evaluations").splitlines()]
+check(len(lines) == len(evaluations), "csv and jsonl disagree")
+
+run("replay", campaign)
+run("verify", campaign)
+rechecked = run("verify", campaign, "--recheck", "--task", "softmax_rows")
+check("softmax_rows" in rechecked, f"recheck says nothing of the task:\n{rechecked}")
+merged = str(root / "merged.h5")
+run("archive", "merge", "-o", merged, f"{campaign}/archive.h5", f"{campaign}/archive.h5")
+again = [json.loads(line) for line in run("export", merged, "--jsonl", "evaluations").splitlines()]
+check(len(again) == len(evaluations), "merging an archive with itself is not the archive")
+run("report", campaign, "-o", str(root / "again.html"))
+check("<svg" in (root / "again.html").read_text(), "the report holds no picture")
+
+run("resume", campaign)  # a finished campaign only gets its archive and table again
+(root / "mine").mkdir()
+run("task", "new", str(root / "mine" / "scaled_add"))
+run("task", "check", str(root / "mine" / "scaled_add"))
+run("doctor")
+shutil.rmtree(root, ignore_errors=True)
+print(f"{len(evaluations)} evaluations toured")
