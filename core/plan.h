@@ -68,6 +68,7 @@ struct atoll_plan {
     struct atoll_scratch scratch[ATOLL_PLAN_SCRATCH_LIMIT];
     size_t launch_count;
     struct atoll_launch launches[ATOLL_PLAN_LAUNCH_LIMIT];
+    const char *backend;   /* "cpu" for language "c", "cuda", "opencl": which variants concern it */
     const char *canonical; /* the plan as canonical JSON, one line */
 };
 
@@ -91,6 +92,10 @@ size_t atoll_plan_bindings(const struct atoll_task *task, const struct atoll_var
 /* 1 legal, 0 not, -1 error (a require that overflows, divides by zero ...).  Requirements that use dims are checked at
  * every bench and check variant; with fewer bindings they would be meaningless. */
 int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_plan *plan,
+                            const struct atoll_choice *choice, struct atoll_err *err);
+/* Evaluates units, grid, block, cluster, shared_bytes, scratch and integer args of a choice at every variant of the plan's
+ * backend: extents must be positive, bytes not negative, i32 values fit.  -1 with ATOLL_E_INPUT that names the field. */
+int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err);
 /* The first value of every param: what a plan means when nobody chose. */
 void atoll_plan_first_choice(const struct atoll_plan *plan, struct atoll_choice *ret_choice);

@@ -1,0 +1,96 @@
+/* candidate.c - identities from canonical bytes: every text with its length, so that no two fields can run
+ * together. */
+#include "core/candidate.h"
+
+#include <string.h>
+
+#include "core/buffer.h"
+
+#define BYTES_LIMIT ((size_t)4 << 20)
+
+static void put_expression(struct atoll_buffer *b, const struct atoll_expression *e)
+{
+    atoll_buffer_put_text(b, e ? atoll_expression_text(e) : NULL);
+}
+
+static void put_launch(struct atoll_buffer *b, const struct atoll_launch *l)
+{
+    atoll_buffer_put_text(b, l->symbol);
+    for (size_t i = 0; i < 3; i++) {
+        put_expression(b, l->grid[i]);
+        put_expression(b, l->block[i]);
+        put_expression(b, l->cluster[i]);
+    }
+    put_expression(b, l->shared_bytes);
+    put_expression(b, l->units);
+    atoll_buffer_put_u8(b, (uint8_t)l->cooperative);
+    atoll_buffer_put_u32(b, (uint32_t)l->arg_count);
+    for (size_t i = 0; i < l->arg_count; i++)
+        atoll_buffer_put_text(b, l->args[i].text);
+}
+
+static void put_plan(struct atoll_buffer *b, const struct atoll_plan *plan)
+{
+    atoll_buffer_put_u32(b, (uint32_t)plan->scratch_count);
+    for (size_t i = 0; i < plan->scratch_count; i++) {
+        atoll_buffer_put_text(b, plan->scratch[i].name);
+        put_expression(b, plan->scratch[i].bytes);
+    }
+    atoll_buffer_put_u32(b, (uint32_t)plan->launch_count);
+    for (size_t i = 0; i < plan->launch_count; i++)
+        put_launch(b, &plan->launches[i]);
+}
+
+/* By name, so that the order in which a template lists its params says nothing. */
+static void put_choice(struct atoll_buffer *b, const struct atoll_plan *plan,
+                       const struct atoll_choice *choice)
+{
+    size_t count = plan->param_count < choice->count ? plan->param_count : choice->count;
+    size_t order[ATOLL_PLAN_PARAM_LIMIT];
+    for (size_t i = 0; i < count; i++) {
+        size_t k = i;
+        for (; k > 0 && strcmp(plan->params[order[k - 1]].name, plan->params[i].name) > 0; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    atoll_buffer_put_u32(b, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        atoll_buffer_put_text(b, plan->params[order[i]].name);
+        atoll_buffer_put_i64(b, choice->values[order[i]]);
+    }
+}
+
+/* Zero when the bytes could not be made: no identity rather than a wrong one. */
+static struct atoll_id finish(struct atoll_buffer *b)
+{
+    struct atoll_id id = {{0}};
+    if (!b->failed)
+        id = atoll_id_of(b->data, b->length);
+    atoll_buffer_fini(b);
+    return id;
+}
+
+struct atoll_id atoll_candidate_id(const struct atoll_task *task, const char *language,
+                                   const struct atoll_plan *plan, const char *body,
+                                   const struct atoll_choice *choice)
+{
+    struct atoll_buffer b;
+    atoll_buffer_init(&b, BYTES_LIMIT);
+    atoll_buffer_put_text(&b, "candidate");
+    atoll_buffer_put_bytes(&b, task->id.bytes, ATOLL_ID_BYTES);
+    atoll_buffer_put_text(&b, language);
+    put_plan(&b, plan);
+    put_choice(&b, plan, choice);
+    atoll_buffer_put_text(&b, body);
+    return finish(&b);
+}
+
+struct atoll_id atoll_source_id(const char *language, const char *source)
+{
+    struct atoll_buffer b;
+    atoll_buffer_init(&b, BYTES_LIMIT);
+    atoll_buffer_put_text(&b, "source");
+    atoll_buffer_put_text(&b, language);
+    atoll_buffer_put_text(&b, source);
+    return finish(&b);
+}

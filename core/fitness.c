@@ -1,0 +1,41 @@
+/* fitness.c - see MEASUREMENT.md 8; the clipped form is papers/000 3.1 with target 2. */
+#include "core/fitness.h"
+
+#include <math.h>
+
+#define CORRECT_BASE    0.5
+#define COMPILED_ONLY   0.1
+#define CLIPPED_TARGET  2.0
+#define UNKNOWN_CEILING 100.0 /* speedup that stands in for an unknown floor */
+
+static double clamp01(double x)
+{
+    return x > 1 ? 1 : x > 0 ? x : 0; /* NaN gives 0 */
+}
+
+static double log_share(double speedup, double baseline_ns, double floor_ns)
+{
+    double ceiling = floor_ns > 0 ? baseline_ns / floor_ns : UNKNOWN_CEILING;
+    if (!(ceiling > 1)) /* the baseline is at its floor already: only being as fast counts */
+        return speedup >= 1 ? 1 : 0;
+    return log(speedup) / log(ceiling);
+}
+
+double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, double time_ns,
+                     double baseline_ns, double floor_ns)
+{
+    switch (verdict) {
+    case ATOLL_V_CORRECT: break;
+    case ATOLL_V_BAD_PLAN:
+    case ATOLL_V_FORBIDDEN:
+    case ATOLL_V_COMPILE_ERROR:
+    case ATOLL_V_INFRASTRUCTURE: return 0;
+    default: return COMPILED_ONLY;
+    }
+    if (!(time_ns > 0) || !(baseline_ns > 0))
+        return CORRECT_BASE;
+    double speedup = baseline_ns / time_ns;
+    double share =
+        form == ATOLL_FITNESS_CLIPPED ? speedup / CLIPPED_TARGET : log_share(speedup, baseline_ns, floor_ns);
+    return CORRECT_BASE + CORRECT_BASE * clamp01(share);
+}
