@@ -1,5 +1,5 @@
-/* campaign.h - the campaign directory: frozen settings, copies of the tasks, one folder per attempt, one lock.
- * Layer: archive-h5.  Lifetime: create or open / close; single owner.
+/* campaign.h - the campaign directory: frozen settings, copies of the tasks, one folder per attempt, one
+ * lock. Layer: archive-h5.  Lifetime: create or open / close; single owner.
  *
  *   DIR/campaign.yaml          frozen settings (config.h)
  *   DIR/campaign.lock          held by the one process that may write
@@ -16,70 +16,76 @@
 
 struct atoll_campaign;
 
-/* Makes DIR (which may exist when it is empty or holds only what a killed create left), copies the tasks, and last of all
- * writes campaign.yaml: with it the campaign exists, before it nothing does.  config is copied.  The result is locked.
- * Errors: EXISTS (a campaign or foreign files are there; remedy in the text), BUSY, DENIED, FULL, IO, NOTFOUND (a task
- * folder), LIMIT (a task with too many or too large files). */
+/* Makes DIR (which may exist when it is empty or holds only what a killed create left), copies the tasks, and
+ * last of all writes campaign.yaml: with it the campaign exists, before it nothing does.  config is copied.
+ * The result is locked. Errors: EXISTS (a campaign or foreign files are there; remedy in the text), BUSY,
+ * DENIED, FULL, IO, NOTFOUND (a task folder), LIMIT (a task with too many or too large files). */
 struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_campaign_config *config,
                                              const struct atoll_file_ops *ops, struct atoll_err *err);
-/* Opens for reading; take the lock before writing.  Errors: NOTFOUND (no campaign.yaml), INPUT, SCHEMA, IO. */
-struct atoll_campaign *atoll_campaign_open(const char *dir, const struct atoll_file_ops *ops, struct atoll_err *err);
+/* Opens for reading; take the lock before writing.  Errors: NOTFOUND (no campaign.yaml), INPUT, SCHEMA, IO.
+ */
+struct atoll_campaign *atoll_campaign_open(const char *dir, const struct atoll_file_ops *ops,
+                                           struct atoll_err *err);
 void atoll_campaign_close(struct atoll_campaign *campaign); /* releases the lock; NULL is fine */
 
-/* Locks the campaign for this process until close or death (also by SIGKILL).  ATOLL_E_BUSY names pid and host of the
- * holder.  An open file description lock: a child forked afterwards without exec would keep it, so fork before. */
+/* Locks the campaign for this process until close or death (also by SIGKILL).  ATOLL_E_BUSY names pid and
+ * host of the holder.  An open file description lock: a child forked afterwards without exec would keep it,
+ * so fork before. */
 int atoll_campaign_lock(struct atoll_campaign *campaign, struct atoll_err *err);
 
 /* Borrowed until close. */
 const struct atoll_campaign_config *atoll_campaign_config(const struct atoll_campaign *campaign);
 const char *atoll_campaign_dir(const struct atoll_campaign *campaign);
-const char *atoll_campaign_option(const struct atoll_campaign *campaign, const char *key); /* NULL when not there */
+const char *atoll_campaign_option(const struct atoll_campaign *campaign,
+                                  const char *key); /* NULL when not there */
 
 /* One folder below jobs/, as its journal says. */
 struct atoll_attempt {
     char name[ATOLL_ATTEMPT_NAME_BYTES];
-    int has_journal;                    /* 0: killed before its header was durable; the fields below are zero */
+    int has_journal; /* 0: killed before its header was durable; the fields below are zero */
     struct atoll_journal_header header;
 };
 
 /* All attempts by header.attempt, stillborn ones last.  ret_attempts: owned array, free() it. */
-int atoll_campaign_attempts(const struct atoll_campaign *campaign, struct atoll_attempt **ret_attempts, size_t *ret_count,
-                            struct atoll_err *err);
+int atoll_campaign_attempts(const struct atoll_campaign *campaign, struct atoll_attempt **ret_attempts,
+                            size_t *ret_count, struct atoll_err *err);
 
-/* Starts the next attempt: reads the journals, seals the last one where its good records end, makes jobs/<job>.<n>/ and its
- * journal.  job: "local" or a scheduler's job id.  The campaign must be locked (else ATOLL_E_INTERNAL).
- * ret_dir: the attempt's folder, borrowed until the campaign closes; may be NULL. */
+/* Starts the next attempt: reads the journals, seals the last one where its good records end, makes
+ * jobs/<job>.<n>/ and its journal.  job: "local" or a scheduler's job id.  The campaign must be locked (else
+ * ATOLL_E_INTERNAL). ret_dir: the attempt's folder, borrowed until the campaign closes; may be NULL. */
 struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *campaign, const char *job,
-                                                   uint32_t engine_version, int64_t now_unix_ns, const char **ret_dir,
-                                                   struct atoll_err *err);
+                                                   uint32_t engine_version, int64_t now_unix_ns,
+                                                   const char **ret_dir, struct atoll_err *err);
 
 /* Where the tail of a replay stands. */
 struct atoll_replay_report {
     uint64_t attempt_count, stillborn_count;
-    uint64_t event_count;         /* also the number of the next event */
-    uint64_t decided_count;       /* events that have their decisions; event_count - 1 when the last one lacks them */
+    uint64_t event_count; /* also the number of the next event */
+    uint64_t
+        decided_count; /* events that have their decisions; event_count - 1 when the last one lacks them */
     uint64_t decision_count;
     uint64_t torn_bytes;          /* lost tails, never acknowledged */
     uint64_t quarantined_records; /* written by an attempt after another took over: counted, never merged */
     uint64_t quarantined_bytes;
-    enum atoll_journal_ending ending; /* of the last attempt; STILLBORN when there is none */
-    char reason[128];             /* of its CLOSE record */
+    enum atoll_journal_ending ending;    /* of the last attempt; STILLBORN when there is none */
+    char reason[128];                    /* of its CLOSE record */
     char last[ATOLL_ATTEMPT_NAME_BYTES]; /* the last attempt that counts, "" for none */
     uint64_t last_good_bytes;
 };
 
-/* Called for every record in order; the record is borrowed for the call.  0 = go on, -1 with err filled = stop. */
-typedef int atoll_replay_visitor(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
-                                 struct atoll_err *err);
+/* Called for every record in order; the record is borrowed for the call.  0 = go on, -1 with err filled =
+ * stop. */
+typedef int atoll_replay_visitor(void *context, const struct atoll_attempt *attempt,
+                                 const struct atoll_record *record, struct atoll_err *err);
 
-/* All records of all attempts, in order, each predecessor up to the offset its successor sealed (whose digest is checked).
- * visit may be NULL (only the report).  ret_report may be NULL. */
+/* All records of all attempts, in order, each predecessor up to the offset its successor sealed (whose digest
+ * is checked). visit may be NULL (only the report).  ret_report may be NULL. */
 int atoll_campaign_replay(const struct atoll_campaign *campaign, atoll_replay_visitor *visit, void *context,
                           struct atoll_replay_report *ret_report, struct atoll_err *err);
 
-/* The newest snapshot written by this engine version: its event number and bytes (appended to out, which is init'ed).
- * 1 found, 0 none, -1 error. */
-int atoll_campaign_last_snapshot(const struct atoll_campaign *campaign, uint32_t engine_version, uint64_t *ret_event,
-                                 struct atoll_buffer *out, struct atoll_err *err);
+/* The newest snapshot written by this engine version: its event number and bytes (replace what out, which is
+ * init'ed, holds). 1 found, 0 none, -1 error. */
+int atoll_campaign_last_snapshot(const struct atoll_campaign *campaign, uint32_t engine_version,
+                                 uint64_t *ret_event, struct atoll_buffer *out, struct atoll_err *err);
 
 #endif

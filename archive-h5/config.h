@@ -1,5 +1,6 @@
-/* config.h - what campaign.yaml says: frozen at the start, never edited afterwards (docs/spec/archive.md, "campaign.yaml").
- * Layer: archive-h5.  The file is the block subset of YAML that this writer makes: two levels, plain numbers, quoted texts. */
+/* config.h - what campaign.yaml says: frozen at the start, never edited afterwards (docs/spec/archive.md,
+ * "campaign.yaml"). Layer: archive-h5.  The file is the block subset of YAML that this writer makes: two
+ * levels, plain numbers, quoted texts. */
 #ifndef ATOLL_ARCHIVE_CONFIG_H
 #define ATOLL_ARCHIVE_CONFIG_H
 
@@ -11,9 +12,10 @@
 #define ATOLL_CAMPAIGN_OPTION_LIMIT 64
 
 struct atoll_campaign_task {
-    const char *name;     /* as in task.yaml */
-    const char *dir;      /* create: folder to copy from; after open: absolute or relative path of the campaign's copy */
-    struct atoll_id id;   /* atoll_task.id */
+    const char *name; /* as in task.yaml */
+    const char
+        *dir; /* create: folder to copy from; after open: absolute or relative path of the campaign's copy */
+    struct atoll_id id; /* atoll_task.id */
 };
 
 /* A run option worth keeping for a resume ("ranks", "compiler" ...): texts, the reader parses them. */
@@ -23,8 +25,8 @@ struct atoll_campaign_option {
 };
 
 struct atoll_campaign_config {
-    uint32_t schema;         /* filled by create */
-    struct atoll_id id;      /* of the campaign: unique, chosen by the caller */
+    uint32_t schema;    /* filled by create */
+    struct atoll_id id; /* of the campaign: unique, chosen by the caller */
     uint32_t engine_version;
     char atoll_version[32];
     int64_t created_unix_ns;
@@ -37,9 +39,10 @@ struct atoll_campaign_config {
 
 struct atoll_buffer;
 struct atoll_arena;
-int atoll_config_write(const struct atoll_campaign_config *config, struct atoll_buffer *out, struct atoll_err *err);
-/* Parses what atoll_config_write made; texts and arrays live in the arena.  file: for messages.  Errors: INPUT "file:line:
- * what", SCHEMA for a newer version. */
+int atoll_config_write(const struct atoll_campaign_config *config, struct atoll_buffer *out,
+                       struct atoll_err *err);
+/* Parses what atoll_config_write made; texts and arrays live in the arena.  file: for messages.  Errors:
+ * INPUT "file:line: what", SCHEMA for a newer version. */
 int atoll_config_read(const char *text, size_t length, const char *file, struct atoll_arena *arena,
                       struct atoll_campaign_config *ret_config, struct atoll_err *err);
 

@@ -1,17 +1,17 @@
 /* journal_reader.h - reads a journal record by record and says how it ends (docs/spec/journal.md).
  * Layer: archive-h5.  Lifetime: open/close.  Safe on a journal that is being written: it reads what is there.
  *
- * A killed or powered-off writer leaves a tail that does not decode; that is an end, not an error.  It is an error
- * (ATOLL_E_CORRUPT) when a later record proves that the damaged bytes had once been durable. */
+ * A killed or powered-off writer leaves a tail that does not decode; that is an end, not an error.  It is an
+ * error (ATOLL_E_CORRUPT) when a later record proves that the damaged bytes had once been durable. */
 #ifndef ATOLL_ARCHIVE_JOURNAL_READER_H
 #define ATOLL_ARCHIVE_JOURNAL_READER_H
 
 #include "archive-h5/record.h"
 
 enum atoll_journal_ending {
-    ATOLL_JOURNAL_CLOSED,  /* CLOSE was the last record */
-    ATOLL_JOURNAL_KILLED,  /* ends between two records, without CLOSE */
-    ATOLL_JOURNAL_TORN,    /* the last bytes are no record: never acknowledged, lost */
+    ATOLL_JOURNAL_CLOSED,   /* CLOSE was the last record */
+    ATOLL_JOURNAL_KILLED,   /* ends between two records, without CLOSE */
+    ATOLL_JOURNAL_TORN,     /* the last bytes are no record: never acknowledged, lost */
     ATOLL_JOURNAL_STILLBORN /* not even the header is there */
 };
 
@@ -28,9 +28,9 @@ struct atoll_journal_reader;
 struct atoll_journal_reader *atoll_journal_reader_open(const char *path, struct atoll_err *err);
 void atoll_journal_reader_close(struct atoll_journal_reader *reader); /* NULL is fine */
 
-/* 1: ret_record, borrowed until the next call; 0: the end, see atoll_journal_reader_end; -1: ATOLL_E_CORRUPT (names file and
- * offset), ATOLL_E_SCHEMA (newer version of Atoll), IO, MEMORY.  Order is checked: one header first, event numbers dense and
- * ascending, decisions only for known events, nothing after CLOSE. */
+/* 1: ret_record, borrowed until the next call; 0: the end, see atoll_journal_reader_end; -1: ATOLL_E_CORRUPT
+ * (names file and offset), ATOLL_E_SCHEMA (newer version of Atoll), IO, MEMORY.  Order is checked: one header
+ * first, event numbers dense and ascending, decisions only for known events, nothing after CLOSE. */
 int atoll_journal_reader_next(struct atoll_journal_reader *reader, const struct atoll_record **ret_record,
                               struct atoll_err *err);
 /* How it ended; meaningful after next returned 0. */

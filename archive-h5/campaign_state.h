@@ -1,0 +1,33 @@
+/* campaign_state.h - the inside of a campaign, shared by campaign.c, attempt.c and replay.c only.
+ * Layer: archive-h5, private. */
+#ifndef ATOLL_ARCHIVE_CAMPAIGN_STATE_H
+#define ATOLL_ARCHIVE_CAMPAIGN_STATE_H
+
+#include "archive-h5/campaign.h"
+
+/* What the last complete replay under the lock found; nobody else can have written since. */
+struct atoll_campaign_seen {
+    int valid;
+    struct atoll_replay_report report;
+};
+
+struct atoll_campaign {
+    const struct atoll_file_ops *ops;
+    struct atoll_arena *arena;
+    const char *dir; /* without trailing slash */
+    int lock_fd;     /* -1 while not locked */
+    struct atoll_campaign_config config;
+    struct atoll_campaign_seen *seen;
+};
+
+/* DIR/name into ret_path. */
+int atoll_campaign_path(const struct atoll_campaign *c, char *ret_path, size_t bytes, const char *name,
+                        struct atoll_err *err);
+/* DIR/jobs/<attempt>/journal.atl. */
+int atoll_campaign_journal_path(const struct atoll_campaign *c, char *ret_path, size_t bytes,
+                                const char *attempt, struct atoll_err *err);
+/* BLAKE2b of the first `length` bytes of a file; -1 with CORRUPT when it is shorter. */
+int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *ret_digest,
+                          struct atoll_err *err);
+
+#endif
