@@ -1,0 +1,34 @@
+/* expect.h - what several tests assert.  Includes cmocka in the order it wants. */
+#ifndef ATOLL_TESTS_SUPPORT_EXPECT_H
+#define ATOLL_TESTS_SUPPORT_EXPECT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/err.h"
+
+/* err has this code and part in its one line of text. */
+static inline void expect_err(const struct atoll_err *err, enum atoll_code code, const char *part)
+{
+    if (err->code != code || !strstr(err->text, part)) {
+        fail_msg("code %s, text '%s'; expected code %s and '%s'", atoll_code_name(err->code), err->text,
+                 atoll_code_name(code), part);
+    }
+    assert_null(strchr(err->text, '\n'));
+}
+
+/* |a - b| <= tolerance * max(1, |b|) */
+static inline void expect_close(double a, double b, double tolerance)
+{
+    double scale = b < 0 ? -b : b, distance = a < b ? b - a : a - b;
+    if (!(distance <= tolerance * (scale < 1 ? 1 : scale))) {
+        fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
+    }
+}
+
+#endif
