@@ -205,7 +205,9 @@ struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *c, con
         atoll_err_set(err, ATOLL_E_INTERNAL, "%s: an attempt needs the campaign's lock", c->dir);
         return NULL;
     }
-    if (check_job(job, err) != 0 || fill_header(c, job, &h, err) != 0)
+    /* The entry of campaign.yaml first: its create may have been killed between rename and sync. */
+    if (check_job(job, err) != 0 || atoll_file_sync_directory(c->ops, c->dir, err) != 0 ||
+        fill_header(c, job, &h, err) != 0)
         return NULL;
     snprintf(name, sizeof name, "jobs/%s", h.name);
     if (atoll_campaign_path(c, dir, sizeof dir, name, err) != 0 ||

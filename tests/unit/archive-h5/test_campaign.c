@@ -447,6 +447,55 @@ static void test_power_loss_at_every_step(void **state)
     }
 }
 
+/* Killed after any number of calls (the page cache lives on), taken over by the next process, then the power
+ * goes: what the successor sealed must be durable too. */
+static void test_power_loss_after_takeover(void **state)
+{
+    (void)state;
+    struct atoll_campaign_config config = sample_config();
+    for (long stop = 30; stop < 64; stop++) {
+        char root[PATH_MAX], after[PATH_MAX], inner[PATH_MAX];
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_replay_report report, promised;
+        scratch_join(root, dir, "root");
+        scratch_join(after, dir, "after");
+        scratch_join(inner, root, "campaign");
+        mkdir(root, 0777);
+        struct volatile_disk *disk = disk_create(root, stop);
+        struct atoll_campaign *c = atoll_campaign_create(inner, &config, &disk->ops, NULL);
+        struct atoll_journal *j = c ? atoll_campaign_start_attempt(c, "local", 1, 1, NULL, NULL) : NULL;
+        for (int i = 0; j && i < 5; i++) {
+            struct atoll_event e;
+            sample_tick(&e, i);
+            atoll_journal_append_event(j, &e, NULL, NULL);
+            atoll_journal_sync(j, NULL);
+        }
+        atoll_journal_destroy(j);
+        atoll_campaign_close(c);
+        disk->stop_at = -1;
+        c = atoll_campaign_open(inner, &disk->ops, NULL);
+        if (!c)
+            c = atoll_campaign_create(inner, &config, &disk->ops, &err);
+        if (!c || atoll_campaign_lock(c, &err) != 0 ||
+            atoll_campaign_replay(c, NULL, NULL, &promised, &err) != 0 ||
+            !(j = atoll_campaign_start_attempt(c, "local", 1, 1, NULL, &err)))
+            fail_msg("step %ld: %s", stop, err.text);
+        write_events(j, 1, 1);
+        disk_power_loss(disk, after);
+        atoll_journal_destroy(j);
+        atoll_campaign_close(c);
+        disk_destroy(disk);
+        scratch_join(inner, after, "campaign");
+        c = atoll_campaign_open(inner, NULL, &err);
+        if (!c || atoll_campaign_replay(c, NULL, NULL, &report, &err) != 0)
+            fail_msg("step %ld: %s", stop, err.text);
+        assert_int_equal(report.event_count, promised.event_count + 1);
+        atoll_campaign_close(c);
+        scratch_remove(root);
+        scratch_remove(after);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_snapshot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_call_fails_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_power_loss_at_every_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_power_loss_after_takeover, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
