@@ -6,23 +6,16 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 
+#include "mpi-eval/setup.h"
+
 int atoll_bench_setup(struct atoll_setup *ret_setup, struct atoll_err *err)
 {
     struct atoll_setup setup;
 
-    memset(&setup, 0, sizeof(setup));
+    atoll_setup_defaults(&setup);
     if (getrandom(setup.secret, sizeof(setup.secret), 0) != (ssize_t)sizeof(setup.secret)) {
         return atoll_err_errno(err, errno, "no random bytes for the draws");
     }
-    setup.sample_device_ns = 1e9;
-    setup.sample_wall_ns = 2e9;
-    setup.sample_min = 7;
-    setup.interval_target = 0.005;
-    setup.full_compares = 5;
-    setup.compile_deadline_ns = 60e9;
-    setup.compile_memory_bytes = (uint64_t)4 << 30;
-    snprintf(setup.compiler, sizeof(setup.compiler), "cc");
-    snprintf(setup.compile_flags, sizeof(setup.compile_flags), "%s", ATOLL_RUN_COMPILE_FLAGS);
     *ret_setup = setup;
     return 0;
 }

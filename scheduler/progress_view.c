@@ -8,9 +8,9 @@
 
 #include "core/units.h"
 
-#define LINE_LIMIT      (1u << 20)
-#define PLAIN_PERIOD_NS 5e9
-#define BAR_CELLS       20
+#define LINE_LIMIT     (1u << 20)
+#define PLAIN_PERIOD_S 5
+#define BAR_CELLS      20
 
 struct atoll_progress_view {
     FILE *out;
@@ -19,7 +19,7 @@ struct atoll_progress_view {
     size_t length;
     int skipping;      /* the line was too long; drop it up to its end */
     int drawn_lines;   /* bars on the screen now */
-    double printed_ns; /* elapsed time of the last plain line */
+    double printed_s;  /* elapsed time of the last plain line */
     char message[256]; /* last message shown */
 };
 
@@ -61,7 +61,7 @@ static void draw_task(FILE *out, const json_t *task)
     double ratio = speedup(task);
 
     fprintf(out, "  %-18.18s ", text(task, "name"));
-    draw_bar(out, number(task, "fitness"));
+    draw_bar(out, number(task, "best_fitness"));
     if (ratio > 0) {
         fprintf(out, " %10s -> %10s  %6.2fx",
                 atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
@@ -69,21 +69,23 @@ static void draw_task(FILE *out, const json_t *task)
     } else {
         fprintf(out, " %-34s", "waiting for its baseline");
     }
-    fprintf(out, "  %5.0f%s", number(task, "evaluated"),
-            json_is_true(json_object_get(task, "done")) ? " done" : "");
+    fprintf(out, "  %5.0f%s", number(task, "evaluated"), number(task, "done") > 0 ? " done" : "");
 }
 
 static void print_totals(FILE *out, const json_t *line)
 {
     char elapsed[32], budget[32];
+    const char *phase = number(line, "stopped") > 0     ? "done"
+                        : number(line, "finishing") > 0 ? "finals"
+                                                        : "search";
 
-    fprintf(out, "%s", atoll_duration_text(number(line, "elapsed_ns"), elapsed, sizeof(elapsed)));
-    if (number(line, "wall_budget_ns") > 0) {
-        fprintf(out, " of %s", atoll_duration_text(number(line, "wall_budget_ns"), budget, sizeof(budget)));
+    fprintf(out, "%s", atoll_duration_text(1e9 * number(line, "elapsed_s"), elapsed, sizeof(elapsed)));
+    if (number(line, "budget_s") > 0) {
+        fprintf(out, " of %s", atoll_duration_text(1e9 * number(line, "budget_s"), budget, sizeof(budget)));
     }
-    fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%",
-            text(line, "phase"), number(line, "evaluated"), number(line, "evaluations_per_s"),
-            100 * number(line, "busy_share"), 100 * number(line, "candidate_share"));
+    fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
+            number(line, "evaluated"), number(line, "rate"), 100 * number(line, "busy"),
+            100 * number(line, "candidate_share"));
 }
 
 static void draw_bars(struct atoll_progress_view *view, const json_t *line)
@@ -107,13 +109,13 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
 static void print_plain(struct atoll_progress_view *view, const json_t *line)
 {
     const json_t *tasks = json_object_get(line, "tasks"), *task, *leader = NULL;
-    double elapsed = number(line, "elapsed_ns");
+    double elapsed = number(line, "elapsed_s");
     size_t index;
 
-    if (view->printed_ns > 0 && elapsed < view->printed_ns + PLAIN_PERIOD_NS) {
+    if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S) {
         return;
     }
-    view->printed_ns = elapsed;
+    view->printed_s = elapsed;
     json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
     {
         if (!leader || speedup(task) > speedup(leader)) {

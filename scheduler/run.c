@@ -206,7 +206,7 @@ static int create_campaign(const struct run_settings *settings, const struct pla
     char ranks[24], threads[24], sample[32];
     const struct atoll_campaign_option options[] = {{"ranks", ranks},
                                                     {"threads", threads},
-                                                    {"sample-seconds", sample},
+                                                    {"sample-wall", sample},
                                                     {"compiler", settings->compiler},
                                                     {"compile-flags", settings->flags}};
     struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
@@ -220,7 +220,7 @@ static int create_campaign(const struct run_settings *settings, const struct pla
 
     snprintf(ranks, sizeof(ranks), "%lld", settings->ranks);
     snprintf(threads, sizeof(threads), "%lld", settings->threads);
-    snprintf(sample, sizeof(sample), "%.17g", settings->sample_seconds);
+    snprintf(sample, sizeof(sample), "%.17gs", settings->sample_seconds);
     atoll_search_defaults(&config.search);
     config.search.islands = (uint32_t)settings->islands;
     config.search.evaluation_budget = (uint64_t)settings->evaluations;

@@ -10,11 +10,11 @@
 #include "scheduler/progress_view.h"
 
 #define LINE                                                                                                 \
-    "{\"elapsed_ns\": 2e9, \"wall_budget_ns\": 10e9, \"evaluated\": 12, \"evaluations_per_s\": 6, "          \
-    "\"busy_share\": 0.5, "                                                                                  \
-    "\"candidate_share\": 0.25, \"phase\": \"search\", \"message\": \"\", \"tasks\": [{\"name\": "           \
-    "\"softmax\", "                                                                                          \
-    "\"baseline_ns\": 4e6, \"best_ns\": 1e6, \"fitness\": 0.75, \"evaluated\": 12}]}\n"
+    "{\"type\": \"progress\", \"elapsed_s\": 2, \"budget_s\": 10, \"evaluated\": 12, \"rate\": 6, "          \
+    "\"busy\": 0.5, "                                                                                        \
+    "\"candidate_share\": 0.25, \"tasks\": [{\"name\": \"softmax\", \"baseline_ns\": 4e6, \"best_ns\": "     \
+    "1e6, "                                                                                                  \
+    "\"best_fitness\": 0.75, \"evaluated\": 12, \"done\": 0}]}\n"
 
 /* What a view prints for a text fed in pieces of the given size. */
 static char *shown(enum atoll_progress_mode mode, const char *text, size_t piece)
