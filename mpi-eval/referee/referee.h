@@ -1,6 +1,6 @@
-/* referee.h - levels 4 to 8 of the cascade on one cpu device: seeds, expected values, samples, verdicts (MEASUREMENT.md).
- * Layer: mpi-eval.  Lifetime: create/destroy.  Blocking; one owner thread (the evaluator's referee thread).  No candidate code
- * ever runs in this process. */
+/* referee.h - levels 4 to 8 of the cascade on one cpu device: seeds, expected values, samples, verdicts
+ * (MEASUREMENT.md). Layer: mpi-eval.  Lifetime: create/destroy.  Blocking; one owner thread (the evaluator's
+ * referee thread).  No candidate code ever runs in this process. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_REFEREE_H
 #define ATOLL_MPI_EVAL_REFEREE_REFEREE_H
 
@@ -13,22 +13,24 @@
 
 struct atoll_referee;
 
-/* Opens the device: picks cores (the process's affinity mask; all but one for candidates, one for the referee; with one core
- * both share it), qualifies it with a known-answer kernel, calibrates (bandwidth, peaks, empty launch).  compiler: borrowed,
- * used for reference, known-answer and calibration kernels through atoll_compiler_run before orders come, and paused in timing
- * windows.  setup: copied. */
+/* Opens the device: picks cores (the process's affinity mask; all but one for candidates, one for the
+ * referee; with one core both share it), qualifies it with a known-answer kernel, calibrates (bandwidth,
+ * peaks, empty launch).  compiler: borrowed, used for reference, known-answer and calibration kernels through
+ * atoll_compiler_run before orders come, and paused in timing windows.  setup: copied. */
 struct atoll_referee *atoll_referee_create(const struct atoll_setup *setup, struct atoll_compiler *compiler,
                                            struct atoll_err *err);
 void atoll_referee_destroy(struct atoll_referee *referee);
-const struct atoll_device_info *atoll_referee_device(const struct atoll_referee *referee); /* borrowed, complete */
+const struct atoll_device_info *
+atoll_referee_device(const struct atoll_referee *referee); /* borrowed, complete */
 
-/* Makes a task known under its number: compiles its reference; draws are made when first needed.  task: borrowed until the
- * referee goes.  ATOLL_E_INPUT when the reference does not compile. */
+/* Makes a task known under its number: compiles its reference; draws are made when first needed.  task:
+ * borrowed until the referee goes.  ATOLL_E_INPUT when the reference does not compile. */
 int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const struct atoll_task *task,
                            struct atoll_err *err);
 
-/* Measures one compiled candidate.  Never fails: an infrastructure trouble is the verdict INFRASTRUCTURE.  ret_evaluation is
- * init'ed by the caller; evaluation number, candidate id, compile_ns and binary are filled by the caller. */
+/* Measures one compiled candidate.  Never fails: an infrastructure trouble is the verdict INFRASTRUCTURE.
+ * ret_evaluation is init'ed by the caller; evaluation number, candidate id, compile_ns and binary are filled
+ * by the caller. */
 void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
                             const struct atoll_prepared *prepared, const void *object, size_t object_length,
                             struct atoll_evaluation *ret_evaluation);
@@ -36,16 +38,17 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
 /* Interleaved ABBA comparison with fresh draws.  FINAL also checks both at the hidden variants. */
 void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
                         const struct atoll_prepared *elite, const void *elite_object, size_t elite_length,
-                        const struct atoll_prepared *challenger, const void *challenger_object, size_t challenger_length,
-                        struct atoll_duel *ret_duel);
+                        const struct atoll_prepared *challenger, const void *challenger_object,
+                        size_t challenger_length, struct atoll_duel *ret_duel);
 
 /* 0 when the device still passes its known-answer kernel (after a lost worker). */
 int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err);
 
-/* The admission battery of MEASUREMENT.md 7 on one loaded task; calls row once per test. 0 when all passed, 1 when some failed. */
+/* The admission battery of MEASUREMENT.md 7 on one loaded task; calls row once per test. 0 when all passed, 1
+ * when some failed. */
 typedef void atoll_admission_row(void *context, const char *test, int passed, const char *detail);
-int atoll_referee_admit(struct atoll_referee *referee, const struct atoll_task *task, atoll_admission_row *row,
-                        void *context, struct atoll_err *err);
+int atoll_referee_admit(struct atoll_referee *referee, const struct atoll_task *task,
+                        atoll_admission_row *row, void *context, struct atoll_err *err);
 
 /* Set to nonzero from another thread to make a running evaluate or duel end soon with INFRASTRUCTURE. */
 void atoll_referee_cancel(struct atoll_referee *referee);

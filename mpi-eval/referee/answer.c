@@ -1,0 +1,218 @@
+#include "mpi-eval/referee/answer.h"
+
+#include <stdlib.h>
+
+#include "core/random.h"
+
+struct atoll_answers {
+    size_t limit_bytes, held_bytes;
+    uint64_t key, clock;
+    struct atoll_answer **items;
+    size_t count, capacity;
+};
+
+struct atoll_answers *atoll_answers_create(size_t limit_bytes, uint64_t key, struct atoll_err *err)
+{
+    struct atoll_answers *a = calloc(1, sizeof *a);
+    if (!a) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
+        return NULL;
+    }
+    a->limit_bytes = limit_bytes;
+    a->key = key;
+    return a;
+}
+
+static size_t truth_bytes(const struct atoll_truth *t)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
+        bytes += t->counts[i] * sizeof(double) * ((t->values[i] != NULL) + (size_t)(t->scale[i] != NULL));
+    return bytes;
+}
+
+/* Drops the arrays, keeps fingerprints and hashes. */
+static void answer_shrink(struct atoll_answers *a, struct atoll_answer *answer)
+{
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        free(answer->truth.values[i]);
+        free(answer->truth.scale[i]);
+        answer->truth.values[i] = answer->truth.scale[i] = NULL;
+    }
+    a->held_bytes -= answer->bytes;
+    answer->bytes = 0;
+    answer->is_full = 0;
+}
+
+static void answer_destroy(struct atoll_answers *a, struct atoll_answer *answer)
+{
+    answer_shrink(a, answer);
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
+        atoll_fingerprint_fini(&answer->prints[i]);
+    free(answer);
+}
+
+void atoll_answers_destroy(struct atoll_answers *answers)
+{
+    if (!answers)
+        return;
+    for (size_t i = 0; i < answers->count; i++)
+        answer_destroy(answers, answers->items[i]);
+    free(answers->items);
+    free(answers);
+}
+
+size_t atoll_answers_held_bytes(const struct atoll_answers *answers)
+{
+    return answers->held_bytes;
+}
+
+static int same_draw(const struct atoll_draw *a, const struct atoll_draw *b)
+{
+    return a->variant == b->variant && a->series == b->series && a->number == b->number &&
+           a->seed == b->seed && a->distribution == b->distribution;
+}
+
+static struct atoll_answer *answer_find(const struct atoll_answers *a, uint32_t task,
+                                        const struct atoll_draw *draw)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i]->task == task && same_draw(&a->items[i]->draw, draw))
+            return a->items[i];
+    return NULL;
+}
+
+static void make_room(struct atoll_answers *a)
+{
+    while (a->held_bytes > a->limit_bytes) {
+        struct atoll_answer *oldest = NULL;
+        for (size_t i = 0; i < a->count; i++) {
+            struct atoll_answer *x = a->items[i];
+            if (x->is_full && !x->users && (!oldest || x->stamp < oldest->stamp))
+                oldest = x;
+        }
+        if (!oldest)
+            return;
+        answer_shrink(a, oldest);
+    }
+}
+
+static int prints_make(const struct atoll_answers *a, struct atoll_answer *answer,
+                       const struct atoll_task *task, struct atoll_err *err)
+{
+    const struct atoll_truth *t = &answer->truth;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        uint64_t key = atoll_random_at(a->key ^ answer->draw.seed, i);
+        if (t->values[i] && atoll_fingerprint_make(&answer->prints[i], &task->tolerance, t->values[i],
+                                                   t->scale[i], t->counts[i], key, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int items_grow(struct atoll_answers *a, struct atoll_err *err)
+{
+    if (a->count < a->capacity)
+        return 0;
+    size_t capacity = a->capacity ? 2 * a->capacity : 64;
+    struct atoll_answer **items = realloc(a->items, capacity * sizeof *items);
+    if (!items)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
+    a->items = items;
+    a->capacity = capacity;
+    return 0;
+}
+
+static struct atoll_answer *answer_new(struct atoll_answers *a, const struct atoll_task *task,
+                                       uint32_t number, const struct atoll_draw *draw,
+                                       struct atoll_truth *truth, struct atoll_err *err)
+{
+    struct atoll_answer *answer = calloc(1, sizeof *answer);
+    if (!answer || items_grow(a, err) != 0) {
+        free(answer);
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer");
+        return NULL;
+    }
+    answer->task = number;
+    answer->draw = *draw;
+    answer->truth = *truth;
+    if (prints_make(a, answer, task, err) != 0) {
+        answer->truth = (struct atoll_truth){0}; /* stays the caller's */
+        answer_destroy(a, answer);
+        return NULL;
+    }
+    a->items[a->count++] = answer;
+    return answer;
+}
+
+struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
+                                       const struct atoll_task *task, uint32_t task_number,
+                                       const struct atoll_draw *draw, int need_full, struct atoll_err *err)
+{
+    struct atoll_answer *found = answer_find(answers, task_number, draw);
+    if (!found || (need_full && !found->is_full)) {
+        struct atoll_truth truth = {0};
+        if (atoll_oracle_ask(oracle, draw, -1, &truth, err) != 0)
+            return NULL;
+        if (!found)
+            found = answer_new(answers, task, task_number, draw, &truth, err);
+        else
+            found->truth = truth;
+        if (!found) {
+            atoll_truth_fini(&truth);
+            return NULL;
+        }
+        found->is_full = 1;
+        found->bytes = truth_bytes(&found->truth);
+        answers->held_bytes += found->bytes;
+    }
+    found->stamp = ++answers->clock;
+    found->users++;
+    make_room(answers);
+    return found;
+}
+
+static void forget(struct atoll_answers *a, struct atoll_answer *answer)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->items[i] != answer)
+            continue;
+        a->items[i] = a->items[--a->count];
+        answer_destroy(a, answer);
+        return;
+    }
+}
+
+void atoll_answers_release(struct atoll_answers *answers, struct atoll_answer *answer)
+{
+    if (!answer)
+        return;
+    answer->users--;
+    if (!answer->users && answer->draw.series)
+        forget(answers, answer);
+}
+
+size_t atoll_answers_kept(const struct atoll_answers *answers, uint32_t task, uint32_t variant,
+                          uint16_t *ret_numbers, size_t limit)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < answers->count && n < limit; i++) {
+        const struct atoll_answer *x = answers->items[i];
+        if (x->task == task && x->draw.variant == variant && !x->draw.series && x->is_full)
+            ret_numbers[n++] = (uint16_t)x->draw.number;
+    }
+    return n;
+}
+
+struct atoll_answer *atoll_answers_other(struct atoll_answers *answers, uint32_t task, uint32_t variant,
+                                         const struct atoll_draw *not_this)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        struct atoll_answer *x = answers->items[i];
+        if (x->task != task || x->draw.variant != variant || !x->is_full || same_draw(&x->draw, not_this))
+            continue;
+        x->users++;
+        return x;
+    }
+    return NULL;
+}

@@ -1,0 +1,44 @@
+/* answer.h - what the referee remembers of the reference: per draw the fingerprints for good, the whole
+ * expected arrays within a memory budget (least recently used go first). Layer: mpi-eval, referee.  Lifetime:
+ * create/destroy; an answer is borrowed from get to release. */
+#ifndef ATOLL_MPI_EVAL_REFEREE_ANSWER_H
+#define ATOLL_MPI_EVAL_REFEREE_ANSWER_H
+
+#include "mpi-eval/referee/fingerprint.h"
+#include "mpi-eval/referee/oracle.h"
+
+struct atoll_answer {
+    uint32_t task;
+    struct atoll_draw draw;
+    int is_full;              /* truth.values and truth.scale are there */
+    struct atoll_truth truth; /* counts and hashes always */
+    struct atoll_fingerprint prints[ATOLL_TASK_TENSOR_LIMIT];
+    /* of the cache */
+    uint64_t stamp;
+    unsigned users;
+    size_t bytes;
+};
+
+struct atoll_answers;
+
+/* key: secret, of the fingerprints. */
+struct atoll_answers *atoll_answers_create(size_t limit_bytes, uint64_t key, struct atoll_err *err);
+void atoll_answers_destroy(struct atoll_answers *answers);
+
+/* The answer to one draw, asked of the oracle when it is not known (or not in full and need_full).  Release
+ * it afterwards; a fresh draw's answer is forgotten then.. */
+struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
+                                       const struct atoll_task *task, uint32_t task_number,
+                                       const struct atoll_draw *draw, int need_full, struct atoll_err *err);
+void atoll_answers_release(struct atoll_answers *answers, struct atoll_answer *answer);
+
+/* Numbers of pool draws of (task, variant) whose whole answer is held; at most limit of them. */
+size_t atoll_answers_kept(const struct atoll_answers *answers, uint32_t task, uint32_t variant,
+                          uint16_t *ret_numbers, size_t limit);
+/* Some held whole answer of (task, variant) to another draw than `number`, with a user added; NULL when there
+ * is none. */
+struct atoll_answer *atoll_answers_other(struct atoll_answers *answers, uint32_t task, uint32_t variant,
+                                         const struct atoll_draw *not_this);
+size_t atoll_answers_held_bytes(const struct atoll_answers *answers);
+
+#endif

@@ -1,0 +1,201 @@
+#include "mpi-eval/referee/check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi-eval/referee/guess.h"
+#include "mpi-eval/referee/shape.h"
+
+#define CHUNK 1024
+
+int atoll_check_has_element_bound(const struct atoll_tolerance *tolerance)
+{
+    return tolerance->rtol > 0 || tolerance->atol > 0 || !(tolerance->norm > 0 || tolerance->cosine > 0);
+}
+
+/* Sums over all elements; plain data so that the loop over them stays simple. */
+struct totals {
+    size_t wrong, nonfinite;
+    double worst;
+    size_t worst_index;
+    double error2, expected2, got2, product;
+};
+
+/* Error of one element in units of its bound: <= 1 is right.  Every comparison is false for NaN. */
+static double element_error(const struct atoll_tolerance *t, double y, double r, double scale)
+{
+    if (!isfinite(r))
+        return (isnan(r) && isnan(y)) || y == r ? 0 : ATOLL_WORST_ERROR_MAX;
+    if (!isfinite(y))
+        return ATOLL_WORST_ERROR_MAX;
+    double difference = fabs(y - r), bound = t->atol + t->rtol * fmax(fabs(r), scale);
+    if (difference <= bound)
+        return bound > 0 ? difference / bound : 0;
+    return bound > 0 ? fmin(difference / bound, ATOLL_WORST_ERROR_MAX) : ATOLL_WORST_ERROR_MAX;
+}
+
+static double wrong_limit(const struct atoll_tolerance *t)
+{
+    return atoll_check_has_element_bound(t) ? 1.0 : ATOLL_WORST_ERROR_MAX / 2;
+}
+
+/* The bulk: no branches, so that it runs at memory speed; says whether anything needs a second look. */
+static int chunk_is_right(const struct atoll_tolerance *t, const double *y, const double *r,
+                          const double *scale, size_t n, struct totals *totals)
+{
+    double worst = 0, error2 = 0, expected2 = 0, got2 = 0, product = 0;
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        double magnitude = fabs(r[i]), d = fabs(y[i] - r[i]);
+        double weight = scale && scale[i] > magnitude ? scale[i] : magnitude;
+        double bound = t->atol + t->rtol * weight;
+        double ratio = d / (bound + 1e-300);
+        bad += !(d <= bound);
+        worst = ratio > worst ? ratio : worst;
+        error2 += d * d;
+        expected2 += r[i] * r[i];
+        got2 += y[i] * y[i];
+        product += y[i] * r[i];
+    }
+    totals->error2 += error2;
+    totals->expected2 += expected2;
+    totals->got2 += got2;
+    totals->product += product;
+    if (bad || !isfinite(error2))
+        return 0;
+    totals->worst = fmax(totals->worst, worst);
+    return 1;
+}
+
+static void chunk_count(const struct atoll_check *c, const double *y, size_t begin, size_t n,
+                        struct totals *totals)
+{
+    const struct atoll_tolerance *t = &c->task->tolerance;
+    for (size_t i = 0; i < n; i++) {
+        double r = c->values[begin + i], e = element_error(t, y[i], r, c->scale ? c->scale[begin + i] : 0);
+        totals->nonfinite += isfinite(r) && !isfinite(y[i]);
+        totals->wrong += !(e <= wrong_limit(t));
+        if (e > totals->worst) {
+            totals->worst = e;
+            totals->worst_index = begin + i;
+        }
+    }
+}
+
+static void compare_all(const struct atoll_check *c, size_t count, struct totals *totals)
+{
+    enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
+    size_t bytes = atoll_dtype_bytes(dtype);
+    double y[CHUNK];
+    for (size_t begin = 0; begin < count; begin += CHUNK) {
+        size_t n = count - begin < CHUNK ? count - begin : CHUNK;
+        atoll_dtype_load_array(dtype, (const char *)c->data + begin * bytes, n, y);
+        if (!chunk_is_right(&c->task->tolerance, y, c->values + begin, c->scale ? c->scale + begin : NULL, n,
+                            totals))
+            chunk_count(c, y, begin, n, totals);
+    }
+}
+
+/* Second pass, only when something is wrong: where, and what was never written. */
+static void locate(const struct atoll_check *c, struct atoll_finding *f, struct atoll_symptoms *s)
+{
+    const struct atoll_tolerance *t = &c->task->tolerance;
+    enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
+    size_t columns = atoll_shape_columns(&s->shape), seen = 0, limit = sizeof s->samples / sizeof *s->samples;
+    size_t stride = f->wrong_count / limit + 1;
+    s->first_wrong = s->first_column = f->count;
+    for (size_t i = 0; i < f->count; i++) {
+        double y = atoll_dtype_load(dtype, c->data, i);
+        if (element_error(t, y, c->values[i], c->scale ? c->scale[i] : 0) <= wrong_limit(t))
+            continue;
+        if (s->first_wrong == f->count)
+            s->first_wrong = i;
+        s->last_wrong = i;
+        if (i % columns < s->first_column)
+            s->first_column = i % columns;
+        f->unwritten_count += c->fill && atoll_fill_holds(c->fill, c->data, i);
+        if (seen++ % stride == 0 && s->sample_count < limit)
+            s->samples[s->sample_count++] = i;
+    }
+}
+
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, ATOLL_DETAIL_BYTES - used, format, args);
+    va_end(args);
+}
+
+static void describe(const struct atoll_check *c, struct atoll_finding *f, struct atoll_symptoms *s)
+{
+    const struct atoll_tensor *t = &c->task->tensors[c->tensor];
+    char where[160], cause[256];
+    size_t i = f->worst_index;
+    append(f->detail, "%s: %zu of %zu elements wrong (%.3g %%); worst %s: expected %.9g, got %.9g", t->name,
+           f->wrong_count, f->count, 100.0 * (double)f->wrong_count / (double)f->count,
+           atoll_shape_index_text(&s->shape, t->name, i, where, sizeof where), c->values[i],
+           atoll_dtype_load(t->dtype, c->data, i));
+    if (f->worst_error < ATOLL_WORST_ERROR_MAX)
+        append(f->detail, ", error %.3g times the tolerance", f->worst_error);
+    if (f->nonfinite_count)
+        append(f->detail, "; %zu are NaN or Inf where the reference is finite", f->nonfinite_count);
+    if (f->unwritten_count)
+        append(f->detail, "; %zu were never written", f->unwritten_count);
+    atoll_guess_cause(s, cause, sizeof cause);
+    if (cause[0])
+        append(f->detail, "; probably %s", cause);
+}
+
+/* Criteria over the whole tensor. */
+static void check_norms(const struct atoll_check *c, const struct totals *totals, struct atoll_finding *f)
+{
+    const struct atoll_tolerance *t = &c->task->tolerance;
+    const char *name = c->task->tensors[c->tensor].name;
+    if (t->norm > 0) {
+        double error = sqrt(totals->error2), limit = t->norm * sqrt(totals->expected2);
+        if (!(error <= limit)) {
+            f->wrong = 1;
+            append(f->detail, "%s%s: norm of the error %.6g is above %.6g", f->detail[0] ? "; " : "", name,
+                   error, limit);
+        }
+    }
+    if (t->cosine > 0 && totals->expected2 > 0) {
+        double cosine = totals->product / sqrt(totals->expected2 * totals->got2);
+        if (!(cosine >= t->cosine)) {
+            f->wrong = 1;
+            append(f->detail, "%s%s: cosine %.9g is below %.9g", f->detail[0] ? "; " : "", name, cosine,
+                   t->cosine);
+        }
+    }
+}
+
+int atoll_check_compare(const struct atoll_check *check, struct atoll_finding *ret_finding,
+                        struct atoll_err *err)
+{
+    struct atoll_symptoms s = {.check = check, .finding = ret_finding};
+    struct totals totals = {0};
+    if (atoll_shape_of(check->task, check->tensor, check->variant, &s.shape, err) != 0)
+        return -1;
+    memset(ret_finding, 0, sizeof *ret_finding);
+    ret_finding->count = s.shape.count;
+    compare_all(check, s.shape.count, &totals);
+    ret_finding->wrong_count = totals.wrong;
+    ret_finding->nonfinite_count = totals.nonfinite;
+    ret_finding->worst_error = fmin(totals.worst, ATOLL_WORST_ERROR_MAX);
+    ret_finding->worst_index = totals.worst_index;
+    if (totals.wrong) {
+        locate(check, ret_finding, &s);
+        ret_finding->wrong =
+            ret_finding->unwritten_count > 0 || ret_finding->nonfinite_count > 0 ||
+            (double)totals.wrong > check->task->tolerance.wrong_share * (double)s.shape.count;
+        if (ret_finding->wrong)
+            describe(check, ret_finding, &s);
+    }
+    check_norms(check, &totals, ret_finding);
+    return 0;
+}

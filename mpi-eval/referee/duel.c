@@ -1,0 +1,275 @@
+/* A block is two fresh draws per bench variant in the order A(d1) B(d1) B(d2) A(d2), A the elite: drift that
+ * is linear in time cancels, and neither side can tell that it is compared.  Every output is checked. */
+#include "mpi-eval/referee/duel.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi-eval/referee/referee.h"
+#include "mpi-eval/referee/sampling.h"
+#include "mpi-eval/referee/trial.h"
+
+#define HIDDEN_DRAWS 2
+
+void atoll_duel_score_init(struct atoll_duel_score *score, double margin, double alpha, unsigned pair_limit)
+{
+    static const unsigned plan[] = {6, 10, 16};
+    unsigned looks = 0;
+    if (!pair_limit)
+        pair_limit = 16;
+    pair_limit = pair_limit < 4 ? 4 : pair_limit > ATOLL_DUEL_PAIR_LIMIT ? ATOLL_DUEL_PAIR_LIMIT : pair_limit;
+    memset(score, 0, sizeof *score);
+    for (size_t i = 0; i < sizeof plan / sizeof *plan; i++)
+        if (plan[i] < pair_limit)
+            score->look_pairs[looks++] = plan[i];
+    score->look_pairs[looks++] = pair_limit;
+    score->pair_limit = pair_limit;
+    score->p_value = 1;
+    score->ratio = 1;
+    score->test = (struct atoll_paired_test){.margin = margin, .alpha = alpha, .looks = looks};
+}
+
+enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, double log_ratio)
+{
+    if (score->state != ATOLL_COMPARE_MORE || score->pair_count >= score->pair_limit)
+        return score->state;
+    score->log_ratios[score->pair_count++] = log_ratio;
+    for (unsigned i = 0; i < score->test.looks; i++)
+        if (score->look_pairs[i] == score->pair_count)
+            score->state = atoll_paired_look(&score->test, score->log_ratios, score->pair_count,
+                                             &score->p_value, &score->ratio);
+    if (score->state == ATOLL_COMPARE_MORE && score->pair_count == score->pair_limit)
+        score->state = ATOLL_COMPARE_NOT_BETTER;
+    return score->state;
+}
+
+enum side { ELITE, CHALLENGER };
+
+/* Times of one bench variant, both sides. */
+struct lane {
+    uint32_t variant;
+    double weight; /* share of all weights */
+    double ns[2][ATOLL_DUEL_PAIR_LIMIT];
+};
+
+struct match {
+    struct atoll_referee *referee;
+    struct atoll_case *known;
+    const struct atoll_order *order;
+    struct atoll_subject sides[2];
+    struct atoll_duel *duel;
+    double deadline_ns;
+    size_t lane_count;
+    struct lane lanes[ATOLL_TASK_VARIANT_LIMIT];
+    struct atoll_duel_score score;
+    uint64_t draws; /* fresh draws used so far */
+};
+
+static int match_end(struct match *m, enum atoll_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int match_end(struct match *m, enum atoll_verdict verdict, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m->duel->detail, sizeof m->duel->detail, format, args);
+    va_end(args);
+    m->duel->verdict = verdict;
+    return -1;
+}
+
+/* An elite that fails on a fresh draw has no place to defend: the challenger, being right, takes it. */
+static int elite_failed(struct match *m, const struct atoll_trial *t)
+{
+    if (t->verdict == ATOLL_V_INFRASTRUCTURE)
+        return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", t->detail);
+    match_end(m, ATOLL_V_CORRECT, "the defender failed: %s, %.1900s", atoll_verdict_name(t->verdict),
+              t->detail);
+    m->duel->better = 1;
+    return -1;
+}
+
+static int match_run(struct match *m, enum side side, const struct atoll_draw *draw, uint64_t placement,
+                     double *ret_ns)
+{
+    struct atoll_trial_order order = {draw, ATOLL_COMPARING_HELD, m->deadline_ns, placement};
+    struct atoll_trial trial;
+    if (atomic_load(&m->referee->cancelled))
+        return match_end(m, ATOLL_V_INFRASTRUCTURE, "cancelled");
+    atoll_trial_run(m->referee, m->known, &m->sides[side], &order, &trial);
+    *ret_ns = trial.ns;
+    if (trial.verdict == ATOLL_V_CORRECT)
+        return 0;
+    if (side == ELITE)
+        return elite_failed(m, &trial);
+    return match_end(m, trial.verdict, "%s", trial.detail);
+}
+
+/* Both sides on one draw, the challenger first when `swapped`; the answer is held over both. */
+static int match_pair(struct match *m, const struct atoll_draw *draw, int swapped, double ret_ns[2])
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t placement = atoll_referee_placement(m->referee);
+    struct atoll_answer *answer = atoll_answers_get(m->referee->answers, m->known->oracle, m->known->task,
+                                                    m->known->number, draw, 1, &err);
+    if (!answer)
+        return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
+    enum side first = swapped ? CHALLENGER : ELITE, second = swapped ? ELITE : CHALLENGER;
+    int failed = match_run(m, first, draw, placement, &ret_ns[first]);
+    if (!failed)
+        failed = match_run(m, second, draw, placement, &ret_ns[second]);
+    /* Both may be wrong on this draw: the challenger must not win by the elite's failure. */
+    if (failed && m->duel->better && first == ELITE) {
+        struct atoll_duel kept = *m->duel;
+        if (match_run(m, CHALLENGER, draw, placement, &ret_ns[CHALLENGER]) == 0)
+            *m->duel = kept;
+        else
+            m->duel->better = 0;
+    }
+    atoll_answers_release(m->referee->answers, answer);
+    return failed;
+}
+
+/* The k-th pair over all bench variants. */
+static int match_round(struct match *m, size_t k)
+{
+    double log_ratio = 0;
+    for (size_t i = 0; i < m->lane_count; i++) {
+        struct lane *l = &m->lanes[i];
+        double ns[2];
+        struct atoll_draw d =
+            atoll_case_fresh_draw(m->referee, m->known, l->variant, m->order->evaluation, m->draws++);
+        if (match_pair(m, &d, (int)(k & 1), ns) != 0)
+            return -1;
+        l->ns[ELITE][k] = ns[ELITE];
+        l->ns[CHALLENGER][k] = ns[CHALLENGER];
+        log_ratio += l->weight * log(fmax(ns[ELITE], 1) / fmax(ns[CHALLENGER], 1));
+    }
+    atoll_duel_score_add(&m->score, log_ratio);
+    return 0;
+}
+
+static int match_hidden(struct match *m)
+{
+    const struct atoll_task *task = m->known->task;
+    for (size_t i = 0; i < task->variant_count; i++) {
+        if (task->variants[i].kind != ATOLL_VARIANT_HIDDEN || !atoll_variant_is_here(&task->variants[i]))
+            continue;
+        for (int k = 0; k < HIDDEN_DRAWS; k++) {
+            double ns[2];
+            struct atoll_draw d =
+                atoll_case_fresh_draw(m->referee, m->known, (uint32_t)i, m->order->evaluation, m->draws++);
+            d.distribution = atoll_draw_nth_distribution(task, (unsigned)k);
+            if (match_pair(m, &d, k & 1, ns) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static void lanes_open(struct match *m)
+{
+    const struct atoll_task *task = m->known->task;
+    double sum = 0;
+    for (size_t i = 0; i < task->variant_count; i++) {
+        const struct atoll_variant *v = &task->variants[i];
+        if (v->kind != ATOLL_VARIANT_BENCH || !atoll_variant_is_here(v))
+            continue;
+        m->lanes[m->lane_count].variant = (uint32_t)i;
+        m->lanes[m->lane_count++].weight = v->weight;
+        sum += v->weight;
+    }
+    for (size_t i = 0; i < m->lane_count; i++)
+        m->lanes[i].weight /= sum;
+}
+
+/* Median over pairs, weighted geometric mean over variants. */
+static double side_time(const struct match *m, enum side side)
+{
+    double log_time = 0, scratch[ATOLL_DUEL_PAIR_LIMIT];
+    struct atoll_summary s;
+    for (size_t i = 0; i < m->lane_count; i++) {
+        atoll_summary_of(m->lanes[i].ns[side], m->score.pair_count, scratch, &s);
+        log_time += m->lanes[i].weight * log(fmax(s.median, 1));
+    }
+    return m->score.pair_count ? exp(log_time) : 0;
+}
+
+/* Short kernels must win by three times the resolution. */
+static double margin_of(const struct match *m)
+{
+    double time = m->order->incumbent_ns, margin = m->order->margin;
+    if (time > 0 && time < ATOLL_SAMPLING_SHORT_NS)
+        margin =
+            fmax(margin, log1p(3 * (m->referee->info.clock_resolution_ns + m->referee->jitter_ns) / time));
+    return margin;
+}
+
+static void match_play(struct match *m)
+{
+    struct atoll_duel *d = m->duel;
+    lanes_open(m);
+    atoll_duel_score_init(&m->score, margin_of(m), m->order->alpha, m->order->pair_limit);
+    int failed = m->order->purpose == ATOLL_DUEL_FINAL ? match_hidden(m) : 0;
+    while (!failed && m->score.state == ATOLL_COMPARE_MORE)
+        failed = match_round(m, m->score.pair_count);
+    d->pair_count = (uint32_t)m->score.pair_count;
+    d->p_value = m->score.p_value;
+    d->ratio = m->score.ratio;
+    d->elite_ns = side_time(m, ELITE);
+    d->challenger_ns = side_time(m, CHALLENGER);
+    if (failed)
+        return;
+    d->better = m->score.state == ATOLL_COMPARE_BETTER;
+    snprintf(d->detail, sizeof d->detail, "%u pairs, ratio %.4f, p %.3g%s", d->pair_count, d->ratio,
+             d->p_value, m->order->purpose == ATOLL_DUEL_FINAL ? ", right at the hidden variants" : "");
+}
+
+static int side_open(struct match *m, enum side side, const struct atoll_prepared *prepared,
+                     const void *object, size_t length)
+{
+    char detail[ATOLL_DETAIL_BYTES];
+    enum atoll_verdict v = atoll_subject_open(m->referee, prepared, object, length, &m->sides[side], detail);
+    if (v == ATOLL_V_CORRECT)
+        return 0;
+    return match_end(m, side == ELITE ? ATOLL_V_INFRASTRUCTURE : v, "%s", detail);
+}
+
+void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
+                        const struct atoll_prepared *elite, const void *elite_object, size_t elite_length,
+                        const struct atoll_prepared *challenger, const void *challenger_object,
+                        size_t challenger_length, struct atoll_duel *ret_duel)
+{
+    double begin = atoll_referee_now_ns();
+    struct match *m = calloc(1, sizeof *m);
+    memset(ret_duel, 0, sizeof *ret_duel);
+    ret_duel->evaluation = order->evaluation;
+    ret_duel->purpose = order->purpose;
+    ret_duel->device = referee->info.key;
+    ret_duel->p_value = ret_duel->ratio = 1;
+    if (referee->setup.backend_null) {
+        free(m);
+        return;
+    }
+    if (!m || !(m->known = atoll_referee_case(referee, task))) {
+        ret_duel->verdict = ATOLL_V_INFRASTRUCTURE;
+        snprintf(ret_duel->detail, sizeof ret_duel->detail, "task number %u is not known here, or no memory",
+                 task);
+        free(m);
+        return;
+    }
+    m->referee = referee;
+    m->order = order;
+    m->duel = ret_duel;
+    m->deadline_ns = atoll_referee_deadline_ns(order->baseline_ns);
+    if (side_open(m, CHALLENGER, challenger, challenger_object, challenger_length) == 0 &&
+        side_open(m, ELITE, elite, elite_object, elite_length) == 0)
+        match_play(m);
+    ret_duel->candidate_ns = m->sides[ELITE].candidate_ns + m->sides[CHALLENGER].candidate_ns;
+    atoll_subject_close(&m->sides[ELITE]);
+    atoll_subject_close(&m->sides[CHALLENGER]);
+    ret_duel->occupied_ns = atoll_referee_now_ns() - begin;
+    free(m);
+}

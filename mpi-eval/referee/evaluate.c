@@ -1,0 +1,315 @@
+/* The cascade from level 4 on: load, check variants, bench variants sampled with every output checked,
+ * floors. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/random.h"
+#include "mpi-eval/referee/floor.h"
+#include "mpi-eval/referee/referee.h"
+#include "mpi-eval/referee/sampling.h"
+#include "mpi-eval/referee/trial.h"
+
+#define CHECK_POOL  8 /* draws of a check variant, two of which a candidate sees */
+#define CHECK_DRAWS 2
+#define AUDIT_DRAWS 4
+
+/* One evaluation while it is under way. */
+struct session {
+    struct atoll_referee *referee;
+    struct atoll_case *known;
+    const struct atoll_order *order;
+    struct atoll_subject subject;
+    struct atoll_evaluation *e;
+    double deadline_ns;
+    unsigned bench_count;
+    int remeasured;
+};
+
+static int session_end(struct session *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static int session_end(struct session *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(s->e->detail, sizeof s->e->detail, format, args);
+    va_end(args);
+    s->e->verdict = verdict;
+    s->e->level = level;
+    return -1;
+}
+
+/* One trial; -1 when it ended the evaluation. */
+static int session_try(struct session *s, const struct atoll_draw *draw, enum atoll_comparing comparing,
+                       struct atoll_trial *trial)
+{
+    struct atoll_trial_order order = {draw, comparing, s->deadline_ns, atoll_referee_placement(s->referee)};
+    if (atomic_load(&s->referee->cancelled))
+        return session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
+    atoll_trial_run(s->referee, s->known, &s->subject, &order, trial);
+    s->e->draw_count++;
+    s->e->fully_compared_count += trial->compared_fully ? 1 : 0;
+    s->e->worst_error = fmax(s->e->worst_error, trial->worst_error);
+    return trial->verdict == ATOLL_V_CORRECT
+               ? 0
+               : session_end(s, trial->verdict, trial->level, "%s", trial->detail);
+}
+
+/* Draws of different distributions where the task has them. */
+static int session_check(struct session *s, uint32_t variant)
+{
+    struct atoll_trial trial;
+    unsigned first = (unsigned)(atoll_referee_placement(s->referee) % CHECK_POOL), other = first;
+    for (unsigned k = 1; k < CHECK_POOL && other == first; k++)
+        if (atoll_draw_nth_distribution(s->known->task, (first + k) % CHECK_POOL) !=
+            atoll_draw_nth_distribution(s->known->task, first))
+            other = (first + k) % CHECK_POOL;
+    if (other == first)
+        other = (first + 1) % CHECK_POOL;
+    unsigned numbers[CHECK_DRAWS] = {first, other};
+    for (int i = 0; i < CHECK_DRAWS; i++) {
+        struct atoll_draw draw = atoll_case_draw(s->referee, s->known, variant, numbers[i]);
+        if (session_try(s, &draw, ATOLL_COMPARING_FULL, &trial) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A variant while it is sampled. */
+struct series {
+    uint32_t variant;
+    struct atoll_sampling sampling;
+    struct atoll_draw_order order;
+    double begin_ns, reference_ns; /* time on the reference that other candidates will not pay again */
+    double stops_ns;               /* sum of kill latencies */
+    unsigned full;
+    enum atoll_sampling_state state;
+};
+
+static enum atoll_comparing comparing_now(const struct session *s, const struct series *r)
+{
+    size_t full = s->referee->setup.full_compares, min = s->referee->setup.sample_min;
+    if (r->full >= full)
+        return ATOLL_COMPARING_PRINT;
+    return r->sampling.count + (full - r->full) >= min ? ATOLL_COMPARING_FULL : ATOLL_COMPARING_HELD;
+}
+
+static int series_step(struct session *s, struct series *r)
+{
+    struct atoll_trial trial;
+    long number = atoll_draw_order_next(&r->order);
+    if (number < 0) {
+        r->state = ATOLL_SAMPLING_LIMIT;
+        return 0;
+    }
+    struct atoll_draw draw = atoll_case_draw(s->referee, s->known, r->variant, (uint64_t)number);
+    if (session_try(s, &draw, comparing_now(s, r), &trial) != 0)
+        return -1;
+    if ((size_t)number >= s->known->pool_size[r->variant])
+        s->known->pool_size[r->variant] = (size_t)number + 1;
+    if (number < ATOLL_DRAW_POOL_MIN)
+        r->reference_ns += trial.reference_ns;
+    r->full += trial.compared_fully ? 1 : 0;
+    r->stops_ns += trial.stop_ns;
+    r->state =
+        atoll_sampling_add(&r->sampling, trial.ns, atoll_referee_now_ns() - r->begin_ns - r->reference_ns);
+    return 0;
+}
+
+static int series_begin(struct session *s, struct series *r, struct atoll_err *err)
+{
+    const struct atoll_setup *setup = &s->referee->setup;
+    uint16_t kept[256];
+    size_t kept_count = atoll_answers_kept(s->referee->answers, s->known->number, r->variant, kept, 256);
+    struct atoll_sampling_rules rules = {.interval_target = setup->interval_target,
+                                         .device_limit_ns = setup->sample_device_ns / s->bench_count,
+                                         .wall_limit_ns = setup->sample_wall_ns / s->bench_count,
+                                         .sample_min = setup->sample_min,
+                                         .incumbent_ns = s->bench_count == 1 ? s->order->incumbent_ns : 0,
+                                         .resolution_ns =
+                                             s->referee->info.clock_resolution_ns + s->referee->jitter_ns};
+    atoll_draw_order_init(&r->order, setup->secret, s->order->evaluation, r->variant,
+                          s->known->pool_size[r->variant], kept, kept_count, setup->full_compares,
+                          setup->sample_min);
+    r->begin_ns = atoll_referee_now_ns();
+    return atoll_sampling_init(&r->sampling, &rules, err);
+}
+
+static int timing_store(struct session *s, struct series *r, const struct atoll_floor *floor,
+                        struct atoll_err *err)
+{
+    struct atoll_timing *t = &s->e->timings[s->e->timing_count];
+    size_t bytes = r->sampling.count * sizeof *t->samples_ns;
+    *t = (struct atoll_timing){.variant = r->variant,
+                               .summary = r->sampling.summary,
+                               .floor_ns = floor->reporting_ns,
+                               .sample_count = r->sampling.count};
+    t->samples_ns = malloc(bytes + 1);
+    if (!t->samples_ns)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
+    memcpy(t->samples_ns, r->sampling.samples_ns, bytes);
+    t->resolution_ns = r->sampling.rules.resolution_ns + r->stops_ns / (double)r->sampling.count;
+    t->flags = (r->state == ATOLL_SAMPLING_DROPPED ? ATOLL_TIMING_DROPPED_EARLY : 0u) |
+               (r->state == ATOLL_SAMPLING_LIMIT ? ATOLL_TIMING_TIME_LIMIT : 0u) |
+               (r->sampling.summary.median < floor->audit_ns ? ATOLL_TIMING_AUDIT : 0u);
+    s->e->timing_count++;
+    return 0;
+}
+
+static int floor_get(const struct session *s, uint32_t variant, struct atoll_floor *ret_floor,
+                     struct atoll_err *err)
+{
+    struct atoll_work work;
+    if (atoll_task_work(s->known->task, &s->known->task->variants[variant], &work, err) != 0)
+        return -1;
+    *ret_floor = atoll_floor_of(&work, s->known->task->precisions, &s->referee->info);
+    return 0;
+}
+
+static int is_impossible(const struct series *r, const struct atoll_floor *floor)
+{
+    return r->sampling.summary.median < ATOLL_FLOOR_IMPOSSIBLE_RATIO * floor->hard_ns;
+}
+
+/* Faster than useful arithmetic allows: nothing is refused, but more draws of every distribution are compared
+ * in full. */
+static int audit(struct session *s, uint32_t variant)
+{
+    struct atoll_trial trial;
+    for (unsigned i = 0; i < AUDIT_DRAWS; i++) {
+        struct atoll_draw d = atoll_case_fresh_draw(s->referee, s->known, variant, s->order->evaluation, i);
+        d.distribution = atoll_draw_nth_distribution(s->known->task, i);
+        if (session_try(s, &d, ATOLL_COMPARING_FULL, &trial) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int series_judge(struct session *s, struct series *r, struct atoll_err *err)
+{
+    struct atoll_floor floor;
+    if (floor_get(s, r->variant, &floor, err) != 0)
+        return -1;
+    if (is_impossible(r, &floor) && !s->remeasured) {
+        s->remeasured = 1;
+        if (atoll_referee_measure(s->referee, err) != 0 || floor_get(s, r->variant, &floor, err) != 0)
+            return -1;
+    }
+    if (timing_store(s, r, &floor, err) != 0)
+        return -1;
+    if (is_impossible(r, &floor))
+        return session_end(s, ATOLL_V_IMPOSSIBLE, 6,
+                           "variant %s: the median of %.0f ns is below 0.9 of the hard floor of %.0f ns",
+                           s->known->task->variants[r->variant].name, r->sampling.summary.median,
+                           floor.hard_ns);
+    if (r->sampling.summary.median < floor.audit_ns)
+        return audit(s, r->variant);
+    return 0;
+}
+
+static int session_sample(struct session *s, uint32_t variant, struct atoll_err *err)
+{
+    struct series r = {.variant = variant};
+    int failed = series_begin(s, &r, err);
+    while (!failed && r.state == ATOLL_SAMPLING_MORE)
+        failed = series_step(s, &r);
+    if (!failed)
+        failed = series_judge(s, &r, err);
+    atoll_sampling_fini(&r.sampling);
+    return failed;
+}
+
+static int each_variant(struct session *s, enum atoll_variant_kind kind,
+                        int (*step)(struct session *, uint32_t))
+{
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; i < task->variant_count; i++)
+        if (task->variants[i].kind == kind && atoll_variant_is_here(&task->variants[i]) &&
+            step(s, (uint32_t)i) != 0)
+            return -1;
+    return 0;
+}
+
+static int count_step(struct session *s, uint32_t variant)
+{
+    (void)variant;
+    s->bench_count++;
+    return 0;
+}
+
+/* A failure of ours fills err; a verdict fills the evaluation.  Either way -1. */
+static int sample_step(struct session *s, uint32_t variant)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int failed = session_sample(s, variant, &err);
+    if (failed && err.code != ATOLL_OK)
+        session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
+    return failed;
+}
+
+static void cascade(struct session *s, const struct atoll_prepared *prepared, const void *object,
+                    size_t object_length)
+{
+    struct atoll_evaluation *e = s->e;
+    char detail[ATOLL_DETAIL_BYTES];
+    enum atoll_verdict loaded =
+        atoll_subject_open(s->referee, prepared, object, object_length, &s->subject, detail);
+    if (loaded != ATOLL_V_CORRECT) {
+        session_end(s, loaded, loaded == ATOLL_V_INFRASTRUCTURE ? 0 : 4, "%s", detail);
+        return;
+    }
+    double begin = atoll_referee_now_ns();
+    int failed = each_variant(s, ATOLL_VARIANT_CHECK, session_check);
+    e->check_ns = atoll_referee_now_ns() - begin;
+    begin = atoll_referee_now_ns();
+    each_variant(s, ATOLL_VARIANT_BENCH, count_step);
+    if (!failed && each_variant(s, ATOLL_VARIANT_BENCH, sample_step) == 0)
+        e->level = 6;
+    e->sampling_ns = atoll_referee_now_ns() - begin;
+}
+
+static int64_t unix_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* bench/ only: the shape of an answer without a measurement. */
+static void answer_null(const struct atoll_referee *referee, struct atoll_evaluation *e)
+{
+    e->verdict = ATOLL_V_CORRECT;
+    e->level = 6;
+    e->device = referee->info.key;
+}
+
+void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
+                            const struct atoll_prepared *prepared, const void *object, size_t object_length,
+                            struct atoll_evaluation *ret_evaluation)
+{
+    double begin = atoll_referee_now_ns();
+    struct session s = {.referee = referee,
+                        .known = atoll_referee_case(referee, task),
+                        .order = order,
+                        .e = ret_evaluation,
+                        .deadline_ns = atoll_referee_deadline_ns(order->baseline_ns)};
+    ret_evaluation->started_unix_ns = unix_now_ns();
+    ret_evaluation->behaviour = prepared->behaviour;
+    ret_evaluation->device = referee->info.key;
+    ret_evaluation->verdict = ATOLL_V_CORRECT;
+    if (referee->setup.backend_null) {
+        answer_null(referee, ret_evaluation);
+        return;
+    }
+    if (!s.known) {
+        session_end(&s, ATOLL_V_INFRASTRUCTURE, 0, "task number %u is not known here", task);
+        return;
+    }
+    cascade(&s, prepared, object, object_length);
+    atoll_subject_close(&s.subject);
+    ret_evaluation->candidate_ns = s.subject.candidate_ns;
+    ret_evaluation->occupied_ns = atoll_referee_now_ns() - begin;
+}

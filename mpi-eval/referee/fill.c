@@ -1,0 +1,80 @@
+#include "mpi-eval/referee/fill.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/random.h"
+
+const char *atoll_fill_name(enum atoll_fill_kind kind)
+{
+    static const char *const names[ATOLL_FILL_COUNT] = {"poison", "zeros", "random values",
+                                                        "another draw's answer"};
+    return (unsigned)kind < ATOLL_FILL_COUNT ? names[kind] : "unknown";
+}
+
+static void pattern_poison(struct atoll_fill *f, uint64_t key)
+{
+    size_t bytes = atoll_dtype_bytes(f->dtype);
+    unsigned char element[8] = {0};
+    if (f->dtype == ATOLL_F64) {
+        uint64_t bits = 0x7ff8000000000000ull | (key & 0xffffffffffffull);
+        memcpy(element, &bits, 8);
+    } else if (f->dtype == ATOLL_F32) {
+        uint32_t bits = 0x7fc00000u | (uint32_t)(key & 0x3fffffu);
+        memcpy(element, &bits, 4);
+    } else {
+        atoll_dtype_store(f->dtype, element, 0, atoll_dtype_is_float(f->dtype) ? (double)NAN : 9.0e18);
+    }
+    for (size_t i = 0; i < ATOLL_FILL_PERIOD; i++)
+        memcpy(f->pattern + i * bytes, element, bytes);
+}
+
+static void pattern_random(struct atoll_fill *f, uint64_t key)
+{
+    for (size_t i = 0; i < ATOLL_FILL_PERIOD; i++) {
+        double unit = atoll_random_unit(atoll_random_at(key, i));
+        atoll_dtype_store(f->dtype, f->pattern, i,
+                          atoll_dtype_is_float(f->dtype) ? 4.0 * unit - 2.0 : floor(100 * unit));
+    }
+}
+
+void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t count, const double *stale,
+                     uint64_t key)
+{
+    fill->kind = (enum atoll_fill_kind)(atoll_mix64(key) % ATOLL_FILL_COUNT);
+    fill->dtype = dtype;
+    fill->count = count;
+    fill->stale = stale;
+    if (fill->kind == ATOLL_FILL_STALE && !stale)
+        fill->kind = ATOLL_FILL_RANDOM;
+    memset(fill->pattern, 0, sizeof fill->pattern);
+    if (fill->kind == ATOLL_FILL_POISON)
+        pattern_poison(fill, key);
+    else if (fill->kind == ATOLL_FILL_RANDOM)
+        pattern_random(fill, key);
+}
+
+void atoll_fill_write(const struct atoll_fill *fill, void *base)
+{
+    size_t bytes = atoll_dtype_bytes(fill->dtype), left = fill->count * bytes,
+           period = ATOLL_FILL_PERIOD * bytes;
+    unsigned char *to = base;
+    if (fill->kind == ATOLL_FILL_STALE) {
+        atoll_dtype_store_array(fill->dtype, base, fill->count, fill->stale);
+        return;
+    }
+    for (; left > period; left -= period, to += period)
+        memcpy(to, fill->pattern, period);
+    memcpy(to, fill->pattern, left);
+}
+
+int atoll_fill_holds(const struct atoll_fill *fill, const void *base, size_t index)
+{
+    size_t bytes = atoll_dtype_bytes(fill->dtype);
+    const unsigned char *element = (const unsigned char *)base + index * bytes;
+    unsigned char stale[8];
+    if (fill->kind != ATOLL_FILL_STALE)
+        return memcmp(element, fill->pattern + index % ATOLL_FILL_PERIOD * bytes, bytes) == 0;
+    atoll_dtype_store(fill->dtype, stale, 0, fill->stale[index]);
+    return memcmp(element, stale, bytes) == 0;
+}

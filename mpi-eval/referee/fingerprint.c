@@ -1,0 +1,142 @@
+#include "mpi-eval/referee/fingerprint.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/random.h"
+
+#define BLOCK ((size_t)ATOLL_FINGERPRINT_BLOCK)
+
+/* Random signs and sizes: errors cannot be arranged to cancel without the key. */
+static void weights_of(uint64_t key, double *weights)
+{
+    for (size_t i = 0; i < 2 * BLOCK; i++) {
+        atoll_u64 bits = atoll_random_at(key, i);
+        weights[i] = (0.5 + atoll_random_unit(bits)) * (bits & 1 ? 1.0 : -1.0);
+    }
+}
+
+static const double *block_weights(const double *weights, uint64_t key, size_t block)
+{
+    return weights + atoll_random_at(~key, block) % BLOCK;
+}
+
+static double bound_of(const struct atoll_tolerance *t, double value, double scale)
+{
+    return t->atol + t->rtol * fmax(fabs(value), scale);
+}
+
+static void blocks_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
+                        const double *scale)
+{
+    double weights[2 * BLOCK];
+    weights_of(p->key, weights);
+    for (size_t b = 0; b < p->block_count; b++) {
+        const double *w = block_weights(weights, p->key, b);
+        size_t begin = b * BLOCK, n = p->count - begin < BLOCK ? p->count - begin : BLOCK;
+        double sum = 0, bound = 0, magnitude = 0;
+        for (size_t i = 0; i < n; i++) {
+            double r = values[begin + i];
+            sum += w[i] * r;
+            bound += fabs(w[i]) * bound_of(t, r, scale ? scale[begin + i] : 0.0);
+            magnitude += fabs(w[i] * r);
+        }
+        p->sums[b] = sum;
+        p->bounds[b] = bound + 1e-13 * magnitude;
+        p->finite &= isfinite(sum) && isfinite(p->bounds[b]);
+    }
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void samples_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
+                         const double *scale)
+{
+    for (size_t i = 0; i < p->sample_count; i++)
+        p->indices[i] =
+            p->sample_count == p->count
+                ? i
+                : (size_t)atoll_random_below(atoll_random_at(p->key ^ 0x73616d70ull, i), p->count);
+    qsort(p->indices, p->sample_count, sizeof *p->indices, compare_indices);
+    for (size_t i = 0; i < p->sample_count; i++) {
+        size_t k = p->indices[i];
+        p->values[i] = values[k];
+        p->tolerances[i] = bound_of(t, values[k], scale ? scale[k] : 0.0);
+    }
+}
+
+int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct atoll_tolerance *tolerance,
+                           const double *values, const double *scale, size_t count, uint64_t key,
+                           struct atoll_err *err)
+{
+    struct atoll_fingerprint p = {.count = count, .key = key, .finite = 1};
+    p.block_count = (count + BLOCK - 1) / BLOCK;
+    p.sample_count = count < ATOLL_FINGERPRINT_SAMPLES ? count : ATOLL_FINGERPRINT_SAMPLES;
+    p.sums = calloc(p.block_count + 1, sizeof *p.sums);
+    p.bounds = calloc(p.block_count + 1, sizeof *p.bounds);
+    p.indices = calloc(p.sample_count + 1, sizeof *p.indices);
+    p.values = calloc(p.sample_count + 1, sizeof *p.values);
+    p.tolerances = calloc(p.sample_count + 1, sizeof *p.tolerances);
+    if (!p.sums || !p.bounds || !p.indices || !p.values || !p.tolerances) {
+        atoll_fingerprint_fini(&p);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the fingerprint of %zu elements", count);
+    }
+    blocks_fill(&p, tolerance, values, scale);
+    samples_fill(&p, tolerance, values, scale);
+    *ret_print = p;
+    return 0;
+}
+
+void atoll_fingerprint_fini(struct atoll_fingerprint *print)
+{
+    free(print->sums);
+    free(print->bounds);
+    free(print->indices);
+    free(print->values);
+    free(print->tolerances);
+    *print = (struct atoll_fingerprint){0};
+}
+
+static int samples_match(const struct atoll_fingerprint *p, enum atoll_dtype dtype, const void *data)
+{
+    for (size_t i = 0; i < p->sample_count; i++) {
+        double y = atoll_dtype_load(dtype, data, p->indices[i]);
+        if (!(fabs(y - p->values[i]) <= p->tolerances[i]))
+            return 0;
+    }
+    return 1;
+}
+
+int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dtype dtype, const void *data)
+{
+    double weights[2 * BLOCK], y[BLOCK];
+    size_t bytes = atoll_dtype_bytes(dtype);
+    if (!print->finite || !samples_match(print, dtype, data))
+        return 0;
+    weights_of(print->key, weights);
+    for (size_t b = 0; b < print->block_count; b++) {
+        const double *w = block_weights(weights, print->key, b);
+        size_t begin = b * BLOCK, n = print->count - begin < BLOCK ? print->count - begin : BLOCK;
+        double part[8] = {0};
+        atoll_dtype_load_array(dtype, (const char *)data + begin * bytes, n, y);
+        for (size_t i = n; i < BLOCK; i++)
+            y[i] = 0;
+        for (size_t i = 0; i < BLOCK; i += 8)
+            for (size_t k = 0; k < 8; k++)
+                part[k] += w[i + k] * y[i + k];
+        double sum = part[0] + part[1] + part[2] + part[3] + (part[4] + part[5] + part[6] + part[7]);
+        if (!(fabs(sum - print->sums[b]) <= print->bounds[b]))
+            return 0;
+    }
+    return 1;
+}
+
+size_t atoll_fingerprint_bytes(const struct atoll_fingerprint *print)
+{
+    return print->block_count * 2 * sizeof(double) +
+           print->sample_count * (sizeof(size_t) + 2 * sizeof(double));
+}

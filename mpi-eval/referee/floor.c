@@ -1,0 +1,32 @@
+#include "mpi-eval/referee/floor.h"
+
+#include <math.h>
+
+/* The measured peak that stands for an arithmetic type: types without a measurement of their own count as the
+ * next wider one that has one, since the audit floor refuses nothing. */
+static double peak_of(const struct atoll_device_info *device, unsigned precisions)
+{
+    double best = 0;
+    for (unsigned t = 0; t <= ATOLL_DTYPE_COUNT; t++) {
+        if (!(precisions >> t & 1u))
+            continue;
+        double peak = t < ATOLL_DTYPE_COUNT ? device->peak_flops[t] : 0;
+        best = fmax(best, peak > 0 || t == ATOLL_F64 ? peak : device->peak_flops[ATOLL_F32]);
+    }
+    return best;
+}
+
+struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
+                                  const struct atoll_device_info *device)
+{
+    struct atoll_floor f = {0};
+    double writes = fmax(0.0, work->write_bytes - device->last_level_cache_bytes);
+    double peak = peak_of(device, precisions);
+    if (device->bandwidth_bytes_per_s > 0)
+        f.hard_ns = 1e9 * (work->read_bytes + writes) / device->bandwidth_bytes_per_s;
+    f.hard_ns = fmax(f.hard_ns, device->empty_launch_ns);
+    if (peak > 0)
+        f.audit_ns = 1e9 * work->flops / peak;
+    f.reporting_ns = fmax(f.hard_ns, f.audit_ns);
+    return f;
+}

@@ -1,0 +1,20 @@
+/* floor.h - is a time possible? (MEASUREMENT.md 4)  Layer: mpi-eval, referee.  Pure. */
+#ifndef ATOLL_MPI_EVAL_REFEREE_FLOOR_H
+#define ATOLL_MPI_EVAL_REFEREE_FLOOR_H
+
+#include "core/message.h"
+#include "core/task.h"
+
+struct atoll_floor {
+    double hard_ns;      /* compulsory traffic at the measured bandwidth, or an empty launch */
+    double audit_ns;     /* useful operations at the peak of the fastest allowed arithmetic; 0 = not known */
+    double reporting_ns; /* the larger of the two */
+};
+
+#define ATOLL_FLOOR_IMPOSSIBLE_RATIO 0.9
+
+/* work: of one variant; precisions: task->precisions. */
+struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
+                                  const struct atoll_device_info *device);
+
+#endif

@@ -1,0 +1,38 @@
+/* oracle.h - the compiled reference of one task: inputs of a draw in, expected values in double precision
+ * out. Layer: mpi-eval, referee.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
+ * never become a candidate's. */
+#ifndef ATOLL_MPI_EVAL_REFEREE_ORACLE_H
+#define ATOLL_MPI_EVAL_REFEREE_ORACLE_H
+
+#include "core/task.h"
+#include "mpi-eval/backend/cpu/compile.h"
+#include "mpi-eval/backend/cpu/runner.h"
+#include "mpi-eval/referee/draw.h"
+#include "mpi-eval/referee/memory.h"
+
+struct atoll_oracle;
+
+/* Compiles the reference; the worker starts with the first question.  task, memory: borrowed.  runner:
+ * copied; its cores are borrowed.  hash_key: of the input hashes below.  ATOLL_E_INPUT with the diagnostics
+ * when the reference does not compile. */
+struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct atoll_compiler *compiler,
+                                         const struct atoll_runner_settings *runner,
+                                         struct atoll_memory *memory, uint64_t hash_key,
+                                         struct atoll_err *err);
+void atoll_oracle_destroy(struct atoll_oracle *oracle);
+
+/* Expected values of one draw, by tensor number. */
+struct atoll_truth {
+    size_t counts[ATOLL_TASK_TENSOR_LIMIT];
+    double *values[ATOLL_TASK_TENSOR_LIMIT];      /* owned; NULL where nothing is expected */
+    double *scale[ATOLL_TASK_TENSOR_LIMIT];       /* owned; NULL where the reference gives none */
+    uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT]; /* of the raw inputs of role in and constant */
+    double ns;
+};
+void atoll_truth_fini(struct atoll_truth *truth);
+
+/* changed_tensor >= 0: this one input comes from another seed (impact test); -1 otherwise. */
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                     struct atoll_truth *ret_truth, struct atoll_err *err);
+
+#endif

@@ -1,0 +1,64 @@
+#include "mpi-eval/referee/sampling.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/evaluation.h"
+
+int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_rules *rules,
+                        struct atoll_err *err)
+{
+    *s = (struct atoll_sampling){.rules = *rules};
+    s->samples_ns = calloc(ATOLL_SAMPLES_LIMIT, sizeof *s->samples_ns);
+    s->scratch = calloc(ATOLL_SAMPLES_LIMIT, sizeof *s->scratch);
+    if (s->samples_ns && s->scratch)
+        return 0;
+    atoll_sampling_fini(s);
+    return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
+}
+
+void atoll_sampling_fini(struct atoll_sampling *s)
+{
+    free(s->samples_ns);
+    free(s->scratch);
+    *s = (struct atoll_sampling){0};
+}
+
+double atoll_sampling_half_width(const struct atoll_sampling *s)
+{
+    double width = s->summary.relative_half_width;
+    if (s->summary.median > 0 && s->summary.median < ATOLL_SAMPLING_SHORT_NS)
+        width += s->rules.resolution_ns / s->summary.median;
+    return width;
+}
+
+/* Even the fastest sample is far behind, or the median is behind with 95 % certainty and some margin. */
+static int is_clearly_slower(const struct atoll_sampling *s)
+{
+    double incumbent = s->rules.incumbent_ns;
+    if (incumbent <= 0 || s->count < ATOLL_SAMPLING_DROP_MIN)
+        return 0;
+    if (s->summary.min > incumbent * ATOLL_SAMPLING_DROP_RATIO)
+        return 1;
+    return s->count >= s->rules.sample_min && s->count >= 6 && s->summary.lo95 > incumbent * 1.05;
+}
+
+enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns)
+{
+    if (s->count < ATOLL_SAMPLES_LIMIT) {
+        s->samples_ns[s->count++] = sample_ns;
+        s->device_ns += sample_ns;
+        atoll_summary_of(s->samples_ns, s->count, s->scratch, &s->summary);
+    }
+    if (is_clearly_slower(s))
+        return ATOLL_SAMPLING_DROPPED;
+    if (s->count >= ATOLL_SAMPLES_LIMIT)
+        return ATOLL_SAMPLING_LIMIT;
+    if (s->count < s->rules.sample_min)
+        return ATOLL_SAMPLING_MORE;
+    if (atoll_sampling_half_width(s) <= s->rules.interval_target)
+        return ATOLL_SAMPLING_ENOUGH;
+    if (s->device_ns >= s->rules.device_limit_ns || wall_ns >= s->rules.wall_limit_ns)
+        return ATOLL_SAMPLING_LIMIT;
+    return ATOLL_SAMPLING_MORE;
+}

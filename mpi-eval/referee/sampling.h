@@ -1,0 +1,48 @@
+/* sampling.h - how many samples a candidate gets on one variant (MEASUREMENT.md 3): adaptive stop and early
+ * drop. Layer: mpi-eval, referee.  Pure: fed with times, it answers; no clock of its own.  Lifetime:
+ * init/fini. */
+#ifndef ATOLL_MPI_EVAL_REFEREE_SAMPLING_H
+#define ATOLL_MPI_EVAL_REFEREE_SAMPLING_H
+
+#include <stddef.h>
+
+#include "core/err.h"
+#include "core/stats.h"
+
+struct atoll_sampling_rules {
+    double interval_target; /* relative half width of the median's 95 % interval */
+    double device_limit_ns; /* sum of sample times */
+    double wall_limit_ns;   /* with inputs, flush and checks */
+    size_t sample_min;
+    double incumbent_ns;  /* 0 = never drop early */
+    double resolution_ns; /* clock and launch jitter: widens the interval of short samples */
+};
+
+enum atoll_sampling_state {
+    ATOLL_SAMPLING_MORE,
+    ATOLL_SAMPLING_ENOUGH, /* the interval is as narrow as asked for */
+    ATOLL_SAMPLING_LIMIT,  /* a time limit, or as many samples as fit */
+    ATOLL_SAMPLING_DROPPED /* clearly slower than the incumbent */
+};
+
+#define ATOLL_SAMPLING_DROP_MIN   4
+#define ATOLL_SAMPLING_DROP_RATIO 1.15
+#define ATOLL_SAMPLING_SHORT_NS   20000.0 /* below it resolution is part of the interval */
+
+struct atoll_sampling {
+    struct atoll_sampling_rules rules;
+    size_t count;
+    double *samples_ns, *scratch; /* owned, ATOLL_SAMPLES_LIMIT each */
+    double device_ns;
+    struct atoll_summary summary; /* of the samples so far */
+};
+
+int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_rules *rules,
+                        struct atoll_err *err);
+void atoll_sampling_fini(struct atoll_sampling *s);
+/* One more sample; wall_ns: spent on this variant so far. */
+enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns);
+/* Half the interval with the resolution in it, relative to the median. */
+double atoll_sampling_half_width(const struct atoll_sampling *s);
+
+#endif
