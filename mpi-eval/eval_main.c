@@ -1,0 +1,333 @@
+/* eval_main.c - the program atoll-eval: one rank of an evaluation run.
+ *
+ *   atoll-eval CAMPAIGN --local        one process: coordinator and its evaluators on this machine, no MPI
+ *   mpirun -n N atoll-eval CAMPAIGN    rank 0 coordinates; every other rank forwards to an evaluator process
+ * of its own (with N = 1 the same as --local) atoll-eval --evaluator             an evaluator process;
+ * started by the spawner only, socket on descriptor 3
+ *
+ * The spawner is forked before anything else: before MPI_Init, before the campaign's lock is taken, before a
+ * thread exists. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/option.h"
+#include "mpi-eval/comm/comm.h"
+#include "mpi-eval/coordinator.h"
+#include "mpi-eval/evaluator.h"
+#include "mpi-eval/forwarder.h"
+#include "mpi-eval/setup.h"
+
+#define FAREWELL_NS 8e9
+
+struct settings {
+    int local, evaluator, null_backend, verbose;
+    long long evaluators, progress_fd;
+    const char *ack_log, *job;
+    double heartbeat_timeout_s, wall_s;
+};
+
+static const struct atoll_option options[] = {
+    {"local", 0, ATOLL_OPT_FLAG, offsetof(struct settings, local), NULL, NULL, 0, 0, NULL,
+     "Run on this machine alone, without MPI."},
+    {"evaluators", 0, ATOLL_OPT_INT, offsetof(struct settings, evaluators), "N", "1", 1,
+     ATOLL_SPAWNER_CHILD_LIMIT, NULL,
+     "With --local: evaluator processes. More than one measure at the same time and disturb each other."},
+    {"job", 0, ATOLL_OPT_TEXT, offsetof(struct settings, job), "ID", "local", 0, 0, NULL,
+     "Name of the job this attempt belongs to; attempts are kept in jobs/ID.<n>."},
+    {"wall", 0, ATOLL_OPT_DURATION, offsetof(struct settings, wall_s), "TIME", "0", 0, 1e9, NULL,
+     "Ask for an orderly end after this time of this attempt; 0 means never."},
+    {"heartbeat-timeout", 0, ATOLL_OPT_DURATION, offsetof(struct settings, heartbeat_timeout_s), "TIME",
+     "15s", 0.1, 1e6, NULL, "An evaluator that is silent for longer is lost: its orders go to others."},
+    {"progress-fd", 0, ATOLL_OPT_INT, offsetof(struct settings, progress_fd), "FD", "-1", -1, 1024, NULL,
+     "Write progress as JSON lines to this open descriptor."},
+    {"ack-log", 0, ATOLL_OPT_TEXT, offsetof(struct settings, ack_log), "FILE", NULL, 0, 0, NULL,
+     "Append the number of every evaluation whose result is durable to this file (for tests)."},
+    {"null-backend", 0, ATOLL_OPT_FLAG, offsetof(struct settings, null_backend), NULL, NULL, 0, 0, NULL,
+     "Measure nothing: results are invented from the candidates' identities (for tests and benchmarks)."},
+    {"verbose", 'v', ATOLL_OPT_FLAG, offsetof(struct settings, verbose), NULL, NULL, 0, 0, NULL, "Log more."},
+    {"evaluator", 0, ATOLL_OPT_FLAG, offsetof(struct settings, evaluator), NULL, NULL, 0, 0, NULL,
+     "Be an evaluator process that speaks on descriptor 3 (internal)."},
+    {NULL, 0, ATOLL_OPT_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL},
+};
+
+static const struct atoll_command command = {
+    .name = "atoll-eval",
+    .synopsis = "CAMPAIGN [OPTION]...",
+    .summary = "run or resume a campaign on the devices of an allocation",
+    .description =
+        "Runs the campaign in the directory CAMPAIGN until its budget is spent. Started on a campaign that "
+        "was "
+        "killed it goes on where that stopped; there is no other way of resuming.\n\n"
+        "Under mpirun or srun rank 0 coordinates and every other rank has one evaluator process; with "
+        "--local, or with one rank, everything runs on this machine. The first SIGINT or SIGTERM asks for an "
+        "orderly end, the second ends the process at once; nothing that was acknowledged is lost by either.",
+    .examples = "atoll-eval my-campaign --local\nmpirun -n 5 atoll-eval my-campaign\n",
+    .options = options,
+};
+
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int signal_number)
+{
+    if (++interrupts > 1)
+        _exit(128 + signal_number);
+}
+
+static void interrupts_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int64_t ended(struct atoll_err *err)
+{
+    atoll_log_err(ATOLL_LOG_ERROR, "eval.failed", err);
+    return atoll_code_exit_status(err->code);
+}
+
+static struct atoll_spawner *spawner_start(const struct settings *settings, struct atoll_err *err)
+{
+    static char program[PATH_MAX];
+    static const char *const quiet[] = {"atoll-eval", "--evaluator", NULL};
+    static const char *const verbose[] = {"atoll-eval", "--evaluator", "--verbose", NULL};
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n <= 0) {
+        atoll_err_errno(err, errno, "cannot find the own program through /proc/self/exe");
+        return NULL;
+    }
+    program[n] = '\0';
+    return atoll_spawner_create(program, settings->verbose ? verbose : quiet, err);
+}
+
+/* ---- rank 0 ---- */
+
+static void result_log(const struct atoll_coordinator_result *r)
+{
+    uint64_t results = r->evaluated + r->duelled;
+    if (r->was_finished) {
+        atoll_log(ATOLL_LOG_INFO, "eval.finished.before",
+                  "the campaign had finished before; nothing was run");
+        return;
+    }
+    atoll_log(ATOLL_LOG_INFO, "eval.finished",
+              "%llu evaluations, %llu comparisons in %.1f s; rank 0 used %.1f us of CPU for each; %llu "
+              "results ignored, "
+              "%llu bad messages, %llu evaluators lost",
+              (unsigned long long)r->evaluated, (unsigned long long)r->duelled, r->elapsed_ns / 1e9,
+              results ? r->cpu_ns / 1e3 / (double)results : 0.0, (unsigned long long)r->ignored,
+              (unsigned long long)r->bad_messages, (unsigned long long)r->peers_lost);
+}
+
+static struct atoll_campaign *campaign_open(const char *dir, struct atoll_err *err)
+{
+    struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
+    if (campaign && atoll_campaign_lock(campaign, err) == 0)
+        return campaign;
+    atoll_campaign_close(campaign);
+    return NULL;
+}
+
+static int coordinate(const struct settings *settings, const char *dir, const struct atoll_peers *peers,
+                      struct atoll_err *err)
+{
+    struct atoll_setup setup;
+    struct atoll_coordinator_result result = {0};
+    struct atoll_campaign *campaign = campaign_open(dir, err);
+    int rc = campaign ? atoll_setup_of_campaign(campaign, &setup, err) : -1;
+    if (rc == 0) {
+        setup.backend_null |= (uint32_t)settings->null_backend;
+        const struct atoll_coordinator_settings told = {.peers = *peers,
+                                                        .campaign = campaign,
+                                                        .setup = &setup,
+                                                        .job = settings->job,
+                                                        .ack_log = settings->ack_log,
+                                                        .progress_fd = (int)settings->progress_fd,
+                                                        .heartbeat_timeout_ns =
+                                                            settings->heartbeat_timeout_s * 1e9,
+                                                        .wall_ns = settings->wall_s * 1e9,
+                                                        .interrupts = &interrupts};
+        rc = atoll_coordinator_run(&told, &result, err);
+    }
+    if (rc == 0)
+        result_log(&result);
+    explicit_bzero(&setup, sizeof setup);
+    atoll_campaign_close(campaign);
+    return rc;
+}
+
+static int run_local(const struct settings *settings, const char *dir, struct atoll_spawner *spawner)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_keeper *keeper = atoll_keeper_create(spawner, (unsigned)settings->evaluators, &err);
+    int rc = -1;
+    if (keeper) {
+        struct atoll_peers peers = atoll_keeper_peers(keeper);
+        rc = coordinate(settings, dir, &peers, &err);
+        atoll_keeper_retire(keeper);
+    }
+    atoll_keeper_destroy(keeper);
+    return rc == 0 ? 0 : (int)ended(&err);
+}
+
+/* ---- MPI ---- */
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* may_finalize: the last word, after all have answered the first. */
+static void stop_say(const struct atoll_peers *peers, int may_finalize)
+{
+    struct atoll_buffer frame;
+    atoll_buffer_init(&frame, 4096);
+    if (atoll_frame_encode(&frame, ATOLL_MSG_STOP, "", may_finalize ? 1 : 0, NULL) == 0) {
+        for (unsigned i = 0; i < peers->count; i++)
+            peers->send(peers->context, i, frame.data, frame.length, NULL);
+    }
+    atoll_buffer_fini(&frame);
+}
+
+/* Waits until every rank has said that its evaluator is gone for good; then all may call MPI_Finalize. */
+static int farewell(const struct atoll_peers *peers)
+{
+    double until_ns = now_ns() + FAREWELL_NS;
+    char *answered = calloc(peers->count, 1);
+    unsigned left = peers->count, peer;
+    while (answered && left > 0 && now_ns() < until_ns) {
+        struct atoll_frame frame;
+        if (peers->receive(peers->context, &peer, &frame) == 0) {
+            peers->wait(peers->context, NULL, 0, 100);
+            continue;
+        }
+        if (frame.type != ATOLL_MSG_PEER_LOST || frame.length != 1 || frame.payload[0] != ATOLL_PEER_GONE ||
+            peer >= peers->count || answered[peer])
+            continue;
+        answered[peer] = 1;
+        left--;
+    }
+    free(answered);
+    if (left > 0) {
+        atoll_log(ATOLL_LOG_WARNING, "eval.farewell", "%u ranks did not answer; leaving without MPI_Finalize",
+                  left);
+        return 0;
+    }
+    stop_say(peers, 1);
+    return 1;
+}
+
+static int run_rank0(const struct settings *settings, const char *dir, struct atoll_comm *comm,
+                     int *ret_answered)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_peers peers = atoll_comm_peers(comm);
+    int rc = coordinate(settings, dir, &peers, &err);
+    int status = rc == 0 ? 0 : (int)ended(&err);
+    if (rc != 0)
+        stop_say(&peers, 0); /* a run that failed early has told nobody */
+    *ret_answered = farewell(&peers);
+    return status;
+}
+
+static int run_forwarder(const struct settings *settings, struct atoll_comm *comm,
+                         struct atoll_spawner *spawner, int *ret_answered)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_peers peers = atoll_comm_peers(comm);
+    struct atoll_keeper *keeper = atoll_keeper_create(spawner, 1, &err);
+    if (!keeper)
+        return (int)ended(&err);
+    *ret_answered = atoll_forwarder_run(&peers, keeper, settings->heartbeat_timeout_s * 1e9);
+    atoll_keeper_destroy(keeper);
+    return 0;
+}
+
+static int run_ranks(const struct settings *settings, const char *dir, struct atoll_spawner **spawner,
+                     int *argc, char ***argv)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_comm *comm = atoll_comm_create(argc, argv, &err);
+    char prefix[32];
+    int answered = 0, status;
+    if (!comm)
+        return (int)ended(&err);
+    snprintf(prefix, sizeof prefix, "rank %u", atoll_comm_rank(comm));
+    atoll_log_setup(2, settings->verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, prefix);
+    if (atoll_comm_size(comm) == 1) {
+        status = run_local(settings, dir, *spawner);
+        answered = 1;
+    } else if (atoll_comm_rank(comm) == 0) {
+        atoll_spawner_destroy(*spawner); /* rank 0 has no evaluator of its own */
+        *spawner = NULL;
+        status = run_rank0(settings, dir, comm, &answered);
+    } else {
+        status = run_forwarder(settings, comm, *spawner, &answered);
+    }
+    if (answered) {
+        atoll_comm_destroy(comm, 1);
+        return status;
+    }
+    atoll_spawner_destroy(*spawner);
+    fflush(NULL);
+    _exit(status);
+}
+
+static int is_launched_by_mpi(void)
+{
+    static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        if (getenv(marks[i]))
+            return 1;
+    }
+    return 0;
+}
+
+static int run_evaluator(const struct settings *settings)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_log_setup(2, settings->verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "evaluator");
+    return atoll_evaluator_run(ATOLL_SPAWNER_CHILD_FD, &err) == 0 ? 0 : atoll_code_exit_status(err.code);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    const char *arguments[1] = {NULL};
+    size_t argument_count = 0;
+    int rc = atoll_option_parse(&command, argc, argv, &settings, arguments, 1, &argument_count, &err);
+    if (rc > 0) {
+        atoll_option_help(&command, stdout);
+        return 0;
+    }
+    if (rc == 0 && settings.evaluator)
+        return run_evaluator(&settings);
+    if (rc == 0 && argument_count != 1)
+        rc = atoll_err_set(&err, ATOLL_E_USAGE, "name one campaign directory; atoll-eval --help says more");
+    if (rc != 0)
+        return (int)ended(&err);
+    atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "");
+    struct atoll_spawner *spawner = spawner_start(&settings, &err);
+    if (!spawner)
+        return (int)ended(&err);
+    interrupts_catch();
+    int status = settings.local || !is_launched_by_mpi()
+                     ? run_local(&settings, arguments[0], spawner)
+                     : run_ranks(&settings, arguments[0], &spawner, &argc, &argv);
+    atoll_spawner_destroy(spawner);
+    return status;
+}

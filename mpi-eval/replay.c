@@ -1,0 +1,168 @@
+/* replay.c - journals through the engine.
+ * An EVENT record steps the engine; the DECISIONS record of the same event, in this journal or at the start
+ * of the next, is compared with what the step said.  Only the very last event of a campaign may lack it: its
+ * writer was killed. */
+#include "mpi-eval/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "mpi-eval/decisions.h"
+
+#define EVENT_ARENA_BYTES    (64u << 20)
+#define DECISION_LIMIT_BYTES (64u << 10)
+
+struct replayer {
+    struct atoll_engine *engine;
+    struct atoll_arena *arena;
+    struct atoll_decisions derived; /* of event `event` */
+    struct atoll_buffer left, right;
+    uint64_t event;
+    int is_compared;
+    int64_t campaign_ns;
+};
+
+static int replayer_init(struct replayer *r, struct atoll_err *err)
+{
+    *r = (struct replayer){.is_compared = 1};
+    atoll_buffer_init(&r->left, DECISION_LIMIT_BYTES);
+    atoll_buffer_init(&r->right, DECISION_LIMIT_BYTES);
+    r->arena = atoll_arena_create(EVENT_ARENA_BYTES, err);
+    r->engine = r->arena ? atoll_engine_create(err) : NULL;
+    return r->engine ? 0 : -1;
+}
+
+static void replayer_fini(struct replayer *r)
+{
+    atoll_engine_destroy(r->engine);
+    atoll_arena_destroy(r->arena);
+    atoll_buffer_fini(&r->left);
+    atoll_buffer_fini(&r->right);
+    atoll_decisions_fini(&r->derived);
+}
+
+static int header_check(const struct atoll_attempt *attempt, const struct atoll_record *record,
+                        struct atoll_err *err)
+{
+    if (record->header.engine_version == ATOLL_ENGINE_VERSION)
+        return 0;
+    return atoll_err_set(
+        err, ATOLL_E_SCHEMA,
+        "attempt %s was written by engine version %u, this is version %u: use that version of Atoll, or "
+        "start a new campaign",
+        attempt->name, record->header.engine_version, ATOLL_ENGINE_VERSION);
+}
+
+static int event_step(struct replayer *r, const struct atoll_attempt *attempt,
+                      const struct atoll_record *record, struct atoll_err *err)
+{
+    struct atoll_event event;
+    if (!r->is_compared)
+        return atoll_err_set(err, ATOLL_E_CORRUPT, "attempt %s: the decisions of event %llu are missing",
+                             attempt->name, (unsigned long long)r->event);
+    atoll_event_init(&event, ATOLL_EVENT_START);
+    atoll_arena_reset(r->arena);
+    atoll_decisions_clear(&r->derived);
+    int rc = atoll_event_decode(record->bytes, record->length, r->arena, &event, err);
+    if (rc == 0) {
+        r->event = record->event;
+        r->is_compared = 0;
+        r->campaign_ns = event.campaign_ns;
+        rc = atoll_engine_step(r->engine, &event, atoll_decisions_sink, &r->derived, err);
+    }
+    if (rc == 0)
+        rc = atoll_decisions_check(&r->derived, err);
+    atoll_event_fini(&event);
+    return rc;
+}
+
+static int is_equal(struct replayer *r, const struct atoll_decision *left, const struct atoll_decision *right)
+{
+    atoll_buffer_clear(&r->left);
+    atoll_buffer_clear(&r->right);
+    atoll_decision_encode(left, &r->left);
+    atoll_decision_encode(right, &r->right);
+    return r->left.length == r->right.length && memcmp(r->left.data, r->right.data, r->left.length) == 0;
+}
+
+static int decisions_compare(struct replayer *r, const struct atoll_attempt *attempt,
+                             const struct atoll_record *record, struct atoll_err *err)
+{
+    struct atoll_decision decision;
+    size_t cursor = 0, index = 0;
+    int rc = 0;
+    while ((rc = atoll_record_decision(record, &cursor, &decision, err)) == 1) {
+        if (index >= r->derived.count || !is_equal(r, &decision, &r->derived.items[index]))
+            break;
+        index++;
+    }
+    if (rc < 0)
+        return -1;
+    r->is_compared = 1;
+    if (rc == 0 && index == r->derived.count && record->event == r->event)
+        return 0;
+    return atoll_err_set(
+        err, ATOLL_E_MISMATCH,
+        "attempt %s, event %llu: decision %zu of the journal is not what the engine decides now (%u "
+        "recorded, %zu derived)",
+        attempt->name, (unsigned long long)record->event, index + 1, record->decision_count,
+        r->derived.count);
+}
+
+static int visit(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
+                 struct atoll_err *err)
+{
+    switch (record->type) {
+    case ATOLL_RECORD_HEADER: return header_check(attempt, record, err);
+    case ATOLL_RECORD_EVENT: return event_step(context, attempt, record, err);
+    case ATOLL_RECORD_DECISIONS: return decisions_compare(context, attempt, record, err);
+    default: return 0;
+    }
+}
+
+int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_replayed *ret_replayed,
+                          struct atoll_err *err)
+{
+    struct replayer replayer;
+    struct atoll_replay_report report;
+    int rc = replayer_init(&replayer, err);
+    if (rc == 0)
+        rc = atoll_campaign_replay(campaign, visit, &replayer, &report, err);
+    if (rc == 0) {
+        *ret_replayed = (struct atoll_replayed){.engine = replayer.engine,
+                                                .report = report,
+                                                .campaign_ns = replayer.campaign_ns,
+                                                .decision_count = replayer.derived.count,
+                                                .decisions = replayer.derived.items};
+        replayer.engine = NULL;
+        replayer.derived = (struct atoll_decisions){NULL, 0, 0, 0};
+    }
+    replayer_fini(&replayer);
+    return rc;
+}
+
+void atoll_replayed_fini(struct atoll_replayed *replayed)
+{
+    atoll_engine_destroy(replayed->engine);
+    free(replayed->decisions);
+    replayed->engine = NULL;
+    replayed->decisions = NULL;
+}
+
+int atoll_replay(const char *dir, struct atoll_replay_report *ret_report, struct atoll_id *ret_digest,
+                 struct atoll_err *err)
+{
+    struct atoll_replayed replayed;
+    struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
+    int rc = campaign ? atoll_replay_campaign(campaign, &replayed, err) : -1;
+    if (rc == 0) {
+        if (ret_report)
+            *ret_report = replayed.report;
+        if (ret_digest)
+            *ret_digest = atoll_engine_digest(replayed.engine);
+        atoll_replayed_fini(&replayed);
+    }
+    atoll_campaign_close(campaign);
+    return rc;
+}

@@ -1,0 +1,27 @@
+/* replay.h - the engine of a campaign as its journals say, every recorded decision derived again and
+ * compared, bit for bit. Layer: mpi-eval.  Both a resume and `atoll replay` are this. */
+#ifndef ATOLL_MPI_EVAL_REPLAY_H
+#define ATOLL_MPI_EVAL_REPLAY_H
+
+#include "archive-h5/campaign.h"
+#include "evolution/engine.h"
+
+struct atoll_replayed {
+    struct atoll_engine *engine; /* owned */
+    struct atoll_replay_report report;
+    int64_t campaign_ns;              /* of the last event, 0 without one */
+    size_t decision_count;            /* of the last event: what a killed attempt may not have written */
+    struct atoll_decision *decisions; /* owned (free) */
+};
+
+/* Errors: ATOLL_E_MISMATCH names the attempt, the event and the first decision that differs; ATOLL_E_SCHEMA
+ * when another engine version wrote a journal; those of atoll_campaign_replay. */
+int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_replayed *ret_replayed,
+                          struct atoll_err *err);
+void atoll_replayed_fini(struct atoll_replayed *replayed);
+
+/* `atoll replay DIR`. */
+int atoll_replay(const char *dir, struct atoll_replay_report *ret_report, struct atoll_id *ret_digest,
+                 struct atoll_err *err);
+
+#endif

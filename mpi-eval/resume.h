@@ -1,0 +1,24 @@
+/* resume.h - from a campaign directory to a running ledger: starting and resuming are the same code.
+ * Layer: mpi-eval. */
+#ifndef ATOLL_MPI_EVAL_RESUME_H
+#define ATOLL_MPI_EVAL_RESUME_H
+
+#include "archive-h5/campaign.h"
+#include "mpi-eval/ledger.h"
+
+struct atoll_resumed {
+    struct atoll_ledger *ledger; /* owned; NULL when the campaign is finished */
+    int is_finished;             /* the search had stopped before: there is nothing to do but the archive */
+    int64_t campaign_ns;         /* where campaign time goes on */
+    uint64_t lost_bytes;         /* torn tail that was never acknowledged */
+    const char *attempt_dir;     /* borrowed from the campaign */
+};
+
+/* Replays what there is, starts the next attempt (job: "local" or a scheduler's id), and brings the engine to
+ * where orders can be sent: START and TASK events of a new campaign, RESUME of an old one.  campaign: locked.
+ */
+int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
+                 const struct atoll_ledger_hooks *hooks, struct atoll_resumed *ret_resumed,
+                 struct atoll_err *err);
+
+#endif

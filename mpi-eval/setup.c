@@ -1,0 +1,133 @@
+/* setup.c - one row per option. */
+#include "mpi-eval/setup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "core/units.h"
+
+enum kind { KIND_TEXT, KIND_SECONDS, KIND_BYTES, KIND_COUNT, KIND_NUMBER, KIND_BACKEND };
+
+static const struct row {
+    const char *key;
+    enum kind kind;
+    size_t offset, size;
+    double min, max;
+} rows[] = {
+#define ROW(key, kind, field, min, max)                                                                      \
+    {                                                                                                        \
+        key, kind, offsetof(struct atoll_setup, field), sizeof(((struct atoll_setup *)0)->field), min, max   \
+    }
+    ROW("compiler", KIND_TEXT, compiler, 0, 0),
+    ROW("compile-flags", KIND_TEXT, compile_flags, 0, 0),
+    ROW("compile-deadline", KIND_SECONDS, compile_deadline_ns, 0.1, 3600),
+    ROW("compile-memory", KIND_BYTES, compile_memory_bytes, 1 << 24, 1e15),
+    ROW("sample-device", KIND_SECONDS, sample_device_ns, 0.001, 3600),
+    ROW("sample-wall", KIND_SECONDS, sample_wall_ns, 0.001, 3600),
+    ROW("sample-min", KIND_COUNT, sample_min, 1, 4096),
+    ROW("interval", KIND_NUMBER, interval_target, 1e-6, 1),
+    ROW("full-compares", KIND_COUNT, full_compares, 1, 4096),
+    ROW("threads", KIND_COUNT, threads, 0, 4096),
+    ROW("backend", KIND_BACKEND, backend_null, 0, 1),
+#undef ROW
+};
+
+void atoll_setup_defaults(struct atoll_setup *ret_setup)
+{
+    *ret_setup = (struct atoll_setup){.sample_device_ns = 1e9,
+                                      .sample_wall_ns = 3e9,
+                                      .sample_min = 7,
+                                      .interval_target = 0.005,
+                                      .full_compares = 5,
+                                      .compile_deadline_ns = 20e9,
+                                      .compile_memory_bytes = (uint64_t)2 << 30,
+                                      .compiler = "cc",
+                                      .compile_flags = "-O3 -march=native"};
+}
+
+static int number_parse(const struct row *row, const char *value, double *ret_number, struct atoll_err *err)
+{
+    char *end = NULL;
+    uint64_t bytes;
+    int rc = 0;
+    if (row->kind == KIND_SECONDS)
+        return atoll_duration_parse(value, ret_number, err);
+    if (row->kind == KIND_BYTES) {
+        rc = atoll_bytes_parse(value, &bytes, err);
+        *ret_number = (double)bytes;
+        return rc;
+    }
+    if (row->kind == KIND_BACKEND) {
+        *ret_number = strcmp(value, "null") == 0;
+        return *ret_number > 0 || strcmp(value, "cpu") == 0
+                   ? 0
+                   : atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no backend; there are cpu and null", value);
+    }
+    *ret_number = strtod(value, &end);
+    if (end == value || *end || (row->kind == KIND_COUNT && *ret_number != floor(*ret_number)))
+        rc = atoll_err_set(err, ATOLL_E_INPUT, "'%s' is not a number that fits", value);
+    return rc;
+}
+
+static void number_store(struct atoll_setup *setup, const struct row *row, double number)
+{
+    char *field = (char *)setup + row->offset;
+    double seconds_ns = number * 1e9;
+    uint64_t bytes = (uint64_t)number;
+    uint32_t count = (uint32_t)number;
+    const void *value = row->kind == KIND_SECONDS  ? (const void *)&seconds_ns
+                        : row->kind == KIND_BYTES  ? (const void *)&bytes
+                        : row->kind == KIND_NUMBER ? (const void *)&number
+                                                   : (const void *)&count;
+    memcpy(field, value, row->size);
+}
+
+static int row_apply(struct atoll_setup *setup, const struct row *row, const char *value,
+                     struct atoll_err *err)
+{
+    double number = 0;
+    if (row->kind == KIND_TEXT) {
+        if (strlen(value) >= row->size)
+            return atoll_err_set(err, ATOLL_E_INPUT, "the text is longer than %zu bytes", row->size - 1);
+        memcpy((char *)setup + row->offset, value, strlen(value) + 1);
+        return 0;
+    }
+    if (number_parse(row, value, &number, err) != 0)
+        return -1;
+    if (!(number >= row->min && number <= row->max))
+        return atoll_err_set(err, ATOLL_E_INPUT, "%s is not within %g to %g", value, row->min, row->max);
+    number_store(setup, row, number);
+    return 0;
+}
+
+int atoll_setup_option(struct atoll_setup *setup, const char *key, const char *value, struct atoll_err *err)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].key, key) == 0)
+            return row_apply(setup, &rows[i], value, err) == 0 ? 1 : -1;
+    }
+    return 0;
+}
+
+int atoll_setup_of_campaign(const struct atoll_campaign *campaign, struct atoll_setup *ret_setup,
+                            struct atoll_err *err)
+{
+    const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
+    struct atoll_setup setup;
+    atoll_setup_defaults(&setup);
+    for (size_t i = 0; i < config->option_count; i++) {
+        const struct atoll_campaign_option *option = &config->options[i];
+        if (atoll_setup_option(&setup, option->key, option->value, err) < 0)
+            return atoll_err_add(err, "in option '%s' of %s/campaign.yaml", option->key,
+                                 atoll_campaign_dir(campaign));
+    }
+    if (getrandom(setup.secret, sizeof setup.secret, 0) != (ssize_t)sizeof setup.secret)
+        return atoll_err_errno(err, errno, "cannot draw the run's secret");
+    *ret_setup = setup;
+    return 0;
+}

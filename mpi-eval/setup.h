@@ -1,0 +1,19 @@
+/* setup.h - what evaluators are told at the start, from the campaign's frozen options.
+ * Layer: mpi-eval.  Keys of campaign.yaml's options: compiler, compile-flags, compile-deadline,
+ * compile-memory, sample-device, sample-wall, sample-min, interval, full-compares, threads, backend (cpu or
+ * null); others are somebody else's. */
+#ifndef ATOLL_MPI_EVAL_SETUP_H
+#define ATOLL_MPI_EVAL_SETUP_H
+
+#include "archive-h5/campaign.h"
+#include "core/message.h"
+
+/* Without the secret (zero). */
+void atoll_setup_defaults(struct atoll_setup *ret_setup);
+/* Defaults, then the campaign's options, then a fresh secret.  ATOLL_E_INPUT names the option. */
+int atoll_setup_of_campaign(const struct atoll_campaign *campaign, struct atoll_setup *ret_setup,
+                            struct atoll_err *err);
+/* One option; 1 when the key is one of the above, 0 when not, -1 when the value is wrong. */
+int atoll_setup_option(struct atoll_setup *setup, const char *key, const char *value, struct atoll_err *err);
+
+#endif
