@@ -1,0 +1,136 @@
+/* rows.h - one struct per table of the archive: how a row looks in memory.  schema.c maps every field to its
+ * column. Layer: archive-h5.  Plain values.  A uint32_t called a text in schema.c is a number in the table
+ * `texts`; 0 is "". */
+#ifndef ATOLL_ARCHIVE_ROWS_H
+#define ATOLL_ARCHIVE_ROWS_H
+
+#include <stdint.h>
+
+#include "core/id.h"
+
+struct atoll_row_campaign {
+    struct atoll_id id;
+    uint32_t engine_version, atoll_version;
+    int64_t created_unix_ns;
+    uint64_t seed;
+    uint32_t islands, generation_size, migration_interval;
+    double alpha, margin;
+    uint64_t evaluation_budget;
+    double device_budget_ns, wall_budget_ns;
+    uint64_t events, noop_challenges, noop_promotions;
+    int64_t campaign_ns;
+    uint8_t stop_reason;
+};
+
+struct atoll_row_task {
+    uint32_t campaign, task;
+    struct atoll_id id;
+    uint32_t name, summary, definition, reference;
+    struct atoll_id baseline, best;
+    double baseline_ns, best_ns, floor_ns, best_fitness;
+    double final_ratio, final_p, final_baseline_ns, final_best_ns;
+    uint32_t final_pairs;
+    uint8_t final_verdict;
+    uint64_t evaluated, correct;
+    uint32_t challenges, promotions;
+    uint8_t done, reason;
+};
+
+struct atoll_row_device {
+    uint32_t campaign;
+    uint64_t key;
+    uint32_t backend, model, uuid, node, toolchain, isolation;
+    uint32_t threads;
+    double bandwidth_bytes_per_s, peak_f64_flops, peak_f32_flops, peak_f16_flops, peak_bf16_flops;
+    double empty_launch_ns, clock_resolution_ns, last_level_cache_bytes;
+};
+
+struct atoll_row_candidate {
+    uint32_t campaign;
+    struct atoll_id id;
+    uint64_t event, evaluation;
+    int64_t campaign_ns;
+    uint32_t task, island, generation;
+    uint8_t operator_; /* column "operator" */
+    struct atoll_id parent, source_id;
+    uint32_t language, source, plan, choice, origin;
+};
+
+struct atoll_row_evaluation {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    struct atoll_id candidate;
+    uint32_t task;
+    uint64_t device;
+    uint8_t verdict, level;
+    uint32_t detail;
+    uint8_t memory, algorithm, coordination;
+    struct atoll_id binary;
+    int64_t started_unix_ns, campaign_ns;
+    double time_ns, floor_ns, fitness;
+    double compile_ns, check_ns, sampling_ns, occupied_ns, candidate_ns;
+    uint32_t code_bytes, draw_count, fully_compared_count;
+    double worst_error;
+};
+
+struct atoll_row_timing {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t variant, variant_name, flags, sample_count, discarded_count;
+    double min_ns, p10_ns, median_ns, p90_ns, max_ns, lo95_ns, hi95_ns, relative_half_width, floor_ns,
+        resolution_ns;
+};
+
+struct atoll_row_sample {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t variant, number;
+    double time_ns;
+};
+
+struct atoll_row_duel {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t task, island;
+    uint8_t purpose, verdict, better;
+    struct atoll_id challenger, elite;
+    double ratio, p_value;
+    uint32_t pair_count;
+    double elite_ns, challenger_ns, occupied_ns, candidate_ns;
+    uint64_t device;
+    int64_t campaign_ns;
+    uint32_t detail;
+};
+
+struct atoll_row_elite {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal, task, island;
+    uint8_t memory, algorithm, coordination;
+    struct atoll_id candidate, replaced;
+    double time_ns, fitness;
+    int64_t campaign_ns;
+};
+
+struct atoll_row_migration {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal, task, from_island, to_island;
+    struct atoll_id candidate;
+    int64_t campaign_ns;
+};
+
+struct atoll_row_decision {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal;
+    uint8_t type;
+    uint32_t task;
+    uint64_t evaluation;
+    struct atoll_id candidate;
+    double time_ns;
+    uint8_t reason;
+    int64_t campaign_ns;
+};
+
+#endif

@@ -1,0 +1,22 @@
+/* segment.h - tables to an HDF5 file and back (docs/spec/archive.md).
+ * Layer: archive-h5; hdf5.c is the only source that includes <hdf5.h>. */
+#ifndef ATOLL_ARCHIVE_SEGMENT_H
+#define ATOLL_ARCHIVE_SEGMENT_H
+
+#include "archive-h5/file_ops.h"
+#include "archive-h5/table.h"
+
+/* Writes path in one step: the file is built in memory, written to "<path>.tmp", synced, read back and
+ * compared, renamed into place, and the folder is synced.  After a failure path is what it was.  Errors:
+ * FULL, DENIED, IO, MEMORY, and CORRUPT when what was read back differs. */
+int atoll_segment_write(const char *path, const struct atoll_tables *tables, const struct atoll_file_ops *ops,
+                        struct atoll_err *err);
+
+/* Reads a segment or archive.  The file is not trusted: every type, length and text is checked.  Errors:
+ * NOTFOUND, CORRUPT (names the dataset), SCHEMA (newer), LIMIT, MEMORY. */
+struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err);
+
+/* The first unused name DIR/segment-NNNN.h5. */
+int atoll_segment_name(const char *dir, char *ret_path, size_t bytes, struct atoll_err *err);
+
+#endif
