@@ -51,6 +51,8 @@ struct atoll_decision {
     enum atoll_reason reason;
 };
 
+/* Zeroes the fields that the type does not use: what encoding and decoding would leave. */
+void atoll_decision_normalise(struct atoll_decision *d);
 void atoll_decision_encode(const struct atoll_decision *d, struct atoll_buffer *out);
 int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decision *ret_decision, struct atoll_err *err);
 

@@ -1,7 +1,7 @@
 /* engine.h - the search as a pure function: (state, event) -> (state, decisions).
- * Layer: evolution.  No I/O, no clock, no threads; its random numbers are inside its state.  The same events give the same
- * decisions and the same saved bytes, on the same engine version and instruction set.
- * Lifetime: create/destroy.  Single owner. */
+ * Layer: evolution.  No I/O, no clock, no threads; its random numbers are inside its state.  The same events
+ * give the same decisions and the same saved bytes, on the same engine version and instruction set. Lifetime:
+ * create/destroy.  Single owner. */
 #ifndef ATOLL_EVOLUTION_ENGINE_H
 #define ATOLL_EVOLUTION_ENGINE_H
 
@@ -18,10 +18,11 @@ void atoll_engine_destroy(struct atoll_engine *engine);
 /* Called once for every decision, in order, during a step.  The decision is borrowed for the call. */
 typedef void atoll_decision_sink(void *context, const struct atoll_decision *decision);
 
-/* One step.  An event that does not fit the state (an unknown evaluation number, a result given twice) is no error: it is
- * ignored and counted (atoll_engine_status.ignored).  -1 only for MEMORY, LIMIT, or a task that does not decode. */
-int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink, void *context,
-                      struct atoll_err *err);
+/* One step.  An event that does not fit the state (an unknown evaluation number, a result given twice) is no
+ * error: it is ignored and counted (atoll_engine_status.ignored).  -1 only for MEMORY, LIMIT, or a task that
+ * does not decode. */
+int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,
+                      void *context, struct atoll_err *err);
 
 /* The whole state as bytes (snapshot), and back.  save(load(save(x))) == save(x). */
 int atoll_engine_save(const struct atoll_engine *engine, struct atoll_buffer *out, struct atoll_err *err);
@@ -29,21 +30,23 @@ struct atoll_engine *atoll_engine_load(const void *bytes, size_t length, struct 
 struct atoll_id atoll_engine_digest(const struct atoll_engine *engine); /* of the saved bytes */
 
 /* What people and the coordinator ask. All pointers are borrowed until the next step. */
-const struct atoll_task *atoll_engine_task(const struct atoll_engine *engine, uint32_t task); /* NULL beyond */
+const struct atoll_task *atoll_engine_task(const struct atoll_engine *engine,
+                                           uint32_t task); /* NULL beyond */
 uint32_t atoll_engine_task_count(const struct atoll_engine *engine);
 /* Text and language of a source; -1 when unknown. */
-int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source, const char **ret_language,
-                        const char **ret_text);
+int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source,
+                        const char **ret_language, const char **ret_text);
 
 struct atoll_task_status {
     uint64_t evaluated, correct, under_way, challenges, promotions, noop_challenges, noop_promotions;
     double baseline_ns, best_ns, floor_ns, best_fitness; /* 0 while unknown */
-    double final_ratio;                                  /* baseline / best from the final duel, 0 before it */
+    double final_ratio; /* baseline / best from the final duel, 0 before it */
     struct atoll_id baseline, best;
     int done;
     enum atoll_reason reason;
 };
-int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, struct atoll_task_status *ret_status);
+int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task,
+                             struct atoll_task_status *ret_status);
 
 struct atoll_engine_status {
     uint64_t evaluated, under_way, ignored;
@@ -53,7 +56,8 @@ struct atoll_engine_status {
 };
 void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_status *ret_status);
 
-/* Calls sink with an EVALUATE or DUEL decision for everything still under way (to dispatch again after a resume). */
+/* Calls sink with an EVALUATE or DUEL decision for everything still under way (to dispatch again after a
+ * resume). */
 void atoll_engine_under_way(const struct atoll_engine *engine, atoll_decision_sink *sink, void *context);
 
 #endif

@@ -1,0 +1,183 @@
+#include "core/event.h"
+
+#include <string.h>
+
+#include "core/arena.h"
+
+void atoll_event_init(struct atoll_event *e, enum atoll_event_type type)
+{
+    memset(e, 0, sizeof *e);
+    e->type = type;
+    if (type == ATOLL_EVENT_EVALUATED)
+        atoll_evaluation_init(&e->evaluation);
+}
+
+void atoll_event_fini(struct atoll_event *e)
+{
+    if (!e)
+        return;
+    if (e->type == ATOLL_EVENT_EVALUATED)
+        atoll_evaluation_fini(&e->evaluation);
+    memset(e, 0, sizeof *e);
+}
+
+/* The body of each type follows the head (type, campaign_ns, unix_ns). */
+static void encode_nothing(const struct atoll_event *e, struct atoll_buffer *out)
+{
+}
+
+static int decode_nothing(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                          struct atoll_err *err)
+{
+    return 0;
+}
+
+/* What is left of the reader, for bodies that have a decoder of their own. */
+static const void *rest(struct atoll_reader *r, size_t *ret_length)
+{
+    const unsigned char *bytes = r->data + r->offset;
+    *ret_length = r->length - r->offset;
+    r->offset = r->length;
+    return bytes;
+}
+
+static void encode_start(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_search_encode(&e->search, out);
+}
+
+static int decode_start(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                        struct atoll_err *err)
+{
+    size_t length;
+    const void *bytes = rest(r, &length);
+    return atoll_search_decode(bytes, length, &e->search, err);
+}
+
+static void encode_task(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u32(out, e->task);
+    atoll_buffer_put_blob(out, e->task_bytes, e->task_length);
+}
+
+static int decode_task(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                       struct atoll_err *err)
+{
+    e->task = atoll_reader_u32(r);
+    e->task_bytes = atoll_reader_blob(r, &e->task_length);
+    return 0;
+}
+
+static void encode_capacity(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u32(out, e->slots);
+}
+
+static int decode_capacity(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                           struct atoll_err *err)
+{
+    e->slots = atoll_reader_u32(r);
+    return 0;
+}
+
+static void encode_evaluated(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_evaluation_encode(&e->evaluation, out);
+}
+
+static int decode_evaluated(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                            struct atoll_err *err)
+{
+    size_t length;
+    const void *bytes = rest(r, &length);
+    return atoll_evaluation_decode(bytes, length, &e->evaluation, err);
+}
+
+static void encode_duelled(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_duel_encode(&e->duel, out);
+}
+
+static int decode_duelled(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                          struct atoll_err *err)
+{
+    size_t length;
+    const void *bytes = rest(r, &length);
+    return atoll_duel_decode(bytes, length, &e->duel, err);
+}
+
+static void encode_source(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u32(out, e->task);
+    atoll_buffer_put_u32(out, e->island);
+    atoll_buffer_put_text(out, e->language);
+    atoll_buffer_put_text(out, e->origin);
+    atoll_buffer_put_text(out, e->source);
+}
+
+static int decode_source(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                         struct atoll_err *err)
+{
+    e->task = atoll_reader_u32(r);
+    e->island = atoll_reader_u32(r);
+    e->language = atoll_reader_text(r, arena);
+    e->origin = atoll_reader_text(r, arena);
+    e->source = atoll_reader_text(r, arena);
+    return 0;
+}
+
+static const struct body {
+    void (*encode)(const struct atoll_event *e, struct atoll_buffer *out);
+    int (*decode)(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                  struct atoll_err *err);
+} bodies[ATOLL_EVENT_TYPE_COUNT] = {
+    [ATOLL_EVENT_START] = {encode_start, decode_start},
+    [ATOLL_EVENT_TASK] = {encode_task, decode_task},
+    [ATOLL_EVENT_CAPACITY] = {encode_capacity, decode_capacity},
+    [ATOLL_EVENT_EVALUATED] = {encode_evaluated, decode_evaluated},
+    [ATOLL_EVENT_DUELLED] = {encode_duelled, decode_duelled},
+    [ATOLL_EVENT_SOURCE] = {encode_source, decode_source},
+    [ATOLL_EVENT_TICK] = {encode_nothing, decode_nothing},
+    [ATOLL_EVENT_FINISH] = {encode_nothing, decode_nothing},
+    [ATOLL_EVENT_RESUME] = {encode_nothing, decode_nothing},
+};
+
+static const struct body *body_of(unsigned type)
+{
+    return type < ATOLL_EVENT_TYPE_COUNT && bodies[type].encode ? &bodies[type] : NULL;
+}
+
+void atoll_event_encode(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u8(out, (uint8_t)e->type);
+    atoll_buffer_put_i64(out, e->campaign_ns);
+    atoll_buffer_put_i64(out, e->unix_ns);
+    const struct body *body = body_of(e->type);
+    if (body)
+        body->encode(e, out);
+}
+
+int atoll_event_decode(const void *bytes, size_t length, struct atoll_arena *arena, struct atoll_event *e,
+                       struct atoll_err *err)
+{
+    struct atoll_reader r;
+    atoll_reader_init(&r, bytes, length);
+    unsigned type = atoll_reader_u8(&r);
+    int64_t campaign_ns = atoll_reader_i64(&r);
+    int64_t unix_ns = atoll_reader_i64(&r);
+    const struct body *body = body_of(type);
+    if (!r.failed && !body)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "event: unknown type %u", type);
+    if (!r.failed && campaign_ns < 0)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "event: negative campaign time");
+    if (r.failed)
+        return atoll_reader_finish(&r, "event", err);
+    atoll_event_init(e, (enum atoll_event_type)type);
+    e->campaign_ns = campaign_ns;
+    e->unix_ns = unix_ns;
+    if (body->decode(&r, arena, e, err) || atoll_reader_finish(&r, "event", err)) {
+        atoll_event_fini(e);
+        return -1;
+    }
+    return 0;
+}

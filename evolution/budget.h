@@ -1,0 +1,22 @@
+/* budget.h - what a run may spend, and when it must end.
+ * Layer: evolution, pure.
+ * Of the device and wall budgets finals_share is kept for the final duels; the evaluation budget counts
+ * evaluations that were answered or are under way (abandoned ones are not charged; duels are no evaluations).
+ */
+#ifndef ATOLL_EVOLUTION_BUDGET_H
+#define ATOLL_EVOLUTION_BUDGET_H
+
+#include "evolution/state.h"
+
+/* Why no more proposals may be made; ATOLL_REASON_NONE while the search goes on. */
+enum atoll_reason atoll_budget_reason(const struct atoll_engine *e);
+/* Whether one more evaluation may be sent now: what is under way is charged as it will probably cost. */
+int atoll_budget_allows(const struct atoll_engine *e);
+/* Wall time is over: stop, whatever is under way. */
+int atoll_budget_over(const struct atoll_engine *e);
+/* Whether a final duel may still be sent. */
+int atoll_budget_allows_final(const struct atoll_engine *e);
+/* What one more answer of a task will probably cost its device, from its own past, else from all tasks'. */
+double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t);
+
+#endif

@@ -1,0 +1,78 @@
+#include "evolution/decide.h"
+
+#include <string.h>
+
+struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atoll_decision_type type,
+                                         const struct atoll_engine_task *t, uint32_t record)
+{
+    const struct atoll_record *r = &e->records.items[record];
+    struct atoll_decision d;
+    memset(&d, 0, sizeof d);
+    d.type = type;
+    d.task = atoll_task_number(e, t);
+    d.island = r->island;
+    d.cell = atoll_cell_behaviour(r->cell);
+    d.candidate = r->id;
+    d.source = e->sources.items[r->source].id;
+    d.choice = r->choice;
+    d.op = (enum atoll_operator)r->op;
+    d.generation = r->generation;
+    if (r->parent != ATOLL_NONE)
+        d.parent = e->records.items[r->parent].id;
+    d.time_ns = r->time_ns;
+    d.fitness = r->fitness;
+    return d;
+}
+
+void atoll_decide(struct atoll_engine *e, const struct atoll_decision *decision)
+{
+    struct atoll_decision plain = *decision;
+    atoll_decision_normalise(&plain);
+    if (e->sink)
+        e->sink(e->context, &plain);
+}
+
+int atoll_decide_send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_decision *decision,
+                      uint32_t record, uint32_t elite, struct atoll_err *err)
+{
+    struct atoll_proposal p;
+    memset(&p, 0, sizeof p);
+    p.record = record;
+    p.elite = elite;
+    decision->evaluation = e->next_evaluation;
+    p.decision = *decision;
+    atoll_decision_normalise(&p.decision);
+    if (atoll_proposals_add(&e->proposals, &p, err))
+        return -1;
+    e->next_evaluation++;
+    t->under_way++;
+    atoll_decide(e, decision);
+    return 0;
+}
+
+void atoll_decide_redispatch(struct atoll_engine *e, const struct atoll_proposal *p)
+{
+    struct atoll_decision d = p->decision;
+    d.type = ATOLL_DECIDE_REDISPATCH;
+    atoll_decide(e, &d);
+}
+
+void atoll_decide_abandon(struct atoll_engine *e, const struct atoll_proposal *p)
+{
+    struct atoll_decision d = p->decision;
+    d.type = ATOLL_DECIDE_ABANDON;
+    atoll_decide(e, &d);
+}
+
+void atoll_decide_task_done(struct atoll_engine *e, struct atoll_engine_task *t, enum atoll_reason reason)
+{
+    struct atoll_decision d;
+    memset(&d, 0, sizeof d);
+    d.type = ATOLL_DECIDE_TASK_DONE;
+    d.task = atoll_task_number(e, t);
+    d.reason = reason;
+    t->done = 1;
+    t->reason = (uint8_t)reason;
+    e->open_count--;
+    atoll_decide(e, &d);
+}

@@ -1,0 +1,174 @@
+/* A step is: time, one handler by event type, then settle (schedule.h).  After a failed step the state is
+ * half changed; the owner destroys the engine. */
+#include "evolution/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "evolution/decide.h"
+#include "evolution/propose.h"
+#include "evolution/result.h"
+#include "evolution/schedule.h"
+#include "evolution/state.h"
+
+#define IGNORED 1
+
+struct atoll_engine *atoll_engine_create(struct atoll_err *err)
+{
+    struct atoll_engine *e = calloc(1, sizeof *e);
+    if (!e) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the search");
+        return NULL;
+    }
+    e->next_evaluation = 1;
+    return e;
+}
+
+void atoll_engine_destroy(struct atoll_engine *engine)
+{
+    if (!engine)
+        return;
+    atoll_sources_fini(&engine->sources);
+    for (uint32_t i = 0; i < engine->task_count; i++)
+        atoll_engine_task_fini(&engine->tasks[i]);
+    free(engine->tasks);
+    atoll_records_fini(&engine->records);
+    atoll_proposals_fini(&engine->proposals);
+    free(engine);
+}
+
+static int on_start(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    if (e->started || event->search.islands < 1 || event->search.islands > ATOLL_ISLAND_LIMIT ||
+        !event->search.generation_size)
+        return IGNORED;
+    e->search = event->search;
+    e->started = 1;
+    return 0;
+}
+
+/* The first baseline is measured first (a task lists baselines before seeds); the others are queued in its
+ * order. */
+static int add_seeds(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+{
+    for (size_t i = 0; i < t->task->seed_count; i++) {
+        const struct atoll_seed *seed = &t->task->seeds[i];
+        int first = seed->is_baseline && t->baseline_source == ATOLL_NONE;
+        if (strcmp(seed->language, ATOLL_ENGINE_LANGUAGE))
+            continue;
+        if (atoll_propose_source(e, t, seed->language, seed->source, ATOLL_OPERATOR_SEED, ATOLL_NONE, first,
+                                 err))
+            return -1;
+    }
+    return 0;
+}
+
+static int on_task(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    if (event->task != e->task_count || e->finishing)
+        return IGNORED;
+    if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof *e->tasks, err))
+        return -1;
+    struct atoll_task *task = atoll_task_decode(event->task_bytes, event->task_length, err);
+    struct atoll_engine_task *t = &e->tasks[e->task_count];
+    if (!task || atoll_engine_task_init(t, e, task, event->task_bytes, event->task_length, err))
+        return -1;
+    e->task_count++;
+    e->open_count++;
+    if (add_seeds(e, t, err))
+        return -1;
+    if (t->baseline_source == ATOLL_NONE)
+        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+    return 0;
+}
+
+static int on_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    e->slots = event->slots;
+    return 0;
+}
+
+static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    return atoll_result_evaluated(e, &event->evaluation, err);
+}
+
+static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    return atoll_result_duelled(e, &event->duel, err);
+}
+
+static int on_source(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    if (event->task >= e->task_count || e->tasks[event->task].done || !event->source || !event->language ||
+        strcmp(event->language, ATOLL_ENGINE_LANGUAGE) || strlen(event->source) > ATOLL_SOURCE_LIMIT)
+        return IGNORED;
+    uint32_t island = event->island % e->search.islands;
+    return atoll_propose_source(e, &e->tasks[event->task], event->language, event->source,
+                                ATOLL_OPERATOR_IMPORT, island, 0, err);
+}
+
+static int on_tick(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    return 0;
+}
+
+static int on_finish(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    atoll_schedule_finish(e, ATOLL_REASON_ASKED);
+    return 0;
+}
+
+/* The evaluators are new: what the old ones had is sent again, uncharged; CAPACITY says how many there are.
+ */
+static int on_resume(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    e->slots = 0;
+    for (uint32_t i = 0; i < e->proposals.count; i++)
+        if (e->proposals.items[i].decision.type)
+            atoll_decide_redispatch(e, &e->proposals.items[i]);
+    return 0;
+}
+
+typedef int handler(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err);
+
+static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
+    [ATOLL_EVENT_START] = on_start,       [ATOLL_EVENT_TASK] = on_task,
+    [ATOLL_EVENT_CAPACITY] = on_capacity, [ATOLL_EVENT_EVALUATED] = on_evaluated,
+    [ATOLL_EVENT_DUELLED] = on_duelled,   [ATOLL_EVENT_SOURCE] = on_source,
+    [ATOLL_EVENT_TICK] = on_tick,         [ATOLL_EVENT_FINISH] = on_finish,
+    [ATOLL_EVENT_RESUME] = on_resume,
+};
+
+static int fits(const struct atoll_engine *e, const struct atoll_event *event)
+{
+    return (unsigned)event->type < ATOLL_EVENT_TYPE_COUNT && handlers[event->type] && !e->stopped &&
+           (e->started || event->type == ATOLL_EVENT_START);
+}
+
+int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,
+                      void *context, struct atoll_err *err)
+{
+    if (!fits(engine, event)) {
+        engine->ignored++;
+        return 0;
+    }
+    engine->sink = sink;
+    engine->context = context;
+    if (event->campaign_ns > engine->campaign_ns)
+        engine->campaign_ns = event->campaign_ns;
+    int result = handlers[event->type](engine, event, err);
+    engine->ignored += result == IGNORED;
+    if (result >= 0)
+        result = atoll_schedule_settle(engine, err);
+    engine->sink = NULL;
+    engine->context = NULL;
+    return result < 0 ? -1 : 0;
+}
+
+void atoll_engine_under_way(const struct atoll_engine *engine, atoll_decision_sink *sink, void *context)
+{
+    for (uint32_t i = 0; i < engine->proposals.count; i++)
+        if (engine->proposals.items[i].decision.type)
+            sink(context, &engine->proposals.items[i].decision);
+}

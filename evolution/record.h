@@ -1,0 +1,43 @@
+/* record.h - every candidate the search ever sent for evaluation, once per task, by identity.
+ * Layer: evolution.  Lifetime: zero-initialised/fini.  Records are referred to by position and never move up
+ * or down. */
+#ifndef ATOLL_EVOLUTION_RECORD_H
+#define ATOLL_EVOLUTION_RECORD_H
+
+#include "core/behaviour.h"
+#include "core/decision.h"
+#include "evolution/codec.h"
+#include "evolution/index.h"
+
+/* States beside the verdicts. */
+enum { ATOLL_RECORD_UNDER_WAY = ATOLL_VERDICT_COUNT, ATOLL_RECORD_ABANDONED, ATOLL_RECORD_STATE_COUNT };
+
+struct atoll_record {
+    struct atoll_id id;
+    struct atoll_choice choice;
+    uint32_t task;
+    uint32_t source; /* position in sources, of this task */
+    uint32_t parent; /* position in records, ATOLL_NONE */
+    uint32_t island, generation;
+    uint8_t op;    /* enum atoll_operator */
+    uint8_t state; /* enum atoll_verdict or one of the above */
+    uint8_t cell;
+    double time_ns, fitness;
+};
+
+struct atoll_records {
+    struct atoll_record *items;
+    uint32_t count, capacity;
+    struct atoll_index index;
+};
+
+void atoll_records_fini(struct atoll_records *records);
+/* Position, or ATOLL_NONE. */
+uint32_t atoll_records_find(const struct atoll_records *records, uint32_t task, const struct atoll_id *id);
+int atoll_records_add(struct atoll_records *records, const struct atoll_record *record,
+                      struct atoll_err *err);
+/* source_count: bound of the source positions when loading. */
+int atoll_records_codec(struct atoll_records *records, uint32_t source_count, struct atoll_codec *codec,
+                        struct atoll_err *err);
+
+#endif

@@ -1,0 +1,184 @@
+/* An infrastructure failure is never the candidate's: the same evaluation number is sent again, RETRY_LIMIT
+ * times, then it is given up.  An unstable baseline is treated the same, for without it the task has no
+ * yardstick. */
+#include "evolution/result.h"
+
+#include <math.h>
+
+#include "evolution/challenge.h"
+#include "evolution/decide.h"
+#include "evolution/migrate.h"
+#include "evolution/schedule.h"
+
+#define RETRY_LIMIT 3
+
+static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
+{
+    return &e->tasks[p->decision.task];
+}
+
+static void charge(struct atoll_engine *e, struct atoll_engine_task *t, double occupied_ns)
+{
+    t->answers++;
+    if (!isfinite(occupied_ns) || occupied_ns <= 0)
+        return;
+    t->device_ns += occupied_ns;
+    e->device_ns += occupied_ns;
+}
+
+/* Takes what was answered out of what is under way. */
+static struct atoll_proposal take(struct atoll_engine *e, struct atoll_proposal *p)
+{
+    struct atoll_proposal taken = *p;
+    task_of(e, p)->under_way--;
+    atoll_proposals_remove(&e->proposals, p);
+    return taken;
+}
+
+/* 1: sent again. */
+static int retry(struct atoll_engine *e, struct atoll_proposal *p)
+{
+    if (p->retries == RETRY_LIMIT)
+        return 0;
+    p->retries++;
+    atoll_decide_redispatch(e, p);
+    return 1;
+}
+
+static void no_baseline(struct atoll_engine *e, struct atoll_engine_task *t)
+{
+    if (!t->done)
+        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+}
+
+static void tell_tuner(struct atoll_engine *e, const struct atoll_record *r)
+{
+    struct atoll_tune *tune = e->sources.items[r->source].tune;
+    if (tune)
+        atoll_tune_result(tune, &r->choice, r->state == ATOLL_V_CORRECT ? r->time_ns : 0);
+}
+
+static void abandon(struct atoll_engine *e, struct atoll_proposal *p)
+{
+    struct atoll_proposal taken = take(e, p);
+    struct atoll_engine_task *t = task_of(e, &taken);
+    struct atoll_record *r = &e->records.items[taken.record];
+    r->state = ATOLL_RECORD_ABANDONED;
+    atoll_decide_abandon(e, &taken);
+    tell_tuner(e, r);
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
+        no_baseline(e, t);
+}
+
+static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_record *r,
+                  const struct atoll_evaluation *evaluation)
+{
+    double time_ns = atoll_evaluation_time_ns(evaluation, t->task);
+    int correct = evaluation->verdict == ATOLL_V_CORRECT;
+    int timed = isfinite(time_ns) && time_ns > 0;
+    /* Correct without a time ranks nowhere: that is what unstable means. */
+    r->state = (uint8_t)(correct && !timed ? ATOLL_V_UNSTABLE : evaluation->verdict);
+    r->cell = (uint8_t)atoll_behaviour_cell(evaluation->behaviour);
+    r->time_ns = r->state == ATOLL_V_CORRECT ? time_ns : 0;
+    if (r->state == ATOLL_V_CORRECT && !(t->floor_ns > 0))
+        t->floor_ns = fmax(0, atoll_evaluation_floor_ns(evaluation, t->task));
+    if (r->state == ATOLL_V_CORRECT && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
+        t->baseline_ns = time_ns;
+    r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
+                               t->baseline_ns, t->floor_ns);
+}
+
+static void settle_baseline(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t record)
+{
+    if (e->records.items[record].state != ATOLL_V_CORRECT) {
+        no_baseline(e, t);
+        return;
+    }
+    t->stage = ATOLL_STAGE_OPEN;
+    t->baseline = record;
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, record);
+    atoll_decide(e, &d);
+}
+
+/* A template's instance that is not its best does not challenge. */
+static int is_best_instance(struct atoll_engine *e, uint32_t record)
+{
+    const struct atoll_record *r = &e->records.items[record];
+    struct atoll_source *s = &e->sources.items[r->source];
+    if (s->best_ns > 0 && !(r->time_ns < s->best_ns))
+        return 0;
+    s->best = record;
+    s->best_ns = r->time_ns;
+    return 1;
+}
+
+static int use(struct atoll_engine *e, const struct atoll_proposal *p,
+               const struct atoll_evaluation *evaluation, struct atoll_err *err)
+{
+    struct atoll_engine_task *t = task_of(e, p);
+    struct atoll_record *r = &e->records.items[p->record];
+    uint32_t island = r->island;
+    int failed = 0;
+    judge(e, t, r, evaluation);
+    e->evaluated++;
+    t->evaluated++;
+    t->since_elite++;
+    t->islands[island].evaluated++;
+    tell_tuner(e, r);
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
+        settle_baseline(e, t, p->record);
+    if (r->state == ATOLL_V_CORRECT) {
+        t->correct++;
+        failed = atoll_challenge_enter(e, t, island, p->record, is_best_instance(e, p->record), err);
+    }
+    if (!failed && !e->finishing)
+        failed = atoll_migrate(e, t, island, err);
+    if (!failed)
+        atoll_schedule_stagnation(e, t);
+    return failed;
+}
+
+static int fits(const struct atoll_proposal *p, const struct atoll_evaluation *evaluation)
+{
+    struct atoll_behaviour b = evaluation->behaviour;
+    return p && p->decision.type == ATOLL_DECIDE_EVALUATE &&
+           atoll_id_equal(&p->decision.candidate, &evaluation->candidate) &&
+           (unsigned)evaluation->verdict < ATOLL_VERDICT_COUNT && b.memory < ATOLL_BEHAVIOUR_LEVELS &&
+           b.algorithm < ATOLL_BEHAVIOUR_LEVELS && b.coordination < ATOLL_BEHAVIOUR_LEVELS;
+}
+
+int atoll_result_evaluated(struct atoll_engine *e, const struct atoll_evaluation *evaluation,
+                           struct atoll_err *err)
+{
+    struct atoll_proposal *p = atoll_proposals_find(&e->proposals, evaluation->evaluation);
+    if (!fits(p, evaluation))
+        return 1;
+    struct atoll_engine_task *t = task_of(e, p);
+    int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
+    int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
+    charge(e, t, evaluation->occupied_ns);
+    if ((infrastructure || shaky) && retry(e, p))
+        return 0;
+    if (infrastructure) {
+        abandon(e, p);
+        return 0;
+    }
+    struct atoll_proposal taken = take(e, p);
+    return use(e, &taken, evaluation, err);
+}
+
+int atoll_result_duelled(struct atoll_engine *e, const struct atoll_duel *duel, struct atoll_err *err)
+{
+    struct atoll_proposal *p = atoll_proposals_find(&e->proposals, duel->evaluation);
+    if (!p || p->decision.type != ATOLL_DECIDE_DUEL || duel->purpose != p->decision.purpose ||
+        (unsigned)duel->verdict >= ATOLL_VERDICT_COUNT || !isfinite(duel->ratio))
+        return 1;
+    charge(e, task_of(e, p), duel->occupied_ns);
+    int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
+    if (infrastructure && retry(e, p))
+        return 0;
+    struct atoll_proposal taken = take(e, p);
+    if (infrastructure)
+        atoll_decide_abandon(e, &taken);
+    return atoll_challenge_result(e, &taken, infrastructure ? NULL : duel, err);
+}

@@ -1,0 +1,131 @@
+#include "evolution/schedule.h"
+
+#include <string.h>
+
+#include "evolution/budget.h"
+#include "evolution/challenge.h"
+#include "evolution/decide.h"
+#include "evolution/propose.h"
+
+#define ANSWER_CHARGE_NS 1e6 /* charged for every answer, so that what costs no device time is not free */
+
+void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_engine_task *t)
+{
+    if (!e->search.stagnation_limit || t->since_elite < e->search.stagnation_limit || t->done ||
+        e->open_count < 2)
+        return;
+    if (t->stage == ATOLL_STAGE_OPEN && t->pending_next == t->pending_count)
+        atoll_decide_task_done(e, t, ATOLL_REASON_STAGNATION);
+}
+
+void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason)
+{
+    if (e->finishing)
+        return;
+    e->finishing = 1;
+    e->reason = (uint8_t)reason;
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (!e->tasks[i].done)
+            atoll_decide_task_done(e, &e->tasks[i], reason);
+}
+
+static double load(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    double charges = ANSWER_CHARGE_NS * (double)(t->answers + t->under_way);
+    return t->device_ns + charges + (double)t->under_way * atoll_budget_expected_ns(e, t);
+}
+
+static struct atoll_engine_task *next_task(const struct atoll_engine *e)
+{
+    struct atoll_engine_task *next = NULL;
+    double least = 0;
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        struct atoll_engine_task *t = &e->tasks[i];
+        if (!atoll_propose_ready(t))
+            continue;
+        double its = load(e, t);
+        if (!next || its < least) {
+            next = t;
+            least = its;
+        }
+    }
+    return next;
+}
+
+static int fill(struct atoll_engine *e, struct atoll_err *err)
+{
+    uint64_t depth = (uint64_t)e->slots * e->search.queue_depth;
+    while (e->proposals.alive < depth && atoll_budget_allows(e)) {
+        struct atoll_engine_task *t = next_task(e);
+        if (!t)
+            break;
+        if (atoll_propose(e, t, err))
+            return -1;
+    }
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (atoll_propose_exhausted(&e->tasks[i]))
+            atoll_decide_task_done(e, &e->tasks[i], ATOLL_REASON_EXHAUSTED);
+    return 0;
+}
+
+static void stop(struct atoll_engine *e)
+{
+    struct atoll_decision d;
+    memset(&d, 0, sizeof d);
+    for (uint32_t i = 0; i < e->proposals.count; i++) {
+        struct atoll_proposal *p = &e->proposals.items[i];
+        if (!p->decision.type)
+            continue;
+        atoll_decide_abandon(e, p);
+        e->tasks[p->decision.task].under_way--;
+        atoll_proposals_remove(&e->proposals, p);
+    }
+    d.type = ATOLL_DECIDE_STOP;
+    d.reason = (enum atoll_reason)e->reason;
+    e->stopped = 1;
+    atoll_decide(e, &d);
+}
+
+/* Every reason alike gives that reason; else the search is exhausted. */
+static enum atoll_reason common_reason(const struct atoll_engine *e)
+{
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (e->tasks[i].reason != ATOLL_REASON_NO_BASELINE)
+            return ATOLL_REASON_EXHAUSTED;
+    return ATOLL_REASON_NO_BASELINE;
+}
+
+static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct atoll_err *err)
+{
+    *ret_missing = 0;
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        struct atoll_engine_task *t = &e->tasks[i];
+        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && atoll_challenge_final(e, t, err))
+            return -1;
+        *ret_missing += t->final != ATOLL_FINAL_OVER;
+    }
+    return 0;
+}
+
+int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
+{
+    if (!e->started || e->stopped)
+        return 0;
+    enum atoll_reason reason = atoll_budget_reason(e);
+    if (reason)
+        atoll_schedule_finish(e, reason);
+    if (atoll_budget_over(e)) {
+        stop(e);
+        return 0;
+    }
+    if (!e->finishing && fill(e, err))
+        return -1;
+    if (!e->open_count && e->task_count && e->slots)
+        atoll_schedule_finish(e, common_reason(e));
+    uint32_t missing;
+    if (settle_finals(e, &missing, err))
+        return -1;
+    if (e->finishing && !missing && !e->proposals.alive)
+        stop(e);
+    return 0;
+}

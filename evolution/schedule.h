@@ -1,0 +1,18 @@
+/* schedule.h - which task goes next, and when the run is over.
+ * Layer: evolution.
+ * The task whose device time, spent and expected of what is under way, is least goes next (the lowest number
+ * of equals). A task without a new elite for stagnation_limit evaluations is done while others are not; the
+ * last one goes on. */
+#ifndef ATOLL_EVOLUTION_SCHEDULE_H
+#define ATOLL_EVOLUTION_SCHEDULE_H
+
+#include "evolution/state.h"
+
+/* Ends a task that stagnates. Called when it has one more evaluation. */
+void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_engine_task *t);
+/* Ends the search: all tasks are done, finals follow. */
+void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason);
+/* After every event: budgets, proposals up to the queue depth, exhausted tasks, finals, the stop. */
+int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err);
+
+#endif

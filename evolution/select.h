@@ -1,0 +1,16 @@
+/* select.h - selection of parents: a table of rules, mixed by shares (ALGORITHMS.md 2).
+ * Layer: evolution, pure but for the random stream. */
+#ifndef ATOLL_EVOLUTION_SELECT_H
+#define ATOLL_EVOLUTION_SELECT_H
+
+#include "evolution/state.h"
+
+/* An elite of the island (record), ATOLL_NONE when it has none.
+ * uniform: every occupied cell alike.  fitness: proportionate to the elite's fitness.  island: proportionate
+ * to one plus the level of the cell in the dimension of the island's role.  curiosity: see gradient.h once it
+ * is there; until the transitions say something, uniform. */
+uint32_t atoll_select_parent(const struct atoll_search *search, const struct atoll_records *records,
+                             const struct atoll_island *island, uint32_t island_number,
+                             struct atoll_random *random);
+
+#endif

@@ -1,0 +1,104 @@
+#include "evolution/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "evolution/array.h"
+
+static void source_fini(struct atoll_source *s)
+{
+    atoll_tune_destroy(s->tune);
+    free(s->language);
+    free(s->text);
+}
+
+void atoll_sources_fini(struct atoll_sources *sources)
+{
+    for (uint32_t i = 0; i < sources->count; i++)
+        source_fini(&sources->items[i]);
+    atoll_index_fini(&sources->index);
+    free(sources->items);
+    memset(sources, 0, sizeof *sources);
+}
+
+struct query {
+    const struct atoll_sources *sources;
+    const struct atoll_id *id;
+    uint32_t task;
+};
+
+static int equal(const void *context, uint32_t position)
+{
+    const struct query *q = context;
+    const struct atoll_source *s = &q->sources->items[position];
+    return (q->task == ATOLL_NONE || q->task == s->task) && atoll_id_equal(&s->id, q->id);
+}
+
+uint32_t atoll_sources_find(const struct atoll_sources *sources, const struct atoll_id *id, uint32_t task)
+{
+    struct query q = {sources, id, task};
+    return atoll_index_find(&sources->index, atoll_id_u64(id), equal, &q);
+}
+
+/* A template has more than one legal combination; else the one it has is its only instance. */
+static int read_plan(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
+                     struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    s->plan = atoll_plan_parse(arena, task, s->language, s->text, &s->body, &why);
+    if (!s->plan)
+        return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
+    atoll_plan_first_choice(s->plan, &s->first);
+    if (!s->plan->param_count)
+        return 0;
+    s->tune = atoll_tune_create(task, s->plan, err);
+    if (!s->tune)
+        return -1;
+    int found = atoll_tune_first(s->tune, &s->first);
+    if (!found || atoll_tune_legal_count(s->tune) < 2) {
+        atoll_tune_destroy(s->tune);
+        s->tune = NULL;
+    }
+    return 0;
+}
+
+static int fill(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
+                const char *language, const char *text, struct atoll_err *err)
+{
+    s->language = strdup(language);
+    s->text = strdup(text);
+    if (!s->language || !s->text)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a source of task %s", task->name);
+    return read_plan(s, task, arena, err);
+}
+
+int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const struct atoll_task *task,
+                      struct atoll_arena *arena, const char *language, const char *text,
+                      enum atoll_operator op, uint32_t *ret_position, struct atoll_err *err)
+{
+    struct atoll_source s = {
+        .id = atoll_source_id(language, text), .task = task_number, .op = (uint8_t)op, .best = ATOLL_NONE};
+    uint32_t known = atoll_sources_find(sources, &s.id, task_number);
+    if (known != ATOLL_NONE) {
+        *ret_position = known;
+        return 0;
+    }
+    if (atoll_array_reserve(&sources->items, &sources->capacity, sources->count + 1, sizeof s, err))
+        return -1;
+    if (fill(&s, task, arena, language, text, err) ||
+        atoll_index_add(&sources->index, atoll_id_u64(&s.id), sources->count, err)) {
+        source_fini(&s);
+        return -1;
+    }
+    *ret_position = sources->count;
+    sources->items[sources->count++] = s;
+    return 0;
+}
+
+struct atoll_id atoll_source_candidate(const struct atoll_source *source, const struct atoll_task *task,
+                                       const struct atoll_choice *choice)
+{
+    if (!source->plan)
+        return source->id;
+    return atoll_candidate_id(task, source->language, source->plan, source->body, choice);
+}

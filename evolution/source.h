@@ -1,0 +1,44 @@
+/* source.h - the source texts the search works with, each once per task, with plan and tuner.
+ * Layer: evolution.  Lifetime: zero-initialised/fini; texts are owned, plans live in the arena of their task.
+ */
+#ifndef ATOLL_EVOLUTION_SOURCE_H
+#define ATOLL_EVOLUTION_SOURCE_H
+
+#include "core/arena.h"
+#include "core/candidate.h"
+#include "core/decision.h"
+#include "evolution/index.h"
+#include "evolution/tune.h"
+
+struct atoll_source {
+    struct atoll_id id; /* atoll_source_id */
+    uint32_t task;
+    uint8_t op; /* enum atoll_operator: how its first instance came about */
+    char *language, *text;
+    const struct atoll_plan *plan; /* NULL: does not parse; the referee says why */
+    const char *body;              /* of text, after the plan */
+    struct atoll_tune *tune;       /* NULL: not a template */
+    struct atoll_choice first;     /* its first instance */
+    uint32_t best;                 /* record of its best correct instance, ATOLL_NONE */
+    double best_ns;                /* the time an instance must beat to challenge; 0 = none */
+};
+
+struct atoll_sources {
+    struct atoll_source *items;
+    uint32_t count, capacity;
+    struct atoll_index index;
+};
+
+void atoll_sources_fini(struct atoll_sources *sources);
+/* task ATOLL_NONE: of any task.  Position, or ATOLL_NONE. */
+uint32_t atoll_sources_find(const struct atoll_sources *sources, const struct atoll_id *id, uint32_t task);
+/* Parses the plan and makes the tuner. ret_position: of the new source, or of the equal one that was there.
+ * 0, or -1 for MEMORY and LIMIT; a plan that does not parse is no error here. */
+int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const struct atoll_task *task,
+                      struct atoll_arena *arena, const char *language, const char *text,
+                      enum atoll_operator op, uint32_t *ret_position, struct atoll_err *err);
+/* Identity of one instance. */
+struct atoll_id atoll_source_candidate(const struct atoll_source *source, const struct atoll_task *task,
+                                       const struct atoll_choice *choice);
+
+#endif

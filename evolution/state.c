@@ -1,0 +1,48 @@
+#include "evolution/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAN_ARENA_BYTES ((size_t)1 << 30) /* all plans of one task */
+
+static int allocate(struct atoll_engine_task *t, const struct atoll_engine *e, const void *bytes,
+                    size_t length, struct atoll_err *err)
+{
+    t->bytes = malloc(length ? length : 1);
+    t->islands = calloc(e->search.islands, sizeof *t->islands);
+    if (!t->bytes || !t->islands)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for task %s", t->task->name);
+    memcpy(t->bytes, bytes, length);
+    t->length = length;
+    t->arena = atoll_arena_create(PLAN_ARENA_BYTES, err);
+    return t->arena ? 0 : -1;
+}
+
+int atoll_engine_task_init(struct atoll_engine_task *t, const struct atoll_engine *e, struct atoll_task *task,
+                           const void *bytes, size_t length, struct atoll_err *err)
+{
+    memset(t, 0, sizeof *t);
+    t->task = task;
+    t->baseline_source = t->baseline = t->best = ATOLL_NONE;
+    t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
+    if (allocate(t, e, bytes, length, err)) {
+        atoll_engine_task_fini(t);
+        return -1;
+    }
+    for (uint32_t i = 0; i < e->search.islands; i++)
+        atoll_island_init(&t->islands[i]);
+    return 0;
+}
+
+void atoll_engine_task_fini(struct atoll_engine_task *t)
+{
+    struct atoll_task *task;
+    memcpy(&task, &t->task, sizeof task);
+    atoll_task_destroy(task);
+    atoll_arena_destroy(t->arena);
+    free(t->bytes);
+    free(t->pending);
+    free(t->templates);
+    free(t->islands);
+    memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,88 @@
+/* state.h - everything the engine remembers.  Private to evolution/.
+ * Layer: evolution.  Owned by struct atoll_engine (engine.h); whatever is added here is added to save.c. */
+#ifndef ATOLL_EVOLUTION_STATE_H
+#define ATOLL_EVOLUTION_STATE_H
+
+#include "core/random.h"
+#include "evolution/array.h"
+#include "evolution/engine.h"
+#include "evolution/population.h"
+#include "evolution/proposal.h"
+#include "evolution/record.h"
+#include "evolution/source.h"
+
+#define ATOLL_ENGINE_LANGUAGE "c" /* sources of other languages wait for their backend */
+
+/* A source that was not tried yet, and the island that gets it. */
+struct atoll_pending {
+    uint32_t source, island;
+};
+
+/* Until the baseline is measured nothing else of a task is proposed. */
+enum atoll_stage {
+    ATOLL_STAGE_BASELINE,
+    ATOLL_STAGE_BASELINE_UNDER_WAY,
+    ATOLL_STAGE_OPEN,
+    ATOLL_STAGE_COUNT
+};
+enum atoll_final { ATOLL_FINAL_NONE, ATOLL_FINAL_UNDER_WAY, ATOLL_FINAL_OVER, ATOLL_FINAL_COUNT };
+
+struct atoll_engine_task {
+    const struct atoll_task *task; /* owned, decoded from bytes */
+    unsigned char *bytes;          /* owned; for the snapshot */
+    size_t length;
+    struct atoll_arena *arena;  /* plans of its sources */
+    struct atoll_random random; /* its own stream: one task's timing never changes another task's choices */
+    uint8_t stage;              /* enum atoll_stage */
+    uint8_t final;              /* enum atoll_final */
+    uint8_t done;
+    uint8_t reason; /* enum atoll_reason */
+    uint32_t baseline_source;
+    struct atoll_pending *pending; /* a queue; the baseline is not in it */
+    uint32_t pending_count, pending_capacity, pending_next;
+    uint32_t *templates; /* sources whose tuner has something left */
+    uint32_t template_count, template_capacity;
+    struct atoll_island *islands; /* search.islands of them */
+    uint32_t next_island;
+    uint32_t baseline, best;                         /* records */
+    uint32_t finals;                                 /* final duels so far */
+    uint64_t evaluated, correct, under_way, answers; /* answers: evaluations and duels, for the mean cost */
+    uint64_t challenges, promotions, noop_challenges, noop_promotions;
+    uint64_t since_elite; /* evaluations since the last new elite */
+    double device_ns;     /* occupied by it */
+    double baseline_ns, floor_ns, final_ratio;
+};
+
+struct atoll_engine {
+    struct atoll_search search;
+    uint8_t started, finishing, stopped;
+    uint8_t reason; /* enum atoll_reason of finishing */
+    int64_t campaign_ns;
+    uint32_t slots;
+    uint64_t next_evaluation; /* from 1 */
+    uint64_t evaluated, ignored;
+    uint64_t challenges, promotions; /* of the whole run */
+    double device_ns;
+    struct atoll_engine_task *tasks;
+    uint32_t task_count, task_capacity;
+    uint32_t open_count; /* tasks that are not done */
+    struct atoll_sources sources;
+    struct atoll_records records;
+    struct atoll_proposals proposals;
+    /* during a step only */
+    atoll_decision_sink *sink;
+    void *context;
+};
+
+/* Task number of a task that is in the engine. */
+static inline uint32_t atoll_task_number(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return (uint32_t)(t - e->tasks);
+}
+
+/* Empty state for a task; takes task over (also on failure). */
+int atoll_engine_task_init(struct atoll_engine_task *t, const struct atoll_engine *e, struct atoll_task *task,
+                           const void *bytes, size_t length, struct atoll_err *err);
+void atoll_engine_task_fini(struct atoll_engine_task *t);
+
+#endif

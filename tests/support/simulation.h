@@ -1,0 +1,476 @@
+/* simulation.h - a campaign without a device: a scripted evaluator answers the engine's decisions from a
+ * made-up landscape, late, out of order, twice, or not at all; every event and decision is kept as bytes for
+ * a replay. Uses cmocka's asserts for what must always hold. */
+#ifndef ATOLL_TESTS_SUPPORT_SIMULATION_H
+#define ATOLL_TESTS_SUPPORT_SIMULATION_H
+
+#include "tests/support/expect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/random.h"
+#include "evolution/engine.h"
+
+#define SIM_ORDERS 4096
+
+/* ---- tasks ---- */
+
+struct sim_seed {
+    const char *name;
+    const char *params;  /* inside of "params": {...}; NULL: none */
+    const char *require; /* an expression, or NULL */
+};
+
+static inline void sim_write(const char *dir, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static inline void sim_write_seed(const char *dir, const struct sim_seed *seed)
+{
+    char text[2048], name[64], require[256] = "";
+    if (seed->require)
+        snprintf(require, sizeof require, "\"require\": [\"%s\"],", seed->require);
+    snprintf(text, sizeof text,
+             "/* atoll-plan {\"version\": 1, \"params\": {%s}, %s\n"
+             "\"launch\": [{\"function\": \"f\", \"units\": \"N\", \"args\": [\"x\", \"y\"]}]} */\n"
+             "void f(long begin, long end, const float *x, float *y) /* %s */\n"
+             "{ for (long i = begin; i < end; i++) y[i] = x[i]; }\n",
+             seed->params ? seed->params : "", require, seed->name);
+    snprintf(name, sizeof name, "seeds/%s.c", seed->name);
+    sim_write(dir, name, text);
+}
+
+/* A whole task, as bytes; the first seed is the baseline (baseline 0: none is). */
+static inline void sim_task(const char *name, const struct sim_seed *seeds, size_t count, int baseline,
+                            struct atoll_buffer *out)
+{
+    char dir[256], path[512], yaml[1024], line[128] = "";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    snprintf(dir, sizeof dir, "%s/simulation-XXXXXX", ATOLL_BUILD_DIR);
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/seeds", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    if (baseline)
+        snprintf(line, sizeof line, "baselines: [{name: %s, file: seeds/%s.c}]\n", seeds[0].name,
+                 seeds[0].name);
+    snprintf(yaml, sizeof yaml,
+             "version: 1\nname: %s\nsummary: a copy\ndims: [N]\ntensors:\n"
+             "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {mean: 0, std: 1}}}\n"
+             "  - {name: y, dtype: f32, shape: [N], role: out}\n"
+             "reference: {file: reference.c, units: \"N\"}\nwork: {flops: \"N\"}\nprecisions: [f32]\n"
+             "tolerance: {rtol: 1.0e-5, atol: 1.0e-9}\nvariants:\n  check: {N: 37}\n  bench: {N: 4096}\n%s",
+             name, line);
+    sim_write(dir, "task.yaml", yaml);
+    sim_write(dir, "reference.c",
+              "void reference(const struct atoll_reference_args *a, long unit)\n{ put_y(a, unit, get_x(a, "
+              "unit)); }\n");
+    for (size_t i = 0; i < count; i++)
+        sim_write_seed(dir, &seeds[i]);
+    struct atoll_task *task = atoll_task_load(dir, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_int_equal(atoll_task_encode(task, out, &err), 0);
+    atoll_task_destroy(task);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/seeds/%s.c", dir, seeds[i].name);
+        unlink(path);
+    }
+    const char *const rest[] = {"/task.yaml", "/reference.c", "/seeds", ""};
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s%s", dir, rest[i]);
+        assert_int_equal(remove(path), 0);
+    }
+}
+
+/* ---- the campaign ---- */
+
+struct sim_bytes {
+    unsigned char *bytes;
+    size_t length;
+};
+
+struct sim {
+    struct atoll_engine *engine;
+    struct atoll_random random;
+    int64_t now_ns;
+    /* what the evaluators hold */
+    struct atoll_decision orders[SIM_ORDERS];
+    size_t order_count;
+    /* kept for the replay */
+    struct sim_bytes *events;
+    size_t event_count, event_capacity;
+    struct atoll_buffer decisions;
+    /* what was seen */
+    uint64_t counts[ATOLL_DECISION_TYPE_COUNT], duels[ATOLL_DUEL_PURPOSE_COUNT];
+    uint64_t last_evaluation;
+    struct sim_candidate {
+        uint32_t task;
+        struct atoll_id id;
+    } * candidates;
+    size_t candidate_count, candidate_capacity;
+    struct atoll_decision last_stop;
+    /* how evaluators behave, in percent */
+    unsigned infrastructure, wrong, unstable_duel, wrong_duel;
+    double noise;          /* of single evaluations: time is up to so much larger or smaller */
+    uint32_t cells;        /* how many cells candidates spread over, 1..64 */
+    unsigned broken_index; /* evaluations of this 1-based EVALUATE always fail with wrong; 0 = none */
+};
+
+static inline uint64_t sim_below(struct sim *s, uint64_t bound)
+{
+    return atoll_random_below(atoll_random_next(&s->random), bound);
+}
+
+static inline double sim_unit(struct sim *s)
+{
+    return atoll_random_unit(atoll_random_next(&s->random));
+}
+
+/* The landscape: every candidate has one true time, and one cell. */
+static inline double sim_time(const struct atoll_id *id)
+{
+    return 1e6 * (1 + 9 * atoll_random_unit(atoll_mix64(atoll_id_u64(id))));
+}
+
+static inline struct atoll_behaviour sim_cell(const struct sim *s, const struct atoll_id *id)
+{
+    unsigned cell = (unsigned)(atoll_mix64(atoll_id_u64(id) + 1) % s->cells);
+    return (struct atoll_behaviour){(unsigned char)(cell / 16), (unsigned char)(cell / 4 % 4),
+                                    (unsigned char)(cell % 4)};
+}
+
+static inline size_t sim_order_at(const struct sim *s, uint64_t evaluation)
+{
+    size_t at = 0;
+    while (at < s->order_count && s->orders[at].evaluation != evaluation)
+        at++;
+    return at;
+}
+
+static inline void sim_new_candidate(struct sim *s, const struct atoll_decision *d)
+{
+    for (size_t i = 0; i < s->candidate_count; i++)
+        assert_false(s->candidates[i].task == d->task && /* no candidate is evaluated twice */
+                     atoll_id_equal(&s->candidates[i].id, &d->candidate));
+    if (s->candidate_count == s->candidate_capacity) {
+        s->candidate_capacity = s->candidate_capacity ? 2 * s->candidate_capacity : 64;
+        s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
+        assert_non_null(s->candidates);
+    }
+    s->candidates[s->candidate_count++] = (struct sim_candidate){d->task, d->candidate};
+}
+
+static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
+{
+    s->duels[d->purpose]++;
+    assert_true(d->alpha > 0);
+    if (d->purpose == ATOLL_DUEL_NOOP) {
+        assert_true(atoll_id_equal(&d->candidate, &d->elite));
+        return;
+    }
+    assert_false(atoll_id_equal(&d->candidate, &d->elite));
+    if (d->purpose == ATOLL_DUEL_PROMOTION) /* one open duel per cell */
+        for (size_t i = 0; i < s->order_count; i++)
+            assert_false(s->orders[i].type == ATOLL_DECIDE_DUEL &&
+                         s->orders[i].purpose == ATOLL_DUEL_PROMOTION && s->orders[i].task == d->task &&
+                         s->orders[i].island == d->island &&
+                         atoll_behaviour_cell(s->orders[i].cell) == atoll_behaviour_cell(d->cell));
+}
+
+static inline void sim_check_decision(struct sim *s, const struct atoll_decision *d)
+{
+    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 0); /* nothing follows a stop */
+    if (d->type == ATOLL_DECIDE_EVALUATE || d->type == ATOLL_DECIDE_DUEL) {
+        assert_true(d->evaluation > s->last_evaluation);
+        s->last_evaluation = d->evaluation;
+    }
+    if (d->type == ATOLL_DECIDE_EVALUATE)
+        sim_new_candidate(s, d);
+    if (d->type == ATOLL_DECIDE_DUEL)
+        sim_new_duel(s, d);
+    s->counts[d->type]++;
+}
+
+static inline void sim_sink(void *context, const struct atoll_decision *d)
+{
+    struct sim *s = context;
+    atoll_decision_encode(d, &s->decisions);
+    sim_check_decision(s, d);
+    size_t at = sim_order_at(s, d->evaluation);
+    switch (d->type) {
+    case ATOLL_DECIDE_EVALUATE:
+    case ATOLL_DECIDE_DUEL:
+        assert_true(s->order_count < SIM_ORDERS);
+        s->orders[s->order_count++] = *d;
+        break;
+    case ATOLL_DECIDE_REDISPATCH: assert_true(at < s->order_count); break;
+    case ATOLL_DECIDE_ABANDON:
+        assert_true(at < s->order_count);
+        s->orders[at] = s->orders[--s->order_count];
+        break;
+    case ATOLL_DECIDE_STOP: s->last_stop = *d; break;
+    default: break;
+    }
+}
+
+/* Keeps the event as bytes, and gives the engine what was decoded from them. */
+static inline void sim_step(struct sim *s, struct atoll_event *event)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer bytes;
+    event->campaign_ns = s->now_ns;
+    atoll_buffer_init(&bytes, 1u << 26);
+    atoll_event_encode(event, &bytes);
+    assert_int_equal(bytes.failed, 0);
+    if (s->event_count == s->event_capacity) {
+        s->event_capacity = s->event_capacity ? 2 * s->event_capacity : 256;
+        s->events = realloc(s->events, s->event_capacity * sizeof *s->events);
+        assert_non_null(s->events);
+    }
+    s->events[s->event_count++] = (struct sim_bytes){bytes.data, bytes.length};
+    if (atoll_engine_step(s->engine, event, sim_sink, s, &err))
+        fail_msg("%s", err.text);
+}
+
+static inline void sim_simple(struct sim *s, enum atoll_event_type type)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, type);
+    sim_step(s, &event);
+}
+
+static inline void sim_capacity(struct sim *s, uint32_t slots)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
+    event.slots = slots;
+    sim_step(s, &event);
+}
+
+static inline void sim_add_task(struct sim *s, uint32_t number, const struct atoll_buffer *bytes)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_TASK);
+    event.task = number;
+    event.task_bytes = bytes->data;
+    event.task_length = bytes->length;
+    sim_step(s, &event);
+}
+
+static inline void sim_source(struct sim *s, uint32_t task, uint32_t island, const char *text)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_SOURCE);
+    event.task = task;
+    event.island = island;
+    event.language = "c";
+    event.origin = "import";
+    event.source = text;
+    sim_step(s, &event);
+}
+
+static inline void sim_start(struct sim *s, uint64_t seed, const struct atoll_search *search)
+{
+    struct atoll_event event;
+    memset(s, 0, sizeof *s);
+    s->engine = atoll_engine_create(NULL);
+    assert_non_null(s->engine);
+    s->random = (struct atoll_random){atoll_random_at(seed, 77), 0};
+    s->cells = 8;
+    atoll_buffer_init(&s->decisions, 1u << 30);
+    atoll_event_init(&event, ATOLL_EVENT_START);
+    event.search = *search;
+    sim_step(s, &event);
+}
+
+static inline void sim_fini(struct sim *s)
+{
+    atoll_engine_destroy(s->engine);
+    for (size_t i = 0; i < s->event_count; i++)
+        free(s->events[i].bytes);
+    free(s->events);
+    free(s->candidates);
+    atoll_buffer_fini(&s->decisions);
+}
+
+/* ---- answers ---- */
+
+static inline void sim_fill_timing(struct atoll_evaluation *e, double time_ns)
+{
+    struct atoll_timing *t = &e->timings[0];
+    e->timing_count = 1;
+    memset(t, 0, sizeof *t);
+    t->variant = 1; /* bench */
+    t->floor_ns = 5e5;
+    t->summary = (struct atoll_summary){.count = 7,
+                                        .min = time_ns,
+                                        .p10 = time_ns,
+                                        .median = time_ns,
+                                        .p90 = time_ns,
+                                        .max = time_ns,
+                                        .lo95 = time_ns,
+                                        .hi95 = time_ns};
+}
+
+static inline void sim_evaluated(struct sim *s, const struct atoll_decision *order,
+                                 enum atoll_verdict verdict, double time_ns)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_EVALUATED);
+    struct atoll_evaluation *e = &event.evaluation;
+    e->evaluation = order->evaluation;
+    e->candidate = order->candidate;
+    e->verdict = verdict;
+    e->level = verdict == ATOLL_V_INFRASTRUCTURE ? 0 : verdict == ATOLL_V_CORRECT ? 6 : 5;
+    e->behaviour = sim_cell(s, &order->candidate);
+    e->occupied_ns = 2e7;
+    e->candidate_ns = 1e7;
+    if (verdict == ATOLL_V_CORRECT)
+        sim_fill_timing(e, time_ns);
+    sim_step(s, &event);
+    atoll_event_fini(&event);
+}
+
+static inline void sim_duelled(struct sim *s, const struct atoll_decision *order, enum atoll_verdict verdict,
+                               int better, double ratio)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_DUELLED);
+    event.duel = (struct atoll_duel){.evaluation = order->evaluation,
+                                     .purpose = order->purpose,
+                                     .verdict = verdict,
+                                     .better = better,
+                                     .ratio = ratio,
+                                     .p_value = 0.01,
+                                     .pair_count = 8,
+                                     .elite_ns = 1e6,
+                                     .challenger_ns = 1e6,
+                                     .occupied_ns = 4e7,
+                                     .candidate_ns = 3e7};
+    sim_step(s, &event);
+}
+
+static inline int sim_percent(struct sim *s, unsigned percent)
+{
+    return sim_below(s, 100) < percent;
+}
+
+/* Takes order out of what evaluators hold, unless it will be sent again. */
+static inline struct atoll_decision sim_take(struct sim *s, size_t at)
+{
+    struct atoll_decision order = s->orders[at];
+    s->orders[at] = s->orders[--s->order_count];
+    return order;
+}
+
+static inline void sim_infrastructure(struct sim *s, size_t at)
+{
+    struct atoll_decision order = s->orders[at];
+    if (order.type == ATOLL_DECIDE_EVALUATE)
+        sim_evaluated(s, &order, ATOLL_V_INFRASTRUCTURE, 0);
+    else
+        sim_duelled(s, &order, ATOLL_V_INFRASTRUCTURE, 0, 0);
+}
+
+static inline void sim_answer_evaluate(struct sim *s, const struct atoll_decision *order)
+{
+    double time_ns = sim_time(&order->candidate) * (1 + s->noise * (2 * sim_unit(s) - 1));
+    int is_wrong =
+        atoll_mix64(atoll_id_u64(&order->candidate) + 2) % 100 < s->wrong && order->op != ATOLL_OPERATOR_SEED;
+    is_wrong = is_wrong || order->evaluation == s->broken_index;
+    sim_evaluated(s, order, is_wrong ? ATOLL_V_WRONG : ATOLL_V_CORRECT, time_ns);
+}
+
+static inline void sim_answer_duel(struct sim *s, const struct atoll_decision *order)
+{
+    double ratio = sim_time(&order->elite) / sim_time(&order->candidate);
+    if (sim_percent(s, s->wrong_duel) && order->purpose != ATOLL_DUEL_NOOP)
+        sim_duelled(s, order, ATOLL_V_WRONG, 0, 0);
+    else if (sim_percent(s, s->unstable_duel))
+        sim_duelled(s, order, ATOLL_V_UNSTABLE, 0, ratio);
+    else
+        sim_duelled(s, order, ATOLL_V_CORRECT, ratio > 1.01, ratio);
+}
+
+/* One evaluator answers one thing. */
+static inline void sim_answer(struct sim *s)
+{
+    if (!s->order_count)
+        return;
+    size_t at = sim_below(s, s->order_count);
+    s->now_ns += 10000000;
+    if (sim_percent(s, s->infrastructure)) {
+        sim_infrastructure(s, at);
+        return;
+    }
+    struct atoll_decision order = sim_take(s, at);
+    if (order.type == ATOLL_DECIDE_EVALUATE)
+        sim_answer_evaluate(s, &order);
+    else
+        sim_answer_duel(s, &order);
+}
+
+/* ---- what must hold of every campaign ---- */
+
+static inline void sim_replay_sink(void *context, const struct atoll_decision *d)
+{
+    atoll_decision_encode(d, context);
+}
+
+/* A fresh engine makes the same decisions of the same bytes, and ends in the same state. */
+static inline void sim_check_replay(const struct sim *s)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_engine *engine = atoll_engine_create(&err);
+    struct atoll_arena *arena = atoll_arena_create(1u << 26, &err);
+    struct atoll_buffer decisions;
+    atoll_buffer_init(&decisions, 1u << 30);
+    for (size_t i = 0; i < s->event_count; i++) {
+        struct atoll_event event;
+        if (atoll_event_decode(s->events[i].bytes, s->events[i].length, arena, &event, &err) ||
+            atoll_engine_step(engine, &event, sim_replay_sink, &decisions, &err))
+            fail_msg("event %zu: %s", i, err.text);
+        atoll_event_fini(&event);
+        atoll_arena_reset(arena);
+    }
+    assert_int_equal(decisions.length, s->decisions.length);
+    assert_memory_equal(decisions.data, s->decisions.data, decisions.length);
+    struct atoll_id a = atoll_engine_digest(engine), b = atoll_engine_digest(s->engine);
+    assert_false(atoll_id_is_zero(&a));
+    assert_true(atoll_id_equal(&a, &b));
+    atoll_buffer_fini(&decisions);
+    atoll_arena_destroy(arena);
+    atoll_engine_destroy(engine);
+}
+
+/* save(load(save(x))) == save(x); goes on with the loaded engine. */
+static inline void sim_reload(struct sim *s)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer first, second;
+    atoll_buffer_init(&first, 1u << 30);
+    atoll_buffer_init(&second, 1u << 30);
+    assert_int_equal(atoll_engine_save(s->engine, &first, &err), 0);
+    struct atoll_engine *loaded = atoll_engine_load(first.data, first.length, &err);
+    if (!loaded)
+        fail_msg("%s", err.text);
+    assert_int_equal(atoll_engine_save(loaded, &second, &err), 0);
+    assert_int_equal(first.length, second.length);
+    assert_memory_equal(first.data, second.data, first.length);
+    atoll_buffer_fini(&first);
+    atoll_buffer_fini(&second);
+    atoll_engine_destroy(s->engine);
+    s->engine = loaded;
+}
+
+#endif

@@ -1,0 +1,426 @@
+#include "tests/support/simulation.h"
+
+static const struct sim_seed small_seeds[] = {
+    {"naive", NULL, NULL},
+    {"tiled", "\"TM\": [1, 2, 4, 8], \"TN\": [1, 2, 4]", "TM * TN <= 16"},
+    {"unrolled", "\"U\": [1, 2, 3]", NULL},
+    {"plain", NULL, NULL},
+};
+
+struct fixture {
+    struct atoll_buffer tasks[3];
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    for (size_t i = 0; i < 3; i++)
+        atoll_buffer_init(&f->tasks[i], 1u << 24);
+    sim_task("alpha", small_seeds, 4, 1, &f->tasks[0]);
+    sim_task("beta", small_seeds, 2, 1, &f->tasks[1]);
+    sim_task("gamma", small_seeds, 3, 1, &f->tasks[2]);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 3; i++)
+        atoll_buffer_fini(&f->tasks[i]);
+    free(f);
+    return 0;
+}
+
+static struct atoll_search settings(void)
+{
+    struct atoll_search search;
+    atoll_search_defaults(&search);
+    search.generation_size = 3;
+    search.migration_interval = 1;
+    search.noop_interval = 2;
+    return search;
+}
+
+/* Answers until nothing is under way. */
+static void drain(struct sim *s)
+{
+    for (unsigned i = 0; i < 20000 && s->order_count; i++)
+        sim_answer(s);
+    assert_int_equal(s->order_count, 0);
+}
+
+static struct atoll_search random_settings(uint64_t seed)
+{
+    struct atoll_random r = {seed, 0};
+    struct atoll_search search = settings();
+    search.seed = seed;
+    search.islands = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 4);
+    search.evaluation_budget = atoll_random_next(&r) % 3 ? 0 : 5 + atoll_random_next(&r) % 30;
+    search.device_budget_ns = atoll_random_next(&r) % 3 ? 0 : 5e8;
+    search.wall_budget_ns = atoll_random_next(&r) % 3 ? 0 : 5e8;
+    search.stagnation_limit = (uint32_t)(atoll_random_next(&r) % 2 * 10);
+    search.queue_depth = 1 + (uint32_t)(atoll_random_next(&r) % 3);
+    search.fitness_form = atoll_random_next(&r) % 2 ? ATOLL_FITNESS_LOG : ATOLL_FITNESS_CLIPPED;
+    search.selection_share[ATOLL_SELECT_CURIOSITY] = (double)(atoll_random_next(&r) % 2);
+    search.selection_share[ATOLL_SELECT_ISLAND] = (double)(atoll_random_next(&r) % 2);
+    return search;
+}
+
+static void nonsense(struct sim *s)
+{
+    struct atoll_decision unknown;
+    memset(&unknown, 0, sizeof unknown);
+    unknown.evaluation = 1 + sim_below(s, 2 * s->last_evaluation + 10);
+    size_t known = sim_order_at(s, unknown.evaluation);
+    if (known < s->order_count)
+        return;
+    struct atoll_engine_status before, after;
+    size_t length = s->decisions.length;
+    uint64_t evaluated;
+    atoll_engine_status(s->engine, &before);
+    evaluated = before.evaluated;
+    if (sim_below(s, 2))
+        sim_evaluated(s, &unknown, ATOLL_V_CORRECT, 1e6);
+    else
+        sim_duelled(s, &unknown, ATOLL_V_CORRECT, 1, 2);
+    atoll_engine_status(s->engine, &after);
+    assert_int_equal(after.ignored, before.ignored + 1);
+    assert_int_equal(after.evaluated, evaluated);
+    assert_true(s->decisions.length >= length);
+}
+
+static void second_start(struct sim *s)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_START);
+    event.search = settings();
+    sim_step(s, &event);
+}
+
+/* One random thing happens to a campaign. */
+static void happen(struct sim *s)
+{
+    static const char *const imports[] = {
+        "/* atoll-plan {\"version\": 1, \"launch\": [{\"function\": \"g\", \"units\": \"N\", \"args\": "
+        "[\"x\"]}]} */ a",
+        "no plan at all",
+        "/* atoll-plan {\"version\": 1, \"params\": {\"Q\": [1, 2]}, \"launch\": [{\"function\": \"g\", "
+        "\"units\": \"N\", "
+        "\"args\": [\"x\"]}]} */ b",
+    };
+    switch (sim_below(s, 40)) {
+    case 0: sim_reload(s); break;
+    case 1:
+        sim_simple(s, ATOLL_EVENT_RESUME);
+        sim_capacity(s, (uint32_t)sim_below(s, 4));
+        break;
+    case 2: sim_capacity(s, (uint32_t)sim_below(s, 5)); break;
+    case 3: nonsense(s); break;
+    case 4: sim_simple(s, ATOLL_EVENT_TICK); break;
+    case 5:
+        sim_source(s, (uint32_t)sim_below(s, 4), (uint32_t)sim_below(s, 9), imports[sim_below(s, 3)]);
+        break;
+    case 6:
+        if (!sim_below(s, 10))
+            sim_simple(s, ATOLL_EVENT_FINISH);
+        break;
+    case 7: second_start(s); break;
+    default: sim_answer(s);
+    }
+}
+
+static void check_budgets(const struct sim *s, const struct atoll_search *search)
+{
+    struct atoll_engine_status status;
+    atoll_engine_status(s->engine, &status);
+    if (search->evaluation_budget)
+        assert_true(status.evaluated <= search->evaluation_budget);
+    assert_int_equal(status.under_way, s->order_count);
+}
+
+static void check_end(const struct sim *s)
+{
+    struct atoll_engine_status status;
+    atoll_engine_status(s->engine, &status);
+    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
+    assert_true(status.stopped);
+    assert_int_equal(status.under_way, 0);
+    assert_int_equal(status.reason, s->last_stop.reason);
+    for (uint32_t i = 0; i < atoll_engine_task_count(s->engine); i++) {
+        struct atoll_task_status t;
+        assert_int_equal(atoll_engine_task_status(s->engine, i, &t), 0);
+        assert_true(t.done);
+        assert_int_equal(t.under_way, 0);
+        if (t.best_ns > 0 && !s->wrong_duel) /* else the baseline itself may have been found wrong */
+            assert_true(t.best_ns <= t.baseline_ns);
+    }
+}
+
+static void run_random(struct fixture *f, uint64_t seed)
+{
+    struct atoll_search search = random_settings(seed);
+    struct sim *s = malloc(sizeof *s);
+    assert_non_null(s);
+    sim_start(s, seed, &search);
+    s->infrastructure = (unsigned)sim_below(s, 30);
+    s->wrong = (unsigned)sim_below(s, 50);
+    s->wrong_duel = (unsigned)sim_below(s, 20);
+    s->unstable_duel = (unsigned)sim_below(s, 20);
+    s->noise = 0.1 * sim_unit(s);
+    s->cells = 1 + (uint32_t)sim_below(s, 6);
+    s->broken_index = (unsigned)sim_below(s, 4);
+    uint32_t tasks = 1 + (uint32_t)sim_below(s, 3);
+    for (uint32_t i = 0; i < tasks; i++)
+        sim_add_task(s, i, &f->tasks[i]);
+    sim_capacity(s, 1 + (uint32_t)sim_below(s, 4));
+    unsigned events = 60 + (unsigned)sim_below(s, 120);
+    for (unsigned i = 0; i < events && !s->counts[ATOLL_DECIDE_STOP]; i++) {
+        happen(s);
+        check_budgets(s, &search);
+    }
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    drain(s);
+    sim_simple(s, ATOLL_EVENT_TICK);
+    check_end(s);
+    sim_reload(s);
+    sim_check_replay(s);
+    sim_fini(s);
+    free(s);
+}
+
+/* ATOLL_SIMULATION_SEEDS: more than the default, for a long night. */
+static void random_campaigns_replay(void **state)
+{
+    const char *wanted = getenv("ATOLL_SIMULATION_SEEDS");
+    unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 1000;
+    for (uint64_t seed = 1; seed <= count; seed++)
+        run_random(*state, seed);
+}
+
+static void exhausted_campaign(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    search.stagnation_limit = 0;
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 1, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 2);
+    assert_int_equal(s->order_count, 1); /* the baseline alone */
+    assert_int_equal(s->orders[0].op, ATOLL_OPERATOR_SEED);
+    drain(s);
+    /* naive, plain, 11 legal of tiled, 3 of unrolled */
+    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 16);
+    assert_int_equal(s->counts[ATOLL_DECIDE_BASELINE], 1);
+    assert_int_equal(s->counts[ATOLL_DECIDE_TASK_DONE], 1);
+    assert_int_equal(s->duels[ATOLL_DUEL_FINAL], 1);
+    check_end(s);
+    assert_int_equal(s->last_stop.reason, ATOLL_REASON_EXHAUSTED);
+    struct atoll_task_status t;
+    atoll_engine_task_status(s->engine, 0, &t);
+    expect_close(t.final_ratio, sim_time(&t.baseline) / sim_time(&t.best), 1e-9);
+    assert_int_equal(t.evaluated, 16);
+    assert_true(t.best_fitness > 0.5);
+    sim_fini(s);
+    free(s);
+}
+
+static void retries_then_abandon(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 1, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 1);
+    for (unsigned i = 1; i <= 3; i++) {
+        sim_infrastructure(s, 0);
+        assert_int_equal(s->counts[ATOLL_DECIDE_REDISPATCH], i);
+        sim_simple(s, ATOLL_EVENT_RESUME); /* sent again, not charged */
+        s->counts[ATOLL_DECIDE_REDISPATCH]--;
+        sim_capacity(s, 1);
+    }
+    assert_int_equal(s->counts[ATOLL_DECIDE_ABANDON], 0);
+    sim_infrastructure(s, 0);
+    assert_int_equal(s->counts[ATOLL_DECIDE_ABANDON], 1);
+    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1); /* no baseline, nothing left */
+    assert_int_equal(s->last_stop.reason, ATOLL_REASON_NO_BASELINE);
+    sim_fini(s);
+    free(s);
+}
+
+static void broken_baseline_ends_the_task(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 1, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_add_task(s, 1, &f->tasks[1]);
+    s->broken_index = 1;
+    sim_capacity(s, 1);
+    drain(s);
+    struct atoll_task_status t;
+    atoll_engine_task_status(s->engine, 0, &t);
+    assert_int_equal(t.reason, ATOLL_REASON_NO_BASELINE);
+    assert_int_equal(t.evaluated, 1);
+    atoll_engine_task_status(s->engine, 1, &t);
+    assert_int_equal(t.reason, ATOLL_REASON_EXHAUSTED);
+    check_end(s);
+    sim_fini(s);
+    free(s);
+}
+
+static void wall_budget_leaves_time_for_finals(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    search.wall_budget_ns = 1e9;
+    search.finals_share = 0.2;
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 3, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 1);
+    for (unsigned i = 0; i < 6; i++)
+        sim_answer(s);
+    s->now_ns = 800000000;
+    sim_simple(s, ATOLL_EVENT_TICK);
+    uint64_t sent = s->counts[ATOLL_DECIDE_EVALUATE];
+    drain(s);
+    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], sent);
+    assert_int_equal(s->duels[ATOLL_DUEL_FINAL], 1);
+    check_end(s);
+    assert_int_equal(s->last_stop.reason, ATOLL_REASON_WALL_TIME);
+    sim_fini(s);
+    free(s);
+}
+
+static void wall_time_over_abandons(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    search.wall_budget_ns = 1e9;
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 3, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 2);
+    for (unsigned i = 0; i < 6; i++)
+        sim_answer(s);
+    uint64_t held = s->order_count;
+    assert_true(held > 0);
+    s->now_ns = 1000000000;
+    sim_simple(s, ATOLL_EVENT_TICK);
+    assert_int_equal(s->counts[ATOLL_DECIDE_ABANDON], held);
+    check_end(s);
+    size_t length = s->decisions.length;
+    sim_simple(s, ATOLL_EVENT_TICK);
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    assert_int_equal(s->decisions.length, length);
+    sim_fini(s);
+    free(s);
+}
+
+static void tasks_share_the_device(void **state)
+{
+    static const struct sim_seed wide[] = {
+        {"naive", NULL, NULL},
+        {"wide", "\"A\": [1, 2, 3, 4, 5, 6, 7, 8], \"B\": [1, 2, 3, 4, 5, 6, 7, 8]", NULL},
+    };
+    struct atoll_buffer bytes;
+    atoll_buffer_init(&bytes, 1u << 24);
+    sim_task("wide", wide, 2, 1, &bytes);
+    struct atoll_search search = settings();
+    search.evaluation_budget = 60;
+    search.stagnation_limit = 0;
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 3, &search);
+    for (uint32_t i = 0; i < 3; i++)
+        sim_add_task(s, i, &bytes);
+    sim_capacity(s, 2);
+    drain(s);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct atoll_task_status t;
+        atoll_engine_task_status(s->engine, i, &t);
+        assert_in_range(t.evaluated, 15, 25);
+    }
+    check_end(s);
+    sim_fini(s);
+    free(s);
+    atoll_buffer_fini(&bytes);
+}
+
+static void snapshots_are_checked(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer bytes;
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 3, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 2);
+    for (unsigned i = 0; i < 8; i++)
+        sim_answer(s);
+    atoll_buffer_init(&bytes, 1u << 26);
+    assert_int_equal(atoll_engine_save(s->engine, &bytes, &err), 0);
+    assert_null(atoll_engine_load("nonsense", 8, &err));
+    expect_err(&err, ATOLL_E_CORRUPT, "snapshot");
+    bytes.data[4] ^= 0xff;
+    assert_null(atoll_engine_load(bytes.data, bytes.length, &err));
+    expect_err(&err, ATOLL_E_SCHEMA, "version");
+    bytes.data[4] ^= 0xff;
+    for (size_t length = 0; length < bytes.length; length += 1 + bytes.length / 100)
+        assert_null(atoll_engine_load(bytes.data, length, NULL));
+    for (size_t at = 0; at < bytes.length; at += 1 + bytes.length / 300) { /* no crash, whatever it says */
+        bytes.data[at] ^= 0x55;
+        atoll_engine_destroy(atoll_engine_load(bytes.data, bytes.length, NULL));
+        bytes.data[at] ^= 0x55;
+    }
+    atoll_buffer_fini(&bytes);
+    sim_fini(s);
+    free(s);
+}
+
+static void bad_events(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_search search = settings();
+    struct atoll_event event;
+    struct atoll_engine_status status;
+    struct sim *s = malloc(sizeof *s);
+    struct atoll_engine *early = atoll_engine_create(&err);
+    atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
+    assert_int_equal(atoll_engine_step(early, &event, NULL, NULL, &err), 0); /* before the start */
+    atoll_engine_status(early, &status);
+    assert_int_equal(status.ignored, 1);
+    atoll_engine_destroy(early);
+    sim_start(s, 1, &search);
+    atoll_event_init(&event, ATOLL_EVENT_TASK);
+    event.task_bytes = "junk";
+    event.task_length = 4;
+    assert_int_equal(atoll_engine_step(s->engine, &event, NULL, NULL, &err), -1);
+    assert_int_not_equal(err.code, ATOLL_OK);
+    assert_null(atoll_engine_task(s->engine, 0));
+    struct atoll_task_status t;
+    assert_int_equal(atoll_engine_task_status(s->engine, 0, &t), -1);
+    sim_fini(s);
+    free(s);
+    atoll_engine_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_campaigns_replay),
+        cmocka_unit_test(exhausted_campaign),
+        cmocka_unit_test(retries_then_abandon),
+        cmocka_unit_test(broken_baseline_ends_the_task),
+        cmocka_unit_test(wall_budget_leaves_time_for_finals),
+        cmocka_unit_test(wall_time_over_abandons),
+        cmocka_unit_test(tasks_share_the_device),
+        cmocka_unit_test(snapshots_are_checked),
+        cmocka_unit_test(bad_events),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
