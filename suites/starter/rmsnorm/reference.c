@@ -1,4 +1,4 @@
-/* One row: y = x / sqrt(mean of x^2 + 1e-5) * weight. */
+/* One row: y = x / sqrt(mean of x^2 + 1e-5) * gain. */
 void reference(const struct atoll_reference_args *a, long unit)
 {
     const long n = dim_N(a), base = unit * n;
@@ -7,5 +7,5 @@ void reference(const struct atoll_reference_args *a, long unit)
         squares += get_x(a, base + j) * get_x(a, base + j);
     const double factor = 1.0 / atoll_sqrt(squares / (double)n + 1.0e-5);
     for (long j = 0; j < n; j++)
-        put_y(a, base + j, get_x(a, base + j) * factor * get_weight(a, j));
+        put_y(a, base + j, get_x(a, base + j) * factor * get_gain(a, j));
 }

@@ -2,7 +2,7 @@
   "version": 1,
   "params": {"VW": [16, 8, 4], "U": [4, 1, 2, 8], "AHEAD": [0, 512, 1024, 2048, 4096], "TOUCH": [0, 1]},
   "require": ["VW * U <= 64"],
-  "launch": [{"function": "rmsnorm", "units": "B", "args": ["x", "weight", "y", "i64:N"]}]
+  "launch": [{"function": "rmsnorm", "units": "B", "args": ["x", "gain", "y", "i64:N"]}]
 } */
 /* The squares are summed in U independent vectors, so that no addition waits for the one before; the second
  * pass finds the row in the nearest cache. AHEAD: elements to prefetch ahead of the first pass. TOUCH: also
@@ -39,7 +39,7 @@ static inline float row_squares(const float *restrict x, const float *restrict y
     return sum;
 }
 
-void rmsnorm(long begin, long end, const float *restrict x, const float *restrict weight, float *restrict y,
+void rmsnorm(long begin, long end, const float *restrict x, const float *restrict gain, float *restrict y,
              long n)
 {
     for (long i = begin; i < end; i++) {
@@ -48,6 +48,6 @@ void rmsnorm(long begin, long end, const float *restrict x, const float *restric
         const float factor = 1.0f / sqrtf(row_squares(from, to, n) / (float)n + 1e-5f);
 #pragma omp simd
         for (long j = 0; j < n; j++)
-            to[j] = from[j] * factor * weight[j];
+            to[j] = from[j] * factor * gain[j];
     }
 }

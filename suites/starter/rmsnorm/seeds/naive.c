@@ -1,11 +1,11 @@
 /* atoll-plan {
   "version": 1,
-  "launch": [{"function": "rmsnorm", "units": "B", "args": ["x", "weight", "y", "i64:N"]}]
+  "launch": [{"function": "rmsnorm", "units": "B", "args": ["x", "gain", "y", "i64:N"]}]
 } */
 /* Two loops over each row. */
 #include <math.h>
 
-void rmsnorm(long begin, long end, const float *x, const float *weight, float *y, long n)
+void rmsnorm(long begin, long end, const float *x, const float *gain, float *y, long n)
 {
     for (long i = begin; i < end; i++) {
         float squares = 0.0f;
@@ -13,6 +13,6 @@ void rmsnorm(long begin, long end, const float *x, const float *weight, float *y
             squares += x[i * n + j] * x[i * n + j];
         float root = sqrtf(squares / (float)n + 1e-5f);
         for (long j = 0; j < n; j++)
-            y[i * n + j] = x[i * n + j] / root * weight[j];
+            y[i * n + j] = x[i * n + j] / root * gain[j];
     }
 }

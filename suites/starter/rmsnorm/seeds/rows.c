@@ -2,9 +2,9 @@
   "version": 1,
   "params": {"ROWS": [4, 1, 2, 8], "LANES": [32, 8, 16, 64], "AHEAD": [1, 0]},
   "launch": [{"function": "rmsnorm", "units": "cdiv(B, ROWS)",
-              "args": ["x", "weight", "y", "i64:B", "i64:N"]}]
+              "args": ["x", "gain", "y", "i64:B", "i64:N"]}]
 } */
-/* ROWS rows at a time: several streams from memory in flight, and each weight is loaded once for all of them.
+/* ROWS rows at a time: several streams from memory in flight, and each gain is loaded once for all of them.
  * AHEAD: prefetch the next group of rows while this one is summed. */
 #include <math.h>
 
@@ -34,7 +34,7 @@ static inline void squares(const float *restrict x, long n, int rows, float *res
     }
 }
 
-static inline void group(const float *restrict x, const float *restrict weight, float *restrict y, long n,
+static inline void group(const float *restrict x, const float *restrict gain, float *restrict y, long n,
                          int rows)
 {
     float factor[ROWS];
@@ -43,23 +43,23 @@ static inline void group(const float *restrict x, const float *restrict weight, 
         factor[r] = 1.0f / sqrtf(factor[r] / (float)n + 1e-5f);
 #pragma omp simd
     for (long j = 0; j < n; j++) {
-        const float w = weight[j];
+        const float w = gain[j];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++)
             y[r * n + j] = x[r * n + j] * factor[r] * w;
     }
 }
 
-void rmsnorm(long begin, long end, const float *restrict x, const float *restrict weight, float *restrict y,
+void rmsnorm(long begin, long end, const float *restrict x, const float *restrict gain, float *restrict y,
              long b, long n)
 {
     for (long u = begin; u < end; u++) {
         const long i = u * ROWS;
         if (i + ROWS <= b) {
-            group(x + i * n, weight, y + i * n, n, ROWS);
+            group(x + i * n, gain, y + i * n, n, ROWS);
             continue;
         }
         for (long r = i; r < b; r++)
-            group(x + r * n, weight, y + r * n, n, 1);
+            group(x + r * n, gain, y + r * n, n, 1);
     }
 }
