@@ -1,0 +1,360 @@
+#include "tests/support/expect.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/arena.h"
+#include "core/message.h"
+#include "core/random.h"
+
+/* One payload type: how a sample of it is encoded, and how bytes are decoded and encoded again. */
+struct kind {
+    const char *name;
+    void (*encode_sample)(struct atoll_buffer *out);
+    int (*recode)(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err);
+};
+
+static void fill_device(struct atoll_device_info *d)
+{
+    memset(d, 0, sizeof *d);
+    d->key = 0xfeedfacecafebeefu;
+    snprintf(d->backend, sizeof d->backend, "cpu");
+    snprintf(d->model, sizeof d->model, "A Processor");
+    snprintf(d->uuid, sizeof d->uuid, "cpu-0");
+    snprintf(d->node, sizeof d->node, "n1");
+    snprintf(d->toolchain, sizeof d->toolchain, "cc 1.2 -O3");
+    snprintf(d->isolation, sizeof d->isolation, "seccomp rlimit");
+    d->threads = 8;
+    d->bandwidth_bytes_per_s = 1e11;
+    d->peak_flops[ATOLL_F32] = 1e12;
+    d->empty_launch_ns = 1500;
+    d->clock_resolution_ns = 20;
+    d->last_level_cache_bytes = 32e6;
+}
+
+static void encode_device(struct atoll_buffer *out)
+{
+    struct atoll_device_info d;
+    fill_device(&d);
+    atoll_device_info_encode(&d, out);
+}
+
+static int recode_device(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct atoll_device_info d;
+    if (atoll_device_info_decode(bytes, length, &d, err)) {
+        return -1;
+    }
+    assert_true(strlen(d.isolation) < sizeof d.isolation);
+    atoll_device_info_encode(&d, out);
+    return 0;
+}
+
+static void encode_pulse(struct atoll_buffer *out)
+{
+    const struct atoll_pulse p = {1e9, 8e8, 2e8, 1e8, 1e7, 3, 2, 1};
+    atoll_pulse_encode(&p, out);
+}
+
+static int recode_pulse(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct atoll_pulse p;
+    if (atoll_pulse_decode(bytes, length, &p, err)) {
+        return -1;
+    }
+    atoll_pulse_encode(&p, out);
+    return 0;
+}
+
+static void fill_setup(struct atoll_setup *s)
+{
+    memset(s, 0, sizeof *s);
+    memset(s->secret, 0x5a, sizeof s->secret);
+    s->sample_device_ns = 1e9;
+    s->sample_wall_ns = 5e9;
+    s->sample_min = 7;
+    s->interval_target = 0.005;
+    s->full_compares = 5;
+    s->compile_deadline_ns = 3e10;
+    s->compile_memory_bytes = 1u << 30;
+    snprintf(s->compiler, sizeof s->compiler, "cc");
+    snprintf(s->compile_flags, sizeof s->compile_flags, "-O3");
+}
+
+static void encode_setup(struct atoll_buffer *out)
+{
+    struct atoll_setup s;
+    fill_setup(&s);
+    atoll_setup_encode(&s, out);
+}
+
+static int recode_setup(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct atoll_setup s;
+    if (atoll_setup_decode(bytes, length, &s, err)) {
+        return -1;
+    }
+    atoll_setup_encode(&s, out);
+    return 0;
+}
+
+static void fill_order(struct atoll_order *o, int is_duel)
+{
+    memset(o, 0, sizeof *o);
+    o->evaluation = 12;
+    o->task = 1;
+    o->is_duel = is_duel;
+    o->purpose = is_duel ? ATOLL_DUEL_NOOP : ATOLL_DUEL_PROMOTION;
+    o->candidate = (struct atoll_order_candidate){atoll_id_of("a", 1), "c", "void f(void) {}", {2, {64, -3}}};
+    if (is_duel) {
+        o->elite = (struct atoll_order_candidate){atoll_id_of("b", 1), "c", "", {0, {0}}};
+    }
+    o->baseline_ns = 1e6;
+    o->incumbent_ns = 9e5;
+    o->alpha = is_duel ? 0.01 : 0.0;
+    o->margin = is_duel ? log(1.01) : 0.0;
+    o->pair_limit = 64;
+}
+
+static void encode_evaluate(struct atoll_buffer *out)
+{
+    struct atoll_order o;
+    fill_order(&o, 0);
+    atoll_order_encode(&o, out);
+}
+
+static void encode_duel(struct atoll_buffer *out)
+{
+    struct atoll_order o;
+    fill_order(&o, 1);
+    atoll_order_encode(&o, out);
+}
+
+static int recode_order(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
+    struct atoll_order o;
+    int status = atoll_order_decode(bytes, length, arena, &o, err);
+    if (!status) {
+        assert_true(o.candidate.choice.count <= ATOLL_PLAN_PARAM_LIMIT);
+        assert_non_null(o.elite.source);
+        atoll_order_encode(&o, out);
+    }
+    atoll_arena_destroy(arena);
+    return status;
+}
+
+static const struct kind kinds[] = {
+    {"device", encode_device, recode_device}, {"heartbeat", encode_pulse, recode_pulse},
+    {"setup", encode_setup, recode_setup},    {"order", encode_evaluate, recode_order},
+    {"order", encode_duel, recode_order},
+};
+#define KIND_COUNT (sizeof kinds / sizeof *kinds)
+
+static void test_round_trips(void **state)
+{
+    for (size_t k = 0; k < KIND_COUNT; k++) {
+        struct atoll_buffer first, second;
+        atoll_buffer_init(&first, 1u << 20);
+        atoll_buffer_init(&second, 1u << 20);
+        kinds[k].encode_sample(&first);
+        assert_int_equal(kinds[k].recode(first.data, first.length, &second, NULL), 0);
+        assert_int_equal(first.length, second.length);
+        assert_memory_equal(first.data, second.data, first.length);
+        atoll_buffer_fini(&first);
+        atoll_buffer_fini(&second);
+    }
+}
+
+static void test_every_truncation_fails(void **state)
+{
+    for (size_t k = 0; k < KIND_COUNT; k++) {
+        struct atoll_buffer b, unused;
+        atoll_buffer_init(&b, 1u << 20);
+        atoll_buffer_init(&unused, 1u << 20);
+        kinds[k].encode_sample(&b);
+        for (size_t length = 0; length < b.length; length++) {
+            struct atoll_err err = ATOLL_ERR_INIT;
+            unsigned char *exact = malloc(length ? length : 1);
+            memcpy(exact, b.data, length);
+            assert_int_equal(kinds[k].recode(exact, length, &unused, &err), -1);
+            expect_err(&err, ATOLL_E_PROTOCOL, kinds[k].name);
+            free(exact);
+        }
+        atoll_buffer_put_u8(&b, 0);
+        assert_int_equal(kinds[k].recode(b.data, b.length, &unused, NULL), -1);
+        atoll_buffer_fini(&b);
+        atoll_buffer_fini(&unused);
+    }
+}
+
+static void test_random_flips_never_crash(void **state)
+{
+    struct atoll_random random = {29, 0};
+    for (size_t k = 0; k < KIND_COUNT; k++) {
+        struct atoll_buffer b, again;
+        int refused = 0;
+        atoll_buffer_init(&b, 1u << 20);
+        atoll_buffer_init(&again, 1u << 20);
+        kinds[k].encode_sample(&b);
+        unsigned char *bytes = malloc(b.length);
+        for (int i = 0; i < 5000; i++) {
+            memcpy(bytes, b.data, b.length);
+            for (size_t flips = 1 + (size_t)i % 3; flips; flips--) {
+                bytes[atoll_random_below(atoll_random_next(&random), b.length)] =
+                    (unsigned char)atoll_random_next(&random);
+            }
+            atoll_buffer_clear(&again);
+            refused += kinds[k].recode(bytes, b.length, &again, NULL) != 0;
+        }
+        assert_true(refused > 100 && refused < 5000);
+        free(bytes);
+        atoll_buffer_fini(&b);
+        atoll_buffer_fini(&again);
+    }
+}
+
+static void expect_order_refused(const struct atoll_order *o)
+{
+    struct atoll_buffer b, unused;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_buffer_init(&b, 1u << 20);
+    atoll_buffer_init(&unused, 1u << 20);
+    atoll_order_encode(o, &b);
+    assert_int_equal(recode_order(b.data, b.length, &unused, &err), -1);
+    expect_err(&err, ATOLL_E_PROTOCOL, "order: ");
+    atoll_buffer_fini(&b);
+    atoll_buffer_fini(&unused);
+}
+
+static void break_purpose(struct atoll_order *o)
+{
+    o->purpose = ATOLL_DUEL_PURPOSE_COUNT;
+}
+static void break_baseline(struct atoll_order *o)
+{
+    o->baseline_ns = -1;
+}
+static void break_incumbent(struct atoll_order *o)
+{
+    o->incumbent_ns = NAN;
+}
+static void break_alpha(struct atoll_order *o)
+{
+    o->alpha = 0.6;
+}
+static void break_margin(struct atoll_order *o)
+{
+    o->margin = HUGE_VAL;
+}
+static void break_language(struct atoll_order *o)
+{
+    o->candidate.language = "a language with a name of many letters";
+}
+
+static void test_hostile_orders(void **state)
+{
+    static void (*const breakers[])(struct atoll_order *) = {break_purpose, break_baseline, break_incumbent,
+                                                             break_alpha,   break_margin,   break_language};
+    struct atoll_order o;
+    for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
+        fill_order(&o, 1);
+        breakers[i](&o);
+        expect_order_refused(&o);
+    }
+    char *source = malloc(ATOLL_SOURCE_LIMIT + 2);
+    memset(source, 'a', ATOLL_SOURCE_LIMIT + 1);
+    source[ATOLL_SOURCE_LIMIT + 1] = '\0';
+    fill_order(&o, 0);
+    o.candidate.source = source;
+    expect_order_refused(&o);
+    free(source);
+}
+
+/* A choice of more values than a plan has room for, made by hand: the encoder cannot hold it. */
+static void test_too_many_choices(void **state)
+{
+    struct atoll_buffer b, unused;
+    atoll_buffer_init(&b, 1u << 20);
+    atoll_buffer_init(&unused, 1u << 20);
+    for (uint32_t count = ATOLL_PLAN_PARAM_LIMIT; count <= ATOLL_PLAN_PARAM_LIMIT + 1; count++) {
+        static const unsigned char id[32];
+        atoll_buffer_clear(&b);
+        atoll_buffer_put_u64(&b, 1);
+        atoll_buffer_put_u32(&b, 0);
+        atoll_buffer_put_u32(&b, 0);
+        atoll_buffer_put_u32(&b, 0);
+        atoll_buffer_put_bytes(&b, id, sizeof id);
+        atoll_buffer_put_text(&b, "c");
+        atoll_buffer_put_text(&b, "");
+        atoll_buffer_put_u32(&b, count);
+        for (uint32_t i = 0; i < count; i++) {
+            atoll_buffer_put_i64(&b, i);
+        }
+        for (int i = 0; i < 4; i++) {
+            atoll_buffer_put_f64(&b, 0.0);
+        }
+        atoll_buffer_put_u32(&b, 0);
+        assert_int_equal(recode_order(b.data, b.length, &unused, NULL),
+                         count > ATOLL_PLAN_PARAM_LIMIT ? -1 : 0);
+    }
+    atoll_buffer_fini(&b);
+    atoll_buffer_fini(&unused);
+}
+
+static void test_orders_need_room(void **state)
+{
+    struct atoll_arena *tiny = atoll_arena_create(8, NULL);
+    struct atoll_buffer b;
+    struct atoll_order o;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_buffer_init(&b, 1u << 20);
+    encode_duel(&b);
+    assert_int_equal(atoll_order_decode(b.data, b.length, tiny, &o, &err), -1);
+    expect_err(&err, ATOLL_E_LIMIT, "order: ");
+    atoll_buffer_fini(&b);
+    atoll_arena_destroy(tiny);
+}
+
+static void test_hostile_setup_and_device(void **state)
+{
+    struct atoll_buffer b;
+    struct atoll_setup s;
+    struct atoll_device_info d;
+    atoll_buffer_init(&b, 1u << 20);
+    static const double intervals[] = {-0.1, 1.1, NAN};
+    for (size_t i = 0; i < 3; i++) {
+        fill_setup(&s);
+        s.interval_target = intervals[i];
+        atoll_buffer_clear(&b);
+        atoll_setup_encode(&s, &b);
+        assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
+    }
+    fill_device(&d);
+    d.peak_flops[ATOLL_F16] = NAN;
+    atoll_buffer_clear(&b);
+    atoll_device_info_encode(&d, &b);
+    assert_int_equal(atoll_device_info_decode(b.data, b.length, &d, NULL), -1);
+    fill_device(&d);
+    memset(d.model, 'x', sizeof d.model); /* no NUL: cut, never read beyond */
+    atoll_buffer_clear(&b);
+    atoll_device_info_encode(&d, &b);
+    assert_int_equal(atoll_device_info_decode(b.data, b.length, &d, NULL), 0);
+    assert_int_equal(strlen(d.model), sizeof d.model - 1);
+    atoll_buffer_fini(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_every_truncation_fails),
+        cmocka_unit_test(test_random_flips_never_crash),
+        cmocka_unit_test(test_hostile_orders),
+        cmocka_unit_test(test_too_many_choices),
+        cmocka_unit_test(test_orders_need_room),
+        cmocka_unit_test(test_hostile_setup_and_device),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
