@@ -1,0 +1,142 @@
+#include "tests/support/expect.h"
+
+#include "core/arena.h"
+#include "core/event.h"
+
+static void fill_evaluation(struct atoll_evaluation *e)
+{
+    e->evaluation = 77;
+    e->candidate.bytes[3] = 9;
+    e->verdict = ATOLL_V_WRONG;
+    e->level = 5;
+    strcpy(e->detail, "tile 3 is wrong");
+    e->occupied_ns = 1e6;
+}
+
+static void fill(struct atoll_event *e)
+{
+    switch (e->type) {
+    case ATOLL_EVENT_START: atoll_search_defaults(&e->search); break;
+    case ATOLL_EVENT_TASK:
+        e->task = 3;
+        e->task_bytes = "any bytes";
+        e->task_length = 9;
+        break;
+    case ATOLL_EVENT_CAPACITY: e->slots = 12; break;
+    case ATOLL_EVENT_EVALUATED: fill_evaluation(&e->evaluation); break;
+    case ATOLL_EVENT_DUELLED:
+        e->duel.evaluation = 78;
+        e->duel.purpose = ATOLL_DUEL_FINAL;
+        e->duel.better = 1;
+        e->duel.ratio = 1.5;
+        e->duel.p_value = 0.001;
+        break;
+    case ATOLL_EVENT_SOURCE:
+        e->task = 1;
+        e->island = 2;
+        e->language = "c";
+        e->origin = "import";
+        e->source = "int x;";
+        break;
+    default: break;
+    }
+}
+
+static void every_type_travels(void **state)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
+    for (int type = ATOLL_EVENT_START; type < ATOLL_EVENT_TYPE_COUNT; type++) {
+        struct atoll_event e, back;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_buffer a, b;
+        atoll_buffer_init(&a, 1u << 20);
+        atoll_buffer_init(&b, 1u << 20);
+        atoll_event_init(&e, (enum atoll_event_type)type);
+        e.campaign_ns = 123456789;
+        e.unix_ns = 987654321;
+        fill(&e);
+        atoll_event_encode(&e, &a);
+        if (atoll_event_decode(a.data, a.length, arena, &back, &err))
+            fail_msg("type %d: %s", type, err.text);
+        assert_int_equal(back.type, type);
+        assert_true(back.campaign_ns == 123456789 && back.unix_ns == 987654321);
+        atoll_event_encode(&back, &b);
+        assert_int_equal(a.length, b.length);
+        assert_memory_equal(a.data, b.data, a.length);
+        atoll_event_fini(&back);
+        for (size_t length = 0; length < a.length; length++)
+            assert_int_equal(atoll_event_decode(a.data, length, arena, &back, NULL), -1);
+        atoll_buffer_put_u8(&a, 0); /* something follows */
+        assert_int_equal(atoll_event_decode(a.data, a.length, arena, &back, NULL), -1);
+        atoll_buffer_fini(&a);
+        atoll_buffer_fini(&b);
+        atoll_event_fini(&e);
+    }
+    atoll_arena_destroy(arena);
+}
+
+static void bodies_arrive(void **state)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
+    struct atoll_event e, back;
+    struct atoll_buffer b;
+    atoll_buffer_init(&b, 1u << 20);
+    atoll_event_init(&e, ATOLL_EVENT_SOURCE);
+    fill(&e);
+    atoll_event_encode(&e, &b);
+    assert_int_equal(atoll_event_decode(b.data, b.length, arena, &back, NULL), 0);
+    assert_string_equal(back.source, "int x;");
+    assert_string_equal(back.language, "c");
+    assert_string_equal(back.origin, "import");
+    assert_int_equal(back.task, 1);
+    assert_int_equal(back.island, 2);
+    atoll_buffer_clear(&b);
+    atoll_event_init(&e, ATOLL_EVENT_TASK);
+    fill(&e);
+    atoll_event_encode(&e, &b);
+    assert_int_equal(atoll_event_decode(b.data, b.length, arena, &back, NULL), 0);
+    assert_int_equal(back.task_length, 9);
+    assert_memory_equal(back.task_bytes, "any bytes", 9);
+    atoll_buffer_fini(&b);
+    atoll_arena_destroy(arena);
+}
+
+static void bad_heads_are_refused(void **state)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_event e;
+    unsigned char bytes[17] = {0};
+    assert_int_equal(atoll_event_decode(bytes, sizeof bytes, arena, &e, &err), -1);
+    expect_err(&err, ATOLL_E_PROTOCOL, "unknown type 0");
+    bytes[0] = 200;
+    assert_int_equal(atoll_event_decode(bytes, sizeof bytes, arena, &e, &err), -1);
+    expect_err(&err, ATOLL_E_PROTOCOL, "unknown type 200");
+    bytes[0] = ATOLL_EVENT_TICK;
+    bytes[8] = 0x80;
+    assert_int_equal(atoll_event_decode(bytes, sizeof bytes, arena, &e, &err), -1);
+    expect_err(&err, ATOLL_E_PROTOCOL, "negative campaign time");
+    assert_int_equal(atoll_event_decode(bytes, 5, arena, &e, &err), -1);
+    expect_err(&err, ATOLL_E_PROTOCOL, "event");
+    atoll_arena_destroy(arena);
+}
+
+static void fini_takes_anything(void **state)
+{
+    struct atoll_event e;
+    atoll_event_fini(NULL);
+    atoll_event_init(&e, ATOLL_EVENT_EVALUATED);
+    atoll_event_fini(&e);
+    atoll_event_fini(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type_travels),
+        cmocka_unit_test(bodies_arrive),
+        cmocka_unit_test(bad_heads_are_refused),
+        cmocka_unit_test(fini_takes_anything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

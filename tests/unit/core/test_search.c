@@ -1,0 +1,136 @@
+#include "tests/support/expect.h"
+
+#include <math.h>
+
+#include "core/search.h"
+
+static void defaults_travel(void **state)
+{
+    struct atoll_search s, back;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer a, b;
+    atoll_search_defaults(&s);
+    s.seed = UINT64_MAX;
+    s.fitness_form = ATOLL_FITNESS_CLIPPED;
+    s.evaluation_budget = 12345678901;
+    s.wall_budget_ns = 1.2e11;
+    s.selection_share[ATOLL_SELECT_ISLAND] = 0.125;
+    atoll_buffer_init(&a, 4096);
+    atoll_buffer_init(&b, 4096);
+    atoll_search_encode(&s, &a);
+    assert_int_equal(atoll_search_decode(a.data, a.length, &back, &err), 0);
+    atoll_search_encode(&back, &b);
+    assert_int_equal(a.length, b.length);
+    assert_memory_equal(a.data, b.data, a.length);
+    assert_true(back.seed == UINT64_MAX && back.fitness_form == ATOLL_FITNESS_CLIPPED);
+    assert_true(back.evaluation_budget == 12345678901 && back.selection_share[ATOLL_SELECT_ISLAND] == 0.125);
+    for (size_t length = 0; length < a.length; length++)
+        assert_int_equal(atoll_search_decode(a.data, length, &back, NULL), -1);
+    atoll_buffer_fini(&a);
+    atoll_buffer_fini(&b);
+}
+
+static void set_islands_0(struct atoll_search *s)
+{
+    s->islands = 0;
+}
+
+static void set_islands_17(struct atoll_search *s)
+{
+    s->islands = ATOLL_ISLAND_LIMIT + 1;
+}
+
+static void set_generation(struct atoll_search *s)
+{
+    s->generation_size = 0;
+}
+
+static void set_share(struct atoll_search *s)
+{
+    s->selection_share[ATOLL_SELECT_FITNESS] = -1;
+}
+
+static void set_shares(struct atoll_search *s)
+{
+    memset(s->selection_share, 0, sizeof s->selection_share);
+}
+
+static void set_device(struct atoll_search *s)
+{
+    s->device_budget_ns = NAN;
+}
+
+static void set_wall(struct atoll_search *s)
+{
+    s->wall_budget_ns = HUGE_VAL;
+}
+
+static void set_finals(struct atoll_search *s)
+{
+    s->finals_share = 1;
+}
+
+static void set_queue(struct atoll_search *s)
+{
+    s->queue_depth = 0;
+}
+
+static void set_alpha(struct atoll_search *s)
+{
+    s->alpha = 0.5;
+}
+
+static void set_margin(struct atoll_search *s)
+{
+    s->margin = -0.01;
+}
+
+static void set_pairs(struct atoll_search *s)
+{
+    s->pair_limit = 3;
+}
+
+static void wrong_values_are_named(void **state)
+{
+    static const struct {
+        void (*set)(struct atoll_search *s);
+        const char *text;
+    } cases[] = {
+        {set_islands_0, "islands is 0"},     {set_islands_17, "islands is 17, must be 1 to 16"},
+        {set_generation, "generation_size"}, {set_share, "selection_share"},
+        {set_shares, "all selection rules"}, {set_device, "device_budget_ns is"},
+        {set_wall, "wall_budget_ns is"},     {set_finals, "finals_share is 1"},
+        {set_queue, "queue_depth is 0"},     {set_alpha, "alpha is 0.5"},
+        {set_margin, "margin is -0.01"},     {set_pairs, "pair_limit is 3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_search s, back = {.seed = 42};
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_buffer b;
+        atoll_search_defaults(&s);
+        cases[i].set(&s);
+        atoll_buffer_init(&b, 4096);
+        atoll_search_encode(&s, &b);
+        assert_int_equal(atoll_search_decode(b.data, b.length, &back, &err), -1);
+        expect_err(&err, ATOLL_E_PROTOCOL, cases[i].text);
+        assert_true(back.seed == 42);
+        atoll_buffer_fini(&b);
+    }
+}
+
+static void roles_have_names(void **state)
+{
+    assert_string_equal(atoll_island_role_name(ATOLL_ISLAND_FUSION), "fusion");
+    assert_string_equal(atoll_island_role_name(ATOLL_ISLAND_NUMERICS), "numerics");
+    assert_string_equal(atoll_island_role_name(ATOLL_ISLAND_ROLE_COUNT), "unknown");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_travel),
+        cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(roles_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
