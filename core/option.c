@@ -5,12 +5,14 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "core/spelling.h"
 #include "core/units.h"
 
-#define NAME_BYTES       64u
-#define NEAREST_DISTANCE 3u
+#define NAME_BYTES   64u
+#define OPTION_LIMIT 128u
 
 struct parse {
     const struct atoll_command *command;
@@ -178,48 +180,20 @@ static const struct atoll_option *find_letter(const struct atoll_command *comman
     return NULL;
 }
 
-static unsigned smallest(unsigned a, unsigned b, unsigned c)
-{
-    unsigned least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* Edit distance (Levenshtein 1966), names cut at NAME_BYTES. */
-static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-    unsigned row[NAME_BYTES + 1];
-    a_length = a_length < NAME_BYTES ? a_length : NAME_BYTES;
-    b_length = b_length < NAME_BYTES ? b_length : NAME_BYTES;
-    for (unsigned j = 0; j <= b_length; j++) {
-        row[j] = j;
-    }
-    for (unsigned i = 1; i <= a_length; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= b_length; j++) {
-            unsigned above = row[j];
-            row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[b_length];
-}
-
+/* An option that name begins, else one spelt like it. */
 static const char *nearest_name(const struct atoll_command *command, const char *name, size_t length)
 {
-    const char *nearest = NULL;
-    unsigned least = NEAREST_DISTANCE + 1;
-    for (const struct atoll_option *o = command->options; o && o->name; o++) {
-        unsigned d = distance(name, length, o->name, strlen(o->name));
-        if (strlen(o->name) > length && strncmp(o->name, name, length) == 0 && length >= 2) {
-            d = 1;
+    const char *known[OPTION_LIMIT];
+    char word[NAME_BYTES];
+    size_t count = 0;
+    snprintf(word, sizeof word, "%.*s", length < NAME_BYTES ? (int)length : (int)NAME_BYTES - 1, name);
+    for (const struct atoll_option *o = command->options; o && o->name && count < OPTION_LIMIT; o++) {
+        if (length >= 2 && strncmp(o->name, name, length) == 0) {
+            return o->name;
         }
-        if (d < least) {
-            least = d;
-            nearest = o->name;
-        }
+        known[count++] = o->name;
     }
-    return nearest;
+    return atoll_spelling_nearest(word, known, count);
 }
 
 static int unknown_option(const struct parse *p, const char *name, size_t length)
