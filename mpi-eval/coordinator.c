@@ -63,6 +63,7 @@ struct coordinator {
     int64_t campaign_base_ns;
     uint64_t evaluated_counted;
     double no_space_said_ns;
+    const char *attempt_dir; /* borrowed from the campaign */
 };
 
 static double now_ns(void)
@@ -633,6 +634,7 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
         atoll_log(ATOLL_LOG_WARNING, "eval.resume.torn",
                   "%llu bytes of the journal were torn; nothing acknowledged is lost",
                   (unsigned long long)resumed.lost_bytes);
+    c->attempt_dir = resumed.attempt_dir;
     c->ledger = resumed.ledger;
     c->engine = atoll_ledger_engine(c->ledger);
     c->campaign_base_ns = resumed.campaign_ns;
@@ -714,14 +716,14 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         rc = coordinator_resume(&c, err);
     if (rc == 0 && c.ledger) {
         rc = coordinator_loop(&c, err);
+        c.result.cpu_ns = cpu_now_ns() - cpu_ns;
+        c.result.elapsed_ns = now_ns() - c.started_ns;
         progress_say(&c, 1);
     }
     if (c.dispatch && c.peers)
         evaluators_stop(&c);
     if (rc == 0) {
         c.result.is_finished = 1;
-        c.result.cpu_ns = cpu_now_ns() - cpu_ns;
-        c.result.elapsed_ns = now_ns() - c.started_ns;
         *ret_result = c.result;
     }
     coordinator_fini(&c);

@@ -145,9 +145,8 @@ static int coordinate(const struct settings *settings, const char *dir, const st
     struct atoll_setup setup;
     struct atoll_coordinator_result result = {0};
     struct atoll_campaign *campaign = campaign_open(dir, err);
-    int rc = campaign ? atoll_setup_of_campaign(campaign, &setup, err) : -1;
+    int rc = campaign ? atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err) : -1;
     if (rc == 0) {
-        setup.backend_null |= (uint32_t)settings->null_backend;
         const struct atoll_coordinator_settings told = {.peers = *peers,
                                                         .campaign = campaign,
                                                         .setup = &setup,

@@ -28,6 +28,7 @@
 #define ANSWER_LIMIT_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT)
 #define NULL_TASK_LIMIT    4096u
 #define NULL_ORDERS        32u
+#define NULL_PAUSE_NS      1e8
 #define FAILED_FLUSH_MS    1000
 
 struct evaluator {
@@ -180,6 +181,10 @@ static int on_task(struct evaluator *ev, const struct atoll_frame *frame, struct
 
 static int null_answer(struct evaluator *ev, const struct atoll_order *order, struct atoll_err *err)
 {
+    double pause_ns = ev->setup.sample_device_ns < NULL_PAUSE_NS ? ev->setup.sample_device_ns : NULL_PAUSE_NS;
+    struct timespec pause = {.tv_nsec = (long)pause_ns};
+    if (pause_ns > 0)
+        nanosleep(&pause, NULL);
     if (order->task >= ev->null_task_count)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "an order for task %u, which was never sent",
                              order->task);

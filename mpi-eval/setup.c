@@ -114,7 +114,7 @@ int atoll_setup_option(struct atoll_setup *setup, const char *key, const char *v
     return 0;
 }
 
-int atoll_setup_of_campaign(const struct atoll_campaign *campaign, struct atoll_setup *ret_setup,
+int atoll_setup_of_campaign(const struct atoll_campaign *campaign, int is_null, struct atoll_setup *ret_setup,
                             struct atoll_err *err)
 {
     const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
@@ -126,6 +126,9 @@ int atoll_setup_of_campaign(const struct atoll_campaign *campaign, struct atoll_
             return atoll_err_add(err, "in option '%s' of %s/campaign.yaml", option->key,
                                  atoll_campaign_dir(campaign));
     }
+    setup.backend_null |= is_null != 0;
+    if (setup.backend_null && !atoll_campaign_option(campaign, "sample-device"))
+        setup.sample_device_ns = 0;
     if (getrandom(setup.secret, sizeof setup.secret, 0) != (ssize_t)sizeof setup.secret)
         return atoll_err_errno(err, errno, "cannot draw the run's secret");
     *ret_setup = setup;

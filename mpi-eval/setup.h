@@ -10,8 +10,10 @@
 
 /* Without the secret (zero). */
 void atoll_setup_defaults(struct atoll_setup *ret_setup);
-/* Defaults, then the campaign's options, then a fresh secret.  ATOLL_E_INPUT names the option. */
-int atoll_setup_of_campaign(const struct atoll_campaign *campaign, struct atoll_setup *ret_setup,
+/* Defaults, then the campaign's options, then a fresh secret.  is_null: the null backend whatever the
+ * campaign says; it answers at once, or after the campaign's sample-device where that is given. ATOLL_E_INPUT
+ * names the option. */
+int atoll_setup_of_campaign(const struct atoll_campaign *campaign, int is_null, struct atoll_setup *ret_setup,
                             struct atoll_err *err);
 /* One option; 1 when the key is one of the above, 0 when not, -1 when the value is wrong. */
 int atoll_setup_option(struct atoll_setup *setup, const char *key, const char *value, struct atoll_err *err);
