@@ -14,6 +14,7 @@ static void test_bytes_are_parsed(void **state)
                  {"64kB", 65536},   {"64 KiB", 65536},
                  {"1.5M", 1572864}, {"2G", 2147483648u},
                  {".5K", 512},      {"1P", 1125899906842624u},
+                 {"2TB", 2199023255552u},
                  {"7B", 7},         {"18446744073709551615", UINT64_MAX}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t bytes = 1;
