@@ -1,6 +1,5 @@
-/* expression.c - precedence climbing over a token stream into postfix code, run on a small stack of a depth
- * known from parsing.  && and || become jumps, so that what they skip is never evaluated ("N == 0 || M % N ==
- * 0"). */
+/* expression.c - precedence climbing over a token stream into postfix code, which expression_eval.c runs.
+ * && and || become jumps over what must not be evaluated: "N == 0 || M % N == 0" is fine for N = 0. */
 #include "core/expression.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* expression_code.h - the postfix code between expression.c, which parses, and expression_eval.c.  Layer:
- * core, private to these two. */
+/* expression_code.h - the postfix code between expression.c (parses) and expression_eval.c (runs).
+ * Layer: core, private to these two. */
 #ifndef ATOLL_CORE_EXPRESSION_CODE_H
 #define ATOLL_CORE_EXPRESSION_CODE_H
 
@@ -15,8 +15,8 @@ enum op_kind {
     OP_NOT,
     OP_ILOG2,
     OP_TRUTH,
-    OP_AND,
-    OP_OR, /* AND, OR: value is where to jump */
+    OP_AND, /* AND, OR: value is where to jump */
+    OP_OR,
     OP_ADD,
     OP_SUBTRACT,
     OP_MULTIPLY,
