@@ -29,8 +29,7 @@ static size_t option_head(const struct atoll_option *o, char *ret_head, size_t b
     return length < 0 ? 0 : (size_t)length < bytes ? (size_t)length : bytes - 1;
 }
 
-/* What follows the help of an option: choices that the head does not show, the default, that it may be
- * repeated. */
+/* What follows the help of an option: choices the head does not show, the default, that it may be repeated. */
 static void option_tail(const struct atoll_option *o, char *ret_tail, size_t bytes)
 {
     size_t length = 0;
@@ -48,8 +47,7 @@ static void option_tail(const struct atoll_option *o, char *ret_tail, size_t byt
     }
 }
 
-/* Words of text from column on, lines indented by `indent`, broken before WIDTH; returns the column reached.
- */
+/* Words of text from column on, lines broken before WIDTH and indented; returns the column reached. */
 static size_t put_words(FILE *out, const char *text, size_t column, size_t indent)
 {
     int is_first = 1;
