@@ -1,15 +1,35 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"VW": [16, 8, 4], "U": [4, 1, 2, 8], "AHEAD": [0, 512, 1024, 2048, 4096], "TOUCH": [0, 1]},
-  "require": ["VW * U <= 64"],
+  "params": {"VW": [16, 8, 4], "U": [4, 1, 2, 8], "AHEAD": [0, 512, 1024, 2048, 4096], "TOUCH": [0, 1],
+             "STREAM": [0, 1]},
+  "require": ["VW * U <= 64", "TOUCH == 0 || STREAM == 0"],
   "launch": [{"function": "layernorm", "units": "B", "args": ["x", "gain", "bias", "y", "i64:N"]}]
 } */
 /* Mean, then variance, each in U independent vectors of VW; the row stays in the nearest cache. AHEAD:
  * elements to prefetch ahead of the first pass. TOUCH: prefetch the row of y for writing during the second.
- */
+ * STREAM: store aligned rows past the caches, where such stores exist. */
 #include <math.h>
+#include <stdint.h>
+#if STREAM && defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
+
+#if STREAM && VW == 16 && defined(__AVX512F__)
+#define STORE(to, v) _mm512_stream_ps(to, (__m512)(v))
+#elif STREAM && VW == 8 && defined(__AVX__)
+#define STORE(to, v) _mm256_stream_ps(to, (__m256)(v))
+#elif STREAM && VW == 4 && defined(__AVX__)
+#define STORE(to, v) _mm_stream_ps(to, (__m128)(v))
+#else
+#define STORE(to, v) (*(vec *)(to) = (v))
+#endif
+#if STREAM && defined(__AVX__)
+#define FENCE() _mm_sfence()
+#else
+#define FENCE() ((void)0)
+#endif
 
 static inline float fold(vec *sums)
 {
@@ -61,6 +81,22 @@ static inline float row_squares(const float *restrict x, const float *restrict y
     return rest + fold(sums);
 }
 
+static inline void row_result(const float *restrict x, const float *restrict gain, const float *restrict bias,
+                              float *restrict y, long n, float mean, float factor, int aligned)
+{
+    long j = 0;
+    for (; j + VW <= n; j += VW) {
+        const vec v =
+            (*(const vec *)(x + j) - mean) * factor * *(const vec *)(gain + j) + *(const vec *)(bias + j);
+        if (aligned)
+            STORE(y + j, v);
+        else
+            *(vec *)(y + j) = v;
+    }
+    for (; j < n; j++)
+        y[j] = (x[j] - mean) * factor * gain[j] + bias[j];
+}
+
 void layernorm(long begin, long end, const float *restrict x, const float *restrict gain,
                const float *restrict bias, float *restrict y, long n)
 {
@@ -69,8 +105,10 @@ void layernorm(long begin, long end, const float *restrict x, const float *restr
         float *restrict to = y + i * n;
         const float mean = row_sum(from, n) / (float)n;
         const float factor = 1.0f / sqrtf(row_squares(from, to, n, mean) / (float)n + 1e-5f);
-#pragma omp simd
-        for (long j = 0; j < n; j++)
-            to[j] = (from[j] - mean) * factor * gain[j] + bias[j];
+        if ((uintptr_t)to % (4 * VW) == 0)
+            row_result(from, gain, bias, to, n, mean, factor, 1);
+        else
+            row_result(from, gain, bias, to, n, mean, factor, 0);
     }
+    FENCE();
 }
