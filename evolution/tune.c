@@ -10,10 +10,12 @@
 
 #include "evolution/array.h"
 #include "evolution/index.h"
+#include "evolution/legal.h"
 
-#define START_TRIALS    6  /* random ones before the local search */
-#define SAMPLE_ATTEMPTS 64 /* random rows before a space that cannot be enumerated counts as exhausted */
-#define AROUND_ONE_IN   4  /* proposals near the parent */
+#define START_TRIALS    6    /* random ones before the local search */
+#define SAMPLE_ATTEMPTS 64   /* random rows before a search under the constraints */
+#define SEARCH_NODES    4096 /* of the search where sampling finds none */
+#define AROUND_ONE_IN   4    /* proposals near the parent */
 
 enum trial_state { TRIAL_PENDING, TRIAL_CORRECT, TRIAL_FAILED };
 
@@ -206,29 +208,18 @@ static int sample(const struct atoll_tune *t, struct atoll_random *random, struc
     return 0;
 }
 
-/* Where legal combinations are rare, they are near each other: a walk from one that is known. */
-static int wander(const struct atoll_tune *t, struct atoll_random *random, struct row *ret_row)
+static int accept_row(const void *context, const uint8_t *digits)
 {
-    if (!t->trial_count)
-        return 0;
-    for (unsigned attempt = 0; attempt < SAMPLE_ATTEMPTS; attempt++) {
-        *ret_row = t->trials[atoll_random_below(atoll_random_next(random), t->trial_count)].row;
-        uint64_t steps = 1 + atoll_random_below(atoll_random_next(random), 3);
-        while (steps--) {
-            size_t i = atoll_random_below(atoll_random_next(random), t->plan->param_count);
-            ret_row->digits[i] =
-                (uint8_t)atoll_random_below(atoll_random_next(random), t->plan->params[i].value_count);
-        }
-        if (available(t, ret_row))
-            return 1;
-    }
-    return 0;
+    struct row row;
+    memcpy(row.digits, digits, sizeof row.digits);
+    return available(context, &row);
 }
 
 static int pick_random(const struct atoll_tune *t, struct atoll_random *random, struct row *ret_row)
 {
     if (!t->enumerated)
-        return sample(t, random, ret_row) || wander(t, random, ret_row);
+        return sample(t, random, ret_row) ||
+               atoll_legal_search(t->task, t->plan, random, SEARCH_NODES, accept_row, t, ret_row->digits);
     if (!t->untried_count)
         return 0;
     *ret_row = row_of_number(t, t->untried[atoll_random_below(atoll_random_next(random), t->untried_count)]);
@@ -245,10 +236,8 @@ int atoll_tune_first(struct atoll_tune *tune, struct atoll_choice *ret_choice)
         row = row_of_number(tune, tune->first);
     } else if (!legal(tune, &row)) {
         struct atoll_random fixed = {0x61746f6c6cu, 0};
-        unsigned rounds = 0;
-        while (!sample(tune, &fixed, &row))
-            if (++rounds == SAMPLE_ATTEMPTS)
-                return 0;
+        if (!pick_random(tune, &fixed, &row))
+            return 0;
     }
     *ret_choice = choice_of(tune, &row);
     return 1;
