@@ -107,6 +107,8 @@ static void test_all_forms(void **state)
     assert_int_equal(s.islands, 3);
     assert_string_equal(s.output, "dir");
     assert_string_equal(arguments[0], "-");
+    assert_int_equal(parse("-j", &s, arguments, &count, NULL), 0);
+    assert_int_equal(s.json, 1);
 }
 
 static void test_help_is_asked_for(void **state)
@@ -179,6 +181,20 @@ static void test_a_list_is_bounded(void **state)
     assert_int_equal(s.tasks.count, 64);
     assert_int_equal(atoll_option_parse(&command, 131, argv, &s, NULL, 0, &count, &err), -1);
     expect_err(&err, ATOLL_E_USAGE, "more than 64 times");
+}
+
+static void test_a_wrong_default_is_told(void **state)
+{
+    static const struct atoll_option rows[] = {
+        {"n", 0, ATOLL_OPT_INT, 0, "N", "x", 0, 0, NULL, "A number."},
+        {NULL, 0, ATOLL_OPT_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL},
+    };
+    static const struct atoll_command wrong = {"wrong", "", "", NULL, NULL, rows};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    long long n;
+    size_t count;
+    assert_int_equal(atoll_option_parse(&wrong, 0, NULL, &n, NULL, 0, &count, &err), -1);
+    expect_err(&err, ATOLL_E_USAGE, "a defect of the program");
 }
 
 static char *printed(int as_man, size_t *ret_length)
