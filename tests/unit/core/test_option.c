@@ -252,9 +252,13 @@ static void test_help_and_man_come_from_the_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_all_forms),
-        cmocka_unit_test(test_help_is_asked_for), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_a_list_is_bounded), cmocka_unit_test(test_help_and_man_come_from_the_table),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_all_forms),
+        cmocka_unit_test(test_help_is_asked_for),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_a_list_is_bounded),
+        cmocka_unit_test(test_a_wrong_default_is_told),
+        cmocka_unit_test(test_help_and_man_come_from_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
