@@ -1,17 +1,37 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"VW": [16, 8, 4], "U": [4, 1, 2, 8], "DEGREE": [4, 5, 6], "AHEAD": [0, 512, 1024, 2048]},
+  "params": {"VW": [16, 8, 4], "U": [4, 1, 2, 8], "DEGREE": [4, 5, 6], "AHEAD": [0, 512, 1024, 2048],
+             "STREAM": [0, 1]},
   "require": ["VW * U <= 64"],
   "launch": [{"function": "softmax", "units": "B", "args": ["x", "y", "i64:N"]}]
 } */
 /* Three passes over a row that stays in the nearest cache, on vectors of VW with U accumulators each; the
- * exponential is a polynomial of DEGREE. AHEAD: elements to prefetch ahead in the first pass. */
+ * exponential is a polynomial of DEGREE. AHEAD: elements to prefetch ahead in the first pass. STREAM: for
+ * aligned rows the third pass takes the powers again and stores them past the caches. */
 #include <stdint.h>
 #include <string.h>
+#if STREAM && defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 typedef uint32_t bits __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 typedef int32_t mask __attribute__((vector_size(4 * VW), aligned(4), may_alias));
+
+#if STREAM && VW == 16 && defined(__AVX512F__)
+#define STORE(to, v) _mm512_stream_ps(to, (__m512)(v))
+#elif STREAM && VW == 8 && defined(__AVX__)
+#define STORE(to, v) _mm256_stream_ps(to, (__m256)(v))
+#elif STREAM && VW == 4 && defined(__AVX__)
+#define STORE(to, v) _mm_stream_ps(to, (__m128)(v))
+#else
+#define STORE(to, v) (*(vec *)(to) = (v))
+#endif
+#if STREAM && defined(__AVX__)
+#define FENCE() _mm_sfence()
+#else
+#define FENCE() ((void)0)
+#endif
 
 static inline vec larger(vec a, vec b)
 {
@@ -75,27 +95,35 @@ static inline float row_maximum(const float *x, long n)
     return top;
 }
 
-static inline float row_powers(const float *restrict x, float *restrict y, long n, float top)
+static inline vec part_powers(const float *x, size_t bytes, float top)
+{
+    vec part = (vec){0} + top;
+    memcpy(&part, x, bytes);
+    return exp_down(part - top);
+}
+
+/* The sum of the powers of a row; they are kept in y when `keep` says so. */
+static inline float row_powers(const float *restrict x, float *restrict y, long n, float top, int keep)
 {
     vec sums[U] = {{0}};
+    float sum = 0.0f;
     long j = 0;
     for (; j + VW * U <= n; j += VW * U) {
 #pragma GCC unroll 8
         for (int u = 0; u < U; u++) {
             const vec p = exp_down(*(const vec *)(x + j + u * VW) - top);
-            *(vec *)(y + j + u * VW) = p;
+            if (keep)
+                *(vec *)(y + j + u * VW) = p;
             sums[u] += p;
         }
     }
-    float sum = 0.0f;
     for (; j < n; j += VW) {
         const long count = n - j < VW ? n - j : VW;
-        vec part = (vec){0} + top;
-        memcpy(&part, x + j, (size_t)count * sizeof *x);
-        part = exp_down(part - top);
-        memcpy(y + j, &part, (size_t)count * sizeof *y);
+        const vec p = part_powers(x + j, (size_t)count * sizeof *x, top);
+        if (keep)
+            memcpy(y + j, &p, (size_t)count * sizeof *y);
         for (long v = 0; v < count; v++)
-            sum += part[v];
+            sum += p[v];
     }
     for (int u = 1; u < U; u++)
         sums[0] += sums[u];
@@ -104,14 +132,31 @@ static inline float row_powers(const float *restrict x, float *restrict y, long 
     return sum;
 }
 
+static inline void row_again(const float *restrict x, float *restrict y, long n, float top, float factor)
+{
+    long j = 0;
+    for (; j + VW <= n; j += VW)
+        STORE(y + j, exp_down(*(const vec *)(x + j) - top) * factor);
+    if (j < n) {
+        const vec p = part_powers(x + j, (size_t)(n - j) * sizeof *x, top) * factor;
+        memcpy(y + j, &p, (size_t)(n - j) * sizeof *y);
+    }
+}
+
 void softmax(long begin, long end, const float *restrict x, float *restrict y, long n)
 {
     for (long i = begin; i < end; i++) {
+        const float *restrict from = x + i * n;
         float *restrict to = y + i * n;
-        const float top = row_maximum(x + i * n, n);
-        const float factor = 1.0f / row_powers(x + i * n, to, n, top);
+        const float top = row_maximum(from, n);
+        if (STREAM && (uintptr_t)to % (4 * VW) == 0) {
+            row_again(from, to, n, top, 1.0f / row_powers(from, to, n, top, 0));
+            continue;
+        }
+        const float factor = 1.0f / row_powers(from, to, n, top, 1);
 #pragma omp simd
         for (long j = 0; j < n; j++)
             to[j] *= factor;
     }
+    FENCE();
 }
