@@ -15,9 +15,10 @@
 #define HIGH_FD      64    /* descriptors are moved above this before they get their numbers */
 #define FALLBACK_FDS 65536 /* closed one by one where the kernel has no close_range */
 
+/* Volatile as a whole: a compiler that does not see the child's writes come back would drop them. */
 struct failure {
-    volatile int error;
-    const char *volatile step;
+    int error;
+    const char *step;
 };
 
 static void close_from(unsigned first)
@@ -67,39 +68,39 @@ static int die_with_parent(pid_t parent)
 
 /* The ruleset's descriptor must survive until Landlock is applied, so descriptors come after it, and the
  * filter last. */
-static int enter_sandbox(const struct atoll_spawn *spawn, const char *volatile *step)
+static int enter_sandbox(const struct atoll_spawn *spawn, volatile struct failure *failure)
 {
     int error = 0;
     int ruleset = spawn->ruleset < 0 ? -1 : fcntl(spawn->ruleset, F_DUPFD, HIGH_FD);
-    *step = "drop privileges";
+    failure->step = "drop privileges";
     if (spawn->drop_privileges)
         error = atoll_privileges_drop();
     if (!error && spawn->folder) {
-        *step = "enter its folder";
+        failure->step = "enter its folder";
         error = chdir(spawn->folder) == 0 ? 0 : errno;
     }
     if (!error) {
-        *step = "set its descriptors";
+        failure->step = "set its descriptors";
         error = move_descriptors(spawn);
     }
     if (!error) {
-        *step = "apply Landlock";
+        failure->step = "apply Landlock";
         error = atoll_landlock_apply(ruleset);
     }
     if (!error) {
         close_from((unsigned)spawn->fd_count);
-        *step = "apply resource limits";
+        failure->step = "apply resource limits";
         error = atoll_limits_apply(spawn->limits, spawn->limit_count);
     }
     if (!error && spawn->filter) {
-        *step = "apply its seccomp filter";
+        failure->step = "apply its seccomp filter";
         error = atoll_filter_apply(spawn->filter, 0);
     }
     return error;
 }
 
 static __attribute__((noreturn)) void child(const struct atoll_spawn *spawn, pid_t parent,
-                                            struct failure *failure)
+                                            volatile struct failure *failure)
 {
     failure->step = "lead its process group";
     int error = setpgid(0, 0) == 0 ? 0 : errno;
@@ -108,7 +109,7 @@ static __attribute__((noreturn)) void child(const struct atoll_spawn *spawn, pid
         error = die_with_parent(parent);
     }
     if (!error)
-        error = enter_sandbox(spawn, &failure->step);
+        error = enter_sandbox(spawn, failure);
     if (!error) {
         reset_signals();
         failure->step = "execute";
@@ -121,7 +122,7 @@ static __attribute__((noreturn)) void child(const struct atoll_spawn *spawn, pid
 
 pid_t atoll_spawn_start(const struct atoll_spawn *spawn, struct atoll_err *err)
 {
-    struct failure failure = {0, ""};
+    volatile struct failure failure = {0, ""};
     sigset_t all, before;
     pid_t parent = getpid();
     sigfillset(&all);
