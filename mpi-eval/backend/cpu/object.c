@@ -299,7 +299,7 @@ static int read_dynamic(struct object *o)
     int writable;
     const Elf64_Dyn *d = bytes_at(o, p->p_vaddr, p->p_filesz, &writable);
     size_t count = p->p_filesz / sizeof *d, used = 0;
-    if (!d || (uintptr_t)d % 8 != 0 || (const unsigned char *)d != o->data + p->p_offset)
+    if (!d || (uintptr_t)d % 8 != 0 || (uint64_t)((const unsigned char *)d - o->data) != p->p_offset)
         return refuse(o, "the dynamic section does not lie in the file");
     while (used < count && used < DYNAMIC_LIMIT && d[used].d_tag != DT_NULL) {
         if (read_entry(o, &d[used++]) != 0)
