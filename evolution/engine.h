@@ -37,6 +37,10 @@ uint32_t atoll_engine_task_count(const struct atoll_engine *engine);
 int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source,
                         const char **ret_language, const char **ret_text);
 
+/* Source and parameters of a candidate of a task; -1 when unknown. */
+int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
+                           struct atoll_id *ret_source, struct atoll_choice *ret_choice);
+
 struct atoll_task_status {
     uint64_t evaluated, correct, under_way, challenges, promotions, noop_challenges, noop_promotions;
     double baseline_ns, best_ns, floor_ns, best_fitness; /* 0 while unknown */

@@ -24,6 +24,17 @@ int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id
     return 0;
 }
 
+int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
+                           struct atoll_id *ret_source, struct atoll_choice *ret_choice)
+{
+    uint32_t at = atoll_records_find(&engine->records, task, candidate);
+    if (at == ATOLL_NONE)
+        return -1;
+    *ret_source = engine->sources.items[engine->records.items[at].source].id;
+    *ret_choice = engine->records.items[at].choice;
+    return 0;
+}
+
 int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task,
                              struct atoll_task_status *ret_status)
 {

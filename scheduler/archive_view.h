@@ -1,0 +1,22 @@
+/* archive_view.h - what a command reads: a campaign folder (from its journals, so always current) or an .h5
+ * file. Layer: scheduler.  Lifetime: open/close. */
+#ifndef ATOLL_SCHEDULER_ARCHIVE_VIEW_H
+#define ATOLL_SCHEDULER_ARCHIVE_VIEW_H
+
+#include "archive-h5/campaign.h"
+#include "archive-h5/project.h"
+#include "archive-h5/query.h"
+
+struct atoll_archive_view {
+    const struct atoll_tables *tables; /* borrowed from one of the owners below */
+    struct atoll_query *query;
+    struct atoll_campaign *campaign;     /* NULL for an .h5 file */
+    struct atoll_projection *projection; /* owner of tables for a campaign */
+    struct atoll_tables *own;            /* owner of tables for a file */
+};
+
+/* Errors: NOTFOUND (neither a campaign nor a file), and those of reading. */
+int atoll_archive_view_open(const char *path, struct atoll_archive_view *ret_view, struct atoll_err *err);
+void atoll_archive_view_close(struct atoll_archive_view *view);
+
+#endif

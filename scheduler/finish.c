@@ -1,0 +1,60 @@
+#include "scheduler/finish.h"
+
+#include "archive-h5/merge.h"
+#include "archive-h5/report.h"
+#include "scheduler/archive_view.h"
+#include "scheduler/task_table.h"
+
+static void print_json(const struct atoll_archive_view *view, const char *archive, const char *report,
+                       FILE *out)
+{
+    json_t *object = json_pack("{s:o, s:s, s:s}", "tasks", atoll_task_table_json(view->query, NULL),
+                               "archive", archive, "report", report);
+
+    json_dumpf(object, out, JSON_INDENT(2));
+    fputc('\n', out);
+    json_decref(object);
+}
+
+/* The first judged failure, for the error text of a campaign in which nothing could be timed. */
+static const char *first_failure(const struct atoll_archive_view *view)
+{
+    if (atoll_tables_count(view->tables, ATOLL_TABLE_EVALUATIONS) > 0) {
+        struct atoll_row_evaluation e;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, 0, &e);
+        return atoll_tables_text(view->tables, e.detail);
+    }
+    return "no evaluation finished in time";
+}
+
+int atoll_finish_campaign(const char *dir, int json, FILE *out, struct atoll_err *err)
+{
+    char archive[4096], report[4096];
+    struct atoll_archive_view view;
+    struct atoll_archive_summary summary;
+    int status;
+
+    snprintf(archive, sizeof(archive), "%s/archive.h5", dir);
+    snprintf(report, sizeof(report), "%s/report.html", dir);
+    if (atoll_archive_view_open(dir, &view, err) != 0) {
+        return -1;
+    }
+    status = atoll_archive_build(view.campaign, archive, NULL, NULL, err);
+    status = status == 0 ? atoll_report_write(view.tables, report, NULL, err) : status;
+    if (status == 0) {
+        if (json) {
+            print_json(&view, archive, report, out);
+        } else {
+            atoll_task_table_print(view.query, NULL, out);
+            fprintf(out, "archive: %s\nreport:  %s\n", archive, report);
+        }
+        atoll_query_summary(view.query, &summary);
+        if (summary.timed_count == 0) {
+            status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %.400s",
+                                   first_failure(&view));
+        }
+    }
+    atoll_archive_view_close(&view);
+    return status;
+}

@@ -1,0 +1,109 @@
+#include "scheduler/task_table.h"
+
+#include <string.h>
+
+#include "core/units.h"
+#include "core/verdict.h"
+
+/* Calls row for each task summary that is wanted. */
+typedef void summary_row(void *context, const struct atoll_query *query,
+                         const struct atoll_task_summary *summary, const struct atoll_row_task *task);
+
+static void each_task(const struct atoll_query *query, const char *only, summary_row *row, void *context)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++) {
+        struct atoll_task_summary summary;
+        struct atoll_row_task task;
+
+        atoll_query_task_summary(query, i, &summary);
+        atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &task);
+        if (!only || strcmp(only, summary.name) == 0) {
+            row(context, query, &summary, &task);
+        }
+    }
+}
+
+/* Evaluations that were judged and what most of the wrong ones were, for a task without a best kernel. */
+static void print_failure(FILE *out, const struct atoll_query *query, const struct atoll_row_task *task)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS); i++) {
+        struct atoll_row_evaluation e;
+
+        atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, i, &e);
+        if (e.campaign == task->campaign && e.task == task->task && e.verdict != ATOLL_V_CORRECT) {
+            fprintf(out, "    first failure: %s: %.300s\n", atoll_verdict_name((enum atoll_verdict)e.verdict),
+                    atoll_tables_text(tables, e.detail));
+            return;
+        }
+    }
+}
+
+static void print_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
+                      const struct atoll_row_task *task)
+{
+    FILE *out = context;
+    char baseline[32], best[32];
+
+    fprintf(out, "%-20s %12s %12s ", s->name,
+            s->baseline_ns > 0 ? atoll_duration_text(s->baseline_ns, baseline, sizeof(baseline)) : "-",
+            s->best_ns > 0 ? atoll_duration_text(s->best_ns, best, sizeof(best)) : "-");
+    if (s->speedup > 0) {
+        fprintf(out, "%8.2fx%s ", s->speedup, s->speedup_is_final ? " " : "*");
+    } else {
+        fprintf(out, "%8s   ", "-");
+    }
+    if (s->floor_share > 0) {
+        fprintf(out, "%9.1f %%", 100 * s->floor_share);
+    } else {
+        fprintf(out, "%11s", "-");
+    }
+    fprintf(out, " %8llu %8llu\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct);
+    if (s->evaluated > 0 && s->baseline_ns <= 0) {
+        print_failure(out, query, task);
+    }
+}
+
+void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
+{
+    struct atoll_archive_summary summary;
+
+    fprintf(out, "%-20s %12s %12s %9s  %11s %8s %8s\n", "task", "baseline", "best", "speedup", "of floor",
+            "evals", "correct");
+    each_task(query, only, print_row, out);
+    atoll_query_summary(query, &summary);
+    if (!only && summary.timed_count > 0) {
+        fprintf(out,
+                "%llu of %llu tasks timed, geometric mean %.2fx (* not yet from an interleaved final "
+                "comparison)\n",
+                (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
+                summary.geometric_mean);
+    }
+}
+
+static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
+                    const struct atoll_row_task *task)
+{
+    char best[ATOLL_ID_HEX] = "";
+
+    if (!atoll_id_is_zero(&task->best)) {
+        atoll_id_hex(&task->best, best);
+    }
+    json_array_append_new(context, json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I}",
+                                             "task", s->name, "candidate", best, "baseline_ns",
+                                             s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns,
+                                             "speedup", s->speedup, "final", s->speedup_is_final, "p_value",
+                                             s->p_value, "floor_share", s->floor_share, "evaluations",
+                                             (json_int_t)s->evaluated, "correct", (json_int_t)s->correct));
+}
+
+json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)
+{
+    json_t *rows = json_array();
+
+    each_task(query, only, add_row, rows);
+    return rows;
+}

@@ -1,0 +1,283 @@
+/* verify.c - `atoll verify` (files, or measure again) and `atoll replay` (derive every decision again). */
+#include "scheduler/verbs.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive-h5/verify_file.h"
+#include "core/units.h"
+#include "mpi-eval/replay.h"
+#include "mpi-eval/setup.h"
+#include "scheduler/recheck.h"
+
+struct verify_settings {
+    const char *task;
+    int recheck, json;
+    double minimum;
+};
+
+#define FIELD(name) offsetof(struct verify_settings, name)
+
+static const struct atoll_option verify_options[] = {
+    {"recheck", 0, ATOLL_OPT_FLAG, FIELD(recheck), NULL, NULL, 0, 0, NULL,
+     "Measure baseline and best of each task again on this machine: new process, new seeds, all variants, "
+     "interleaved."},
+    {"task", 't', ATOLL_OPT_TEXT, FIELD(task), "TASK", NULL, 0, 0, NULL, "With --recheck: only this task."},
+    {"minimum", 0, ATOLL_OPT_DOUBLE, FIELD(minimum), "RATIO", "0", 0, 1e6, NULL,
+     "With --recheck: a task below this speedup fails."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "JSON lines."},
+    {0}};
+
+static const struct atoll_command verify_command = {
+    "verify",
+    "[OPTIONS] DIR|FILE",
+    "check files of a campaign, or its results by measuring again",
+    "Without --recheck: reads journals, segments and archives and checks every checksum, length, reference "
+    "and hash. With --recheck: "
+    "compiles the recorded sources again and measures. Exit status 0 when everything holds.",
+    "atoll verify my-campaign\natoll verify my-campaign --recheck --minimum 1.5",
+    verify_options};
+
+static void print_finding(void *context, int is_problem, const char *line)
+{
+    (void)context;
+    printf("%-7s %s\n", is_problem ? "PROBLEM" : "ok", line);
+}
+
+static int verify_files(const char *path, int json, struct atoll_err *err)
+{
+    struct atoll_verify_report report;
+
+    if (atoll_verify_path(path, json ? NULL : print_finding, NULL, &report, err) != 0) {
+        return atoll_code_exit_status(err->code);
+    }
+    if (json) {
+        json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "files", (json_int_t)report.files,
+                                   "records", (json_int_t)report.records, "rows", (json_int_t)report.rows,
+                                   "torn_bytes", (json_int_t)report.torn_bytes, "quarantined_records",
+                                   (json_int_t)report.quarantined_records, "problems",
+                                   (json_int_t)report.problems, "first_problem", report.first_problem);
+
+        json_dumpf(object, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(object);
+    } else {
+        printf("%llu files, %llu journal records, %llu rows, %llu torn bytes, %llu quarantined records, %llu "
+               "problems\n",
+               (unsigned long long)report.files, (unsigned long long)report.records,
+               (unsigned long long)report.rows, (unsigned long long)report.torn_bytes,
+               (unsigned long long)report.quarantined_records, (unsigned long long)report.problems);
+    }
+    if (report.problems) {
+        atoll_err_set(err, ATOLL_E_CORRUPT, "%s: %llu problems, first: %.400s", path,
+                      (unsigned long long)report.problems, report.first_problem);
+        return atoll_code_exit_status(ATOLL_E_CORRUPT);
+    }
+    return 0;
+}
+
+/* One side of the comparison, from the replayed engine's candidate. */
+static int find_side(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
+                     struct atoll_recheck_side *ret_side, struct atoll_err *err)
+{
+    struct atoll_id source;
+
+    if (atoll_engine_candidate(engine, task, candidate, &source, &ret_side->choice) != 0 ||
+        atoll_engine_source(engine, &source, &ret_side->language, &ret_side->source) != 0) {
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "the campaign does not hold a candidate's source");
+    }
+    return 0;
+}
+
+static void print_recheck(const struct atoll_task *task, const struct atoll_duel *duel, int passed, int json)
+{
+    char baseline[32], best[32];
+
+    if (json) {
+        json_t *row = json_pack("{s:s, s:b, s:s, s:f, s:f, s:f, s:f, s:i, s:s}", "task", task->name, "passed",
+                                passed, "verdict", atoll_verdict_name(duel->verdict), "speedup", duel->ratio,
+                                "p_value", duel->p_value, "baseline_ns", duel->elite_ns, "best_ns",
+                                duel->challenger_ns, "pairs", (int)duel->pair_count, "detail", duel->detail);
+
+        json_dumpf(row, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(row);
+        return;
+    }
+    printf("%-4s %-20s %s -> %s  %.2fx  p %.1g  %u pairs  %s %s\n", passed ? "ok" : "FAIL", task->name,
+           atoll_duration_text(duel->elite_ns, baseline, sizeof(baseline)),
+           atoll_duration_text(duel->challenger_ns, best, sizeof(best)), duel->ratio, duel->p_value,
+           duel->pair_count, atoll_verdict_name(duel->verdict), duel->detail);
+    fflush(stdout);
+}
+
+/* 1 passed, 0 failed, -1 error.  A task whose best is its baseline has nothing to compare. */
+static int recheck_task(struct atoll_bench_device *device, const struct atoll_engine *engine, uint32_t number,
+                        const struct verify_settings *settings, struct atoll_err *err)
+{
+    const struct atoll_task *task = atoll_engine_task(engine, number);
+    struct atoll_task_status status;
+    struct atoll_recheck_side baseline, best;
+    struct atoll_duel duel;
+    int passed;
+
+    if (atoll_engine_task_status(engine, number, &status) != 0 || atoll_id_is_zero(&status.best) ||
+        atoll_id_is_zero(&status.baseline)) {
+        printf("FAIL %-20s no correct kernel in the campaign\n", task->name);
+        return 0;
+    }
+    if (atoll_id_equal(&status.best, &status.baseline)) {
+        passed = settings->minimum <= 1;
+        printf("%-4s %-20s the baseline is still the best\n", passed ? "ok" : "FAIL", task->name);
+        return passed;
+    }
+    if (find_side(engine, number, &status.baseline, &baseline, err) != 0 ||
+        find_side(engine, number, &status.best, &best, err) != 0 ||
+        atoll_recheck(device, number, task, &baseline, &best, &duel, err) != 0) {
+        return -1;
+    }
+    passed = duel.verdict == ATOLL_V_CORRECT && duel.better && duel.ratio >= settings->minimum;
+    print_recheck(task, &duel, passed, settings->json);
+    return passed;
+}
+
+static int recheck_all(struct atoll_bench_device *device, const struct atoll_engine *engine,
+                       const struct verify_settings *settings, struct atoll_err *err)
+{
+    unsigned failed = 0, checked = 0;
+
+    for (uint32_t i = 0; i < atoll_engine_task_count(engine); i++) {
+        int passed;
+
+        if (settings->task && strcmp(settings->task, atoll_engine_task(engine, i)->name) != 0) {
+            continue;
+        }
+        passed = recheck_task(device, engine, i, settings, err);
+        if (passed < 0) {
+            return atoll_code_exit_status(err->code);
+        }
+        checked++;
+        failed += !passed;
+    }
+    if (!checked) {
+        atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the campaign",
+                      settings->task ? settings->task : "");
+        return atoll_code_exit_status(ATOLL_E_NOTFOUND);
+    }
+    if (!settings->json) {
+        printf("%u tasks measured again, %u failed\n", checked, failed);
+    }
+    return failed ? 1 : 0;
+}
+
+static int recheck(const char *dir, const struct verify_settings *settings, struct atoll_err *err)
+{
+    struct atoll_bench_device device;
+    struct atoll_replayed replayed;
+    struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
+    int status = campaign ? atoll_replay_campaign(campaign, &replayed, err) : -1;
+
+    if (status == 0) {
+        status = atoll_setup_of_campaign(campaign, 0, &device.setup, err);
+        if (status == 0) {
+            device.setup.sample_wall_ns = 2e9;
+            status = atoll_bench_device_open(&device, err);
+        }
+        if (status == 0) {
+            status = recheck_all(&device, replayed.engine, settings, err);
+            atoll_bench_device_close(&device);
+        } else {
+            status = atoll_code_exit_status(err->code);
+        }
+        atoll_replayed_fini(&replayed);
+    } else {
+        status = atoll_code_exit_status(err->code);
+    }
+    atoll_campaign_close(campaign);
+    return status;
+}
+
+static int run_verify(int argc, char **argv, struct atoll_err *err)
+{
+    struct verify_settings settings = {0};
+    const char *path;
+    size_t count;
+    int status = atoll_verb_parse(&verify_command, argc, argv, &settings, &path, 1, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count != 1) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll verify: name a campaign's folder or a file");
+        return atoll_code_exit_status(ATOLL_E_USAGE);
+    }
+    return settings.recheck ? recheck(path, &settings, err) : verify_files(path, settings.json, err);
+}
+
+const struct atoll_verb atoll_verb_verify = {&verify_command, run_verify};
+
+struct replay_settings {
+    int json;
+};
+
+#undef FIELD
+#define FIELD(name) offsetof(struct replay_settings, name)
+
+static const struct atoll_option replay_options[] = {
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."}, {0}};
+
+static const struct atoll_command replay_command = {
+    "replay",
+    "DIR",
+    "derive every decision of a campaign again and compare",
+    "Feeds the recorded events to the engine and compares each decision with the recorded one, bit for bit. "
+    "The first difference is "
+    "named and the exit status is 1. Only the engine version that wrote the journals can do this.",
+    "atoll replay my-campaign",
+    replay_options};
+
+static int run_replay(int argc, char **argv, struct atoll_err *err)
+{
+    struct replay_settings settings = {0};
+    struct atoll_replay_report report;
+    struct atoll_id digest;
+    char hex[ATOLL_ID_HEX];
+    const char *dir;
+    size_t count;
+    int status = atoll_verb_parse(&replay_command, argc, argv, &settings, &dir, 1, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count != 1) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: name the campaign's directory");
+        return atoll_code_exit_status(ATOLL_E_USAGE);
+    }
+    if (atoll_replay(dir, &report, &digest, err) != 0) {
+        return atoll_code_exit_status(err->code);
+    }
+    atoll_id_hex(&digest, hex);
+    if (settings.json) {
+        json_t *object =
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "attempts", (json_int_t)report.attempt_count,
+                      "events", (json_int_t)report.event_count, "decisions",
+                      (json_int_t)report.decision_count, "torn_bytes", (json_int_t)report.torn_bytes,
+                      "quarantined_records", (json_int_t)report.quarantined_records, "state", hex);
+
+        json_dumpf(object, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(object);
+        return 0;
+    }
+    printf("%llu attempts, %llu events, %llu decisions derived again and equal; %llu torn bytes, %llu "
+           "quarantined records\n"
+           "engine state %s\n",
+           (unsigned long long)report.attempt_count, (unsigned long long)report.event_count,
+           (unsigned long long)report.decision_count, (unsigned long long)report.torn_bytes,
+           (unsigned long long)report.quarantined_records, hex);
+    return 0;
+}
+
+const struct atoll_verb atoll_verb_replay = {&replay_command, run_replay};
