@@ -47,7 +47,7 @@ void atoll_setup_defaults(struct atoll_setup *ret_setup)
                                       .compile_deadline_ns = 20e9,
                                       .compile_memory_bytes = (uint64_t)2 << 30,
                                       .compiler = "cc",
-                                      .compile_flags = "-O3 -march=native"};
+                                      .compile_flags = ATOLL_SETUP_COMPILE_FLAGS};
 }
 
 static int number_parse(const struct row *row, const char *value, double *ret_number, struct atoll_err *err)

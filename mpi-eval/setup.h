@@ -8,6 +8,11 @@
 #include "archive-h5/campaign.h"
 #include "core/message.h"
 
+/* How candidates and baselines are compiled unless the campaign says otherwise: fast, but no licence to
+ * change NaN, Inf or the order of sums. */
+#define ATOLL_SETUP_COMPILE_FLAGS                                                                            \
+    "-std=gnu11 -O3 -march=native -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-contract=fast"
+
 /* Without the secret (zero). */
 void atoll_setup_defaults(struct atoll_setup *ret_setup);
 /* Defaults, then the campaign's options, then a fresh secret.  is_null: the null backend whatever the

@@ -8,11 +8,6 @@
 #include "mpi-eval/backend/cpu/compile.h"
 #include "mpi-eval/referee/referee.h"
 
-/* Flags candidates are compiled with when nobody says otherwise: fast, but no licence to change NaN, Inf or
- * sums. */
-#define ATOLL_RUN_COMPILE_FLAGS                                                                              \
-    "-std=gnu11 -O3 -march=native -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-contract=fast"
-
 struct atoll_bench_device {
     struct atoll_setup setup;
     struct atoll_compiler *compiler;

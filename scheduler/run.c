@@ -11,7 +11,7 @@
 #include "archive-h5/campaign.h"
 #include "core/task.h"
 #include "evolution/engine.h"
-#include "scheduler/bench_device.h"
+#include "mpi-eval/setup.h"
 #include "scheduler/drive.h"
 
 struct run_settings {
@@ -44,7 +44,7 @@ static const struct atoll_option run_options[] = {
      "Wall-clock limit of sampling one candidate on one bench variant."},
     {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL,
      "C compiler for candidates."},
-    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_RUN_COMPILE_FLAGS, 0, 0, NULL,
+    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_SETUP_COMPILE_FLAGS, 0, 0, NULL,
      "Flags candidates and baselines are compiled with."},
     {"create-only", 0, ATOLL_OPT_FLAG, FIELD(create_only), NULL, NULL, 0, 0, NULL,
      "Only make the campaign directory; `atoll resume DIR` starts it."},

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/task.h"
+#include "mpi-eval/setup.h"
 #include "scheduler/bench_device.h"
 
 struct check_settings {
@@ -16,7 +17,7 @@ struct check_settings {
 
 static const struct atoll_option check_options[] = {
     {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler."},
-    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_RUN_COMPILE_FLAGS, 0, 0, NULL,
+    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_SETUP_COMPILE_FLAGS, 0, 0, NULL,
      "Its flags."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
      "One JSON object a test instead of lines."},
