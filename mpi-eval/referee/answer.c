@@ -1,17 +1,21 @@
 #include "mpi-eval/referee/answer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/init.h"
 #include "core/random.h"
 
 struct atoll_answers {
-    size_t limit_bytes, held_bytes;
+    size_t limit_bytes, held_bytes;             /* expected values */
+    size_t input_limit_bytes, input_held_bytes; /* raw inputs */
     uint64_t key, clock;
     struct atoll_answer **items;
     size_t count, capacity;
 };
 
-struct atoll_answers *atoll_answers_create(size_t limit_bytes, uint64_t key, struct atoll_err *err)
+struct atoll_answers *atoll_answers_create(size_t limit_bytes, size_t input_limit_bytes, uint64_t key,
+                                           struct atoll_err *err)
 {
     struct atoll_answers *a = calloc(1, sizeof *a);
     if (!a) {
@@ -19,11 +23,12 @@ struct atoll_answers *atoll_answers_create(size_t limit_bytes, uint64_t key, str
         return NULL;
     }
     a->limit_bytes = limit_bytes;
+    a->input_limit_bytes = input_limit_bytes;
     a->key = key;
     return a;
 }
 
-static size_t truth_bytes(const struct atoll_truth *t)
+static size_t expected_bytes(const struct atoll_truth *t)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
@@ -44,9 +49,20 @@ static void answer_shrink(struct atoll_answers *a, struct atoll_answer *answer)
     answer->is_full = 0;
 }
 
+static void answer_drop_inputs(struct atoll_answers *a, struct atoll_answer *answer)
+{
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        free(answer->truth.inputs[i]);
+        answer->truth.inputs[i] = NULL;
+    }
+    a->input_held_bytes -= answer->input_bytes;
+    answer->input_bytes = 0;
+}
+
 static void answer_destroy(struct atoll_answers *a, struct atoll_answer *answer)
 {
     answer_shrink(a, answer);
+    answer_drop_inputs(a, answer);
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
         atoll_fingerprint_fini(&answer->prints[i]);
     free(answer);
@@ -82,25 +98,30 @@ static struct atoll_answer *answer_find(const struct atoll_answers *a, uint32_t 
     return NULL;
 }
 
-static void make_room(struct atoll_answers *a)
+/* The least recently used answer nobody holds: with expected values (inputs 0) or with inputs (inputs 1). */
+static struct atoll_answer *answer_oldest(const struct atoll_answers *a, int inputs)
 {
-    while (a->held_bytes > a->limit_bytes) {
-        struct atoll_answer *oldest = NULL;
-        for (size_t i = 0; i < a->count; i++) {
-            struct atoll_answer *x = a->items[i];
-            if (x->is_full && !x->users && (!oldest || x->stamp < oldest->stamp))
-                oldest = x;
-        }
-        if (!oldest)
-            return;
-        answer_shrink(a, oldest);
+    struct atoll_answer *oldest = NULL;
+    for (size_t i = 0; i < a->count; i++) {
+        struct atoll_answer *x = a->items[i];
+        if (!x->users && (inputs ? x->input_bytes > 0 : x->is_full) && (!oldest || x->stamp < oldest->stamp))
+            oldest = x;
     }
+    return oldest;
 }
 
-static int prints_make(const struct atoll_answers *a, struct atoll_answer *answer,
-                       const struct atoll_task *task, struct atoll_err *err)
+static void make_room(struct atoll_answers *a)
 {
-    const struct atoll_truth *t = &answer->truth;
+    struct atoll_answer *x;
+    while (a->held_bytes > a->limit_bytes && (x = answer_oldest(a, 0)))
+        answer_shrink(a, x);
+    while (a->input_held_bytes > a->input_limit_bytes && (x = answer_oldest(a, 1)))
+        answer_drop_inputs(a, x);
+}
+
+static int prints_make(const struct atoll_answers *a, struct atoll_answer *answer, const struct atoll_task *task,
+                       const struct atoll_truth *t, struct atoll_err *err)
+{
     for (size_t i = 0; i < task->tensor_count; i++) {
         uint64_t key = atoll_random_at(a->key ^ answer->draw.seed, i);
         if (t->values[i] && atoll_fingerprint_make(&answer->prints[i], &task->tolerance, t->values[i],
@@ -125,7 +146,7 @@ static int items_grow(struct atoll_answers *a, struct atoll_err *err)
 
 static struct atoll_answer *answer_new(struct atoll_answers *a, const struct atoll_task *task,
                                        uint32_t number, const struct atoll_draw *draw,
-                                       struct atoll_truth *truth, struct atoll_err *err)
+                                       const struct atoll_truth *truth, struct atoll_err *err)
 {
     struct atoll_answer *answer = calloc(1, sizeof *answer);
     if (!answer || items_grow(a, err) != 0) {
@@ -135,9 +156,7 @@ static struct atoll_answer *answer_new(struct atoll_answers *a, const struct ato
     }
     answer->task = number;
     answer->draw = *draw;
-    answer->truth = *truth;
-    if (prints_make(a, answer, task, err) != 0) {
-        answer->truth = (struct atoll_truth){0}; /* stays the caller's */
+    if (prints_make(a, answer, task, truth, err) != 0) {
         answer_destroy(a, answer);
         return NULL;
     }
@@ -145,31 +164,75 @@ static struct atoll_answer *answer_new(struct atoll_answers *a, const struct ato
     return answer;
 }
 
+static void answer_refill(struct atoll_answers *a, const struct atoll_task *task, struct atoll_answer *answer,
+                          const struct atoll_truth *truth)
+{
+    answer_shrink(a, answer);
+    answer_drop_inputs(a, answer);
+    answer->truth = *truth;
+    answer->is_full = 1;
+    answer->bytes = expected_bytes(truth);
+    a->held_bytes += answer->bytes;
+    for (size_t i = 0; i < task->tensor_count; i++)
+        if (truth->inputs[i])
+            answer->input_bytes += truth->counts[i] * atoll_dtype_bytes(task->tensors[i].dtype);
+    a->input_held_bytes += answer->input_bytes;
+}
+
+static struct atoll_answer *answer_ask(struct atoll_answers *a, struct atoll_oracle *oracle,
+                                       const struct atoll_task *task, uint32_t number,
+                                       const struct atoll_draw *draw, struct atoll_answer *known,
+                                       struct atoll_err *err)
+{
+    struct atoll_truth truth = {0};
+    if (atoll_oracle_ask(oracle, draw, -1, &truth, err) != 0)
+        return NULL;
+    if (!known)
+        known = answer_new(a, task, number, draw, &truth, err);
+    if (known)
+        answer_refill(a, task, known, &truth);
+    else
+        atoll_truth_fini(&truth);
+    return known;
+}
+
 struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
                                        const struct atoll_task *task, uint32_t task_number,
                                        const struct atoll_draw *draw, int need_full, struct atoll_err *err)
 {
     struct atoll_answer *found = answer_find(answers, task_number, draw);
-    if (!found || (need_full && !found->is_full)) {
-        struct atoll_truth truth = {0};
-        if (atoll_oracle_ask(oracle, draw, -1, &truth, err) != 0)
-            return NULL;
-        if (!found)
-            found = answer_new(answers, task, task_number, draw, &truth, err);
-        else
-            found->truth = truth;
-        if (!found) {
-            atoll_truth_fini(&truth);
-            return NULL;
-        }
-        found->is_full = 1;
-        found->bytes = truth_bytes(&found->truth);
-        answers->held_bytes += found->bytes;
-    }
+    if (!found || (need_full && !found->is_full))
+        found = answer_ask(answers, oracle, task, task_number, draw, found, err);
+    if (!found)
+        return NULL;
     found->stamp = ++answers->clock;
     found->users++;
     make_room(answers);
     return found;
+}
+
+int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answer,
+                        const struct atoll_task *task, size_t tensor, void *ret_data, struct atoll_err *err)
+{
+    size_t count = answer->truth.counts[tensor],
+           bytes = count * atoll_dtype_bytes(task->tensors[tensor].dtype);
+    const struct atoll_draw *d = &answer->draw;
+    if (answer->truth.inputs[tensor]) {
+        memcpy(ret_data, answer->truth.inputs[tensor], bytes);
+        return 0;
+    }
+    if (atoll_init_fill(task, tensor, &task->variants[d->variant], d->seed, d->distribution, 0, count,
+                        ret_data, err) != 0)
+        return -1;
+    void *copy = malloc(bytes + 1); /* without memory it is made again next time */
+    if (!copy)
+        return 0;
+    memcpy(copy, ret_data, bytes);
+    answer->truth.inputs[tensor] = copy;
+    answer->input_bytes += bytes;
+    answers->input_held_bytes += bytes;
+    make_room(answers);
+    return 0;
 }
 
 static void forget(struct atoll_answers *a, struct atoll_answer *answer)

@@ -16,13 +16,14 @@ struct atoll_answer {
     /* of the cache */
     uint64_t stamp;
     unsigned users;
-    size_t bytes;
+    size_t bytes, input_bytes;
 };
 
 struct atoll_answers;
 
 /* key: secret, of the fingerprints. */
-struct atoll_answers *atoll_answers_create(size_t limit_bytes, uint64_t key, struct atoll_err *err);
+struct atoll_answers *atoll_answers_create(size_t limit_bytes, size_t input_limit_bytes, uint64_t key,
+                                           struct atoll_err *err);
 void atoll_answers_destroy(struct atoll_answers *answers);
 
 /* The answer to one draw, asked of the oracle when it is not known (or not in full and need_full).  Release
@@ -31,6 +32,10 @@ struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct ato
                                        const struct atoll_task *task, uint32_t task_number,
                                        const struct atoll_draw *draw, int need_full, struct atoll_err *err);
 void atoll_answers_release(struct atoll_answers *answers, struct atoll_answer *answer);
+
+/* Writes the raw input `tensor` of an answer's draw, from memory or made again. */
+int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answer,
+                        const struct atoll_task *task, size_t tensor, void *ret_data, struct atoll_err *err);
 
 /* Numbers of pool draws of (task, variant) whose whole answer is held; at most limit of them. */
 size_t atoll_answers_kept(const struct atoll_answers *answers, uint32_t task, uint32_t variant,

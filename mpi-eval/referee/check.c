@@ -36,9 +36,13 @@ static double element_error(const struct atoll_tolerance *t, double y, double r,
     return bound > 0 ? fmin(difference / bound, ATOLL_WORST_ERROR_MAX) : ATOLL_WORST_ERROR_MAX;
 }
 
-static double wrong_limit(const struct atoll_tolerance *t)
+/* Where only norm or cosine decide, every finite element is within its bound. */
+static struct atoll_tolerance element_tolerance(const struct atoll_task *task)
 {
-    return atoll_check_has_element_bound(t) ? 1.0 : ATOLL_WORST_ERROR_MAX / 2;
+    struct atoll_tolerance t = task->tolerance;
+    if (!atoll_check_has_element_bound(&t))
+        t.atol = HUGE_VAL;
+    return t;
 }
 
 /* The bulk: no branches, so that it runs at memory speed; says whether anything needs a second look. */
@@ -69,14 +73,13 @@ static int chunk_is_right(const struct atoll_tolerance *t, const double *y, cons
     return 1;
 }
 
-static void chunk_count(const struct atoll_check *c, const double *y, size_t begin, size_t n,
-                        struct totals *totals)
+static void chunk_count(const struct atoll_check *c, const struct atoll_tolerance *t, const double *y,
+                        size_t begin, size_t n, struct totals *totals)
 {
-    const struct atoll_tolerance *t = &c->task->tolerance;
     for (size_t i = 0; i < n; i++) {
         double r = c->values[begin + i], e = element_error(t, y[i], r, c->scale ? c->scale[begin + i] : 0);
         totals->nonfinite += isfinite(r) && !isfinite(y[i]);
-        totals->wrong += !(e <= wrong_limit(t));
+        totals->wrong += !(e <= 1.0);
         if (e > totals->worst) {
             totals->worst = e;
             totals->worst_index = begin + i;
@@ -87,28 +90,28 @@ static void chunk_count(const struct atoll_check *c, const double *y, size_t beg
 static void compare_all(const struct atoll_check *c, size_t count, struct totals *totals)
 {
     enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
+    const struct atoll_tolerance t = element_tolerance(c->task);
     size_t bytes = atoll_dtype_bytes(dtype);
     double y[CHUNK];
     for (size_t begin = 0; begin < count; begin += CHUNK) {
         size_t n = count - begin < CHUNK ? count - begin : CHUNK;
         atoll_dtype_load_array(dtype, (const char *)c->data + begin * bytes, n, y);
-        if (!chunk_is_right(&c->task->tolerance, y, c->values + begin, c->scale ? c->scale + begin : NULL, n,
-                            totals))
-            chunk_count(c, y, begin, n, totals);
+        if (!chunk_is_right(&t, y, c->values + begin, c->scale ? c->scale + begin : NULL, n, totals))
+            chunk_count(c, &t, y, begin, n, totals);
     }
 }
 
 /* Second pass, only when something is wrong: where, and what was never written. */
 static void locate(const struct atoll_check *c, struct atoll_finding *f, struct atoll_symptoms *s)
 {
-    const struct atoll_tolerance *t = &c->task->tolerance;
+    const struct atoll_tolerance t = element_tolerance(c->task);
     enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
     size_t columns = atoll_shape_columns(&s->shape), seen = 0, limit = sizeof s->samples / sizeof *s->samples;
     size_t stride = f->wrong_count / limit + 1;
     s->first_wrong = s->first_column = f->count;
     for (size_t i = 0; i < f->count; i++) {
         double y = atoll_dtype_load(dtype, c->data, i);
-        if (element_error(t, y, c->values[i], c->scale ? c->scale[i] : 0) <= wrong_limit(t))
+        if (element_error(&t, y, c->values[i], c->scale ? c->scale[i] : 0) <= 1.0)
             continue;
         if (s->first_wrong == f->count)
             s->first_wrong = i;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <hwloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,6 +147,7 @@ struct atoll_runner_settings atoll_device_runner(const struct atoll_device *devi
 {
     return (struct atoll_runner_settings){.thread_count = (unsigned)device->core_count,
                                           .cores = device->cores,
+                                          .worker_path = getenv("ATOLL_WORKER"),
                                           .spin = device->spin,
                                           .stack_bytes = (uint64_t)8 << 20};
 }

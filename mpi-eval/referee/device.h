@@ -28,6 +28,7 @@ void atoll_device_unpin(const struct atoll_device *device);
 /* Names, caches, isolation, key; times and rates stay 0. */
 void atoll_device_describe(const struct atoll_device *device, const char *toolchain,
                            struct atoll_device_info *ret_info);
+/* ATOLL_WORKER names another atoll-worker than the one beside the running program. */
 struct atoll_runner_settings atoll_device_runner(const struct atoll_device *device);
 
 #endif

@@ -118,7 +118,7 @@ static int guess_factor(const struct atoll_symptoms *s, char *text, size_t bytes
     }
     if (s->sample_count < 4)
         return 0;
-    if (factor != 0 && (double)factors > 0.9 * (double)s->sample_count)
+    if (fabs(factor - 1) > 0.01 && factor != 0 && (double)factors > 0.9 * (double)s->sample_count)
         return snprintf(text, bytes, "a constant factor of %.6g", factor);
     if ((double)offsets > 0.9 * (double)s->sample_count)
         return snprintf(text, bytes, "a constant offset of %.6g", offset);

@@ -85,6 +85,7 @@ void atoll_truth_fini(struct atoll_truth *truth)
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
         free(truth->values[i]);
         free(truth->scale[i]);
+        free(truth->inputs[i]);
     }
     *truth = (struct atoll_truth){0};
 }
@@ -217,9 +218,9 @@ static int question_run(struct question *q, double *ret_ns, struct atoll_err *er
     return 0;
 }
 
-static double *copy_doubles(const struct atoll_block *b)
+static void *copy_contents(const struct atoll_block *b)
 {
-    double *copy = malloc(b->bytes);
+    void *copy = malloc(b->bytes + 1);
     if (copy)
         memcpy(copy, atoll_block_data(b), b->bytes);
     return copy;
@@ -240,9 +241,11 @@ static int question_collect(const struct question *q, struct atoll_truth *truth,
                 return atoll_err_set(err, ATOLL_E_INPUT,
                                      "%s: the reference writes outside of %s (%lld bytes from its start)",
                                      task->name, task->tensors[i].name, (long long)where);
-        if (b[1].base && !(truth->values[i] = copy_doubles(&b[1])))
+        if (b[0].base && !(truth->inputs[i] = copy_contents(&b[0])))
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for inputs");
+        if (b[1].base && !(truth->values[i] = copy_contents(&b[1])))
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
-        if (b[2].base && !(truth->scale[i] = copy_doubles(&b[2])))
+        if (b[2].base && !(truth->scale[i] = copy_contents(&b[2])))
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
     }
     return 0;

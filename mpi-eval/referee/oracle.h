@@ -24,8 +24,9 @@ void atoll_oracle_destroy(struct atoll_oracle *oracle);
 /* Expected values of one draw, by tensor number. */
 struct atoll_truth {
     size_t counts[ATOLL_TASK_TENSOR_LIMIT];
-    double *values[ATOLL_TASK_TENSOR_LIMIT];      /* owned; NULL where nothing is expected */
-    double *scale[ATOLL_TASK_TENSOR_LIMIT];       /* owned; NULL where the reference gives none */
+    double *values[ATOLL_TASK_TENSOR_LIMIT]; /* owned; NULL where nothing is expected */
+    double *scale[ATOLL_TASK_TENSOR_LIMIT];  /* owned; NULL where the reference gives none */
+    void *inputs[ATOLL_TASK_TENSOR_LIMIT];   /* owned; raw, as a candidate gets them; NULL for role out */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT]; /* of the raw inputs of role in and constant */
     double ns;
 };

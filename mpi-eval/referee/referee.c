@@ -54,11 +54,11 @@ uint64_t atoll_referee_placement(struct atoll_referee *referee)
     return atoll_random_at(referee->salt, ++referee->launches);
 }
 
-/* A quarter of the machine for candidates' buffers, at most 4 GiB. */
-static size_t memory_limit(void)
+/* A share of the machine's memory, within bounds. */
+static size_t memory_share(double divisor, double least_mib, double most_mib)
 {
-    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 4;
-    return (size_t)fmin(fmax(bytes, 256.0 * 1048576), 4096.0 * 1048576);
+    double mib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / divisor / 1048576;
+    return (size_t)fmin(fmax(mib, least_mib), most_mib) << 20;
 }
 
 int atoll_referee_measure(struct atoll_referee *referee, struct atoll_err *err)
@@ -75,9 +75,10 @@ static int referee_open(struct atoll_referee *r, struct atoll_err *err)
     r->runner = atoll_device_runner(&r->device);
     atoll_device_describe(&r->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
     size_t cache = (size_t)r->info.last_level_cache_bytes;
-    if (!(r->memory = atoll_memory_create(memory_limit(), cache, err)) ||
-        !(r->oracle_memory = atoll_memory_create(memory_limit(), cache, err)) ||
-        !(r->answers = atoll_answers_create(ANSWERS_LIMIT, r->salt ^ 0x7072696e74ull, err)))
+    if (!(r->memory = atoll_memory_create(memory_share(4, 256, 4096), cache, err)) ||
+        !(r->oracle_memory = atoll_memory_create(memory_share(4, 256, 4096), cache, err)) ||
+        !(r->answers = atoll_answers_create(ANSWERS_LIMIT, memory_share(24, 128, 2048),
+                                            r->salt ^ 0x7072696e74ull, err)))
         return -1;
     if (r->setup.backend_null)
         return 0;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/init.h"
 #include "core/random.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/fill.h"
@@ -69,13 +68,12 @@ static int stage_open_tensor(struct stage *s, size_t tensor, struct atoll_err *e
 {
     const struct atoll_task *task = s->known->task;
     const struct atoll_tensor *t = &task->tensors[tensor];
-    const struct atoll_draw *d = s->order->draw;
     size_t count = s->answer->truth.counts[tensor];
     if (stage_open_block(s, count * atoll_dtype_bytes(t->dtype), 0, err) != 0)
         return -1;
     void *data = atoll_block_data(&s->blocks[tensor]);
     if (t->role != ATOLL_ROLE_OUT)
-        return atoll_init_fill(task, tensor, s->variant, d->seed, d->distribution, 0, count, data, err);
+        return atoll_answers_input(s->referee->answers, s->answer, task, tensor, data, err);
     const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
     atoll_fill_init(&s->fills[tensor], t->dtype, count, stale, atoll_random_at(~s->order->placement, tensor));
     atoll_fill_write(&s->fills[tensor], data);
