@@ -1,5 +1,5 @@
 /* segment.h - tables to an HDF5 file and back (docs/spec/archive.md).
- * Layer: archive-h5; hdf5.c is the only source that includes <hdf5.h>. */
+ * Layer: archive-h5; h5.h and segment_*.c alone know HDF5. */
 #ifndef ATOLL_ARCHIVE_SEGMENT_H
 #define ATOLL_ARCHIVE_SEGMENT_H
 
