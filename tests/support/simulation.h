@@ -116,9 +116,11 @@ struct sim {
     struct sim_candidate {
         uint32_t task;
         struct atoll_id id;
+        double time_ns; /* as last evaluated */
     } * candidates;
     size_t candidate_count, candidate_capacity;
-    struct atoll_decision last_stop;
+    struct atoll_decision last[ATOLL_DECISION_TYPE_COUNT];
+    double alpha; /* of the settings */
     /* how evaluators behave, in percent */
     unsigned infrastructure, wrong, unstable_duel, wrong_duel;
     double noise;          /* of single evaluations: time is up to so much larger or smaller */
@@ -167,7 +169,22 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
         s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
         assert_non_null(s->candidates);
     }
-    s->candidates[s->candidate_count++] = (struct sim_candidate){d->task, d->candidate};
+    s->candidates[s->candidate_count++] = (struct sim_candidate){d->task, d->candidate, 0};
+}
+
+static inline struct sim_candidate *sim_candidate(const struct sim *s, const struct atoll_decision *d)
+{
+    for (size_t i = 0; i < s->candidate_count; i++)
+        if (s->candidates[i].task == d->task && atoll_id_equal(&s->candidates[i].id, &d->candidate))
+            return &s->candidates[i];
+    return NULL;
+}
+
+/* What a challenge must satisfy: faster by the margin, and its share of the error. */
+static inline void sim_check_challenge(const struct sim *s, const struct atoll_decision *d)
+{
+    assert_true(sim_candidate(s, d)->time_ns * (1 + d->margin) < d->incumbent_ns);
+    expect_close(d->alpha, atoll_alpha_spend(s->alpha, s->duels[ATOLL_DUEL_PROMOTION]), 1e-12);
 }
 
 static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
@@ -179,6 +196,8 @@ static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
         return;
     }
     assert_false(atoll_id_equal(&d->candidate, &d->elite));
+    if (d->purpose == ATOLL_DUEL_PROMOTION)
+        sim_check_challenge(s, d);
     if (d->purpose == ATOLL_DUEL_PROMOTION) /* one open duel per cell */
         for (size_t i = 0; i < s->order_count; i++)
             assert_false(s->orders[i].type == ATOLL_DECIDE_DUEL &&
@@ -199,6 +218,7 @@ static inline void sim_check_decision(struct sim *s, const struct atoll_decision
     if (d->type == ATOLL_DECIDE_DUEL)
         sim_new_duel(s, d);
     s->counts[d->type]++;
+    s->last[d->type] = *d;
 }
 
 static inline void sim_sink(void *context, const struct atoll_decision *d)
@@ -218,7 +238,6 @@ static inline void sim_sink(void *context, const struct atoll_decision *d)
         assert_true(at < s->order_count);
         s->orders[at] = s->orders[--s->order_count];
         break;
-    case ATOLL_DECIDE_STOP: s->last_stop = *d; break;
     default: break;
     }
 }
@@ -287,6 +306,7 @@ static inline void sim_start(struct sim *s, uint64_t seed, const struct atoll_se
     assert_non_null(s->engine);
     s->random = (struct atoll_random){atoll_random_at(seed, 77), 0};
     s->cells = 8;
+    s->alpha = search->alpha;
     atoll_buffer_init(&s->decisions, 1u << 30);
     atoll_event_init(&event, ATOLL_EVENT_START);
     event.search = *search;
@@ -337,6 +357,9 @@ static inline void sim_evaluated(struct sim *s, const struct atoll_decision *ord
     e->candidate_ns = 1e7;
     if (verdict == ATOLL_V_CORRECT)
         sim_fill_timing(e, time_ns);
+    struct sim_candidate *known = sim_candidate(s, order);
+    if (known)
+        known->time_ns = time_ns;
     sim_step(s, &event);
     atoll_event_fini(&event);
 }

@@ -146,7 +146,7 @@ static void check_end(const struct sim *s)
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
     assert_true(status.stopped);
     assert_int_equal(status.under_way, 0);
-    assert_int_equal(status.reason, s->last_stop.reason);
+    assert_int_equal(status.reason, s->last[ATOLL_DECIDE_STOP].reason);
     for (uint32_t i = 0; i < atoll_engine_task_count(s->engine); i++) {
         struct atoll_task_status t;
         assert_int_equal(atoll_engine_task_status(s->engine, i, &t), 0);
@@ -216,7 +216,7 @@ static void exhausted_campaign(void **state)
     assert_int_equal(s->counts[ATOLL_DECIDE_TASK_DONE], 1);
     assert_int_equal(s->duels[ATOLL_DUEL_FINAL], 1);
     check_end(s);
-    assert_int_equal(s->last_stop.reason, ATOLL_REASON_EXHAUSTED);
+    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EXHAUSTED);
     struct atoll_task_status t;
     atoll_engine_task_status(s->engine, 0, &t);
     expect_close(t.final_ratio, sim_time(&t.baseline) / sim_time(&t.best), 1e-9);
@@ -245,7 +245,7 @@ static void retries_then_abandon(void **state)
     sim_infrastructure(s, 0);
     assert_int_equal(s->counts[ATOLL_DECIDE_ABANDON], 1);
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1); /* no baseline, nothing left */
-    assert_int_equal(s->last_stop.reason, ATOLL_REASON_NO_BASELINE);
+    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_NO_BASELINE);
     sim_fini(s);
     free(s);
 }
@@ -291,7 +291,7 @@ static void wall_budget_leaves_time_for_finals(void **state)
     assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], sent);
     assert_int_equal(s->duels[ATOLL_DUEL_FINAL], 1);
     check_end(s);
-    assert_int_equal(s->last_stop.reason, ATOLL_REASON_WALL_TIME);
+    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_WALL_TIME);
     sim_fini(s);
     free(s);
 }
@@ -348,6 +348,79 @@ static void tasks_share_the_device(void **state)
     sim_fini(s);
     free(s);
     atoll_buffer_fini(&bytes);
+}
+
+/* The same instances through two templates are evaluated once. */
+static void equal_instances_are_one_candidate(void **state)
+{
+    static const char *const templates[] = {
+        "/* atoll-plan {\"version\": 1, \"params\": {\"Q\": [1, 2, 3]}, \"launch\": [{\"function\": \"g\", "
+        "\"units\": \"N\", \"args\": [\"x\"]}]} */ body",
+        "/* atoll-plan {\"version\": 1, \"params\": {\"Q\": [2, 3, 4]}, \"launch\": [{\"function\": \"g\", "
+        "\"units\": \"N\", \"args\": [\"x\"]}]} */ body",
+    };
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 1, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_source(s, 0, 0, templates[0]);
+    sim_source(s, 0, 1, templates[1]);
+    sim_source(s, 0, 1, templates[1]); /* known already */
+    sim_capacity(s, 2);
+    drain(s);
+    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 16 + 4);
+    check_end(s);
+    sim_fini(s);
+    free(s);
+}
+
+static void a_resume_waits_for_capacity(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof *s);
+    sim_start(s, 1, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 1);
+    sim_answer(s);
+    uint64_t sent = s->counts[ATOLL_DECIDE_EVALUATE], held = s->order_count;
+    sim_simple(s, ATOLL_EVENT_RESUME);
+    assert_int_equal(s->counts[ATOLL_DECIDE_REDISPATCH], held);
+    drain(s);
+    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], sent);
+    sim_capacity(s, 1);
+    assert_true(s->counts[ATOLL_DECIDE_EVALUATE] > sent);
+    sim_fini(s);
+    free(s);
+}
+
+/* Alone a task goes on; beside another it yields. */
+static void stagnation_yields(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t tasks = 1; tasks <= 2; tasks++) {
+        struct atoll_search search = settings();
+        struct sim *s = malloc(sizeof *s);
+        unsigned stagnated = 0;
+        search.stagnation_limit = 1;
+        search.islands = 1;
+        sim_start(s, 1, &search);
+        s->cells = 1;
+        for (uint32_t i = 0; i < tasks; i++)
+            sim_add_task(s, i, &f->tasks[0]);
+        sim_capacity(s, 1);
+        drain(s);
+        for (uint32_t i = 0; i < tasks; i++) {
+            struct atoll_task_status t;
+            atoll_engine_task_status(s->engine, i, &t);
+            stagnated += t.reason == ATOLL_REASON_STAGNATION;
+        }
+        assert_int_equal(stagnated, tasks - 1);
+        check_end(s);
+        sim_fini(s);
+        free(s);
+    }
 }
 
 static void snapshots_are_checked(void **state)
@@ -419,6 +492,9 @@ int main(void)
         cmocka_unit_test(wall_budget_leaves_time_for_finals),
         cmocka_unit_test(wall_time_over_abandons),
         cmocka_unit_test(tasks_share_the_device),
+        cmocka_unit_test(equal_instances_are_one_candidate),
+        cmocka_unit_test(a_resume_waits_for_capacity),
+        cmocka_unit_test(stagnation_yields),
         cmocka_unit_test(snapshots_are_checked),
         cmocka_unit_test(bad_events),
     };
