@@ -119,8 +119,8 @@ static void make_room(struct atoll_answers *a)
         answer_drop_inputs(a, x);
 }
 
-static int prints_make(const struct atoll_answers *a, struct atoll_answer *answer, const struct atoll_task *task,
-                       const struct atoll_truth *t, struct atoll_err *err)
+static int prints_make(const struct atoll_answers *a, struct atoll_answer *answer,
+                       const struct atoll_task *task, const struct atoll_truth *t, struct atoll_err *err)
 {
     for (size_t i = 0; i < task->tensor_count; i++) {
         uint64_t key = atoll_random_at(a->key ^ answer->draw.seed, i);

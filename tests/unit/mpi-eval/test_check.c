@@ -190,16 +190,26 @@ static void test_tolerance(void **state)
         double r, scale, y;
         int wrong;
     } cases[] = {
-        {{.rtol = 1e-3}, 2, 0, 2.0019, 0},        {{.rtol = 1e-3}, 2, 0, 2.0021, 1},
-        {{.rtol = 1e-3}, 0, 0, 1e-9, 1},          {{.rtol = 1e-3}, 0, 5, 0.0049, 0},
-        {{.rtol = 1e-3}, 0, 5, 0.0051, 1},        {{.atol = 0.1}, 0, 0, -0.09, 0},
-        {{.atol = 0.1}, 0, 0, -0.11, 1},          {{.rtol = 0}, 3, 0, 3, 0},
-        {{.rtol = 0}, 3, 0, 3.0000002, 1},                {{.atol = 1e30}, 0, 0, NAN, 1},
-        {{.atol = 1e30}, 0, 0, INFINITY, 1},      {{.rtol = 1}, INFINITY, 0, INFINITY, 0},
-        {{.rtol = 1}, INFINITY, 0, -INFINITY, 1}, {{.rtol = 1}, INFINITY, 0, 1, 1},
-        {{.rtol = 1}, NAN, 0, NAN, 0},            {{.rtol = 1}, NAN, 0, 1, 1},
-        {{.norm = 1e-3}, 2, 0, 2.5, 1},           {{.norm = 1}, 2, 0, 2.5, 0},
-        {{.cosine = 0.99999}, 2, 0, -2, 1},       {{.norm = 1e-6}, 2, 0, NAN, 1},
+        {{.rtol = 1e-3}, 2, 0, 2.0019, 0},
+        {{.rtol = 1e-3}, 2, 0, 2.0021, 1},
+        {{.rtol = 1e-3}, 0, 0, 1e-9, 1},
+        {{.rtol = 1e-3}, 0, 5, 0.0049, 0},
+        {{.rtol = 1e-3}, 0, 5, 0.0051, 1},
+        {{.atol = 0.1}, 0, 0, -0.09, 0},
+        {{.atol = 0.1}, 0, 0, -0.11, 1},
+        {{.rtol = 0}, 3, 0, 3, 0},
+        {{.rtol = 0}, 3, 0, 3.0000002, 1},
+        {{.atol = 1e30}, 0, 0, NAN, 1},
+        {{.atol = 1e30}, 0, 0, INFINITY, 1},
+        {{.rtol = 1}, INFINITY, 0, INFINITY, 0},
+        {{.rtol = 1}, INFINITY, 0, -INFINITY, 1},
+        {{.rtol = 1}, INFINITY, 0, 1, 1},
+        {{.rtol = 1}, NAN, 0, NAN, 0},
+        {{.rtol = 1}, NAN, 0, 1, 1},
+        {{.norm = 1e-3}, 2, 0, 2.5, 1},
+        {{.norm = 1}, 2, 0, 2.5, 0},
+        {{.cosine = 0.99999}, 2, 0, -2, 1},
+        {{.norm = 1e-6}, 2, 0, NAN, 1},
     };
     static double values[COUNT], scale[COUNT];
     struct atoll_tolerance saved = task->tolerance;
@@ -268,6 +278,7 @@ static void test_fingerprint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_causes), cmocka_unit_test(test_tolerance),
-                                       cmocka_unit_test(test_wrong_share), cmocka_unit_test(test_fingerprint)};
+                                       cmocka_unit_test(test_wrong_share),
+                                       cmocka_unit_test(test_fingerprint)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

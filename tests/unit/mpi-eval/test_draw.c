@@ -26,9 +26,10 @@ static void test_seeds_differ(void **state)
     struct atoll_draw d = atoll_draw_make(secret, &t, 1, 0, 3);
     (void)state;
     assert_true(d.seed == atoll_draw_make(secret, &t, 1, 0, 3).seed);
-    const uint64_t others[] = {atoll_draw_make(secret, &t, 1, 0, 4).seed, atoll_draw_make(secret, &t, 2, 0, 3).seed,
-                               atoll_draw_make(secret, &t, 1, 1, 3).seed, atoll_draw_make(secret, &u, 1, 0, 3).seed,
-                               atoll_draw_make(other_secret, &t, 1, 0, 3).seed};
+    const uint64_t others[] = {
+        atoll_draw_make(secret, &t, 1, 0, 4).seed, atoll_draw_make(secret, &t, 2, 0, 3).seed,
+        atoll_draw_make(secret, &t, 1, 1, 3).seed, atoll_draw_make(secret, &u, 1, 0, 3).seed,
+        atoll_draw_make(other_secret, &t, 1, 0, 3).seed};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_true(d.seed != others[i]);
     assert_true(atoll_draw_series(0) != 0);
@@ -93,8 +94,8 @@ static void test_limit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds_differ), cmocka_unit_test(test_distributions),
-                                       cmocka_unit_test(test_order), cmocka_unit_test(test_kept_first),
-                                       cmocka_unit_test(test_limit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds_differ),
+                                       cmocka_unit_test(test_distributions), cmocka_unit_test(test_order),
+                                       cmocka_unit_test(test_kept_first), cmocka_unit_test(test_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@
 
 static void test_floors(void **state)
 {
-    /* 1 GB/s is 1 byte a ns; peaks of 10 and 5 operations a ns; a cache of 1000 bytes; an empty launch of 50 ns. */
+    /* 1 GB/s is 1 byte a ns; peaks of 10 and 5 operations a ns; a cache of 1000 bytes; an empty launch of 50
+     * ns. */
     static const struct {
         struct atoll_work work;
         unsigned precisions;
@@ -41,7 +42,8 @@ static void test_floors(void **state)
     device.empty_launch_ns = 50;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_floor f = atoll_floor_of(&cases[i].work, cases[i].precisions, &device);
-        if (f.hard_ns != cases[i].hard_ns || f.audit_ns != cases[i].audit_ns || f.reporting_ns != cases[i].reporting_ns)
+        if (f.hard_ns != cases[i].hard_ns || f.audit_ns != cases[i].audit_ns ||
+            f.reporting_ns != cases[i].reporting_ns)
             fail_msg("case %zu: %g %g %g", i, f.hard_ns, f.audit_ns, f.reporting_ns);
     }
     memset(&device, 0, sizeof device);
@@ -57,13 +59,15 @@ static void test_cores(void **state)
         uint32_t threads;
         size_t wanted;
         int first, spin;
-    } cases[] = {{4, 0, 3, 5, 1}, {4, 2, 2, 5, 1}, {4, 4, 4, 4, 0}, {1, 0, 1, 4, 0}, {2, 0, 1, 5, 1}, {2, 9, 1, 5, 1}};
+    } cases[] = {{4, 0, 3, 5, 1}, {4, 2, 2, 5, 1}, {4, 4, 4, 4, 0},
+                 {1, 0, 1, 4, 0}, {2, 0, 1, 5, 1}, {2, 9, 1, 5, 1}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static struct atoll_device d;
         memset(&d, 0, sizeof d);
         atoll_device_share(cores, cases[i].count, cases[i].threads, &d);
-        if (d.core_count != cases[i].wanted || d.cores[0] != cases[i].first || d.spin != cases[i].spin || d.referee_core != 4)
+        if (d.core_count != cases[i].wanted || d.cores[0] != cases[i].first || d.spin != cases[i].spin ||
+            d.referee_core != 4)
             fail_msg("case %zu: %zu cores from %d, spin %d", i, d.core_count, d.cores[0], d.spin);
     }
 }

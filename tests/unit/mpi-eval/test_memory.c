@@ -136,8 +136,8 @@ static void test_fills(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout), cmocka_unit_test(test_guards),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout),   cmocka_unit_test(test_guards),
                                        cmocka_unit_test(test_rotation), cmocka_unit_test(test_limit),
-                                       cmocka_unit_test(test_hash), cmocka_unit_test(test_fills)};
+                                       cmocka_unit_test(test_hash),     cmocka_unit_test(test_fills)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

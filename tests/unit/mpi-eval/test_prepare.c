@@ -27,9 +27,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define PLAN(rest)   "/* atoll-plan {\"version\": 1, " rest "} */\n"
-#define LAUNCH       "\"launch\": [{\"function\": \"f\", \"units\": \"M\", \"args\": [\"x\", \"y\", \"i32:N\"]}]"
-#define BODY         "void f(long b, long e, const float *x, float *y, int n) { y[b] = x[e - 1] * (float)n; }\n"
+#define PLAN(rest) "/* atoll-plan {\"version\": 1, " rest "} */\n"
+#define LAUNCH     "\"launch\": [{\"function\": \"f\", \"units\": \"M\", \"args\": [\"x\", \"y\", \"i32:N\"]}]"
+#define BODY       "void f(long b, long e, const float *x, float *y, int n) { y[b] = x[e - 1] * (float)n; }\n"
 
 static const struct {
     const char *language, *source;
@@ -42,14 +42,18 @@ static const struct {
     {"c", BODY, 0, 0, ATOLL_V_BAD_PLAN, "plan"},
     {"cuda", PLAN(LAUNCH) BODY, 0, 0, ATOLL_V_BAD_PLAN, "language"},
     {"c", PLAN(LAUNCH) BODY, 1, 4, ATOLL_V_BAD_PLAN, "the choice has 1 values, the plan has 0 params"},
-    {"c", PLAN("\"params\": {\"T\": [4, 8]}, " LAUNCH) BODY, 0, 0, ATOLL_V_BAD_PLAN, "the choice has 0 values"},
+    {"c", PLAN("\"params\": {\"T\": [4, 8]}, " LAUNCH) BODY, 0, 0, ATOLL_V_BAD_PLAN,
+     "the choice has 0 values"},
     {"c", PLAN("\"params\": {\"T\": [4, 8]}, " LAUNCH) BODY, 1, 8, ATOLL_V_CORRECT, ""},
-    {"c", PLAN("\"params\": {\"T\": [4, 8]}, \"require\": [\"T < 8\"], " LAUNCH) BODY, 1, 8, ATOLL_V_BAD_PLAN, "T=8"},
+    {"c", PLAN("\"params\": {\"T\": [4, 8]}, \"require\": [\"T < 8\"], " LAUNCH) BODY, 1, 8, ATOLL_V_BAD_PLAN,
+     "T=8"},
     {"c", PLAN("\"launch\": [{\"function\": \"f\", \"units\": \"M - 100\", \"args\": [\"x\"]}]") BODY, 0, 0,
      ATOLL_V_BAD_PLAN, "units \"M - 100\" is -81 at variant check"},
-    {"c", PLAN("\"launch\": [{\"function\": \"f\", \"units\": \"M\", \"args\": [\"i32:N * 100000000\"]}]") BODY, 0, 0,
-     ATOLL_V_BAD_PLAN, "is 3700000000 at variant check"},
-    {"c", PLAN("\"scratch\": {\"s\": \"4 - M\"}, " LAUNCH) BODY, 0, 0, ATOLL_V_BAD_PLAN, "scratch \"4 - M\" is -15"},
+    {"c",
+     PLAN("\"launch\": [{\"function\": \"f\", \"units\": \"M\", \"args\": [\"i32:N * 100000000\"]}]") BODY, 0,
+     0, ATOLL_V_BAD_PLAN, "is 3700000000 at variant check"},
+    {"c", PLAN("\"scratch\": {\"s\": \"4 - M\"}, " LAUNCH) BODY, 0, 0, ATOLL_V_BAD_PLAN,
+     "scratch \"4 - M\" is -15"},
     {"c", PLAN(LAUNCH) BODY "\nint atoll_mine;\n", 0, 0, ATOLL_V_FORBIDDEN, "rule reserved-names, line 4"},
     {"c", PLAN(LAUNCH) BODY "/* atoll_mine */ const char *t = \"atoll_\"; int not_atoll_ = 1;\n", 0, 0,
      ATOLL_V_CORRECT, ""},
@@ -85,9 +89,11 @@ static void test_unit(void **state)
     };
     struct atoll_order_candidate c = {
         .language = "c",
-        .source = PLAN("\"params\": {\"T\": [4, 8]}, \"scratch\": {\"s\": \"4 * N\"}, \"launch\": [{\"function\": \"f\", "
-                       "\"units\": \"M\", \"args\": [\"x\", \"y\", \"i32:N\"]}, {\"function\": \"g\", \"units\": \"1\", "
-                       "\"args\": [\"y\", \"s\", \"i64:N\", \"f32:0.5\", \"f64:2\", \"i32:T\"]}]") BODY,
+        .source = PLAN(
+            "\"params\": {\"T\": [4, 8]}, \"scratch\": {\"s\": \"4 * N\"}, \"launch\": [{\"function\": "
+            "\"f\", "
+            "\"units\": \"M\", \"args\": [\"x\", \"y\", \"i32:N\"]}, {\"function\": \"g\", \"units\": \"1\", "
+            "\"args\": [\"y\", \"s\", \"i64:N\", \"f32:0.5\", \"f64:2\", \"i32:T\"]}]") BODY,
         .choice = {1, {8}}};
     struct atoll_prepared *p = atoll_prepared_create(task, &c, NULL);
     (void)state;

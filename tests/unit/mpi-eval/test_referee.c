@@ -16,8 +16,9 @@ static struct atoll_compiler *compiler;
 static struct atoll_referee *referee;
 static uint64_t next_evaluation = 1;
 
-static const char plan[] = "/* atoll-plan {\"version\": 1, \"scratch\": {\"s\": \"4 * N\"}, \"launch\": [{\"function\": \"f\", "
-                           "\"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"s\", \"i32:N\"]}]} */\n";
+static const char plan[] =
+    "/* atoll-plan {\"version\": 1, \"scratch\": {\"s\": \"4 * N\"}, \"launch\": [{\"function\": \"f\", "
+    "\"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"s\", \"i32:N\"]}]} */\n";
 static const char head[] = "void f(long b, long e, float *x, const float *w, float *y, float *s, int n)\n{\n";
 #define LOOP  "for (long i = b; i < e; i++) for (int j = 0; j < n; j++) "
 #define RIGHT "x[i * n + j] * w[j] + x[i * n + (j + 1) % n]"
@@ -52,8 +53,8 @@ static struct built compile_body(const char *body)
     assert_non_null(b.prepared);
     if (b.prepared->verdict != ATOLL_V_CORRECT)
         fail_msg("%s", b.prepared->detail);
-    assert_int_equal(atoll_compiler_run(compiler, "candidate.c", b.prepared->unit_text, b.prepared->unit_length, NULL, 0,
-                                        &b.compiled, &err),
+    assert_int_equal(atoll_compiler_run(compiler, "candidate.c", b.prepared->unit_text,
+                                        b.prepared->unit_length, NULL, 0, &b.compiled, &err),
                      0);
     if (b.compiled.status != ATOLL_COMPILE_OK)
         fail_msg("%s", b.compiled.diagnostics);
@@ -103,7 +104,8 @@ static int set_up(void **state)
     snprintf(setup.compiler, sizeof setup.compiler, "cc");
     if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
         !(compiler = atoll_compiler_create(&settings, &err)) ||
-        !(referee = atoll_referee_create(&setup, compiler, &err)) || atoll_referee_add_task(referee, 0, task, &err) != 0) {
+        !(referee = atoll_referee_create(&setup, compiler, &err)) ||
+        atoll_referee_add_task(referee, 0, task, &err) != 0) {
         fprintf(stderr, "%s\n", err.text);
         return -1;
     }
@@ -127,21 +129,24 @@ static const struct {
     const char *says;
 } cases[] = {
     {LOOP "y[i * n + j] = " RIGHT ";", ATOLL_V_CORRECT, ""},
-    {"for (long i = b; i < e; i++) { for (int j = 0; j < n; j++) s[j] = 1; " LOOP "y[i * n + j] = " RIGHT "; }",
+    {"for (long i = b; i < e; i++) { for (int j = 0; j < n; j++) s[j] = 1; " LOOP "y[i * n + j] = " RIGHT
+     "; }",
      ATOLL_V_CORRECT, ""},
     {LOOP "y[i * n + j] = 2 * (" RIGHT ");", ATOLL_V_WRONG, "constant factor of 2"},
     {LOOP "y[i * n + j] = " RIGHT " + 1;", ATOLL_V_WRONG, "constant offset of 1"},
-    {"for (long i = b; i < e; i++) for (int j = 0; j < n / 8 * 8; j++) y[i * n + j] = " RIGHT ";", ATOLL_V_WRONG,
-     "missing tail of the last axis"},
+    {"for (long i = b; i < e; i++) for (int j = 0; j < n / 8 * 8; j++) y[i * n + j] = " RIGHT ";",
+     ATOLL_V_WRONG, "missing tail of the last axis"},
     {LOOP "y[i * n + j] = 3;", ATOLL_V_WRONG, "the same value 3"},
     {LOOP "y[i * n + j] = __builtin_nanf(\"\");", ATOLL_V_WRONG, "NaN or Inf"},
     {"(void)b;", ATOLL_V_WRONG, "nothing was written"},
     {LOOP "y[i * n + j] = " RIGHT "; if (b == 0) y[-1] = 1;", ATOLL_V_WRONG, "4 bytes before the start of y"},
     {LOOP "y[i * n + j] = " RIGHT "; s[n] = 1;", ATOLL_V_WRONG, "0 bytes past the end of s"},
     {LOOP "y[i * n + j] = " RIGHT "; x[0] = 1;", ATOLL_V_WRONG, "changed the input x"},
-    {LOOP "{ float r = " RIGHT "; if (y[i * n + j] != y[i * n + j]) y[i * n + j] = r; }", ATOLL_V_WRONG, "never written"},
+    {LOOP "{ float r = " RIGHT "; if (y[i * n + j] != y[i * n + j]) y[i * n + j] = r; }", ATOLL_V_WRONG,
+     "never written"},
     {LOOP "y[i * n + j] = " RIGHT "; *(volatile int *)8 = 1;", ATOLL_V_CRASH, "SIGSEGV"},
-    {LOOP "y[i * n + j] = " RIGHT "; for (volatile int k = 1; k;) ;", ATOLL_V_TIMEOUT, "not finished after 0.2 s"},
+    {LOOP "y[i * n + j] = " RIGHT "; for (volatile int k = 1; k;) ;", ATOLL_V_TIMEOUT,
+     "not finished after 0.2 s"},
 };
 
 static void test_verdicts(void **state)
@@ -152,7 +157,8 @@ static void test_verdicts(void **state)
         struct atoll_order order = {.evaluation = next_evaluation++, .baseline_ns = 1};
         struct atoll_evaluation e;
         atoll_evaluation_init(&e);
-        atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length, &e);
+        atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
+                               &e);
         if (e.verdict != cases[i].verdict || !strstr(e.detail, cases[i].says))
             fail_msg("case %zu: %s, \"%s\"", i, atoll_verdict_name(e.verdict), e.detail);
         if (e.verdict == ATOLL_V_CORRECT) {
@@ -176,8 +182,8 @@ static void duel(const char *elite_body, const char *challenger_body, enum atoll
                                 .alpha = 0.01,
                                 .margin = 0.00995,
                                 .pair_limit = 16};
-    atoll_referee_duel(referee, 0, &order, a.prepared, a.compiled.object, a.compiled.object_length, b.prepared,
-                       b.compiled.object, b.compiled.object_length, ret_duel);
+    atoll_referee_duel(referee, 0, &order, a.prepared, a.compiled.object, a.compiled.object_length,
+                       b.prepared, b.compiled.object, b.compiled.object_length, ret_duel);
 }
 
 #define RIGHT_BODY LOOP "y[i * n + j] = " RIGHT ";"
@@ -239,7 +245,8 @@ static void test_device(void **state)
     const struct atoll_device_info *d = atoll_referee_device(referee);
     (void)state;
     assert_string_equal(d->backend, "cpu");
-    assert_true(d->bandwidth_bytes_per_s > 1e8 && d->peak_flops[ATOLL_F32] > 1e8 && d->peak_flops[ATOLL_F64] > 1e8);
+    assert_true(d->bandwidth_bytes_per_s > 1e8 && d->peak_flops[ATOLL_F32] > 1e8 &&
+                d->peak_flops[ATOLL_F64] > 1e8);
     assert_true(d->empty_launch_ns > 0 && d->clock_resolution_ns > 0 && d->threads >= 1 && d->key != 0);
     assert_int_equal(atoll_referee_requalify(referee, NULL), 0);
 }
@@ -297,9 +304,9 @@ static void test_cancel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_device),       cmocka_unit_test(test_verdicts),
-                                       cmocka_unit_test(test_early_drop),   cmocka_unit_test(test_duels),
-                                       cmocka_unit_test(test_final),        cmocka_unit_test(test_admission),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_device),        cmocka_unit_test(test_verdicts),
+                                       cmocka_unit_test(test_early_drop),    cmocka_unit_test(test_duels),
+                                       cmocka_unit_test(test_final),         cmocka_unit_test(test_admission),
                                        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_cancel)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
