@@ -62,7 +62,7 @@ struct atoll_replay_report {
     uint64_t attempt_count, stillborn_count;
     uint64_t event_count; /* also the number of the next event */
     uint64_t
-        decided_count; /* events that have their decisions; event_count - 1 when the last one lacks them */
+        decided_count; /* events that have their decisions; less than event_count when the last round lacks them */
     uint64_t decision_count;
     uint64_t torn_bytes;          /* lost tails, never acknowledged */
     uint64_t quarantined_records; /* written by an attempt after another took over: counted, never merged */

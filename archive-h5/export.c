@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -55,20 +56,29 @@ static void put_csv(FILE *out, const char *text)
     fputc('"', out);
 }
 
+/* Bytes that are not UTF-8 are taken as Latin-1, so that nothing is lost. */
+static json_t *latin1(const char *text)
+{
+    char *wide = malloc(strlen(text) * 2 + 1);
+    size_t at = 0;
+    if (!wide)
+        return NULL;
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c >= 0x80)
+            wide[at++] = (char)(0xc0 | c >> 6);
+        wide[at++] = (char)(c >= 0x80 ? 0x80 | (c & 0x3f) : c);
+    }
+    json_t *string = json_stringn(wide, at);
+    free(wide);
+    return string;
+}
+
 static int put_json_text(FILE *out, const char *text)
 {
-    json_t *string = json_stringn(text, strlen(text));
-    if (!string) { /* not UTF-8: byte by byte as Latin-1, so that nothing is lost */
-        char wide[2048];
-        size_t at = 0;
-        for (; *text && at + 2 < sizeof wide; text++) {
-            unsigned char c = (unsigned char)*text;
-            if (c >= 0x80)
-                wide[at++] = (char)(0xc0 | c >> 6);
-            wide[at++] = (char)(c >= 0x80 ? 0x80 | (c & 0x3f) : c);
-        }
-        string = json_stringn(wide, at);
-    }
+    json_t *string = json_string(text);
+    if (!string)
+        string = latin1(text);
     int failed = !string || json_dumpf(string, out, JSON_ENCODE_ANY) != 0;
     json_decref(string);
     return failed ? -1 : 0;

@@ -69,7 +69,8 @@ struct atoll_journal *atoll_journal_create(const char *path, const struct atoll_
     j->fd = -1;
     j->ops = ops ? ops : atoll_file_ops_real();
     j->next_event = own.first_event;
-    j->undecided = own.first_event > 0 ? own.first_event - 1 : 0;
+    j->undecided =
+        own.first_event > ATOLL_JOURNAL_UNDECIDED_LIMIT ? own.first_event - ATOLL_JOURNAL_UNDECIDED_LIMIT : 0;
     atoll_buffer_init(&j->pending, ATOLL_JOURNAL_PENDING_LIMIT_BYTES);
     atoll_buffer_init(&j->payload, ATOLL_FRAME_PAYLOAD_LIMIT);
     own.schema = ATOLL_JOURNAL_SCHEMA;

@@ -30,7 +30,7 @@ void atoll_journal_destroy(struct atoll_journal *journal);
 int atoll_journal_append_event(struct atoll_journal *journal, const struct atoll_event *event,
                                uint64_t *ret_number, struct atoll_err *err);
 /* All decisions of one event, once per event, also when there are none.  event: an event already appended
- * here, or the predecessor's last one when the predecessor was killed between event and decisions. */
+ * here, or the predecessor's when it was killed between events and decisions.  In order. */
 int atoll_journal_append_decisions(struct atoll_journal *journal, uint64_t event,
                                    const struct atoll_decision *decisions, size_t count,
                                    struct atoll_err *err);

@@ -242,7 +242,8 @@ static int check_order(struct atoll_journal_reader *r, const struct atoll_record
     case ATOLL_RECORD_HEADER:
         r->header = record->header;
         r->next_event = record->header.first_event;
-        r->undecided = r->next_event ? r->next_event - 1 : 0;
+        r->undecided =
+            r->next_event > ATOLL_JOURNAL_UNDECIDED_LIMIT ? r->next_event - ATOLL_JOURNAL_UNDECIDED_LIMIT : 0;
         return 0;
     case ATOLL_RECORD_EVENT:
         if (record->event != r->next_event)

@@ -8,8 +8,11 @@
 #include "core/event.h"
 #include "core/message.h"
 
-#define ATOLL_JOURNAL_SCHEMA     1
-#define ATOLL_ATTEMPT_NAME_BYTES 64 /* "<job>.<attempt>" with the NUL */
+#define ATOLL_JOURNAL_SCHEMA 1
+/* Events of one group commit: so many may lack their decisions when their writer was killed; its successor
+ * writes them first. */
+#define ATOLL_JOURNAL_UNDECIDED_LIMIT 256
+#define ATOLL_ATTEMPT_NAME_BYTES      64 /* "<job>.<attempt>" with the NUL */
 
 enum atoll_record_type {
     ATOLL_RECORD_HEADER = 128, /* first of every journal, exactly once */
