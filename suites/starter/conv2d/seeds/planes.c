@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"FB": [4, 1, 2, 8], "PB": [2, 1, 4, 8], "LANES": [64, 16, 32, 128]},
+  "params": {"FB": [4, 1, 2, 8], "PB": [1, 2, 4, 8], "LANES": [16, 32, 64, 128]},
   "require": ["FB * PB * LANES <= 2048"],
   "launch": [{"function": "conv2d", "units": "cdiv(F, FB) * cdiv(P, PB)",
               "args": ["x", "w", "y", "i64:C", "i64:F", "i64:P", "i64:Q", "i64:R", "i64:S"]}]
