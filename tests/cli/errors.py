@@ -118,18 +118,18 @@ def full_disk():
         {atoll} run {suite} --only softmax_rows -o {folder}/c --create-only --seconds 3000 --evaluations 100000 >/dev/null || exit 98
         {build}/atoll-eval --local --null-backend --ack-log {root}/full.acks {folder}/c 2>{root}/full.log &
         pid=$!
-        for i in $(seq 100); do grep -q "no space" {root}/full.log && break; sleep 0.1; done
-        grep -q "no space" {root}/full.log || {{ kill -9 $pid; cat {root}/full.log; exit 97; }}
+        for i in $(seq 100); do grep -q "No space" {root}/full.log && break; sleep 0.1; done
+        grep -q "No space" {root}/full.log || {{ kill -9 $pid; cat {root}/full.log; exit 97; }}
         kill -9 $pid; wait $pid 2>/dev/null
         cp -r {folder}/c {root}/full-campaign
     """
     result = subprocess.run(["unshare", "-rm", "bash", "-c", script], capture_output=True, text=True, timeout=120)
     if result.returncode in (97, 98, 99):
-        expect("full disk", result, 0, "no space")
+        expect("full disk", result, 0, "No space")
         return
     log = (root / "full.log").read_text()
     result.stderr = log
-    expect("full disk", result, 0, "no space", "free")
+    expect("full disk", result, 0, "No space", "waits until there is space")
     sys.path.insert(0, f"{source}/tests/fault")
     import journal
     found = journal.results(root / "full-campaign")
