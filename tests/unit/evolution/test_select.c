@@ -1,0 +1,95 @@
+#include "tests/support/expect.h"
+
+#include <stdlib.h>
+
+#include "evolution/select.h"
+
+#define DRAWS 20000
+
+/* An island with elites in cells 0 (memory 0), 21 (1, 1, 1) and 63 (3, 3, 3); record number = position in
+ * cells. */
+static const unsigned cells[] = {0, 21, 63};
+static const double fitness[] = {0.5, 0.5, 1.0};
+
+static struct atoll_island *make(struct atoll_records *records)
+{
+    struct atoll_island *island = malloc(sizeof *island);
+    atoll_island_init(island);
+    memset(records, 0, sizeof *records);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct atoll_record r;
+        memset(&r, 0, sizeof r);
+        r.id.bytes[0] = (uint8_t)i;
+        r.fitness = fitness[i];
+        r.cell = (uint8_t)cells[i];
+        assert_int_equal(atoll_records_add(records, &r, NULL), 0);
+        atoll_island_set(island, cells[i], i);
+    }
+    return island;
+}
+
+static void shares_of(enum atoll_selection rule, uint32_t role, double ret_share[3])
+{
+    struct atoll_records records;
+    struct atoll_island *island = make(&records);
+    struct atoll_search search;
+    struct atoll_random random = {4, 0};
+    atoll_search_defaults(&search);
+    memset(search.selection_share, 0, sizeof search.selection_share);
+    search.selection_share[rule] = 0.3;
+    memset(ret_share, 0, 3 * sizeof *ret_share);
+    for (unsigned i = 0; i < DRAWS; i++) {
+        uint32_t record = atoll_select_parent(&search, &records, island, role, &random);
+        assert_in_range(record, 0, 2);
+        ret_share[record] += 1.0 / DRAWS;
+    }
+    atoll_records_fini(&records);
+    free(island);
+}
+
+static void rules_weigh_as_they_say(void **state)
+{
+    static const struct {
+        enum atoll_selection rule;
+        uint32_t role;
+        double share[3];
+    } rows[] = {
+        {ATOLL_SELECT_UNIFORM, 0, {1 / 3.0, 1 / 3.0, 1 / 3.0}},
+        {ATOLL_SELECT_FITNESS, 0, {0.25, 0.25, 0.5}},
+        {ATOLL_SELECT_ISLAND, ATOLL_ISLAND_MEMORY, {1 / 7.0, 2 / 7.0, 4 / 7.0}},
+        {ATOLL_SELECT_ISLAND, ATOLL_ISLAND_NUMERICS, {1 / 3.0, 1 / 3.0, 1 / 3.0}},
+        {ATOLL_SELECT_ISLAND,
+         ATOLL_ISLAND_ROLE_COUNT + ATOLL_ISLAND_PARALLELISM,
+         {1 / 7.0, 2 / 7.0, 4 / 7.0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double share[3];
+        shares_of(rows[i].rule, rows[i].role, share);
+        for (size_t k = 0; k < 3; k++)
+            expect_close(share[k], rows[i].share[k], 0.015);
+    }
+}
+
+static void empty_islands_have_no_parent(void **state)
+{
+    struct atoll_records records;
+    struct atoll_island *island = make(&records);
+    struct atoll_search search;
+    struct atoll_random random = {4, 0};
+    atoll_search_defaults(&search);
+    for (size_t i = 0; i < 3; i++)
+        atoll_island_clear(island, cells[i]);
+    assert_int_equal(atoll_select_parent(&search, &records, island, 0, &random), ATOLL_NONE);
+    assert_int_equal(random.counter, 0); /* nothing was drawn */
+    atoll_records_fini(&records);
+    free(island);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_weigh_as_they_say),
+        cmocka_unit_test(empty_islands_have_no_parent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
