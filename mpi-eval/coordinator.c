@@ -22,6 +22,7 @@
 #include "mpi-eval/dispatch.h"
 #include "mpi-eval/progress.h"
 #include "mpi-eval/resume.h"
+#include "mpi-eval/seal.h"
 
 #define TICK_NS        1e9
 #define PROGRESS_NS    0.5e9
@@ -357,11 +358,15 @@ static frame_handler *const handlers[ATOLL_MSG_TYPE_COUNT] = {
     [ATOLL_MSG_PEER_LOST] = on_lost,
 };
 
-static void message_refuse(struct coordinator *c, unsigned peer, const struct atoll_err *why)
+/* A result that cannot be used leaves an order without an answer, and nobody can say which: all of the peer's
+ * go out again, the first good answer counts. */
+static void message_refuse(struct coordinator *c, unsigned peer, uint16_t type, const struct atoll_err *why)
 {
     c->result.bad_messages++;
     atoll_log(ATOLL_LOG_WARNING, "eval.peer.message", "a message of evaluator %u was dropped: %s", peer,
               why->text);
+    if (type == ATOLL_MSG_EVALUATED || type == ATOLL_MSG_DUELLED)
+        atoll_dispatch_lose(c->dispatch, peer);
     if (++c->peers[peer].bad_count == BAD_LIMIT)
         peer_drop(c, peer, "too many bad messages");
 }
@@ -389,7 +394,7 @@ static void frame_handle(struct coordinator *c, unsigned peer, const struct atol
         atoll_err_set(&err, ATOLL_E_PROTOCOL, "unknown type %u", frame->type);
     else if (handlers[frame->type](c, peer, frame, &err) == 0)
         return;
-    message_refuse(c, peer, &err);
+    message_refuse(c, peer, frame->type, &err);
 }
 
 static void frames_collect(struct coordinator *c)
@@ -722,6 +727,8 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
     }
     if (c.dispatch && c.peers)
         evaluators_stop(&c);
+    if (rc == 0)
+        rc = atoll_seal(settings->campaign, c.attempt_dir, err);
     if (rc == 0) {
         c.result.is_finished = 1;
         *ret_result = c.result;

@@ -7,7 +7,7 @@
 #include "archive-h5/journal.h"
 #include "evolution/engine.h"
 
-#define ATOLL_LEDGER_ROUND_LIMIT 256 /* events in one round */
+#define ATOLL_LEDGER_ROUND_LIMIT ATOLL_JOURNAL_UNDECIDED_LIMIT /* events in one round */
 
 struct atoll_ledger;
 

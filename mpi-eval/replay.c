@@ -1,7 +1,8 @@
 /* replay.c - journals through the engine.
- * An EVENT record steps the engine; the DECISIONS record of the same event, in this journal or at the start
- * of the next, is compared with what the step said.  Only the very last event of a campaign may lack it: its
- * writer was killed. */
+ * An EVENT record steps the engine; the DECISIONS record of the same event, later in this journal or at the
+ * start of the next, is compared with what the step said.  The events of one round come before the decisions
+ * of all of them, so what was derived waits in a queue.  Only the last round of a campaign may lack
+ * decisions: its writer was killed. */
 #include "mpi-eval/replay.h"
 
 #include <stdlib.h>
@@ -16,30 +17,37 @@
 struct replayer {
     struct atoll_engine *engine;
     struct atoll_arena *arena;
-    struct atoll_decisions derived; /* of event `event` */
+    struct atoll_decisions derived; /* of the events in the queue */
+    struct atoll_undecided queue[ATOLL_JOURNAL_UNDECIDED_LIMIT];
+    size_t head, count;
     struct atoll_buffer left, right;
-    uint64_t event;
-    int is_compared;
     int64_t campaign_ns;
 };
 
-static int replayer_init(struct replayer *r, struct atoll_err *err)
+static struct replayer *replayer_create(struct atoll_err *err)
 {
-    *r = (struct replayer){.is_compared = 1};
+    struct replayer *r = calloc(1, sizeof *r);
+    if (!r) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a replay");
+        return NULL;
+    }
     atoll_buffer_init(&r->left, DECISION_LIMIT_BYTES);
     atoll_buffer_init(&r->right, DECISION_LIMIT_BYTES);
     r->arena = atoll_arena_create(EVENT_ARENA_BYTES, err);
     r->engine = r->arena ? atoll_engine_create(err) : NULL;
-    return r->engine ? 0 : -1;
+    return r;
 }
 
-static void replayer_fini(struct replayer *r)
+static void replayer_destroy(struct replayer *r)
 {
+    if (!r)
+        return;
     atoll_engine_destroy(r->engine);
     atoll_arena_destroy(r->arena);
     atoll_buffer_fini(&r->left);
     atoll_buffer_fini(&r->right);
     atoll_decisions_fini(&r->derived);
+    free(r);
 }
 
 static int header_check(const struct atoll_attempt *attempt, const struct atoll_record *record,
@@ -58,23 +66,35 @@ static int event_step(struct replayer *r, const struct atoll_attempt *attempt,
                       const struct atoll_record *record, struct atoll_err *err)
 {
     struct atoll_event event;
-    if (!r->is_compared)
+    if (r->head + r->count == ATOLL_JOURNAL_UNDECIDED_LIMIT)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "attempt %s: the decisions of event %llu are missing",
-                             attempt->name, (unsigned long long)r->event);
+                             attempt->name, (unsigned long long)r->queue[r->head].event);
+    struct atoll_undecided *step = &r->queue[r->head + r->count];
+    *step = (struct atoll_undecided){.event = record->event, .first = r->derived.count};
     atoll_event_init(&event, ATOLL_EVENT_START);
     atoll_arena_reset(r->arena);
-    atoll_decisions_clear(&r->derived);
     int rc = atoll_event_decode(record->bytes, record->length, r->arena, &event, err);
     if (rc == 0) {
-        r->event = record->event;
-        r->is_compared = 0;
         r->campaign_ns = event.campaign_ns;
         rc = atoll_engine_step(r->engine, &event, atoll_decisions_sink, &r->derived, err);
     }
     if (rc == 0)
         rc = atoll_decisions_check(&r->derived, err);
+    if (rc == 0) {
+        step->count = r->derived.count - step->first;
+        r->count++;
+    }
     atoll_event_fini(&event);
     return rc;
+}
+
+static void queue_pop(struct replayer *r)
+{
+    r->head++;
+    if (--r->count > 0)
+        return;
+    r->head = 0;
+    atoll_decisions_clear(&r->derived);
 }
 
 static int is_equal(struct replayer *r, const struct atoll_decision *left, const struct atoll_decision *right)
@@ -92,22 +112,26 @@ static int decisions_compare(struct replayer *r, const struct atoll_attempt *att
     struct atoll_decision decision;
     size_t cursor = 0, index = 0;
     int rc = 0;
+    if (r->count == 0 || r->queue[r->head].event != record->event)
+        return atoll_err_set(err, ATOLL_E_CORRUPT,
+                             "attempt %s: decisions of event %llu where others were due", attempt->name,
+                             (unsigned long long)record->event);
+    const struct atoll_undecided *step = &r->queue[r->head];
     while ((rc = atoll_record_decision(record, &cursor, &decision, err)) == 1) {
-        if (index >= r->derived.count || !is_equal(r, &decision, &r->derived.items[index]))
+        if (index >= step->count || !is_equal(r, &decision, &r->derived.items[step->first + index]))
             break;
         index++;
     }
     if (rc < 0)
         return -1;
-    r->is_compared = 1;
-    if (rc == 0 && index == r->derived.count && record->event == r->event)
-        return 0;
-    return atoll_err_set(
-        err, ATOLL_E_MISMATCH,
-        "attempt %s, event %llu: decision %zu of the journal is not what the engine decides now (%u "
-        "recorded, %zu derived)",
-        attempt->name, (unsigned long long)record->event, index + 1, record->decision_count,
-        r->derived.count);
+    if (rc > 0 || index != step->count)
+        return atoll_err_set(
+            err, ATOLL_E_MISMATCH,
+            "attempt %s, event %llu: decision %zu of the journal is not what the engine decides now (%u "
+            "recorded, %zu derived)",
+            attempt->name, (unsigned long long)record->event, index + 1, record->decision_count, step->count);
+    queue_pop(r);
+    return 0;
 }
 
 static int visit(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
@@ -121,33 +145,46 @@ static int visit(void *context, const struct atoll_attempt *attempt, const struc
     }
 }
 
+static int undecided_take(struct replayer *r, struct atoll_replayed *replayed, struct atoll_err *err)
+{
+    if (r->count == 0)
+        return 0;
+    replayed->undecided = calloc(r->count, sizeof *replayed->undecided);
+    if (!replayed->undecided)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a replay");
+    memcpy(replayed->undecided, r->queue + r->head, r->count * sizeof *replayed->undecided);
+    replayed->undecided_count = r->count;
+    replayed->decisions = r->derived.items;
+    r->derived = (struct atoll_decisions){NULL, 0, 0, 0};
+    return 0;
+}
+
 int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_replayed *ret_replayed,
                           struct atoll_err *err)
 {
-    struct replayer replayer;
-    struct atoll_replay_report report;
-    int rc = replayer_init(&replayer, err);
+    struct replayer *replayer = replayer_create(err);
+    struct atoll_replayed replayed = {.engine = NULL};
+    int rc = replayer && replayer->engine ? 0 : -1;
     if (rc == 0)
-        rc = atoll_campaign_replay(campaign, visit, &replayer, &report, err);
+        rc = atoll_campaign_replay(campaign, visit, replayer, &replayed.report, err);
+    if (rc == 0)
+        rc = undecided_take(replayer, &replayed, err);
     if (rc == 0) {
-        *ret_replayed = (struct atoll_replayed){.engine = replayer.engine,
-                                                .report = report,
-                                                .campaign_ns = replayer.campaign_ns,
-                                                .decision_count = replayer.derived.count,
-                                                .decisions = replayer.derived.items};
-        replayer.engine = NULL;
-        replayer.derived = (struct atoll_decisions){NULL, 0, 0, 0};
+        replayed.engine = replayer->engine;
+        replayed.campaign_ns = replayer->campaign_ns;
+        replayer->engine = NULL;
+        *ret_replayed = replayed;
     }
-    replayer_fini(&replayer);
+    replayer_destroy(replayer);
     return rc;
 }
 
 void atoll_replayed_fini(struct atoll_replayed *replayed)
 {
     atoll_engine_destroy(replayed->engine);
+    free(replayed->undecided);
     free(replayed->decisions);
-    replayed->engine = NULL;
-    replayed->decisions = NULL;
+    *replayed = (struct atoll_replayed){.engine = NULL};
 }
 
 int atoll_replay(const char *dir, struct atoll_replay_report *ret_report, struct atoll_id *ret_digest,

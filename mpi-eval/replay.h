@@ -6,12 +6,20 @@
 #include "archive-h5/campaign.h"
 #include "evolution/engine.h"
 
+/* An event and what the engine said to it: decisions first .. first + count - 1. */
+struct atoll_undecided {
+    uint64_t event;
+    size_t first, count;
+};
+
 struct atoll_replayed {
     struct atoll_engine *engine; /* owned */
     struct atoll_replay_report report;
-    int64_t campaign_ns;              /* of the last event, 0 without one */
-    size_t decision_count;            /* of the last event: what a killed attempt may not have written */
-    struct atoll_decision *decisions; /* owned (free) */
+    int64_t campaign_ns;    /* of the last event, 0 without one */
+    size_t undecided_count; /* events at the end whose decisions a killed attempt did not write: its last
+                               round */
+    struct atoll_undecided *undecided; /* owned */
+    struct atoll_decision *decisions;  /* owned; of the undecided events */
 };
 
 /* Errors: ATOLL_E_MISMATCH names the attempt, the event and the first decision that differs; ATOLL_E_SCHEMA

@@ -85,15 +85,18 @@ static int events_add(struct atoll_ledger *ledger, const struct atoll_campaign_c
     return known == config->task_count ? add_resume(ledger, campaign_ns, unix_ns, err) : 0;
 }
 
-/* What the attempt before was killed over: it wrote the last event, not what the engine said to it. */
+/* What the attempt before was killed over: it wrote the events of a round, not all of what the engine said to
+ * them. */
 static int decisions_complete(struct atoll_journal *journal, const struct atoll_replayed *replayed,
                               struct atoll_err *err)
 {
-    const struct atoll_replay_report *report = &replayed->report;
-    if (report->decided_count == report->event_count)
-        return 0;
-    return atoll_journal_append_decisions(journal, report->event_count - 1, replayed->decisions,
-                                          replayed->decision_count, err);
+    for (size_t i = 0; i < replayed->undecided_count; i++) {
+        const struct atoll_undecided *step = &replayed->undecided[i];
+        if (atoll_journal_append_decisions(journal, step->event, replayed->decisions + step->first,
+                                           step->count, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
@@ -126,8 +129,8 @@ int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_u
     struct atoll_resumed resumed = {.campaign_ns = replayed.campaign_ns,
                                     .lost_bytes = replayed.report.torn_bytes};
     atoll_engine_status(replayed.engine, &status);
-    resumed.is_finished = status.stopped && replayed.report.decided_count == replayed.report.event_count &&
-                          replayed.report.ending == ATOLL_JOURNAL_CLOSED;
+    resumed.is_finished =
+        status.stopped && replayed.undecided_count == 0 && replayed.report.ending == ATOLL_JOURNAL_CLOSED;
     int rc = 0;
     if (!resumed.is_finished)
         rc = ledger_start(campaign, job, now_unix_ns, &replayed, hooks, &resumed, err);

@@ -1,0 +1,12 @@
+/* seal.h - what people read, made from the journals when an attempt has ended: a segment beside its journal,
+ * and the campaign's archive.h5.  Nothing in them is the truth; both can be made again at any time. Layer:
+ * mpi-eval. */
+#ifndef ATOLL_MPI_EVAL_SEAL_H
+#define ATOLL_MPI_EVAL_SEAL_H
+
+#include "archive-h5/campaign.h"
+
+/* attempt_dir: NULL = only archive.h5, and only when it is not there. */
+int atoll_seal(const struct atoll_campaign *campaign, const char *attempt_dir, struct atoll_err *err);
+
+#endif
