@@ -1,0 +1,65 @@
+#!/bin/bash
+# run_mpi.sh CASE BUILD_DIR SOURCE_DIR - one test under a real mpirun with the null backend; 77 = skipped.
+# 8 ranks and more crash in MPI_Init now and then on some machines, so no case starts more than 4.
+set -u
+case_name=$1 build=$2 suite=$3/suites/starter
+command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo \
+    OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
+work=$(mktemp -d "$build/tests/mpi.XXXXXX") || exit 1
+campaign=$work/campaign
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "FAILED: $*"; cat "$work/out" 2>/dev/null; exit 1; }
+make_campaign() { "$build/tests/bin/atoll_campaign_make" "$campaign" "$@" "$suite/softmax_rows" "$suite/transpose" "$suite/stencil5" || exit 1; }
+start() { mpirun --oversubscribe "$@" "$build/atoll-eval" "$campaign" --null-backend --ack-log "$work/acks" >>"$work/out" 2>&1; }
+check_acks() { # every acknowledged evaluation once
+    local lines unique
+    lines=$(wc -l <"$work/acks") unique=$(sort -u "$work/acks" | wc -l)
+    [ "$lines" -gt 0 ] && [ "$lines" = "$unique" ] || fail "$lines acknowledgements, $unique different"
+}
+check_finished() { grep -q "eval.finished" "$work/out" || fail "the run did not finish"; }
+# Evaluator processes of this run alone: their parents' command lines name the campaign.
+evaluators() {
+    local pid parent
+    for pid in $(pgrep -x atoll-eval); do
+        parent=$(awk '{print $4}' "/proc/$pid/stat" 2>/dev/null) || continue
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- --evaluator || continue
+        tr '\0' ' ' <"/proc/$parent/cmdline" 2>/dev/null | grep -q "$campaign" && echo "$pid"
+    done
+}
+wait_for_acks() { # at least $1, so that the run is in its middle: no test waits for a time
+    until [ "$(wc -l 2>/dev/null <"$work/acks" || echo 0)" -ge "$1" ]; do
+        kill -0 "$run" 2>/dev/null || fail "the run ended too early"
+        sleep 0.02
+    done
+}
+
+case $case_name in
+one-rank) make_campaign 60 0; start -n 1 || fail "status $?"; check_finished; check_acks ;;
+three-ranks) make_campaign 200 0; start -n 3 || fail "status $?"; check_finished; check_acks
+    [ "$(grep -c eval.peer.hello "$work/out")" = 2 ] || fail "two evaluators should have said hello" ;;
+evaluator-killed) make_campaign 150 0 sample-device=20ms; start -n 3 & run=$!
+    for acks in 20 50 80; do
+        wait_for_acks $acks
+        kill -9 "$(evaluators | head -1)"
+    done
+    wait $run || fail "status $?"; check_finished; check_acks
+    [ "$(grep -c eval.keeper.killed "$work/out")" = 3 ] || fail "three evaluators were killed" ;;
+run-killed) make_campaign 120 0 sample-device=20ms
+    for acks in 10 40 70; do
+        start -n 3 & run=$!
+        wait_for_acks $acks
+        kill -9 $(pgrep -P $run) $run 2>/dev/null # mpirun and what waits for it
+        wait $run 2>/dev/null
+        for pid in $(pgrep -x atoll-eval); do
+            tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q "$campaign" && kill -9 "$pid" 2>/dev/null
+        done
+        while [ -n "$(evaluators)" ]; do sleep 0.02; done # ctest's timeout is the limit
+    done
+    start -n 3 || fail "status $?"; check_finished; check_acks ;;
+no-campaign) mpirun --oversubscribe -n 3 "$build/atoll-eval" "$work/nothing" >"$work/out" 2>&1 && fail "it should fail"
+    grep -q "$work/nothing" "$work/out" || fail "the message should name the campaign" ;;
+*) fail "no case $case_name" ;;
+esac
+exit 0

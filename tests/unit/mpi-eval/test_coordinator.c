@@ -1,0 +1,521 @@
+/* Whole campaigns against evaluators made of this file: struct peers answers orders as the null backend does,
+ * and misbehaves as a case asks. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/log.h"
+#include "mpi-eval/coordinator.h"
+#include "mpi-eval/replay.h"
+#include "mpi-eval/setup.h"
+#include "mpi-eval/synthetic.h"
+
+#define PEERS  3
+#define BUDGET 80
+#define QUEUE  4096
+
+enum mischief {
+    HONEST,
+    DUPLICATES,    /* every result twice */
+    GARBAGE,       /* payloads that do not decode, a few from each peer */
+    GARBAGE_FLOOD, /* peer 1 sends nothing else */
+    UNKNOWN_TYPES, /* types nobody knows, one before each result */
+    OTHER_RESULTS, /* peer 1 answers with another candidate's identity */
+    LOST_ONCE,     /* peer 1 is lost after some orders, which it never answers, and comes back */
+    LOST_FOR_GOOD, /* the same, and does not */
+    LATE,          /* the same, but its answers come after others have answered */
+    GREEDY,        /* asks for too many orders first */
+    FAILS,         /* all say FAILED at once */
+    FAILS_LATER    /* all say FAILED after some results */
+};
+
+struct message {
+    unsigned peer;
+    struct atoll_buffer frame;
+};
+
+struct peers {
+    enum mischief mischief;
+    struct message queue[QUEUE];
+    unsigned head, tail;
+    struct atoll_task *tasks[4];
+    unsigned task_count, orders[PEERS], results;
+    int is_lost[PEERS], has_setup[PEERS];
+};
+
+static void enqueue(struct peers *p, unsigned peer, uint16_t type, const void *payload, size_t length)
+{
+    struct message *message = &p->queue[p->tail++ % QUEUE];
+    assert_true(p->tail - p->head <= QUEUE);
+    atoll_buffer_fini(&message->frame);
+    message->peer = peer;
+    atoll_buffer_init(&message->frame, 1 << 20);
+    assert_int_equal(atoll_frame_encode(&message->frame, type, payload, length, NULL), 0);
+}
+
+static void enqueue_pulse(struct peers *p, unsigned peer)
+{
+    struct atoll_pulse pulse = {.uptime_ns = 1e9, .occupied_ns = 5e8, .candidate_ns = 2e8};
+    struct atoll_buffer payload;
+    atoll_buffer_init(&payload, 1 << 16);
+    atoll_pulse_encode(&pulse, &payload);
+    enqueue(p, peer, ATOLL_MSG_HEARTBEAT, payload.data, payload.length);
+    atoll_buffer_fini(&payload);
+}
+
+static void enqueue_request(struct peers *p, unsigned peer, uint32_t wanted)
+{
+    struct atoll_buffer payload;
+    atoll_buffer_init(&payload, 64);
+    atoll_buffer_put_u32(&payload, wanted);
+    enqueue(p, peer, ATOLL_MSG_REQUEST, payload.data, payload.length);
+    atoll_buffer_fini(&payload);
+}
+
+static void enqueue_failed(struct peers *p, unsigned peer)
+{
+    struct atoll_buffer payload;
+    atoll_buffer_init(&payload, 1024);
+    atoll_buffer_put_u32(&payload, ATOLL_E_MISSING);
+    atoll_buffer_put_text(&payload, "no compiler here; install one");
+    enqueue(p, peer, ATOLL_MSG_FAILED, payload.data, payload.length);
+    atoll_buffer_fini(&payload);
+}
+
+static void on_setup(struct peers *p, unsigned peer)
+{
+    struct atoll_device_info device;
+    struct atoll_buffer payload;
+    p->has_setup[peer] = 1;
+    p->task_count = 0; /* they follow */
+    if (p->mischief == FAILS) {
+        enqueue_failed(p, peer);
+        return;
+    }
+    if (p->mischief == GREEDY)
+        enqueue_request(p, peer, 2); /* before HELLO: refused */
+    atoll_synthetic_device(&device);
+    atoll_buffer_init(&payload, 1 << 16);
+    atoll_device_info_encode(&device, &payload);
+    enqueue(p, peer, ATOLL_MSG_HELLO, payload.data, payload.length);
+    atoll_buffer_fini(&payload);
+    if (p->mischief == GREEDY)
+        enqueue_request(p, peer, 1u << 30);
+    enqueue_request(p, peer, 2);
+}
+
+static void on_task(struct peers *p, const struct atoll_frame *frame)
+{
+    struct atoll_reader reader;
+    size_t length;
+    atoll_reader_init(&reader, frame->payload, frame->length);
+    uint32_t number = atoll_reader_u32(&reader);
+    const void *bytes = atoll_reader_blob(&reader, &length);
+    assert_int_equal(atoll_reader_finish(&reader, "task", NULL), 0);
+    assert_true(number < 4);
+    if (!p->tasks[number])
+        p->tasks[number] = atoll_task_decode(bytes, length, NULL);
+    assert_non_null(p->tasks[number]);
+    p->task_count++;
+}
+
+/* A lost peer keeps what it had; LATE sends it when somebody else has answered. */
+static int lose_order(struct peers *p, unsigned peer)
+{
+    static const unsigned char restarts = ATOLL_PEER_RESTARTS, gone = ATOLL_PEER_GONE;
+    int is_final = p->mischief == LOST_FOR_GOOD;
+    int may = p->mischief == LOST_ONCE || p->mischief == LOST_FOR_GOOD || p->mischief == LATE;
+    if (!may || peer != 1 || p->orders[1] != 5 || p->is_lost[1])
+        return 0;
+    p->is_lost[1] = 1;
+    p->has_setup[1] = 0;
+    enqueue(p, 1, ATOLL_MSG_PEER_LOST, is_final ? &gone : &restarts, 1);
+    if (!is_final)
+        enqueue_pulse(p, 1); /* the new process */
+    return p->mischief != LATE;
+}
+
+static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_order *order)
+{
+    struct atoll_buffer payload;
+    struct atoll_evaluation evaluation;
+    struct atoll_duel duel;
+    atoll_buffer_init(&payload, 1 << 20);
+    atoll_evaluation_init(&evaluation);
+    if (order->is_duel) {
+        atoll_synthetic_duel(order, &duel);
+        atoll_duel_encode(&duel, &payload);
+    } else {
+        assert_int_equal(atoll_synthetic_evaluate(p->tasks[order->task], order, &evaluation, NULL), 0);
+        if (p->mischief == OTHER_RESULTS && peer == 1)
+            evaluation.candidate.bytes[0] ^= 1;
+        atoll_evaluation_encode(&evaluation, &payload);
+    }
+    uint16_t type = order->is_duel ? ATOLL_MSG_DUELLED : ATOLL_MSG_EVALUATED;
+    for (int i = 0; i < (p->mischief == DUPLICATES ? 2 : 1); i++)
+        enqueue(p, peer, type, payload.data, payload.length);
+    atoll_evaluation_fini(&evaluation);
+    atoll_buffer_fini(&payload);
+    p->results++;
+}
+
+static void on_order(struct peers *p, unsigned peer, const struct atoll_frame *frame)
+{
+    struct atoll_arena *arena = atoll_arena_create(1 << 20, NULL);
+    struct atoll_order order;
+    assert_int_equal(atoll_order_decode(frame->payload, frame->length, arena, &order, NULL), 0);
+    assert_true(p->has_setup[peer]);
+    p->orders[peer]++;
+    if (p->mischief == FAILS_LATER && p->results >= 20) {
+        enqueue_failed(p, peer);
+    } else if (p->mischief == GARBAGE_FLOOD && peer == 1) {
+        for (int i = 0; i < 40; i++)
+            enqueue(p, peer, ATOLL_MSG_EVALUATED, "garbage", 7);
+    } else if (!lose_order(p, peer)) {
+        if (p->mischief == GARBAGE && p->orders[peer] <= 5)
+            enqueue(p, peer, ATOLL_MSG_EVALUATED, "garbage", 7);
+        if (p->mischief == UNKNOWN_TYPES && p->orders[peer] <= 5)
+            enqueue(p, peer, 999, "", 0);
+        enqueue_result(p, peer, &order);
+    }
+    atoll_arena_destroy(arena);
+}
+
+static int fake_send(void *context, unsigned peer, const void *bytes, size_t length, struct atoll_err *err)
+{
+    struct peers *p = context;
+    struct atoll_frame frame;
+    size_t consumed;
+    assert_int_equal(atoll_frame_decode(bytes, length, &frame, &consumed, NULL), 1);
+    assert_int_equal(consumed, length);
+    if (frame.type == ATOLL_MSG_SETUP)
+        on_setup(p, peer);
+    else if (frame.type == ATOLL_MSG_TASK)
+        on_task(p, &frame);
+    else if (frame.type == ATOLL_MSG_EVALUATE || frame.type == ATOLL_MSG_DUEL)
+        on_order(p, peer, &frame);
+    return 0;
+}
+
+static int fake_receive(void *context, unsigned *ret_peer, struct atoll_frame *ret_frame)
+{
+    struct peers *p = context;
+    size_t consumed;
+    if (p->head == p->tail)
+        return 0;
+    const struct message *message = &p->queue[p->head++ % QUEUE];
+    assert_int_equal(
+        atoll_frame_decode(message->frame.data, message->frame.length, ret_frame, &consumed, NULL), 1);
+    *ret_peer = message->peer;
+    return 1;
+}
+
+static void fake_wait(void *context, struct pollfd *others, size_t other_count, int timeout_ms)
+{
+}
+
+static size_t fake_pollfds(void *context, struct pollfd *ret_fds, size_t limit)
+{
+    return 0;
+}
+
+static void fake_drop(void *context, unsigned peer)
+{
+}
+
+static size_t fake_waiting(void *context)
+{
+    return 0;
+}
+
+static struct peers *peers_create(enum mischief mischief)
+{
+    struct peers *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->mischief = mischief;
+    for (unsigned i = 0; i < PEERS; i++)
+        enqueue_pulse(p, i);
+    return p;
+}
+
+static void peers_destroy(struct peers *p)
+{
+    for (unsigned i = 0; i < QUEUE; i++)
+        atoll_buffer_fini(&p->queue[i].frame);
+    for (unsigned i = 0; i < 4; i++)
+        atoll_task_destroy(p->tasks[i]);
+    free(p);
+}
+
+/* ---- campaigns ---- */
+
+static int entry_remove(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+    return remove(path);
+}
+
+static int dir_make(void **state)
+{
+    static char dir[] = ATOLL_BUILD_DIR "/tests/coordinator.XXXXXX";
+    static char path[sizeof dir];
+    memcpy(path, dir, sizeof dir);
+    *state = mkdtemp(path);
+    return *state ? 0 : -1;
+}
+
+static int dir_remove(void **state)
+{
+    return nftw(*state, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *path_of(void **state, const char *name)
+{
+    static char paths[4][512];
+    static unsigned turn;
+    char *path = paths[turn++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", (const char *)*state, name);
+    return path;
+}
+
+static void campaign_make(void **state)
+{
+    static const char *const names[] = {"softmax_rows", "transpose"};
+    static char dirs[2][512];
+    struct atoll_campaign_task told[2];
+    struct atoll_task *tasks[2];
+    struct atoll_campaign_config config = {
+        .engine_version = ATOLL_ENGINE_VERSION, .task_count = 2, .tasks = told};
+    for (int i = 0; i < 2; i++) {
+        snprintf(dirs[i], sizeof dirs[i], "%s/suites/starter/%s", ATOLL_SOURCE_DIR, names[i]);
+        tasks[i] = atoll_task_load(dirs[i], NULL);
+        assert_non_null(tasks[i]);
+        told[i] = (struct atoll_campaign_task){tasks[i]->name, dirs[i], tasks[i]->id};
+    }
+    snprintf(config.atoll_version, sizeof config.atoll_version, "%s", ATOLL_VERSION);
+    config.id = atoll_id_of("test", 4);
+    atoll_search_defaults(&config.search);
+    config.search.seed = 7;
+    config.search.evaluation_budget = BUDGET;
+    config.search.wall_budget_ns = 0;
+    struct atoll_campaign *campaign = atoll_campaign_create(path_of(state, "c"), &config, NULL, NULL);
+    assert_non_null(campaign);
+    atoll_campaign_close(campaign);
+    atoll_task_destroy(tasks[0]);
+    atoll_task_destroy(tasks[1]);
+}
+
+static int campaign_run(void **state, enum mischief mischief, sig_atomic_t interrupts,
+                        struct atoll_coordinator_result *ret_result, struct atoll_err *err)
+{
+    struct peers *p = peers_create(mischief);
+    struct atoll_setup setup;
+    struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, err);
+    volatile sig_atomic_t asked = interrupts;
+    assert_non_null(campaign);
+    assert_int_equal(atoll_campaign_lock(campaign, err), 0);
+    assert_int_equal(atoll_setup_of_campaign(campaign, 1, &setup, err), 0);
+    int progress = open(path_of(state, "progress"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    const struct atoll_coordinator_settings settings = {
+        .peers = {p, PEERS, fake_send, fake_receive, fake_wait, fake_pollfds, fake_drop, fake_waiting},
+        .campaign = campaign,
+        .setup = &setup,
+        .job = "test",
+        .ack_log = path_of(state, "acks"),
+        .progress_fd = progress,
+        .heartbeat_timeout_ns = 1e12,
+        .interrupts = &asked};
+    int rc = atoll_coordinator_run(&settings, ret_result, err);
+    close(progress);
+    atoll_campaign_close(campaign);
+    peers_destroy(p);
+    return rc;
+}
+
+/* Each evaluation number at most once; returns how many. */
+static unsigned acks_count(void **state)
+{
+    static unsigned char seen[100000];
+    FILE *file = fopen(path_of(state, "acks"), "r");
+    unsigned count = 0, number;
+    memset(seen, 0, sizeof seen);
+    while (file && fscanf(file, "%u", &number) == 1) {
+        assert_true(number < sizeof seen);
+        assert_int_equal(seen[number], 0);
+        seen[number] = 1;
+        count++;
+    }
+    if (file)
+        fclose(file);
+    return count;
+}
+
+static void replay_check(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_replay_report report;
+    struct atoll_id digest;
+    if (atoll_replay(path_of(state, "c"), &report, &digest, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(report.event_count, report.decided_count);
+    assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
+}
+
+static void test_campaigns(void **state)
+{
+    static const struct {
+        enum mischief mischief;
+        unsigned min_ignored, min_bad, min_lost;
+    } cases[] = {
+        {HONEST, 0, 0, 0},         {DUPLICATES, 50, 0, 0},   {GARBAGE, 0, 15, 0},  {GARBAGE_FLOOD, 0, 16, 1},
+        {UNKNOWN_TYPES, 0, 15, 0}, {OTHER_RESULTS, 0, 1, 0}, {LOST_ONCE, 0, 0, 1}, {LOST_FOR_GOOD, 0, 0, 1},
+        {LATE, 0, 0, 1},           {GREEDY, 0, 6, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct atoll_coordinator_result result;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        campaign_make(state);
+        if (campaign_run(state, cases[i].mischief, 0, &result, &err) != 0)
+            fail_msg("case %zu: %s", i, err.text);
+        assert_true(result.is_finished && !result.was_finished);
+        assert_true(result.evaluated >= BUDGET);
+        assert_int_equal(acks_count(state), result.evaluated + result.duelled);
+        assert_true(result.ignored >= cases[i].min_ignored);
+        assert_true(result.bad_messages >= cases[i].min_bad);
+        assert_true(result.peers_lost >= cases[i].min_lost);
+        if (cases[i].mischief == HONEST)
+            assert_true(result.ignored == 0 && result.bad_messages == 0 && result.peers_lost == 0);
+        replay_check(state);
+        assert_int_equal(dir_remove(state), 0);
+        assert_int_equal(dir_make(state), 0);
+    }
+}
+
+static void test_all_evaluators_fail(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    campaign_make(state);
+    assert_int_equal(campaign_run(state, FAILS, 0, &result, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_MISSING);
+    assert_string_equal(err.text, "no compiler here; install one");
+}
+
+static void test_resume_until_finished(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    unsigned acks = 0;
+    campaign_make(state);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(campaign_run(state, FAILS_LATER, 0, &result, &err), -1);
+        assert_true(acks_count(state) > acks);
+        acks = acks_count(state);
+        atoll_err_clear(&err);
+    }
+    if (campaign_run(state, HONEST, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.evaluated < BUDGET);
+    assert_int_equal(acks_count(state), acks + result.evaluated + result.duelled);
+    replay_check(state);
+    assert_int_equal(campaign_run(state, HONEST, 0, &result, &err), 0);
+    assert_true(result.was_finished);
+    assert_int_equal(result.evaluated, 0);
+}
+
+static void test_orderly_end(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    campaign_make(state);
+    assert_int_equal(campaign_run(state, HONEST, 1, &result, &err), 0);
+    assert_true(result.is_finished);
+    assert_true(result.evaluated < BUDGET);
+    replay_check(state);
+}
+
+/* A journal whose decisions are not what the engine decides: they are journaled under another event's number.
+ */
+static void test_replay_finds_the_difference(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_event event;
+    struct atoll_decision lie = {.type = ATOLL_DECIDE_STOP, .reason = ATOLL_REASON_ASKED};
+    campaign_make(state);
+    struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, NULL);
+    assert_int_equal(atoll_campaign_lock(campaign, NULL), 0);
+    struct atoll_journal *journal =
+        atoll_campaign_start_attempt(campaign, "test", ATOLL_ENGINE_VERSION, 1, NULL, NULL);
+    assert_non_null(journal);
+    atoll_event_init(&event, ATOLL_EVENT_START);
+    event.search = atoll_campaign_config(campaign)->search;
+    uint64_t number;
+    assert_int_equal(atoll_journal_append_event(journal, &event, &number, NULL), 0);
+    assert_int_equal(atoll_journal_append_decisions(journal, number, &lie, 1, NULL), 0);
+    assert_int_equal(atoll_journal_sync(journal, NULL), 0);
+    atoll_journal_destroy(journal);
+    atoll_campaign_close(campaign);
+    assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_MISMATCH);
+    assert_non_null(strstr(err.text, "event 0"));
+    struct atoll_coordinator_result result;
+    assert_int_equal(campaign_run(state, HONEST, 0, &result, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_MISMATCH);
+}
+
+static void test_newer_engine(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    campaign_make(state);
+    struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, NULL);
+    assert_int_equal(atoll_campaign_lock(campaign, NULL), 0);
+    struct atoll_journal *journal =
+        atoll_campaign_start_attempt(campaign, "test", ATOLL_ENGINE_VERSION + 1, 1, NULL, NULL);
+    assert_non_null(journal);
+    atoll_journal_destroy(journal);
+    atoll_campaign_close(campaign);
+    assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_SCHEMA);
+}
+
+static void test_progress_lines(void **state)
+{
+    struct atoll_coordinator_result result;
+    char line[8192] = "";
+    campaign_make(state);
+    assert_int_equal(campaign_run(state, HONEST, 0, &result, NULL), 0);
+    FILE *file = fopen(path_of(state, "progress"), "r");
+    assert_non_null(file);
+    char last[sizeof line] = "";
+    while (fgets(line, sizeof line, file))
+        memcpy(last, line, sizeof last);
+    fclose(file);
+    assert_non_null(strstr(last, "{\"type\":\"summary\""));
+    assert_non_null(strstr(last, "\"stopped\":1"));
+    assert_non_null(strstr(last, "\"name\":\"softmax_rows\""));
+    assert_non_null(strstr(last, "]}\n"));
+}
+
+int main(void)
+{
+    atoll_log_setup(-1, ATOLL_LOG_ERROR, "");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_campaigns, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_all_evaluators_fail, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_resume_until_finished, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_orderly_end, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_replay_finds_the_difference, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_newer_engine, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_progress_lines, dir_make, dir_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
