@@ -567,7 +567,8 @@ static void see_sliding(const struct atoll_loop_list *l, struct board *b)
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        if (!b->sums[i] || l->tokens[a->op + 1].kind != ATOLL_TOKEN_NAME || !is(l, a->op + 2, "["))
+        if (!b->sums[i] || a->op + 1 >= a->end || l->tokens[a->op + 1].kind != ATOLL_TOKEN_NAME ||
+            !is(l, a->op + 2, "["))
             continue;
         size_t at = skip_index(l, a->op + 2, a->end) + 1;
         if (is(l, at, "-") && at + 1 < a->end &&

@@ -22,7 +22,7 @@ struct atoll_token {
     enum atoll_token_kind kind;
     const char *text; /* not terminated */
     uint32_t length;
-    uint32_t line;      /* of the original text, from 1 */
+    uint32_t line;      /* where its logical line begins in the original text, from 1 */
     uint8_t directive;  /* 1: belongs to a preprocessor directive */
     uint8_t first;      /* 1: first of its line */
 };
