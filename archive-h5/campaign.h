@@ -60,9 +60,9 @@ struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *campai
 /* Where the tail of a replay stands. */
 struct atoll_replay_report {
     uint64_t attempt_count, stillborn_count;
-    uint64_t event_count; /* also the number of the next event */
-    uint64_t
-        decided_count; /* events that have their decisions; less than event_count when the last round lacks them */
+    uint64_t event_count;   /* also the number of the next event */
+    uint64_t decided_count; /* events that have their decisions; less than event_count when the last round
+                               lacks them */
     uint64_t decision_count;
     uint64_t torn_bytes;          /* lost tails, never acknowledged */
     uint64_t quarantined_records; /* written by an attempt after another took over: counted, never merged */

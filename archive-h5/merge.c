@@ -143,6 +143,18 @@ int atoll_merge_add(struct atoll_merge *m, const struct atoll_tables *from, stru
     return failed;
 }
 
+/* Texts in the order in which rows use them, unused ones left out: so merging what is merged gives the same
+ * bytes. */
+static int write_canonical(const struct atoll_tables *tables, const char *out,
+                           const struct atoll_file_ops *ops, struct atoll_err *err)
+{
+    struct atoll_merge *m = atoll_merge_create(ATOLL_TABLES_LIMIT_BYTES, err);
+    int failed =
+        !m || atoll_merge_add(m, tables, err) != 0 || atoll_segment_write(out, m->tables, ops, err) != 0;
+    atoll_merge_destroy(m);
+    return failed ? -1 : 0;
+}
+
 int atoll_merge_files(const char *const *paths, size_t count, const char *out,
                       const struct atoll_file_ops *ops, struct atoll_err *err)
 {
@@ -154,7 +166,7 @@ int atoll_merge_files(const char *const *paths, size_t count, const char *out,
         atoll_tables_destroy(from);
     }
     if (!failed)
-        failed = atoll_segment_write(out, m->tables, ops, err);
+        failed = write_canonical(m->tables, out, ops, err);
     atoll_merge_destroy(m);
     return failed ? -1 : 0;
 }

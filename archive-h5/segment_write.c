@@ -15,6 +15,7 @@
 #define CHUNK_BYTES     ((hsize_t)64 << 10)
 #define CORE_GROW_BYTES ((size_t)1 << 20)
 #define DEFLATE_LEVEL   1
+#define CHUNK_TREE_RANK 8 /* nodes of half a KiB instead of 2: most columns of a segment are one chunk */
 
 static int put_text_attribute(hid_t object, const char *name, const char *text)
 {
@@ -167,9 +168,10 @@ static void *build_image(const char *path, const struct atoll_tables *t, size_t 
     void *image = NULL;
     ssize_t length = -1;
     atoll_h5_silence();
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_istore_k(creation, CHUNK_TREE_RANK);
     H5Pset_fapl_core(access, CORE_GROW_BYTES, 0);
-    hid_t file = H5Fcreate("atoll", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    hid_t file = H5Fcreate("atoll", H5F_ACC_TRUNC, creation, access);
     int failed = file < 0 || put_root(file, t) != 0 || put_texts(file, t) != 0;
     for (size_t i = 0; !failed && i < ATOLL_TABLE_COUNT; i++)
         failed = put_table(file, t, (enum atoll_table)i);
@@ -186,6 +188,7 @@ static void *build_image(const char *path, const struct atoll_tables *t, size_t 
         *ret_length = (size_t)length;
     if (file >= 0)
         H5Fclose(file);
+    H5Pclose(creation);
     H5Pclose(access);
     return image;
 }

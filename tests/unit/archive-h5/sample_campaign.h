@@ -1,0 +1,314 @@
+/* sample_campaign.h - a small campaign on disk: two real tasks, seeds and tuned instances, duels, elites, a
+ * hostile source. Every number follows from a fixed seed, so two samples are equal. */
+#ifndef ATOLL_TEST_ARCHIVE_SAMPLE_CAMPAIGN_H
+#define ATOLL_TEST_ARCHIVE_SAMPLE_CAMPAIGN_H
+
+#include <math.h>
+
+#include "archive-h5/campaign.h"
+#include "core/arena.h"
+#include "core/candidate.h"
+#include "core/random.h"
+#include "tests/unit/archive-h5/scratch.h"
+
+#define SAMPLE_HOSTILE                                                                                       \
+    "/* </pre><script>alert(1)</script> & \"quotes\" 'too' \xff\x01 */\nint x = 1 < 2 && 3 > 2;\n"
+
+struct sample_campaign {
+    struct atoll_journal *journal;
+    struct atoll_arena *arena;
+    struct atoll_random random;
+    uint64_t next_evaluation, event;
+    int64_t campaign_ns;
+    struct atoll_decision decisions[8];
+    size_t decision_count;
+};
+
+/* The decisions collected since the last event, for it. */
+static void sample_flush(struct sample_campaign *s)
+{
+    assert_int_equal(
+        atoll_journal_append_decisions(s->journal, s->event, s->decisions, s->decision_count, NULL), 0);
+    s->decision_count = 0;
+}
+
+static void sample_put(struct sample_campaign *s, struct atoll_event *e)
+{
+    if (s->campaign_ns)
+        sample_flush(s);
+    s->campaign_ns += 40000000;
+    e->campaign_ns = s->campaign_ns;
+    e->unix_ns = 1700000000000000000 + s->campaign_ns;
+    assert_int_equal(atoll_journal_append_event(s->journal, e, &s->event, NULL), 0);
+    atoll_event_fini(e);
+}
+
+static void sample_decide(struct sample_campaign *s, enum atoll_decision_type type,
+                          const struct atoll_decision *d)
+{
+    assert_true(s->decision_count < 8);
+    s->decisions[s->decision_count] = *d;
+    s->decisions[s->decision_count++].type = type;
+}
+
+static struct atoll_decision sample_candidate(struct sample_campaign *s, const struct atoll_task *task,
+                                              uint32_t number, const struct atoll_seed *seed,
+                                              unsigned variation)
+{
+    struct atoll_decision d;
+    const char *body = seed->source;
+    memset(&d, 0, sizeof d);
+    const struct atoll_plan *plan =
+        atoll_plan_parse(s->arena, task, seed->language, seed->source, &body, NULL);
+    if (plan) {
+        atoll_plan_first_choice(plan, &d.choice);
+        for (size_t i = 0; i < plan->param_count; i++)
+            d.choice.values[i] = plan->params[i].values[variation % plan->params[i].value_count];
+        d.candidate = atoll_candidate_id(task, seed->language, plan, body, &d.choice);
+    } else {
+        d.candidate = sample_id(900 + number);
+    }
+    d.source = atoll_source_id(seed->language, seed->source);
+    d.task = number;
+    d.island = variation % 2;
+    d.generation = variation / 8;
+    d.op = variation ? ATOLL_OPERATOR_TUNE : ATOLL_OPERATOR_SEED;
+    d.evaluation = ++s->next_evaluation;
+    return d;
+}
+
+static void sample_timing(struct sample_campaign *s, struct atoll_timing *t, uint32_t variant, double ns)
+{
+    double scratch[32];
+    t->variant = variant;
+    t->sample_count = 9;
+    t->samples_ns = calloc(9, sizeof(double));
+    for (size_t i = 0; i < 9; i++)
+        t->samples_ns[i] = ns * (1 + 0.01 * atoll_random_unit(atoll_random_next(&s->random)));
+    atoll_summary_of(t->samples_ns, 9, scratch, &t->summary);
+    t->floor_ns = 120000;
+    t->resolution_ns = 20;
+}
+
+/* The result of d; the decisions that follow from it are collected by the caller. */
+static double sample_evaluated(struct sample_campaign *s, const struct atoll_task *task,
+                               const struct atoll_decision *d, enum atoll_verdict verdict, double ns)
+{
+    struct atoll_event e;
+    atoll_event_init(&e, ATOLL_EVENT_EVALUATED);
+    struct atoll_evaluation *v = &e.evaluation;
+    v->evaluation = d->evaluation;
+    v->candidate = d->candidate;
+    v->verdict = verdict;
+    v->level = verdict == ATOLL_V_CORRECT ? 7 : 5;
+    snprintf(v->detail, sizeof v->detail, "%s",
+             verdict == ATOLL_V_CORRECT ? "" : "element [3, 7]: expected 0.5, got 0.75 <b>");
+    v->behaviour.memory = (unsigned char)(atoll_id_u64(&d->candidate) % 4);
+    v->behaviour.algorithm = (unsigned char)(atoll_id_u64(&d->candidate) / 4 % 4);
+    v->device = 77;
+    v->started_unix_ns = 1700000000000000000 + s->campaign_ns;
+    v->compile_ns = 9e6;
+    v->check_ns = 4e6;
+    v->sampling_ns = 2e7;
+    v->occupied_ns = 2.5e7;
+    v->candidate_ns = 1.1e7;
+    v->worst_error = 0.25;
+    for (uint32_t i = 0; verdict == ATOLL_V_CORRECT && i < task->variant_count; i++)
+        if (task->variants[i].kind == ATOLL_VARIANT_BENCH)
+            sample_timing(s, &v->timings[v->timing_count++], i, ns);
+    double time_ns = atoll_evaluation_time_ns(v, task);
+    sample_put(s, &e);
+    return time_ns;
+}
+
+static void sample_final(struct sample_campaign *s, const struct atoll_decision *best,
+                         const struct atoll_decision *baseline, double ratio)
+{
+    struct atoll_event e;
+    struct atoll_decision d = *best;
+    d.evaluation = ++s->next_evaluation;
+    d.elite = baseline->candidate;
+    d.purpose = ATOLL_DUEL_FINAL;
+    sample_decide(s, ATOLL_DECIDE_DUEL, &d);
+    atoll_event_init(&e, ATOLL_EVENT_DUELLED);
+    e.duel = (struct atoll_duel){.evaluation = d.evaluation,
+                                 .purpose = ATOLL_DUEL_FINAL,
+                                 .better = 1,
+                                 .ratio = ratio,
+                                 .p_value = 0.00001,
+                                 .pair_count = 16,
+                                 .elite_ns = 1e6 * ratio,
+                                 .challenger_ns = 1e6,
+                                 .occupied_ns = 6e7,
+                                 .candidate_ns = 4e7,
+                                 .device = 77};
+    sample_put(s, &e);
+    d.reason = ATOLL_REASON_STAGNATION;
+    sample_decide(s, ATOLL_DECIDE_TASK_DONE, &d);
+}
+
+static void sample_no_op(struct sample_campaign *s, const struct atoll_decision *best)
+{
+    struct atoll_event e;
+    struct atoll_decision d = *best;
+    d.evaluation = ++s->next_evaluation;
+    d.elite = d.candidate;
+    d.purpose = ATOLL_DUEL_NOOP;
+    sample_decide(s, ATOLL_DECIDE_DUEL, &d);
+    d.other_island = 1;
+    sample_decide(s, ATOLL_DECIDE_MIGRATE, &d);
+    atoll_event_init(&e, ATOLL_EVENT_DUELLED);
+    e.duel = (struct atoll_duel){.evaluation = d.evaluation,
+                                 .purpose = ATOLL_DUEL_NOOP,
+                                 .ratio = 1.001,
+                                 .p_value = 0.6,
+                                 .pair_count = 8,
+                                 .elite_ns = 1e6,
+                                 .challenger_ns = 1e6,
+                                 .device = 77};
+    sample_put(s, &e);
+}
+
+/* One task: its seeds, then instances of the last seed, each derived from the best so far. */
+static void sample_task(struct sample_campaign *s, const struct atoll_task *task, uint32_t number)
+{
+    struct atoll_decision baseline = {.type = ATOLL_DECIDE_EVALUATE}, best = baseline;
+    double best_ns = 0, baseline_ns = 0;
+    for (unsigned i = 0; i < 24; i++) {
+        const struct atoll_seed *seed = &task->seeds[i < task->seed_count ? i : task->seed_count - 1];
+        struct atoll_decision d = sample_candidate(s, task, number, seed, i < task->seed_count ? 0 : i);
+        if (i >= task->seed_count)
+            d.parent = best.candidate;
+        sample_decide(s, ATOLL_DECIDE_EVALUATE, &d);
+        enum atoll_verdict verdict = i > 3 && i % 5 == 4 ? ATOLL_V_WRONG : ATOLL_V_CORRECT;
+        double ns =
+            2e6 *
+            (i == 0 ? 1 : pow(0.93, i) * (0.8 + 0.5 * atoll_random_unit(atoll_random_next(&s->random))));
+        d.time_ns = sample_evaluated(s, task, &d, verdict, ns);
+        d.cell.memory = (unsigned char)(atoll_id_u64(&d.candidate) % 4);
+        d.cell.algorithm = (unsigned char)(atoll_id_u64(&d.candidate) / 4 % 4);
+        if (i == 0) {
+            baseline = d;
+            baseline_ns = d.time_ns;
+            sample_decide(s, ATOLL_DECIDE_BASELINE, &d);
+        }
+        d.fitness = atoll_fitness(ATOLL_FITNESS_LOG, verdict, d.time_ns, baseline_ns, 120000);
+        if (verdict == ATOLL_V_CORRECT)
+            sample_decide(s, ATOLL_DECIDE_ELITE, &d);
+        if (verdict == ATOLL_V_CORRECT && (best_ns <= 0 || d.time_ns < best_ns)) {
+            best = d;
+            best_ns = d.time_ns;
+            sample_decide(s, ATOLL_DECIDE_BEST, &d);
+        }
+    }
+    struct atoll_event tick;
+    sample_tick(&tick, 0);
+    sample_put(s, &tick);
+    sample_no_op(s, &best);
+    sample_final(s, &best, &baseline, baseline_ns / best_ns);
+}
+
+/* A source from outside that tries to break the report; its plan is none. */
+static void sample_hostile(struct sample_campaign *s, const struct atoll_task *task)
+{
+    struct atoll_event e;
+    const struct atoll_seed seed = {"hostile", "c", SAMPLE_HOSTILE, 0};
+    struct atoll_decision d = sample_candidate(s, task, 0, &seed, 1);
+    atoll_event_init(&e, ATOLL_EVENT_SOURCE);
+    e.language = "c";
+    e.source = SAMPLE_HOSTILE;
+    e.origin = "model <b>\"x\"</b>";
+    sample_put(s, &e);
+    d.choice.count = 2;
+    sample_decide(s, ATOLL_DECIDE_EVALUATE, &d);
+    d.time_ns = sample_evaluated(s, task, &d, ATOLL_V_INFRASTRUCTURE, 0); /* tried again below */
+    d.time_ns = sample_evaluated(s, task, &d, ATOLL_V_CORRECT, 200000);
+    d.fitness = 0.97;
+    sample_decide(s, ATOLL_DECIDE_BEST, &d);
+    sample_decide(s, ATOLL_DECIDE_ELITE, &d);
+    sample_evaluated(s, task, &d, ATOLL_V_CORRECT, 1); /* a second answer: ignored */
+    d.reason = ATOLL_REASON_EXHAUSTED;
+    atoll_event_init(&e, ATOLL_EVENT_FINISH);
+    sample_put(s, &e);
+    sample_decide(s, ATOLL_DECIDE_STOP, &d);
+}
+
+static void sample_begin(struct sample_campaign *s, const struct atoll_campaign_config *config,
+                         struct atoll_task *const *tasks, uint32_t count)
+{
+    struct atoll_device_info device = {.key = 77,
+                                       .backend = "cpu",
+                                       .model = "Example Processor 9000",
+                                       .uuid = "host-1",
+                                       .node = "node1",
+                                       .toolchain = "gcc 12.2.0 -O3 -march=native",
+                                       .threads = 1,
+                                       .bandwidth_bytes_per_s = 1.3e10,
+                                       .empty_launch_ns = 900,
+                                       .clock_resolution_ns = 25,
+                                       .last_level_cache_bytes = 36 * 1048576.0,
+                                       .isolation = "seccomp landlock-7"};
+    struct atoll_event e;
+    device.peak_flops[ATOLL_F32] = 9.1e10;
+    atoll_event_init(&e, ATOLL_EVENT_START);
+    e.search = config->search;
+    sample_put(s, &e);
+    for (uint32_t i = 0; i < count; i++) {
+        struct atoll_buffer bytes;
+        atoll_buffer_init(&bytes, 8 << 20);
+        assert_int_equal(atoll_task_encode(tasks[i], &bytes, NULL), 0);
+        atoll_event_init(&e, ATOLL_EVENT_TASK);
+        e.task = i;
+        e.task_bytes = bytes.data;
+        e.task_length = bytes.length;
+        sample_put(s, &e);
+        atoll_buffer_fini(&bytes);
+    }
+    assert_int_equal(atoll_journal_append_device(s->journal, 1, &device, NULL), 0);
+}
+
+/* Makes DIR/campaign and returns it open and locked. */
+static inline struct atoll_campaign *sample_campaign_create(const char *dir)
+{
+    static const char *const names[2] = {"matmul", "softmax_rows"};
+    struct atoll_task *tasks[2];
+    struct atoll_campaign_task told[2];
+    struct sample_campaign s = {.random = {7, 0}};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char path[PATH_MAX], dirs[2][PATH_MAX];
+    for (uint32_t i = 0; i < 2; i++) {
+        snprintf(dirs[i], PATH_MAX, "%s/tests/fixtures/archive/tasks/%s", ATOLL_SOURCE_DIR, names[i]);
+        if (!(tasks[i] = atoll_task_load(dirs[i], &err)))
+            fail_msg("%s", err.text);
+        told[i] = (struct atoll_campaign_task){tasks[i]->name, dirs[i], tasks[i]->id};
+    }
+    struct atoll_campaign_config config = {.engine_version = 1,
+                                           .atoll_version = "0.1.0",
+                                           .created_unix_ns = 1700000000000000000,
+                                           .task_count = 2,
+                                           .tasks = told};
+    config.id = sample_id(4711);
+    atoll_search_defaults(&config.search);
+    struct atoll_campaign *c =
+        atoll_campaign_create(scratch_join(path, dir, "campaign"), &config, NULL, &err);
+    if (!c)
+        fail_msg("%s", err.text);
+    s.arena = atoll_arena_create((size_t)64 << 20, NULL);
+    s.journal = atoll_campaign_start_attempt(c, "local", 1, config.created_unix_ns, NULL, &err);
+    if (!s.journal)
+        fail_msg("%s", err.text);
+    sample_begin(&s, &config, tasks, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        sample_task(&s, tasks[i], i);
+    sample_hostile(&s, tasks[0]);
+    sample_flush(&s);
+    assert_int_equal(atoll_journal_append_close(s.journal, 2, "exhausted", NULL), 0);
+    assert_int_equal(atoll_journal_sync(s.journal, NULL), 0);
+    atoll_journal_destroy(s.journal);
+    atoll_arena_destroy(s.arena);
+    for (uint32_t i = 0; i < 2; i++)
+        atoll_task_destroy(tasks[i]);
+    return c;
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* From journaled events and decisions to tables. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "archive-h5/project.h"
+#include "tests/unit/archive-h5/sample_campaign.h"
+
+static char dir[PATH_MAX];
+static struct atoll_campaign *campaign;
+static struct atoll_projection *projection;
+static const struct atoll_tables *tables;
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    scratch_make(dir);
+    campaign = sample_campaign_create(dir);
+    projection = atoll_projection_of_campaign(campaign, NULL, &err);
+    if (!projection)
+        fail_msg("%s", err.text);
+    tables = atoll_projection_tables(projection);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_projection_destroy(projection);
+    atoll_campaign_close(campaign);
+    scratch_remove(dir);
+    return 0;
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        enum atoll_table table;
+        uint64_t count;
+    } want[] = {{ATOLL_TABLE_CAMPAIGN, 1},     {ATOLL_TABLE_TASKS, 2}, {ATOLL_TABLE_DEVICES, 1},
+                {ATOLL_TABLE_EVALUATIONS, 50}, {ATOLL_TABLE_DUELS, 4}, {ATOLL_TABLE_MIGRATIONS, 2}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        assert_int_equal(atoll_tables_count(tables, want[i].table), want[i].count);
+    assert_true(atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES) > 10);
+    uint64_t timings = atoll_tables_count(tables, ATOLL_TABLE_TIMINGS);
+    assert_int_equal(atoll_tables_count(tables, ATOLL_TABLE_SAMPLES), timings * 9);
+}
+
+static void test_tasks(void **state)
+{
+    (void)state;
+    struct atoll_row_task t;
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 1, &t);
+    assert_string_equal(atoll_tables_text(tables, t.name), "softmax_rows");
+    assert_non_null(strstr(atoll_tables_text(tables, t.definition), "name: softmax_rows"));
+    assert_non_null(strstr(atoll_tables_text(tables, t.reference), "reference("));
+    assert_int_equal(t.evaluated, 24);
+    assert_true(t.correct > 15 && t.correct < 24);
+    assert_true(t.baseline_ns > t.best_ns && t.best_ns > 0);
+    assert_true(t.final_ratio > 1);
+    assert_int_equal(t.final_pairs, 16);
+    assert_true(t.floor_ns > 100000);
+    assert_int_equal(t.done, 1);
+    assert_int_equal(t.reason, ATOLL_REASON_STAGNATION);
+}
+
+static void test_infrastructure_and_second_answers(void **state)
+{
+    (void)state;
+    struct atoll_row_evaluation e;
+    uint64_t last = atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS) - 1;
+    atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, last - 1, &e);
+    assert_int_equal(e.verdict, ATOLL_V_INFRASTRUCTURE);
+    uint64_t number = e.evaluation;
+    atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, last, &e);
+    assert_int_equal(e.evaluation, number); /* the same dispatch, answered; its third answer is not there */
+    assert_int_equal(e.verdict, ATOLL_V_CORRECT);
+    assert_true(e.time_ns > 1000);
+}
+
+static void test_candidates(void **state)
+{
+    (void)state;
+    struct atoll_row_candidate c;
+    atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES) - 1,
+                     &c);
+    assert_string_equal(atoll_tables_text(tables, c.source), SAMPLE_HOSTILE);
+    assert_string_equal(atoll_tables_text(tables, c.choice), "0 0"); /* no valid plan: bare numbers */
+    assert_string_equal(atoll_tables_text(tables, c.origin), "model <b>\"x\"</b>");
+    atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, 3, &c);
+    assert_non_null(strchr(atoll_tables_text(tables, c.choice), '='));
+    assert_int_equal(c.operator_, ATOLL_OPERATOR_TUNE);
+    assert_false(atoll_id_is_zero(&c.parent));
+}
+
+static void test_campaign_row(void **state)
+{
+    (void)state;
+    struct atoll_row_campaign c;
+    atoll_tables_get(tables, ATOLL_TABLE_CAMPAIGN, 0, &c);
+    assert_int_equal(c.noop_challenges, 2);
+    assert_int_equal(c.noop_promotions, 0);
+    assert_int_equal(c.stop_reason, ATOLL_REASON_EXHAUSTED);
+    assert_true(c.events > 50);
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    struct atoll_event tick;
+    struct atoll_tables *first = atoll_projection_cut(projection, NULL);
+    for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++)
+        assert_int_equal(atoll_tables_count(first, (enum atoll_table)t),
+                         atoll_tables_count(tables, (enum atoll_table)t));
+    sample_tick(&tick, 1);
+    assert_int_equal(atoll_projection_event(projection, 1000, &tick, NULL), 0);
+    struct atoll_tables *second = atoll_projection_cut(projection, NULL);
+    assert_int_equal(atoll_tables_count(second, ATOLL_TABLE_EVALUATIONS), 0);
+    assert_int_equal(atoll_tables_count(second, ATOLL_TABLE_TASKS), 2); /* as they stand now */
+    assert_true(atoll_tables_text_count(second) < atoll_tables_text_count(first));
+    atoll_tables_destroy(first);
+    atoll_tables_destroy(second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tasks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_infrastructure_and_second_answers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_campaign_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,406 @@
+/* HDF5 files: round trip, protocol, hostile and newer files, the golden file of schema 1, merge, the
+ * documented example. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "archive-h5/merge.h"
+#include "archive-h5/project.h"
+#include "archive-h5/segment.h"
+#include "archive-h5/verify_file.h"
+#include "tests/unit/archive-h5/faulty_ops.h"
+#include "tests/unit/archive-h5/sample_campaign.h"
+#include "tests/unit/archive-h5/volatile_disk.h"
+
+static char dir[PATH_MAX], path[PATH_MAX];
+static struct atoll_campaign *campaign;
+static struct atoll_projection *projection;
+static const struct atoll_tables *tables;
+
+static int set_up(void **state)
+{
+    (void)state;
+    scratch_make(dir);
+    campaign = sample_campaign_create(dir);
+    projection = atoll_projection_of_campaign(campaign, NULL, NULL);
+    assert_non_null(projection);
+    tables = atoll_projection_tables(projection);
+    scratch_join(path, dir, "a.h5");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_projection_destroy(projection);
+    atoll_campaign_close(campaign);
+    scratch_remove(dir);
+    return 0;
+}
+
+static int same_tables(const struct atoll_tables *a, const struct atoll_tables *b)
+{
+    struct atoll_text_columns x, y;
+    atoll_tables_texts(a, &x);
+    atoll_tables_texts(b, &y);
+    if (x.count != y.count || x.heap_bytes != y.heap_bytes ||
+        memcmp(x.heap, y.heap, (size_t)x.heap_bytes) != 0)
+        return 0;
+    for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++) {
+        const struct atoll_table_schema *s = atoll_table_schema((enum atoll_table)t);
+        uint64_t count = atoll_tables_count(a, (enum atoll_table)t);
+        if (count != atoll_tables_count(b, (enum atoll_table)t))
+            return 0;
+        for (size_t c = 0; count && c < s->column_count; c++)
+            if (memcmp(atoll_tables_column(a, (enum atoll_table)t, c),
+                       atoll_tables_column(b, (enum atoll_table)t, c),
+                       (size_t)count * atoll_column_bytes(s->columns[c].type)) != 0)
+                return 0;
+    }
+    return 1;
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t first, second;
+    if (atoll_segment_write(path, tables, NULL, &err) != 0)
+        fail_msg("%s", err.text);
+    struct atoll_tables *again = atoll_segment_read(path, &err);
+    if (!again)
+        fail_msg("%s", err.text);
+    assert_true(same_tables(tables, again));
+    char *a = scratch_read(path, &first);
+    assert_int_equal(atoll_segment_write(path, again, NULL, &err), 0);
+    char *b = scratch_read(path, &second);
+    assert_int_equal(first, second);
+    assert_memory_equal(a, b, first); /* the same tables give the same bytes */
+    free(a);
+    free(b);
+    atoll_tables_destroy(again);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    struct atoll_tables *empty = atoll_tables_create(1 << 20, NULL);
+    assert_int_equal(atoll_segment_write(path, empty, NULL, NULL), 0);
+    struct atoll_tables *again = atoll_segment_read(path, NULL);
+    assert_non_null(again);
+    assert_true(same_tables(empty, again));
+    atoll_tables_destroy(empty);
+    atoll_tables_destroy(again);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    char name[PATH_MAX];
+    assert_int_equal(atoll_segment_name(dir, name, sizeof name, NULL), 0);
+    assert_non_null(strstr(name, "/segment-0000.h5"));
+    scratch_write(name, "", 0);
+    assert_int_equal(atoll_segment_name(dir, name, sizeof name, NULL), 0);
+    assert_non_null(strstr(name, "/segment-0001.h5"));
+}
+
+/* Bytes flipped one at a time: an error or the same content, never a crash, never other content. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    size_t length;
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    char *bytes = scratch_read(path, &length);
+    unsigned refused = 0;
+    for (size_t at = 0; at < length; at += length / 150 + 1) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        bytes[at] = (char)(bytes[at] ^ 0x55);
+        scratch_write(path, bytes, length);
+        struct atoll_tables *got = atoll_segment_read(path, &err);
+        refused += !got;
+        if (got && !same_tables(got, tables))
+            fail_msg("byte %zu changed the content unnoticed", at);
+        if (!got && !strstr(err.text, "a.h5"))
+            fail_msg("byte %zu: %s", at, err.text);
+        atoll_tables_destroy(got);
+        bytes[at] = (char)(bytes[at] ^ 0x55);
+    }
+    assert_true(refused > 10);
+    for (size_t cut = 0; cut < length; cut += length / 40 + 1) {
+        scratch_write(path, bytes, cut);
+        assert_null(atoll_segment_read(path, NULL));
+    }
+    free(bytes);
+}
+
+static void test_missing_and_newer(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char command[3 * PATH_MAX];
+    assert_null(atoll_segment_read(path, &err));
+    assert_int_equal(err.code, ATOLL_E_NOTFOUND);
+    scratch_write(path, "not HDF5 at all", 15);
+    assert_null(atoll_segment_read(path, &err));
+    assert_int_equal(err.code, ATOLL_E_CORRUPT);
+    if (system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) {
+        print_message("skipped the newer file: /usr/bin/python3 has no h5py to make one\n");
+        return;
+    }
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    snprintf(command, sizeof command,
+             "/usr/bin/python3 -c 'import h5py,numpy; f=h5py.File(\"%.2000s\",\"r+\"); "
+             "f.attrs.modify(\"schema\",numpy.uint32(2))'",
+             path);
+    assert_int_equal(system(command), 0);
+    assert_null(atoll_segment_read(path, &err));
+    assert_int_equal(err.code, ATOLL_E_SCHEMA);
+    assert_non_null(strstr(err.text, "use the newer Atoll"));
+}
+
+/* Links out of the file, wrong types and shapes, made with h5py. */
+static void test_hostile_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *change, *text;
+    } cases[] = {
+        {"del f['tasks']", "/tasks is missing"},
+        {"del f['tasks/name']", "/tasks/name is missing"},
+        {"del f['tasks']; f['tasks']=h5py.ExternalLink('/nowhere.h5','/x')", "/tasks is missing"},
+        {"del f['tasks/name']; f['tasks/name']=h5py.SoftLink('/texts/offset')", "/tasks/name is missing"},
+        {"del f['tasks/name']; f['tasks/name']=numpy.zeros(2,'f4')", "wrong type"},
+        {"del f['tasks/name']; f['tasks/name']=numpy.zeros((2,2),'u4')", "wrong shape"},
+        {"del f['tasks/name']; d=f.create_dataset('tasks/name',data=numpy.zeros(9,'u4'))",
+         "not as many rows"},
+        {"del f['samples/campaign']; "
+         "f.create_dataset('samples/campaign',shape=(1<<37,),dtype='u4',chunks=(1024,))",
+         "more data than the file"},
+        {"f['tasks/name'][0]=1", "checksum"},
+        {"x=numpy.zeros(2,'u4'); x[0]=4000000000; del f['tasks/name']; f['tasks/name']=x; import zlib",
+         "checksum"},
+        {"del f['texts/hash']; f['texts/hash']=numpy.zeros((3,32),'u1')", "checksum"},
+        {"del f['tasks/name']; p=h5py.h5p.create(h5py.h5p.DATASET_CREATE); "
+         "p.set_external(b'/nowhere',0,8); "
+         "h5py.h5d.create(f.id,b'tasks/name',h5py.h5t.STD_U32LE,h5py.h5s.create_simple((2,)),p)",
+         "not allowed"},
+    };
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char command[3 * PATH_MAX];
+    if (system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) {
+        print_message("skipped: /usr/bin/python3 has no h5py to make hostile files\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+        snprintf(command, sizeof command,
+                 "/usr/bin/python3 -c \"import h5py,numpy; f=h5py.File('%.2000s','r+'); %s\"", path,
+                 cases[i].change);
+        assert_int_equal(system(command), 0);
+        struct atoll_tables *got = atoll_segment_read(path, &err);
+        if (got || err.code != ATOLL_E_CORRUPT || !strstr(err.text, cases[i].text))
+            fail_msg("%s: %s", cases[i].change, got ? "was read" : err.text);
+    }
+}
+
+static void test_every_call_fails_once(void **state)
+{
+    (void)state;
+    size_t length;
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    char *before = scratch_read(path, &length);
+    struct atoll_tables *empty = atoll_tables_create(1 << 20, NULL);
+    for (long at = 0; at < 8; at++) {
+        struct faulty f;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        char temporary[PATH_MAX];
+        size_t now;
+        int failed = atoll_segment_write(path, empty, faulty_init(&f, FAULT_FULL, at), &err) != 0;
+        assert_int_equal(failed, at < f.calls && err.code != ATOLL_OK);
+        if (failed && err.code != ATOLL_E_FULL)
+            fail_msg("call %ld: %s", at, err.text);
+        assert_int_equal(access(scratch_join(temporary, dir, "a.h5.tmp"), F_OK), -1);
+        char *after = scratch_read(path, &now);
+        if (failed && at < 4)
+            assert_true(now == length &&
+                        !memcmp(before, after, length)); /* the old file is untouched until the rename */
+        free(after);
+    }
+    atoll_tables_destroy(empty);
+    free(before);
+}
+
+/* Killed at any call and the power lost: the old file or the new one, whole. */
+static void test_power_loss_at_every_step(void **state)
+{
+    (void)state;
+    struct atoll_tables *empty = atoll_tables_create(1 << 20, NULL);
+    int old_seen = 0, new_seen = 0;
+    for (long stop = 0; stop < 10; stop++) {
+        char root[PATH_MAX], after[PATH_MAX], file[PATH_MAX];
+        scratch_join(root, dir, "root");
+        scratch_join(after, dir, "after");
+        mkdir(root, 0777);
+        struct volatile_disk *disk = disk_create(root, -1);
+        scratch_join(file, root, "a.h5");
+        assert_int_equal(atoll_segment_write(file, empty, &disk->ops, NULL), 0);
+        disk->steps = 0;
+        disk->stop_at = stop;
+        int done = atoll_segment_write(file, tables, &disk->ops, NULL) == 0;
+        disk_power_loss(disk, after);
+        disk_destroy(disk);
+        struct atoll_tables *got = atoll_segment_read(scratch_join(file, after, "a.h5"), NULL);
+        assert_non_null(got);
+        int is_new = atoll_tables_count(got, ATOLL_TABLE_TASKS) == 2;
+        assert_true(is_new || !done);
+        new_seen += is_new;
+        old_seen += !is_new;
+        atoll_tables_destroy(got);
+        scratch_remove(root);
+        scratch_remove(after);
+    }
+    assert_true(old_seen > 2 && new_seen > 2);
+    atoll_tables_destroy(empty);
+}
+
+static void test_merge(void **state)
+{
+    (void)state;
+    char b[PATH_MAX], out[PATH_MAX];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_verify_report report = {.problems = 0};
+    scratch_join(b, dir, "b.h5");
+    scratch_join(out, dir, "archive.h5");
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    struct atoll_projection *other = atoll_projection_create(atoll_campaign_config(campaign), NULL);
+    struct atoll_device_info device = {.key = 5, .backend = "cpu", .model = "another"};
+    assert_int_equal(atoll_projection_device(other, &device, NULL), 0);
+    assert_int_equal(atoll_segment_write(b, atoll_projection_tables(other), NULL, NULL), 0);
+    atoll_projection_destroy(other);
+    const char *files[] = {b, path};
+    if (atoll_merge_files(files, 2, out, NULL, &err) != 0)
+        fail_msg("%s", err.text);
+    struct atoll_tables *merged = atoll_segment_read(out, NULL);
+    assert_int_equal(atoll_tables_count(merged, ATOLL_TABLE_CAMPAIGN), 1); /* the same campaign */
+    assert_int_equal(atoll_tables_count(merged, ATOLL_TABLE_DEVICES), 2);
+    for (size_t t = ATOLL_TABLE_CANDIDATES; t < ATOLL_TABLE_COUNT; t++)
+        assert_int_equal(atoll_tables_count(merged, (enum atoll_table)t),
+                         atoll_tables_count(tables, (enum atoll_table)t));
+    assert_int_equal(atoll_verify_tables(merged, NULL, NULL, &report), 0);
+    assert_string_equal(report.first_problem, "");
+    const char *again[] = {out, out, path};
+    assert_int_equal(atoll_merge_files(again, 3, out, NULL, &err),
+                     0); /* merging what is there changes nothing */
+    struct atoll_tables *twice = atoll_segment_read(out, NULL);
+    assert_true(same_tables(merged, twice));
+    atoll_tables_destroy(twice);
+    atoll_tables_destroy(merged);
+}
+
+static void test_merge_of_two_campaigns(void **state)
+{
+    (void)state;
+    struct atoll_campaign_config config = *atoll_campaign_config(campaign);
+    config.id = sample_id(999);
+    struct atoll_merge *m = atoll_merge_create((size_t)1 << 28, NULL);
+    struct atoll_projection *other = atoll_projection_create(&config, NULL);
+    struct atoll_device_info device = {.key = 77, .backend = "cpu", .model = "the same number"};
+    assert_int_equal(atoll_projection_device(other, &device, NULL), 0);
+    assert_int_equal(atoll_merge_add(m, atoll_projection_tables(other), NULL), 0);
+    assert_int_equal(atoll_merge_add(m, tables, NULL), 0);
+    const struct atoll_tables *got = atoll_merge_tables(m);
+    struct atoll_row_evaluation e;
+    assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_CAMPAIGN), 2);
+    assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_DEVICES), 2);
+    atoll_tables_get(got, ATOLL_TABLE_EVALUATIONS, 0, &e);
+    assert_int_equal(e.campaign, 1); /* moved with its campaign */
+    atoll_projection_destroy(other);
+    atoll_merge_destroy(m);
+    atoll_merge_destroy(NULL);
+}
+
+static void test_build_from_campaign(void **state)
+{
+    (void)state;
+    struct atoll_replay_report report;
+    char out[PATH_MAX];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    scratch_join(out, atoll_campaign_dir(campaign), "archive.h5");
+    if (atoll_archive_build(campaign, out, NULL, &report, &err) != 0)
+        fail_msg("%s", err.text);
+    struct atoll_tables *got = atoll_segment_read(out, NULL);
+    assert_true(same_tables(got, tables));
+    atoll_tables_destroy(got);
+}
+
+/* Files of released schema versions stay readable.  ATOLL_WRITE_GOLDEN=1 makes a missing one. */
+static void test_golden(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_verify_report report = {.problems = 0};
+    const char *golden = ATOLL_SOURCE_DIR "/tests/fixtures/archive/schema-1.h5";
+    if (getenv("ATOLL_WRITE_GOLDEN") && access(golden, F_OK) != 0)
+        assert_int_equal(atoll_segment_write(golden, tables, NULL, NULL), 0);
+    struct atoll_tables *got = atoll_segment_read(golden, &err);
+    if (!got)
+        fail_msg("%s", err.text);
+    assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_TASKS), 2);
+    assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
+    assert_int_equal(atoll_verify_tables(got, NULL, NULL, &report), 0);
+    assert_string_equal(report.first_problem, "");
+    atoll_tables_destroy(got);
+}
+
+/* The example of docs/spec/archive.md, run as it stands there. */
+static void test_documented_example(void **state)
+{
+    (void)state;
+    char script[PATH_MAX], command[3 * PATH_MAX];
+    size_t length;
+    if (system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) {
+        print_message("skipped: /usr/bin/python3 has no h5py\n");
+        skip();
+    }
+    char *doc = scratch_read(ATOLL_SOURCE_DIR "/docs/spec/archive.md", &length);
+    char *begin = strstr(doc, "```python\n");
+    assert_non_null(begin);
+    begin += strlen("```python\n");
+    char *end = strstr(begin, "```");
+    assert_non_null(end);
+    scratch_write(scratch_join(script, dir, "example.py"), begin, (size_t)(end - begin));
+    unsigned lines = 0;
+    for (char *c = begin; c < end; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 3);
+    assert_int_equal(atoll_segment_write(scratch_join(path, dir, "archive.h5"), tables, NULL, NULL), 0);
+    snprintf(command, sizeof command, "cd '%.2000s' && /usr/bin/python3 example.py > out.txt", dir);
+    assert_int_equal(system(command), 0);
+    char *out = scratch_read(scratch_join(script, dir, "out.txt"), &length);
+    assert_non_null(strstr(out, "softmax_rows"));
+    free(out);
+    free(doc);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(test_round_trip),
+        CASE(test_empty),
+        CASE(test_names),
+        CASE(test_damaged),
+        CASE(test_missing_and_newer),
+        CASE(test_hostile_files),
+        CASE(test_every_call_fails_once),
+        CASE(test_power_loss_at_every_step),
+        CASE(test_merge),
+        CASE(test_merge_of_two_campaigns),
+        CASE(test_build_from_campaign),
+        CASE(test_golden),
+        CASE(test_documented_example),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
