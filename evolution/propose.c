@@ -104,10 +104,11 @@ static int send_first(struct atoll_engine *e, struct atoll_engine_task *t, uint3
 
 static uint32_t choose_parent(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island)
 {
+    struct atoll_look look = {&e->records, &t->transitions, t->evaluated};
     uint32_t parent = ATOLL_NONE;
     for (uint32_t i = 0; i < e->search.islands && parent == ATOLL_NONE; i++) {
         uint32_t from = (island + i) % e->search.islands;
-        parent = atoll_select_parent(&e->search, &e->records, &t->islands[from], from, &t->random);
+        parent = atoll_select_parent(&e->search, &look, &t->islands[from], from, &t->random);
     }
     return parent;
 }

@@ -10,7 +10,8 @@
 #include "evolution/migrate.h"
 #include "evolution/schedule.h"
 
-#define RETRY_LIMIT 3
+#define RETRY_LIMIT     3
+#define NEUTRAL_FITNESS 0.01 /* less of a loss is none */
 
 static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
@@ -112,12 +113,30 @@ static int is_best_instance(struct atoll_engine *e, uint32_t record)
     return 1;
 }
 
+/* An improvement is what became an elite or challenges one. */
+static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t record, int improved)
+{
+    const struct atoll_record *child = &e->records.items[record];
+    if (child->parent == ATOLL_NONE)
+        return;
+    const struct atoll_record *parent = &e->records.items[child->parent];
+    struct atoll_transition step = {.from = parent->cell,
+                                    .to = child->cell,
+                                    .gain = child->fitness - parent->fitness,
+                                    .when = t->evaluated};
+    step.outcome = (uint8_t)(improved                       ? ATOLL_OUTCOME_IMPROVEMENT
+                             : step.gain < -NEUTRAL_FITNESS ? ATOLL_OUTCOME_REGRESSION
+                                                            : ATOLL_OUTCOME_NEUTRAL);
+    atoll_transitions_add(&t->transitions, &step);
+}
+
 static int use(struct atoll_engine *e, const struct atoll_proposal *p,
                const struct atoll_evaluation *evaluation, struct atoll_err *err)
 {
     struct atoll_engine_task *t = task_of(e, p);
     struct atoll_record *r = &e->records.items[p->record];
     uint32_t island = r->island;
+    uint64_t challenges = t->challenges;
     int failed = 0;
     judge(e, t, r, evaluation);
     e->evaluated++;
@@ -131,6 +150,7 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
         t->correct++;
         failed = atoll_challenge_enter(e, t, island, p->record, is_best_instance(e, p->record), err);
     }
+    remember_step(e, t, p->record, t->since_elite == 0 || t->challenges > challenges);
     if (!failed && !e->finishing)
         failed = atoll_migrate(e, t, island, err);
     if (!failed)

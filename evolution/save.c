@@ -234,8 +234,12 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     position_codec(c, &t->best, e->records.count, 1);
     atoll_codec_u32(c, &t->finals);
     counters_codec(c, t);
+    atoll_transitions_codec(&t->transitions, c);
     for (uint32_t i = 0; i < e->search.islands; i++)
         atoll_island_codec(&t->islands[i], e->records.count, c);
+    if (c->in && ((t->stage == ATOLL_STAGE_OPEN && t->baseline == ATOLL_NONE) ||
+                  (t->baseline_source == ATOLL_NONE && !t->done)))
+        c->in->failed = 1;
     if (c->in)
         e->open_count += !t->done;
     return queues_codec(c, e, t, err);

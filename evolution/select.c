@@ -1,38 +1,58 @@
 #include "evolution/select.h"
 
-/* The weight of an occupied cell under one rule. */
-struct look {
-    const struct atoll_records *records;
+#define LEAST_CURIOSITY 1e-3 /* no cell is never picked */
+
+/* What a rule weighs: the occupied cells of an island. */
+struct view {
+    const struct atoll_look *look;
     const struct atoll_island *island;
     enum atoll_island_role role;
+    size_t count;
+    unsigned cells[ATOLL_BEHAVIOUR_CELLS];
 };
 
-static double weigh_uniform(const struct look *look, unsigned cell)
+static void weigh_uniform(const struct view *view, double *ret_weights)
 {
-    return 1;
+    for (size_t i = 0; i < view->count; i++)
+        ret_weights[i] = 1;
 }
 
-static double weigh_fitness(const struct look *look, unsigned cell)
+static void weigh_fitness(const struct view *view, double *ret_weights)
 {
-    return look->records->items[look->island->cells[cell].elite].fitness;
+    for (size_t i = 0; i < view->count; i++)
+        ret_weights[i] = view->look->records->items[view->island->cells[view->cells[i]].elite].fitness;
 }
 
-static double weigh_role(const struct look *look, unsigned cell)
+static void weigh_curiosity(const struct view *view, double *ret_weights)
 {
-    struct atoll_behaviour b = atoll_cell_behaviour(cell);
-    switch (look->role) {
-    case ATOLL_ISLAND_MEMORY: return 1.0 + b.memory;
-    case ATOLL_ISLAND_PARALLELISM: return 1.0 + b.coordination;
+    struct atoll_gradient gradients[ATOLL_BEHAVIOUR_CELLS];
+    atoll_gradients_of(view->look->transitions, view->look->now, view->look->records, view->island,
+                       gradients);
+    for (size_t i = 0; i < view->count; i++)
+        ret_weights[i] = LEAST_CURIOSITY + atoll_gradient_magnitude(&gradients[view->cells[i]]);
+}
+
+static double role_level(enum atoll_island_role role, struct atoll_behaviour b)
+{
+    switch (role) {
+    case ATOLL_ISLAND_MEMORY: return b.memory;
+    case ATOLL_ISLAND_PARALLELISM: return b.coordination;
     case ATOLL_ISLAND_FUSION:
-    case ATOLL_ISLAND_ALGORITHM: return 1.0 + b.algorithm;
-    default: return 1;
+    case ATOLL_ISLAND_ALGORITHM: return b.algorithm;
+    default: return 0;
     }
 }
 
-static double (*const rules[ATOLL_SELECTION_COUNT])(const struct look *look, unsigned cell) = {
+static void weigh_role(const struct view *view, double *ret_weights)
+{
+    for (size_t i = 0; i < view->count; i++)
+        ret_weights[i] = 1 + role_level(view->role, atoll_cell_behaviour(view->cells[i]));
+}
+
+static void (*const rules[ATOLL_SELECTION_COUNT])(const struct view *view, double *ret_weights) = {
     [ATOLL_SELECT_UNIFORM] = weigh_uniform,
     [ATOLL_SELECT_FITNESS] = weigh_fitness,
-    [ATOLL_SELECT_CURIOSITY] = weigh_uniform,
+    [ATOLL_SELECT_CURIOSITY] = weigh_curiosity,
     [ATOLL_SELECT_ISLAND] = weigh_role,
 };
 
@@ -54,21 +74,18 @@ static size_t pick_weighted(const double *weights, size_t count, struct atoll_ra
     return last;
 }
 
-uint32_t atoll_select_parent(const struct atoll_search *search, const struct atoll_records *records,
+uint32_t atoll_select_parent(const struct atoll_search *search, const struct atoll_look *look,
                              const struct atoll_island *island, uint32_t island_number,
                              struct atoll_random *random)
 {
     if (!island->occupied)
         return ATOLL_NONE;
-    struct look look = {records, island, (enum atoll_island_role)(island_number % ATOLL_ISLAND_ROLE_COUNT)};
-    size_t rule = pick_weighted(search->selection_share, ATOLL_SELECTION_COUNT, random);
+    struct view view = {.look = look,
+                        .island = island,
+                        .role = (enum atoll_island_role)(island_number % ATOLL_ISLAND_ROLE_COUNT)};
+    for (uint64_t left = island->occupied; left; left &= left - 1)
+        view.cells[view.count++] = (unsigned)__builtin_ctzll(left);
     double weights[ATOLL_BEHAVIOUR_CELLS];
-    unsigned cells[ATOLL_BEHAVIOUR_CELLS];
-    size_t count = 0;
-    for (uint64_t left = island->occupied; left; left &= left - 1) {
-        cells[count] = (unsigned)__builtin_ctzll(left);
-        weights[count] = rules[rule](&look, cells[count]);
-        count++;
-    }
-    return island->cells[cells[pick_weighted(weights, count, random)]].elite;
+    rules[pick_weighted(search->selection_share, ATOLL_SELECTION_COUNT, random)](&view, weights);
+    return island->cells[view.cells[pick_weighted(weights, view.count, random)]].elite;
 }

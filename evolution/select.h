@@ -5,11 +5,18 @@
 
 #include "evolution/state.h"
 
+/* What the rules look at. */
+struct atoll_look {
+    const struct atoll_records *records;
+    const struct atoll_transitions *transitions;
+    uint64_t now; /* evaluations of the task */
+};
+
 /* An elite of the island (record), ATOLL_NONE when it has none.
- * uniform: every occupied cell alike.  fitness: proportionate to the elite's fitness.  island: proportionate
- * to one plus the level of the cell in the dimension of the island's role.  curiosity: see gradient.h once it
- * is there; until the transitions say something, uniform. */
-uint32_t atoll_select_parent(const struct atoll_search *search, const struct atoll_records *records,
+ * uniform: every occupied cell alike.  fitness: proportionate to the elite's fitness.  curiosity:
+ * proportionate to the magnitude of the cell's combined gradient.  island: proportionate to one plus the
+ * level of the cell in the dimension of the island's role. */
+uint32_t atoll_select_parent(const struct atoll_search *search, const struct atoll_look *look,
                              const struct atoll_island *island, uint32_t island_number,
                              struct atoll_random *random);
 

@@ -6,6 +6,7 @@
 #include "core/random.h"
 #include "evolution/array.h"
 #include "evolution/engine.h"
+#include "evolution/gradient.h"
 #include "evolution/population.h"
 #include "evolution/proposal.h"
 #include "evolution/record.h"
@@ -44,6 +45,7 @@ struct atoll_engine_task {
     uint32_t template_count, template_capacity;
     struct atoll_island *islands; /* search.islands of them */
     uint32_t next_island;
+    struct atoll_transitions transitions;
     uint32_t baseline, best;                         /* records */
     uint32_t finals;                                 /* final duels so far */
     uint64_t evaluated, correct, under_way, answers; /* answers: evaluations and duels, for the mean cost */

@@ -37,9 +37,11 @@ static void shares_of(enum atoll_selection rule, uint32_t role, double ret_share
     atoll_search_defaults(&search);
     memset(search.selection_share, 0, sizeof search.selection_share);
     search.selection_share[rule] = 0.3;
+    struct atoll_transitions none = {.count = 0};
+    struct atoll_look look = {&records, &none, 0};
     memset(ret_share, 0, 3 * sizeof *ret_share);
     for (unsigned i = 0; i < DRAWS; i++) {
-        uint32_t record = atoll_select_parent(&search, &records, island, role, &random);
+        uint32_t record = atoll_select_parent(&search, &look, island, role, &random);
         assert_in_range(record, 0, 2);
         ret_share[record] += 1.0 / DRAWS;
     }
@@ -70,16 +72,42 @@ static void rules_weigh_as_they_say(void **state)
     }
 }
 
+/* Improvements from cell 21 upwards make it the one to go on from. */
+static void curiosity_follows_improvements(void **state)
+{
+    struct atoll_records records;
+    struct atoll_island *island = make(&records);
+    struct atoll_search search;
+    struct atoll_transitions *steps = calloc(1, sizeof *steps);
+    struct atoll_look look = {&records, steps, 10};
+    struct atoll_random random = {4, 0};
+    unsigned picked[3] = {0, 0, 0};
+    for (unsigned i = 0; i < 10; i++)
+        atoll_transitions_add(steps, &(struct atoll_transition){21, 63, ATOLL_OUTCOME_IMPROVEMENT, 0.3, 10});
+    atoll_search_defaults(&search);
+    memset(search.selection_share, 0, sizeof search.selection_share);
+    search.selection_share[ATOLL_SELECT_CURIOSITY] = 1;
+    for (unsigned i = 0; i < 1000; i++)
+        picked[atoll_select_parent(&search, &look, island, 0, &random)]++;
+    assert_true(picked[1] > 700);
+    assert_true(picked[0] > 0 && picked[2] > 0);
+    atoll_records_fini(&records);
+    free(island);
+    free(steps);
+}
+
 static void empty_islands_have_no_parent(void **state)
 {
     struct atoll_records records;
     struct atoll_island *island = make(&records);
     struct atoll_search search;
     struct atoll_random random = {4, 0};
+    struct atoll_transitions none = {.count = 0};
+    struct atoll_look look = {&records, &none, 0};
     atoll_search_defaults(&search);
     for (size_t i = 0; i < 3; i++)
         atoll_island_clear(island, cells[i]);
-    assert_int_equal(atoll_select_parent(&search, &records, island, 0, &random), ATOLL_NONE);
+    assert_int_equal(atoll_select_parent(&search, &look, island, 0, &random), ATOLL_NONE);
     assert_int_equal(random.counter, 0); /* nothing was drawn */
     atoll_records_fini(&records);
     free(island);
@@ -89,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_weigh_as_they_say),
+        cmocka_unit_test(curiosity_follows_improvements),
         cmocka_unit_test(empty_islands_have_no_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,52 @@
+/* gradient.h - what moving in behaviour space brought so far: the transition buffer and the three gradients
+ * of one cell (ALGORITHMS.md 3; papers/000 3.3). Layer: evolution, pure.  Plain values. */
+#ifndef ATOLL_EVOLUTION_GRADIENT_H
+#define ATOLL_EVOLUTION_GRADIENT_H
+
+#include "evolution/codec.h"
+#include "evolution/population.h"
+#include "evolution/record.h"
+
+#define ATOLL_TRANSITION_LIMIT 256 /* the last ones of a task */
+#define ATOLL_DIMENSIONS       3   /* memory, algorithm, coordination */
+
+enum atoll_outcome {
+    ATOLL_OUTCOME_IMPROVEMENT,
+    ATOLL_OUTCOME_NEUTRAL,
+    ATOLL_OUTCOME_REGRESSION,
+    ATOLL_OUTCOME_COUNT
+};
+
+/* One parent -> child step. */
+struct atoll_transition {
+    uint8_t from, to; /* cells */
+    uint8_t outcome;  /* enum atoll_outcome */
+    double gain;      /* fitness of the child minus that of the parent */
+    uint64_t when;    /* evaluations of the task then */
+};
+
+/* A ring; the oldest goes first. */
+struct atoll_transitions {
+    struct atoll_transition items[ATOLL_TRANSITION_LIMIT];
+    uint32_t count, next;
+};
+
+void atoll_transitions_add(struct atoll_transitions *t, const struct atoll_transition *transition);
+void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *codec);
+
+/* Per dimension; positive: higher levels are promising.  now: evaluations of the task. */
+struct atoll_gradient {
+    double fitness[ATOLL_DIMENSIONS];  /* mean of gain * direction, older ones weigh less */
+    double rate[ATOLL_DIMENSIONS];     /* share of improvements upwards minus downwards */
+    double explore[ATOLL_DIMENSIONS];  /* towards empty and weak cells, near ones first */
+    double combined[ATOLL_DIMENSIONS]; /* 0.4, 0.4, 0.2 of the above */
+};
+
+/* Of every occupied cell of the island; zero for the others. */
+void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t now,
+                        const struct atoll_records *records, const struct atoll_island *island,
+                        struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS]);
+/* Euclidean length of the combined gradient. */
+double atoll_gradient_magnitude(const struct atoll_gradient *g);
+
+#endif

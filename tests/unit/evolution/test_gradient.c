@@ -1,0 +1,147 @@
+#include "tests/support/expect.h"
+
+#include <stdlib.h>
+
+#include "evolution/gradient.h"
+
+#define CELL(memory, algorithm, coordination) ((memory)*16 + (algorithm)*4 + (coordination))
+
+struct scene {
+    struct atoll_records records;
+    struct atoll_island island;
+    struct atoll_transitions transitions;
+};
+
+static int set_up(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+    atoll_island_init(&s->island);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct scene *s = *state;
+    atoll_records_fini(&s->records);
+    free(s);
+    return 0;
+}
+
+static void settle(struct scene *s, unsigned cell, double fitness)
+{
+    struct atoll_record r;
+    memset(&r, 0, sizeof r);
+    r.id.bytes[0] = (uint8_t)cell;
+    r.cell = (uint8_t)cell;
+    r.fitness = fitness;
+    assert_int_equal(atoll_records_add(&s->records, &r, NULL), 0);
+    atoll_island_set(&s->island, cell, s->records.count - 1);
+}
+
+static void step(struct scene *s, unsigned from, unsigned to, double gain, enum atoll_outcome outcome,
+                 uint64_t when)
+{
+    struct atoll_transition t = {(uint8_t)from, (uint8_t)to, (uint8_t)outcome, gain, when};
+    atoll_transitions_add(&s->transitions, &t);
+}
+
+static struct atoll_gradient at(const struct scene *s, unsigned cell, uint64_t now)
+{
+    struct atoll_gradient all[ATOLL_BEHAVIOUR_CELLS];
+    atoll_gradients_of(&s->transitions, now, &s->records, &s->island, all);
+    return all[cell];
+}
+
+/* Gains 0.2 upwards and -0.1 downwards in memory, one of them a half-life old; another cell's step says
+ * nothing. */
+static void looks_back_from_one_cell(void **state)
+{
+    struct scene *s = *state;
+    unsigned here = CELL(1, 1, 1);
+    settle(s, here, 1.0);
+    step(s, here, CELL(3, 1, 1), 0.2, ATOLL_OUTCOME_IMPROVEMENT, 100);
+    step(s, here, CELL(0, 1, 1), -0.1, ATOLL_OUTCOME_REGRESSION, 36); /* 64 evaluations ago */
+    step(s, here, CELL(0, 1, 1), 0.0, ATOLL_OUTCOME_IMPROVEMENT, 100);
+    step(s, CELL(2, 2, 2), CELL(0, 0, 0), 0.5, ATOLL_OUTCOME_IMPROVEMENT, 100);
+    struct atoll_gradient g = at(s, here, 100);
+    expect_close(g.fitness[0], (0.2 + 0.1 * 0.5) / 3, 1e-12);
+    expect_close(g.rate[0], 1.0 - 0.5, 1e-12);
+    assert_true(g.fitness[1] == 0 && g.rate[1] == 0 && g.fitness[2] == 0 && g.rate[2] == 0);
+    expect_close(g.combined[0], 0.4 * g.fitness[0] + 0.4 * g.rate[0] + 0.2 * g.explore[0], 1e-12);
+}
+
+static void looks_towards_empty_cells(void **state)
+{
+    struct scene *s = *state;
+    settle(s, CELL(0, 0, 0), 0.9);
+    struct atoll_gradient g = at(s, CELL(0, 0, 0), 0);
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
+        assert_true(g.explore[d] > 0); /* everything lies above */
+    settle(s, CELL(3, 3, 3), 0.9);
+    g = at(s, CELL(3, 3, 3), 0);
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
+        assert_true(g.explore[d] < 0);
+}
+
+/* Of a line of strong cells in memory only the weak end pulls. */
+static void weak_cells_pull_strong_ones_do_not(void **state)
+{
+    struct scene *s = *state;
+    for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++)
+        settle(s, cell, cell == CELL(3, 1, 1) ? 0.5 : 1.0);
+    struct atoll_gradient g = at(s, CELL(1, 1, 1), 0);
+    expect_close(g.explore[0], 0.5 / 2, 1e-12);
+    assert_true(g.explore[1] == 0 && g.explore[2] == 0);
+    expect_close(atoll_gradient_magnitude(&g), 0.2 * 0.25, 1e-12);
+}
+
+static void the_ring_forgets(void **state)
+{
+    struct scene *s = *state;
+    settle(s, 0, 1.0);
+    step(s, 0, CELL(1, 0, 0), 1, ATOLL_OUTCOME_IMPROVEMENT, 0);
+    for (unsigned i = 0; i < ATOLL_TRANSITION_LIMIT; i++)
+        step(s, 0, 0, 0, ATOLL_OUTCOME_NEUTRAL, 0);
+    assert_int_equal(s->transitions.count, ATOLL_TRANSITION_LIMIT);
+    assert_true(at(s, 0, 0).fitness[0] == 0);
+}
+
+static void the_ring_travels(void **state)
+{
+    struct scene *s = *state;
+    struct atoll_buffer bytes;
+    struct atoll_transitions *back = calloc(1, sizeof *back);
+    for (unsigned i = 0; i < ATOLL_TRANSITION_LIMIT + 5; i++)
+        step(s, i % 64, (i * 7) % 64, i, ATOLL_OUTCOME_NEUTRAL, i);
+    atoll_buffer_init(&bytes, 1u << 20);
+    struct atoll_codec out = {.out = &bytes};
+    atoll_transitions_codec(&s->transitions, &out);
+    struct atoll_reader reader;
+    atoll_reader_init(&reader, bytes.data, bytes.length);
+    struct atoll_codec in = {.in = &reader};
+    atoll_transitions_codec(back, &in);
+    assert_int_equal(atoll_reader_finish(&reader, "transitions", NULL), 0);
+    assert_int_equal(back->next, 5);
+    for (unsigned i = 0; i < ATOLL_TRANSITION_LIMIT; i++)
+        assert_true(back->items[i].gain == s->transitions.items[i].gain &&
+                    back->items[i].to == s->transitions.items[i].to);
+    bytes.data[8] = 64; /* a cell beyond the grid */
+    atoll_reader_init(&reader, bytes.data, bytes.length);
+    atoll_transitions_codec(back, &in);
+    assert_true(reader.failed);
+    atoll_buffer_fini(&bytes);
+    free(back);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(looks_back_from_one_cell, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(looks_towards_empty_cells, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(weak_cells_pull_strong_ones_do_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_ring_forgets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_ring_travels, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
