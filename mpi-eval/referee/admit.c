@@ -221,8 +221,7 @@ static void admit_spread(struct admission *a)
             high = fmax(high, values[k]);
         }
         snprintf(test, sizeof test, "defines %s", a->task->tensors[i].name);
-        report(a, test, !unset, unset ? "%zu of %zu elements are never set by the reference, or NaN" : "",
-               unset, count);
+        report(a, test, !unset, "%zu of %zu elements are never set, or NaN", unset, count);
         snprintf(test, sizeof test, "spread of %s", a->task->tensors[i].name);
         double bound = a->task->tolerance.atol + a->task->tolerance.rtol * fmax(fabs(low), fabs(high));
         report(a, test, count == 1 || high - low > 10 * bound, "values from %.6g to %.6g", low, high);

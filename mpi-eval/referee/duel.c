@@ -151,17 +151,18 @@ static int match_round(struct match *m, size_t k)
     return 0;
 }
 
-static int match_hidden(struct match *m)
+/* Fresh draws at the variants of one kind: both sides must be right there, the times do not count. */
+static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws)
 {
     const struct atoll_task *task = m->known->task;
     for (size_t i = 0; i < task->variant_count; i++) {
-        if (task->variants[i].kind != ATOLL_VARIANT_HIDDEN || !atoll_variant_is_here(&task->variants[i]))
+        if (task->variants[i].kind != kind || !atoll_variant_is_here(&task->variants[i]))
             continue;
-        for (int k = 0; k < HIDDEN_DRAWS; k++) {
+        for (int k = 0; k < draws; k++) {
             double ns[2];
             struct atoll_draw d =
                 atoll_case_fresh_draw(m->referee, m->known, (uint32_t)i, m->order->evaluation, m->draws++);
-            d.distribution = atoll_draw_nth_distribution(task, (unsigned)k);
+            d.distribution = atoll_draw_nth_distribution(task, (unsigned)m->draws);
             if (match_pair(m, &d, k & 1, ns) != 0)
                 return -1;
         }
@@ -212,7 +213,9 @@ static void match_play(struct match *m)
     struct atoll_duel *d = m->duel;
     lanes_open(m);
     atoll_duel_score_init(&m->score, margin_of(m), m->order->alpha, m->order->pair_limit);
-    int failed = m->order->purpose == ATOLL_DUEL_FINAL ? match_hidden(m) : 0;
+    int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
+    if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)
+        failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS);
     while (!failed && m->score.state == ATOLL_COMPARE_MORE)
         failed = match_round(m, m->score.pair_count);
     d->pair_count = (uint32_t)m->score.pair_count;

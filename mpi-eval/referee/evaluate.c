@@ -85,7 +85,7 @@ struct series {
     struct atoll_sampling sampling;
     struct atoll_draw_order order;
     double begin_ns, reference_ns; /* time on the reference that other candidates will not pay again */
-    double stops_ns;               /* sum of kill latencies */
+    double stop_ns;                /* least kill latency: the most that a forged end could gain */
     unsigned full;
     enum atoll_sampling_state state;
 };
@@ -114,7 +114,7 @@ static int series_step(struct session *s, struct series *r)
     if (number < ATOLL_DRAW_POOL_MIN)
         r->reference_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
-    r->stops_ns += trial.stop_ns;
+    r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
     r->state =
         atoll_sampling_add(&r->sampling, trial.ns, atoll_referee_now_ns() - r->begin_ns - r->reference_ns);
     return 0;
@@ -152,7 +152,7 @@ static int timing_store(struct session *s, struct series *r, const struct atoll_
     if (!t->samples_ns)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
     memcpy(t->samples_ns, r->sampling.samples_ns, bytes);
-    t->resolution_ns = r->sampling.rules.resolution_ns + r->stops_ns / (double)r->sampling.count;
+    t->resolution_ns = r->sampling.rules.resolution_ns;
     t->flags = (r->state == ATOLL_SAMPLING_DROPPED ? ATOLL_TIMING_DROPPED_EARLY : 0u) |
                (r->state == ATOLL_SAMPLING_LIMIT ? ATOLL_TIMING_TIME_LIMIT : 0u) |
                (r->sampling.summary.median < floor->audit_ns ? ATOLL_TIMING_AUDIT : 0u);
@@ -206,9 +206,9 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
                            "variant %s: the median of %.0f ns is below 0.9 of the hard floor of %.0f ns",
                            s->known->task->variants[r->variant].name, r->sampling.summary.median,
                            floor.hard_ns);
-    if (r->sampling.summary.median < floor.audit_ns)
-        return audit(s, r->variant);
-    return 0;
+    snprintf(s->e->detail, sizeof s->e->detail, "a forged end of a sample could gain at most %.0f us",
+             r->stop_ns / 1e3);
+    return r->sampling.summary.median < floor.audit_ns ? audit(s, r->variant) : 0;
 }
 
 static int session_sample(struct session *s, uint32_t variant, struct atoll_err *err)

@@ -164,34 +164,54 @@ static int body_check(const struct atoll_prepared *p, size_t first_line, struct 
 static void argument_print(struct atoll_buffer *out, const struct atoll_arg *a, size_t word)
 {
     if (a->kind == ATOLL_ARG_TENSOR || a->kind == ATOLL_ARG_SCRATCH)
-        atoll_buffer_printf(out, ", w[%zu].p", word);
+        atoll_buffer_printf(out, ", atoll_w_[%zu].atoll_p_", word);
     else if (a->kind == ATOLL_ARG_INTEGER)
-        atoll_buffer_printf(out, ", (%s)w[%zu].i", a->width == ATOLL_I32 ? "int" : "long long", word);
+        atoll_buffer_printf(out, ", (%s)atoll_w_[%zu].atoll_i_", a->width == ATOLL_I32 ? "int" : "long long",
+                            word);
     else
-        atoll_buffer_printf(out, ", (%s)w[%zu].d", a->width == ATOLL_F32 ? "float" : "double", word);
+        atoll_buffer_printf(out, ", (%s)atoll_w_[%zu].atoll_d_", a->width == ATOLL_F32 ? "float" : "double",
+                            word);
+}
+
+/* Every name of a shim is one that a body and its macros cannot have. */
+static void shim_print(struct atoll_buffer *out, const struct atoll_launch *l, size_t k)
+{
+    static const char parameters[] = "(long atoll_b_, long atoll_e_, const union atoll_run_word_ *atoll_w_)";
+    /* The type of an undeclared function is an error here, not the linker's. */
+    atoll_buffer_printf(out, "#line 1 \"plan.launch[%zu]\"\ntypedef __typeof__(%s) *atoll_function_%zu_;\n",
+                        k, l->symbol, k);
+    atoll_buffer_printf(out, "__attribute__((visibility(\"default\"))) void atoll_shim_%zu%s;\n", k,
+                        parameters);
+    atoll_buffer_printf(out, "void atoll_shim_%zu%s\n{\n    (void)atoll_w_;\n    %s(atoll_b_, atoll_e_", k,
+                        parameters, l->symbol);
+    for (size_t i = 0; i < l->arg_count; i++)
+        argument_print(out, &l->args[i], i);
+    atoll_buffer_printf(out, ");\n}\n");
+}
+
+/* The compiler quotes lines of the file it reads: where the lines of the plan's comment leave room, the
+ * parameters go there and every line keeps its number.  Else #line gives the number and a name without a
+ * file, so nothing wrong is quoted. */
+static void prefix_print(const struct atoll_prepared *p, size_t first_line, struct atoll_buffer *out)
+{
+    size_t count = p->plan->param_count;
+    for (size_t i = 0; i < count; i++)
+        atoll_buffer_printf(out, "#define %s %lld\n", p->plan->params[i].name,
+                            (long long)p->choice.values[i]);
+    if (count >= first_line)
+        atoll_buffer_printf(out, "#line %zu \"candidate\"\n", first_line);
+    for (size_t line = count + 1; line < first_line; line++)
+        atoll_buffer_printf(out, "\n");
 }
 
 static void unit_print(const struct atoll_prepared *p, size_t first_line, struct atoll_buffer *out)
 {
-    for (size_t i = 0; i < p->plan->param_count; i++)
-        atoll_buffer_printf(out, "#define %s %lld\n", p->plan->params[i].name,
-                            (long long)p->choice.values[i]);
-    atoll_buffer_printf(out, "#line %zu \"candidate.c\"\n", first_line);
+    prefix_print(p, first_line, out);
     atoll_buffer_put_bytes(out, p->body, strlen(p->body));
-    atoll_buffer_printf(out,
-                        "\n#line 1 \"launch\"\nunion atoll_run_word_ { void *p; long long i; double d; };\n");
-    for (size_t k = 0; k < p->plan->launch_count; k++) {
-        const struct atoll_launch *l = &p->plan->launches[k];
-        atoll_buffer_printf(
-            out,
-            "__attribute__((visibility(\"default\"))) void atoll_shim_%zu(long b, long e, const union "
-            "atoll_run_word_ *w);\nvoid atoll_shim_%zu(long b, long e, const union atoll_run_word_ *w)\n"
-            "{\n    (void)w;\n    %s(b, e",
-            k, k, l->symbol);
-        for (size_t i = 0; i < l->arg_count; i++)
-            argument_print(out, &l->args[i], i);
-        atoll_buffer_printf(out, ");\n}\n");
-    }
+    atoll_buffer_printf(
+        out, "\nunion atoll_run_word_ { void *atoll_p_; long long atoll_i_; double atoll_d_; };\n");
+    for (size_t k = 0; k < p->plan->launch_count; k++)
+        shim_print(out, &p->plan->launches[k], k);
 }
 
 static int unit_make(struct atoll_prepared *p, size_t first_line, struct atoll_err *err)

@@ -82,10 +82,13 @@ static void test_verdicts(void **state)
 static void test_unit(void **state)
 {
     static const char *const wanted[] = {
-        "#define T 8\n#line 1 \"candidate.c\"\n\nvoid f(",
-        "void atoll_shim_0(long b, long e, const union atoll_run_word_ *w);",
+        "#define T 8\n#line 1 \"candidate\"\n\nvoid f(",
+        "void atoll_shim_0(long atoll_b_, long atoll_e_, const union atoll_run_word_ *atoll_w_);",
+        "#line 1 \"plan.launch[1]\"\n",
         "void atoll_shim_1(",
-        "    g(b, e, w[0].p, w[1].p, (long long)w[2].i, (float)w[3].d, (double)w[4].d, (int)w[5].i);\n",
+        "    g(atoll_b_, atoll_e_, atoll_w_[0].atoll_p_, atoll_w_[1].atoll_p_, (long "
+        "long)atoll_w_[2].atoll_i_, "
+        "(float)atoll_w_[3].atoll_d_, (double)atoll_w_[4].atoll_d_, (int)atoll_w_[5].atoll_i_);\n",
     };
     struct atoll_order_candidate c = {
         .language = "c",
@@ -108,6 +111,21 @@ static void test_unit(void **state)
     atoll_prepared_destroy(p);
 }
 
+/* Lines keep their numbers where the plan's comment leaves room for the parameters. */
+static void test_lines(void **state)
+{
+    struct atoll_order_candidate c = {
+        .language = "c",
+        .source = "/* atoll-plan {\n\"version\": 1,\n\"params\": {\"T\": [4, 8]},\n" LAUNCH "\n} */\n" BODY,
+        .choice = {1, {4}}};
+    struct atoll_prepared *p = atoll_prepared_create(task, &c, NULL);
+    (void)state;
+    assert_non_null(p);
+    assert_string_equal(p->detail, "");
+    assert_memory_equal(p->unit_text, "#define T 4\n\n\n\n\nvoid f(", 23);
+    atoll_prepared_destroy(p);
+}
+
 static void test_limits(void **state)
 {
     static char huge[ATOLL_SOURCE_LIMIT + 2];
@@ -123,6 +141,6 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdicts), cmocka_unit_test(test_unit),
-                                       cmocka_unit_test(test_limits)};
+                                       cmocka_unit_test(test_lines), cmocka_unit_test(test_limits)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

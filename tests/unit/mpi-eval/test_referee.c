@@ -129,9 +129,7 @@ static const struct {
     const char *says;
 } cases[] = {
     {LOOP "y[i * n + j] = " RIGHT ";", ATOLL_V_CORRECT, ""},
-    {"for (long i = b; i < e; i++) { for (int j = 0; j < n; j++) s[j] = 1; " LOOP "y[i * n + j] = " RIGHT
-     "; }",
-     ATOLL_V_CORRECT, ""},
+    {"for (int k = 0; k < n; k++) s[k] = 1; " LOOP "y[i * n + j] = " RIGHT ";", ATOLL_V_CORRECT, ""},
     {LOOP "y[i * n + j] = 2 * (" RIGHT ");", ATOLL_V_WRONG, "constant factor of 2"},
     {LOOP "y[i * n + j] = " RIGHT " + 1;", ATOLL_V_WRONG, "constant offset of 1"},
     {"for (long i = b; i < e; i++) for (int j = 0; j < n / 8 * 8; j++) y[i * n + j] = " RIGHT ";",
@@ -154,7 +152,8 @@ static void test_verdicts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct built b = build(cases[i].body);
-        struct atoll_order order = {.evaluation = next_evaluation++, .baseline_ns = 1};
+        struct atoll_order order = {.evaluation = next_evaluation++,
+                                    .baseline_ns = cases[i].verdict == ATOLL_V_TIMEOUT ? 1 : 0};
         struct atoll_evaluation e;
         atoll_evaluation_init(&e);
         atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
