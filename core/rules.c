@@ -16,9 +16,11 @@ struct site {
 struct rule {
     const char *id, *why;
     int (*broken)(const struct site *s); /* 1 when the token at s->at breaks the rule */
+    int by_name; /* 1: depends on the token's text alone, so once per name is enough */
 };
 
 #define COUNT(array)     (sizeof(array) / sizeof *(array))
+#define MEMO_SLOTS       512
 #define ATTRIBUTE_TOKENS 256 /* of one attribute list; longer ones are refused */
 
 static const struct atoll_token *token_at(const struct site *s, size_t offset)
@@ -35,9 +37,12 @@ static int is(const struct site *s, size_t offset, const char *text)
 /* words: one text, a blank before and after each word. */
 static int is_any(const struct atoll_token *t, const char *words)
 {
-    for (const char *w = words + 1; *w; w += strcspn(w, " ") + 1)
-        if (strncmp(w, t->text, t->length) == 0 && w[t->length] == ' ')
+    for (const char *w = words + 1; *w; w++) {
+        if (*w == *t->text && strncmp(w, t->text, t->length) == 0 && w[t->length] == ' ')
             return 1;
+        while (*w != ' ')
+            w++;
+    }
     return 0;
 }
 
@@ -325,42 +330,43 @@ static const struct rule c_rules[] = {
     {"odd-byte",
      "outside of comments and texts only plain C characters are allowed: no backslash names, '$', '@' or "
      "open quote",
-     odd_byte},
-    {"digraph", "digraphs hide what is compiled; write the plain sign", digraph},
-    {"pasting", "## makes names that no reader sees; write the name", pasting},
-    {"raw-string", "raw strings are not C; write an ordinary text", raw_string},
+     odd_byte, 0},
+    {"digraph", "digraphs hide what is compiled; write the plain sign", digraph, 0},
+    {"pasting", "## makes names that no reader sees; write the name", pasting, 0},
+    {"raw-string", "raw strings are not C; write an ordinary text", raw_string, 0},
     {"directive",
      "only define, undef, if, ifdef, ifndef, elif, else, endif, include, pragma, error and warning are "
      "allowed",
-     directive_known},
+     directive_known, 0},
     {"include",
      "only <stddef.h> <stdint.h> <stdbool.h> <math.h> <float.h> <limits.h> <string.h> <stdalign.h> "
      "<immintrin.h> "
      "<arm_neon.h> may be included, by name",
-     include_forbidden},
+     include_forbidden, 0},
     {"pragma", "only GCC ivdep, GCC unroll, omp simd, clang loop and STDC pragmas are allowed",
-     pragma_forbidden},
-    {"probe", "a candidate may not look for files", probes_files},
-    {"stamp", "date, time and file macros make equal sources differ", build_stamp},
-    {"pragma-operator", "_Pragma is not allowed; write #pragma on a line of its own", pragma_operator},
-    {"assembly", "inline assembly is not allowed; use intrinsics of <immintrin.h> or <arm_neon.h>", assembly},
+     pragma_forbidden, 0},
+    {"probe", "a candidate may not look for files", probes_files, 1},
+    {"stamp", "date, time and file macros make equal sources differ", build_stamp, 1},
+    {"pragma-operator", "_Pragma is not allowed; write #pragma on a line of its own", pragma_operator, 1},
+    {"assembly", "inline assembly is not allowed; use intrinsics of <immintrin.h> or <arm_neon.h>", assembly,
+     1},
     {"attribute",
      "this attribute is not allowed: none that places, aliases, exports or runs code outside of a call",
-     attribute_forbidden},
-    {"bracket-attribute", "write attributes as __attribute__((...))", bracket_attribute},
-    {"label-address", "addresses of labels and computed goto are not allowed", label_address},
-    {"builtin", "this __builtin_ function is not on the list of pure ones", builtin_forbidden},
-    {"system", "functions of processes, signals and the system are not allowed", system_name},
-    {"file", "functions of files and terminals are not allowed", file_name},
-    {"network", "functions of sockets are not allowed", network_name},
-    {"thread", "threads belong to the harness: it calls the function on all of them", thread_name},
-    {"clock", "clocks, sleeping and random numbers are not allowed", clock_name},
-    {"memory", "memory comes from the plan's scratch, not from an allocator or a mapping", memory_name},
+     attribute_forbidden, 0},
+    {"bracket-attribute", "write attributes as __attribute__((...))", bracket_attribute, 0},
+    {"label-address", "addresses of labels and computed goto are not allowed", label_address, 0},
+    {"builtin", "this __builtin_ function is not on the list of pure ones", builtin_forbidden, 1},
+    {"system", "functions of processes, signals and the system are not allowed", system_name, 1},
+    {"file", "functions of files and terminals are not allowed", file_name, 1},
+    {"network", "functions of sockets are not allowed", network_name, 1},
+    {"thread", "threads belong to the harness: it calls the function on all of them", thread_name, 1},
+    {"clock", "clocks, sleeping and random numbers are not allowed", clock_name, 1},
+    {"memory", "memory comes from the plan's scratch, not from an allocator or a mapping", memory_name, 1},
     {"loader", "symbols of the loader, the environment and the C library's inside are not allowed",
-     loader_name},
-    {"call", "functions of the operating system are not allowed; rename a function of your own",
-     outside_call},
-    {"harness", "names that start with atoll_ belong to the harness", harness_name},
+     loader_name, 1},
+    {"call", "functions of the operating system are not allowed; rename a function of your own", outside_call,
+     0},
+    {"harness", "names that start with atoll_ belong to the harness", harness_name, 1},
 };
 
 /* Trigraphs stand in raw text: where they are read at all, they are read before everything else. */
@@ -386,13 +392,29 @@ static int report(struct atoll_err *err, const char *id, unsigned line, const ch
     return atoll_err_set(err, ATOLL_E_INPUT, "rule %s, line %u: %s", id, line, why);
 }
 
+/* Whether a name was looked at already; remembers it. */
+static int is_known(uint32_t *memo, const struct site *s)
+{
+    const struct atoll_token *t = token_at(s, 0);
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (uint32_t i = 0; i < t->length; i++)
+        hash = (hash ^ (unsigned char)t->text[i]) * 16777619u;
+    uint32_t *slot = &memo[hash % MEMO_SLOTS], before = *slot;
+    *slot = (uint32_t)s->at + 1;
+    return before && s->tokens[before - 1].length == t->length &&
+           memcmp(s->tokens[before - 1].text, t->text, t->length) == 0;
+}
+
 static int check_tokens(const struct atoll_token_list *list, struct atoll_err *err)
 {
+    uint32_t memo[MEMO_SLOTS] = {0};
     struct site s = {list->tokens, list->count, 0};
-    for (; s.at < s.count; s.at++)
+    for (; s.at < s.count; s.at++) {
+        int known = is_known(memo, &s);
         for (size_t i = 0; i < COUNT(c_rules); i++)
-            if (c_rules[i].broken(&s))
+            if (!(known && c_rules[i].by_name) && c_rules[i].broken(&s))
                 return report(err, c_rules[i].id, s.tokens[s.at].line, c_rules[i].why, &s.tokens[s.at]);
+    }
     return 0;
 }
 
