@@ -46,6 +46,6 @@ def results(campaign):
     journals = sorted(pathlib.Path(campaign).glob("jobs/*/journal.atl"), key=lambda p: int(p.parent.name.rsplit(".", 1)[1]))
     for path in journals:
         for kind, payload in frames(path.read_bytes()):
-            if kind == EVENT and len(payload) >= 41 and payload[16] in (EVALUATED, DUELLED):
-                found.append(struct.unpack_from("<Q", payload, 33)[0])
+            if kind == EVENT and len(payload) >= 45 and payload[20] in (EVALUATED, DUELLED):
+                found.append(struct.unpack_from("<Q", payload, 37)[0])
     return found
