@@ -87,11 +87,11 @@ int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, 
 {
     atoll_err_errno(err, sys_errno, "%s: cannot %s", path, doing);
     switch (sys_errno) {
-    case ENOSPC: return atoll_err_add(err, "; free space on this file system, then resume");
-    case EDQUOT: return atoll_err_add(err, "; free space in your quota, then resume");
-    case EROFS: return atoll_err_add(err, "; the file system is read-only: choose a folder elsewhere");
+    case ENOSPC: return atoll_err_add(err, "free space on this file system, then resume");
+    case EDQUOT: return atoll_err_add(err, "free space in your quota, then resume");
+    case EROFS: return atoll_err_add(err, "the file system is read-only: choose a folder elsewhere");
     case EACCES:
-    case EPERM: return atoll_err_add(err, "; give yourself write permission there or choose another folder");
+    case EPERM: return atoll_err_add(err, "give yourself write permission there or choose another folder");
     default: return -1;
     }
 }

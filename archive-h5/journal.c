@@ -45,7 +45,7 @@ static int append_frame(struct atoll_journal *j, enum atoll_record_type type, st
         return 0;
     j->pending.length = before;
     j->pending.failed = 0;
-    return atoll_err_add(err, "; while appending a %s record to %s", atoll_record_type_name(type), j->path);
+    return atoll_err_add(err, "while appending a %s record to %s", atoll_record_type_name(type), j->path);
 }
 
 static int payload_begin(struct atoll_journal *j, struct atoll_err *err)

@@ -47,7 +47,7 @@ int atoll_lock_take(const char *path, int *ret_fd, struct atoll_err *err)
         busy(path, fd, err);
     else {
         atoll_err_errno(err, failed, "%s: cannot lock", path);
-        atoll_err_add(err, "; this file system seems to have no locks: choose a folder on one that has");
+        atoll_err_add(err, "this file system seems to have no locks: choose a folder on one that has");
     }
     close(fd);
     return -1;

@@ -712,7 +712,7 @@ static int project_visit(void *context, const struct atoll_attempt *attempt,
                          const struct atoll_record *record, struct atoll_err *err)
 {
     if (atoll_projection_record(context, record, err) != 0)
-        return atoll_err_add(err, "; in jobs/%s at offset %llu", attempt->name,
+        return atoll_err_add(err, "in jobs/%s at offset %llu", attempt->name,
                              (unsigned long long)record->offset);
     return 0;
 }

@@ -60,7 +60,7 @@ static const char style[] =
     "font-size:10.5px}.caption{font-size:11px}\n"
     ".grid{stroke:var(--line)}.base{stroke:var(--soft);stroke-dasharray:2 "
     "3}.floor{stroke:var(--good);stroke-dasharray:5 4}"
-    ".dot{fill:var(--accent);fill-opacity:.28}.best{fill:none;stroke:var(--accent);stroke-width:2;stroke-"
+    ".dot{fill:var(--accent);fill-opacity:.42}.best{fill:none;stroke:var(--accent);stroke-width:2;stroke-"
     "linejoin:round}\n"
     ".empty{fill:none;stroke:var(--line)}.elite{fill:var(--accent)}.cell{font-size:10.5px!important}.strong{"
     "fill:var(--card)"

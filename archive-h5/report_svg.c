@@ -108,8 +108,8 @@ static void draw_dots(struct plot *p, uint64_t points)
     for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(p->query), ATOLL_TABLE_EVALUATIONS); i++) {
         double x, y;
         if (point_at(p, i, &x, &y) && seen++ % every == 0)
-            atoll_buffer_printf(p->out, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>", x_of(p, x),
-                                y_of(p, y));
+            atoll_buffer_printf(p->out, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.4\"/>",
+                                x_of(p, x), y_of(p, y));
     }
 }
 

@@ -212,7 +212,7 @@ static int verify(const char *path, const struct atoll_tables *t, struct atoll_e
     struct atoll_text_columns x, y;
     struct atoll_tables *again = atoll_segment_read(path, err);
     if (!again)
-        return atoll_err_add(err, "; while reading back what was just written");
+        return atoll_err_add(err, "while reading back what was just written");
     atoll_tables_texts(t, &x);
     atoll_tables_texts(again, &y);
     int same = x.count == y.count && x.heap_bytes == y.heap_bytes &&
