@@ -141,8 +141,8 @@ static int guess_precision(const struct atoll_symptoms *s, char *text, size_t by
 void atoll_guess_cause(const struct atoll_symptoms *symptoms, char *ret_text, size_t bytes)
 {
     static int (*const guesses[])(const struct atoll_symptoms *, char *,
-                                  size_t) = {guess_unwritten, guess_constant, guess_transposed, guess_shifted,
-                                             guess_tail,      guess_factor,   guess_precision};
+                                  size_t) = {guess_unwritten, guess_tail,   guess_constant, guess_transposed,
+                                             guess_shifted,   guess_factor, guess_precision};
     ret_text[0] = 0;
     for (size_t i = 0; symptoms->sample_count && i < sizeof guesses / sizeof *guesses; i++)
         if (guesses[i](symptoms, ret_text, bytes) > 0)

@@ -159,7 +159,7 @@ static void test_causes(void **state)
         {make_prefix, ATOLL_FILL_POISON, 1, "everything from flat index 300 on is missing"},
         {make_prefix, ATOLL_FILL_ZERO, 1, "403 were never written"},
         {make_prefix, ATOLL_FILL_RANDOM, 1, "403 were never written"},
-        {make_zeros_after, ATOLL_FILL_POISON, 1, "same value 0"},
+        {make_zeros_after, ATOLL_FILL_POISON, 1, "a missing tail: everything from flat index 300"},
         {make_column_tail, ATOLL_FILL_POISON, 1, "only indices from 32 of 37 on are wrong"},
         {make_factor, ATOLL_FILL_POISON, 1, "constant factor of -0.5"},
         {make_offset, ATOLL_FILL_POISON, 1, "constant offset of 0.25"},
