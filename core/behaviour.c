@@ -17,6 +17,7 @@
 #define THRESHOLD       2
 #define TOKEN_LIMIT     32768 /* what comes later does not move the cell */
 #define INDEX_TOKENS    256
+#define NEST_DEPTH      8
 
 enum dimension { MEMORY, ALGORITHM, COORDINATION, DIMENSION_COUNT };
 
@@ -27,7 +28,7 @@ enum category {
     ALIGNED, /* memory 1 */
     TILE_LOOP,
     CHUNK_LOOP,
-    MIN_TAIL, /* memory 2 */
+    NAMED_TAIL, /* memory 2 */
     REGISTER_BLOCK,
     PACKING,
     PREFETCH, /* memory 3 */
@@ -57,7 +58,7 @@ static const struct {
     [ALIGNED] = {MEMORY, 1, 1},
     [TILE_LOOP] = {MEMORY, 2, 2},
     [CHUNK_LOOP] = {MEMORY, 2, 1},
-    [MIN_TAIL] = {MEMORY, 2, 1},
+    [NAMED_TAIL] = {MEMORY, 2, 2},
     [REGISTER_BLOCK] = {MEMORY, 3, 2},
     [PACKING] = {MEMORY, 3, 2},
     [PREFETCH] = {MEMORY, 3, 2},
@@ -284,30 +285,58 @@ static int is(const struct atoll_loop_list *l, size_t at, const char *text)
     return at < l->token_count && atoll_token_is(&l->tokens[at], text);
 }
 
-static int header_is_min(const struct atoll_loop_list *l, const struct atoll_loop *loop)
+static int range_is_min(const struct atoll_loop_list *l, size_t begin, size_t end)
 {
-    for (size_t i = loop->header_begin; i < loop->header_end; i++)
-        if (is(l, i, "?") || is(l, i, "MIN") || is(l, i, "min") || is(l, i, "&&"))
+    for (size_t i = begin; i < end; i++)
+        if (is(l, i, "?") || is(l, i, "MIN") || is(l, i, "min"))
             return 1;
     return 0;
 }
 
-/* A tile: an outer loop with a step, and a loop inside that starts or ends by its variable.  A chunk: the
- * same with an outer loop that counts tiles. */
+/* Whether a loop starts or ends by the variable of one around it, or by a name made from that variable. */
+static int follows(const struct atoll_loop_list *l, const struct atoll_loop *inner, int outer)
+{
+    const struct atoll_token *variable = l->loops[outer].variable;
+    if (!variable || atoll_token_same(variable, inner->variable))
+        return 0;
+    if (atoll_loop_mentions(l, inner->header_begin, inner->header_end, variable))
+        return 1;
+    for (size_t i = 0; i < l->assignment_count; i++) {
+        const struct atoll_assignment *a = &l->assignments[i];
+        if (a->loop == outer && !a->is_element &&
+            atoll_loop_mentions(l, inner->header_begin, inner->header_end, a->base) &&
+            atoll_loop_mentions(l, a->op + 1, a->end, variable))
+            return 1;
+    }
+    return 0;
+}
+
+/* A tile: an outer loop with a step, and a loop inside that follows it; or an outer loop that counts tiles,
+ * followed by two loops, one in the other.  One loop that follows a counting loop is a chunk: how work is
+ * dealt out, no blocking. */
 static void see_tiles(const struct atoll_loop_list *l, struct board *b)
 {
     for (size_t i = 0; i < l->loop_count; i++) {
         const struct atoll_loop *inner = &l->loops[i];
-        for (int k = inner->parent; k >= 0; k = l->loops[k].parent) {
-            const struct atoll_loop *outer = &l->loops[k];
-            if (!outer->variable ||
-                !atoll_loop_mentions(l, inner->header_begin, inner->header_end, outer->variable) ||
-                atoll_token_same(outer->variable, inner->variable))
+        int depth = 0;
+        for (int k = inner->parent; k >= 0 && depth < NEST_DEPTH; k = l->loops[k].parent, depth++) {
+            if (!follows(l, inner, k))
                 continue;
-            mark(b, outer->unit_step ? CHUNK_LOOP : TILE_LOOP);
-            if (header_is_min(l, inner))
-                mark(b, MIN_TAIL);
+            int twice = inner->parent != k && inner->parent >= 0 && follows(l, &l->loops[inner->parent], k);
+            mark(b, !l->loops[k].unit_step || twice ? TILE_LOOP : CHUNK_LOOP);
         }
+    }
+}
+
+/* A loop that steps by a named width and cuts the last piece short, whatever then works on the piece. */
+static void see_tails(const struct atoll_loop_list *l, struct board *b)
+{
+    for (size_t i = 0; i < l->assignment_count; i++) {
+        const struct atoll_assignment *a = &l->assignments[i];
+        const struct atoll_loop *loop = a->loop >= 0 ? &l->loops[a->loop] : NULL;
+        if (loop && loop->step && loop->step->kind == ATOLL_TOKEN_NAME && !a->is_element &&
+            range_is_min(l, a->op + 1, a->end) && atoll_loop_mentions(l, a->op + 1, a->end, loop->variable))
+            mark(b, NAMED_TAIL);
     }
 }
 
@@ -609,9 +638,9 @@ static void see_recursion(const struct atoll_loop_list *l, struct board *b)
 
 typedef void see_signs(const struct atoll_loop_list *l, struct board *b);
 
-static see_signs *const watchers[] = {see_names,   see_tiles,          see_contiguous, see_sums,
-                                      see_stores,  see_blocks,         see_rescale,    see_running_mean,
-                                      see_sliding, see_approximations, see_recursion};
+static see_signs *const watchers[] = {see_names,        see_tiles,   see_tails,          see_contiguous,
+                                      see_sums,         see_stores,  see_blocks,         see_rescale,
+                                      see_running_mean, see_sliding, see_approximations, see_recursion};
 
 /* ---- the cell ---- */
 

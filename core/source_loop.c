@@ -75,6 +75,7 @@ static void read_header(const struct atoll_loop_list *l, struct atoll_loop *loop
         if ((is(l, at, "+=") || is(l, at, "-=")) && at > 0 && t[-1].kind == ATOLL_TOKEN_NAME) {
             loop->variable = &t[-1];
             loop->unit_step = is(l, at + 1, "1") && at + 2 >= loop->header_end;
+            loop->step = !loop->unit_step && at + 1 < loop->header_end ? &l->tokens[at + 1] : NULL;
             return;
         }
     }
@@ -87,7 +88,8 @@ static void find_loops(struct atoll_loop_list *l)
             continue;
         struct atoll_loop *loop = &l->loops[l->loop_count];
         size_t after = skip_group(l, i + 1);
-        *loop = (struct atoll_loop){i + 2, after - 1, after, skip_statement(l, after, 0), -1, 1, NULL, 0};
+        *loop =
+            (struct atoll_loop){i + 2, after - 1, after, skip_statement(l, after, 0), -1, 1, NULL, 0, NULL};
         read_header(l, loop);
         for (size_t k = 0; k < l->loop_count; k++) {
             if (l->loops[k].body_begin <= i && i < l->loops[k].body_end) {
@@ -131,6 +133,12 @@ static int ends_statement(const struct atoll_loop_list *l, size_t at)
     return is(l, at, ";") || is(l, at, "{") || is(l, at, "}");
 }
 
+/* A comma outside of brackets begins the next declarator. */
+static int ends_value(const struct atoll_loop_list *l, size_t at)
+{
+    return is(l, at, ";") || is(l, at, "}") || is(l, at, ",") || is(l, at, ")");
+}
+
 /* Base of a left side: the name before its first '[', else the last name; "*p" is an element of p. */
 static void read_left(const struct atoll_loop_list *l, struct atoll_assignment *a)
 {
@@ -166,8 +174,8 @@ static size_t add_assignment(struct atoll_loop_list *l, size_t begin, size_t op)
 {
     struct atoll_assignment *a = &l->assignments[l->assignment_count];
     size_t end = op + 1;
-    while (end < l->token_count && !is(l, end, ";") && !is(l, end, "}"))
-        end++;
+    while (end < l->token_count && !ends_value(l, end))
+        end = is(l, end, "(") || is(l, end, "[") || is(l, end, "{") ? skip_group(l, end) : end + 1;
     *a = (struct atoll_assignment){skip_keywords(l, begin, op), op, end, loop_around(l, op), NULL, 0};
     read_left(l, a);
     if (a->base)
@@ -184,7 +192,7 @@ static void find_assignments(struct atoll_loop_list *l)
             i = header;
         else if (is_assignment(l, i))
             i = add_assignment(l, begin, i);
-        if (header || ends_statement(l, i))
+        if (header || ends_statement(l, i) || is(l, i, ","))
             begin = i + 1;
     }
 }

@@ -15,6 +15,7 @@ struct atoll_loop {
     int is_innermost;
     const struct atoll_token *variable; /* NULL when there is none */
     int unit_step;                    /* 1: the variable goes up or down by one */
+    const struct atoll_token *step;   /* first token of another step, NULL = none */
 };
 
 struct atoll_assignment {

@@ -43,9 +43,17 @@ static const struct {
      "for (long j0 = 0; j0 < n; j0 += T) for (long i = i0; i < i0 + T; i++) for (long j = j0; j < j0 + T; "
      "j++)\n"
      "y[j * n + i] = x[i * n + j]; }"},
-    {"chunks with a tail", 2, 0, 0,
+    {"chunks are no blocking", 0, 0, 0,
      "void f(long b, long e, const float *x, float *y, long n) { for (long t = b; t < e; t++)\n"
      "for (long i = t * T; i < (t * T + T < n ? t * T + T : n); i++) y[i] = x[i]; }"},
+    {"tiles by number", 2, 0, 0,
+     "void f(long b, long e, const float *x, float *y, long n, long w) { for (long t = b; t < e; t++) {\n"
+     "long i0 = t / w * T, j0 = t % w * T; for (long i = i0; i < i0 + T; i++) for (long j = j0; j < j0 + T; "
+     "j++)\n"
+     "y[j * n + i] = x[i * n + j]; } }"},
+    {"tiles worked on by a function", 2, 0, 0,
+     "void f(long b, long e, const float *x, float *y, long n) { for (long i = b; i < e; i += T) {\n"
+     "long h = e - i < T ? e - i : T; tile(x + i * n, y + i, h); } }"},
     {"tiles and register block", 3, 0, 0,
      "void f(long b, long e, const float *a, const float *w, float *c, long n, long k) {\n"
      "for (long i0 = b; i0 < e; i0 += TM) { float acc[TM][TN]; for (long p = 0; p < k; p++)\n"

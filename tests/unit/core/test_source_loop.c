@@ -71,6 +71,17 @@ static void test_left_sides(void **state)
     }
 }
 
+static void test_declarators(void **state)
+{
+    find("long a = f(1, 2), b = x[3] + c, d; float v[2] = {1, 2}, w = 3;");
+    static const char *const bases[] = {"a", "b", "v", "w"};
+    assert_int_equal(loops.assignment_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(atoll_token_is(loops.assignments[i].base, bases[i]));
+    assert_true(
+        atoll_loop_mentions(&loops, loops.assignments[1].op, loops.assignments[1].end, &tokens.tokens[17]));
+}
+
 static void test_broken_nesting(void **state)
 {
     static const char *const sources[] = {
@@ -111,8 +122,9 @@ static void test_mentions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nest), cmocka_unit_test(test_left_sides),
-                                       cmocka_unit_test(test_broken_nesting), cmocka_unit_test(test_limits),
-                                       cmocka_unit_test(test_mentions)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nest),           cmocka_unit_test(test_left_sides),
+        cmocka_unit_test(test_broken_nesting), cmocka_unit_test(test_declarators),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_mentions)};
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }

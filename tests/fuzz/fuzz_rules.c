@@ -1,0 +1,27 @@
+/* fuzz_rules.c - any text through the static rules and the classifier: no crash, the same answer twice. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/behaviour.h"
+#include "core/rules.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = 0;
+    int first = atoll_rules_check("c", text, NULL);
+    struct atoll_behaviour a = atoll_behaviour_classify("c", text, NULL, NULL);
+    struct atoll_behaviour b = atoll_behaviour_classify("c", text, NULL, NULL);
+    if (first != atoll_rules_check("c", text, NULL) || atoll_behaviour_cell(a) != atoll_behaviour_cell(b) ||
+        atoll_behaviour_cell(a) >= ATOLL_BEHAVIOUR_CELLS)
+        abort();
+    free(text);
+    return 0;
+}
