@@ -30,6 +30,7 @@
 #define FLAG_LIMIT   128
 #define SLOT_LIMIT   256
 #define NAME_BYTES   64
+#define RUN_LOOK_MS  20 /* atoll_compiler_run looks at deadlines this often */
 #define TEXT_LIMIT   ((size_t)16 << 20)
 
 /* Before the user's flags.  No start files: they bring constructors.  -z defs: what is not there is a compile
@@ -60,20 +61,18 @@ struct job {
     size_t length;
     char **defines; /* "-DNAME=VALUE" */
     size_t define_count;
+    struct atoll_compiled result;
 };
 
-enum slot_state { SLOT_FREE, SLOT_RUNNING, SLOT_FINISHED };
 struct slot {
-    enum slot_state state;
     char *folder;
     int folder_fd, ruleset, pipe;
     pid_t pid;
-    struct job *job;
+    struct job *job; /* that runs; NULL: free */
     char *output;
     size_t output_length;
     double ran_ns, since_ns; /* running time up to the last pause; start of the present stretch */
     int timed_out;
-    struct atoll_compiled result;
 };
 
 struct atoll_compiler {
@@ -89,7 +88,8 @@ struct atoll_compiler {
     char *environment[12]; /* borrowed from toolchain, and literals */
     struct slot *slots;
     unsigned slot_count;
-    struct job *first, **last;
+    struct job *first, **last; /* queued */
+    struct job *done;          /* not collected yet, latest first */
     uint64_t serial;
     int paused;
     pthread_mutex_t mutex;
@@ -108,6 +108,8 @@ static void job_destroy(struct job *job)
         return;
     for (size_t i = 0; i < job->define_count; i++)
         free(job->defines[i]);
+    free(job->result.object);
+    free(job->result.diagnostics);
     free(job->defines);
     free(job->text);
     free(job);
@@ -159,15 +161,11 @@ static void end_group(struct slot *slot)
 
 static void free_slot(struct slot *slot)
 {
-    if (slot->state == SLOT_RUNNING) {
+    if (slot->job) {
         end_group(slot);
         while (waitpid(slot->pid, NULL, 0) < 0 && errno == EINTR)
             ;
         close(slot->pipe);
-    }
-    if (slot->state == SLOT_FINISHED) {
-        free(slot->result.object);
-        free(slot->result.diagnostics);
     }
     job_destroy(slot->job);
     if (slot->folder_fd >= 0)
@@ -178,17 +176,23 @@ static void free_slot(struct slot *slot)
     free(slot->output);
 }
 
+static void free_jobs(struct job *job)
+{
+    while (job) {
+        struct job *next = job->next;
+        job_destroy(job);
+        job = next;
+    }
+}
+
 void atoll_compiler_destroy(struct atoll_compiler *compiler)
 {
     if (!compiler)
         return;
     for (unsigned i = 0; i < compiler->slot_count; i++)
         free_slot(&compiler->slots[i]);
-    while (compiler->first) {
-        struct job *job = compiler->first;
-        compiler->first = job->next;
-        job_destroy(job);
-    }
+    free_jobs(compiler->first);
+    free_jobs(compiler->done);
     for (size_t i = 0; i < compiler->flag_count; i++)
         free(compiler->flags[i]);
     free(compiler->slots);
@@ -412,39 +416,40 @@ static int start_cc(struct atoll_compiler *compiler, struct slot *slot, struct a
     return 0;
 }
 
-static void finish(struct slot *slot, enum atoll_compile_status status, const char *diagnostics)
+/* The slot is free again; the job waits for its collector. */
+static void finish(struct atoll_compiler *compiler, struct slot *slot, enum atoll_compile_status status,
+                   const char *diagnostics)
 {
-    slot->result.job = slot->job->number;
-    slot->result.status = status;
-    slot->result.diagnostics = strdup(diagnostics);
-    slot->result.wall_ns = slot->ran_ns;
-    slot->state = SLOT_FINISHED;
+    struct job *job = slot->job;
+    job->result.job = job->number;
+    job->result.status = status;
+    job->result.diagnostics = strdup(diagnostics);
+    job->result.wall_ns = slot->ran_ns;
+    job->next = compiler->done;
+    compiler->done = job;
+    slot->job = NULL;
     atoll_scratch_empty(slot->folder_fd, 1);
 }
 
 static void start_job(struct atoll_compiler *compiler, struct slot *slot)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct job *job = compiler->first;
-    compiler->first = job->next;
+    slot->job = compiler->first;
+    compiler->first = slot->job->next;
     if (!compiler->first)
         compiler->last = &compiler->first;
-    slot->job = job;
     slot->output_length = 0;
     slot->ran_ns = 0;
     slot->timed_out = 0;
-    slot->result = (struct atoll_compiled){0};
     slot->since_ns = now_ns();
     if (write_source(slot, &err) != 0 || start_cc(compiler, slot, &err) != 0)
-        finish(slot, ATOLL_COMPILE_BROKEN, err.text);
-    else
-        slot->state = SLOT_RUNNING;
+        finish(compiler, slot, ATOLL_COMPILE_BROKEN, err.text);
 }
 
 static void start_jobs(struct atoll_compiler *compiler)
 {
     for (unsigned i = 0; i < compiler->slot_count && compiler->first && !compiler->paused; i++) {
-        if (compiler->slots[i].state == SLOT_FREE)
+        if (!compiler->slots[i].job)
             start_job(compiler, &compiler->slots[i]);
     }
 }
@@ -483,7 +488,7 @@ size_t atoll_compiler_pollfds(const struct atoll_compiler *compiler, struct poll
 {
     size_t count = 0;
     for (unsigned i = 0; i < compiler->slot_count && count < limit; i++) {
-        if (compiler->slots[i].state == SLOT_RUNNING)
+        if (compiler->slots[i].job)
             ret_fds[count++] = (struct pollfd){compiler->slots[i].pipe, POLLIN, 0};
     }
     return count;
@@ -494,15 +499,13 @@ static double running_ns(const struct atoll_compiler *compiler, const struct slo
     return slot->ran_ns + (compiler->paused ? 0 : now_ns() - slot->since_ns);
 }
 
-/* Running time left until the next deadline; 0 when a finished job waits; -1: none runs. */
+/* Running time left until the next deadline; -1: none runs. */
 static double time_left_ns(const struct atoll_compiler *compiler)
 {
     double least = -1;
     for (unsigned i = 0; i < compiler->slot_count; i++) {
         const struct slot *slot = &compiler->slots[i];
-        if (slot->state == SLOT_FINISHED)
-            return 0;
-        if (slot->state != SLOT_RUNNING || compiler->paused)
+        if (!slot->job || compiler->paused)
             continue;
         double left = compiler->deadline_ns - running_ns(compiler, slot);
         left = left < 0 ? 0 : left;
@@ -515,7 +518,7 @@ int atoll_compiler_timeout_ms(const struct atoll_compiler *compiler)
 {
     pthread_mutex_t *mutex = &((struct atoll_compiler *)(uintptr_t)compiler)->mutex;
     pthread_mutex_lock(mutex);
-    double left = time_left_ns(compiler);
+    double left = compiler->done ? 0 : time_left_ns(compiler);
     pthread_mutex_unlock(mutex);
     if (left <= 0)
         return left < 0 ? -1 : 0;
@@ -559,8 +562,8 @@ static int read_object(const struct atoll_compiler *compiler, struct slot *slot)
         free(object);
         return -1;
     }
-    slot->result.object = object;
-    slot->result.object_length = length;
+    slot->job->result.object = object;
+    slot->job->result.object_length = length;
     return 0;
 }
 
@@ -626,7 +629,7 @@ static void conclude(struct atoll_compiler *compiler, struct slot *slot, int wai
         snprintf(diagnostics, sizeof diagnostics, "the compiler left no object of at most %llu bytes",
                  (unsigned long long)compiler->output_bytes);
     }
-    finish(slot, status, diagnostics);
+    finish(compiler, slot, status, diagnostics);
 }
 
 /* The group gets SIGKILL while its leader is still a zombie: the number cannot be another group's. */
@@ -647,7 +650,7 @@ static void reap(struct atoll_compiler *compiler, struct slot *slot)
 
 static void tend(struct atoll_compiler *compiler, struct slot *slot)
 {
-    if (slot->state != SLOT_RUNNING)
+    if (!slot->job)
         return;
     drain(slot);
     if (!slot->timed_out && running_ns(compiler, slot) > compiler->deadline_ns) {
@@ -657,25 +660,26 @@ static void tend(struct atoll_compiler *compiler, struct slot *slot)
     reap(compiler, slot);
 }
 
-/* Takes a finished job: of one serial, or any but those that atoll_compiler_run waits for (serial 0). */
+/* Takes a finished job: that of one serial, or any (0). */
 static int take(struct atoll_compiler *compiler, uint64_t serial, struct atoll_compiled *ret_compiled)
 {
-    int found = 0;
     pthread_mutex_lock(&compiler->mutex);
-    for (unsigned i = 0; i < compiler->slot_count; i++) {
-        struct slot *slot = &compiler->slots[i];
-        tend(compiler, slot);
-        if (found || slot->state != SLOT_FINISHED || (serial && slot->job->serial != serial))
-            continue;
-        *ret_compiled = slot->result;
-        job_destroy(slot->job);
-        slot->job = NULL;
-        slot->state = SLOT_FREE;
-        found = 1;
-    }
+    for (unsigned i = 0; i < compiler->slot_count; i++)
+        tend(compiler, &compiler->slots[i]);
     start_jobs(compiler);
+    struct job **at = &compiler->done;
+    while (*at && serial && (*at)->serial != serial)
+        at = &(*at)->next;
+    struct job *job = *at;
+    if (job)
+        *at = job->next;
     pthread_mutex_unlock(&compiler->mutex);
-    return found;
+    if (!job)
+        return 0;
+    *ret_compiled = job->result;
+    job->result = (struct atoll_compiled){0};
+    job_destroy(job);
+    return 1;
 }
 
 int atoll_compiler_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled)
@@ -689,7 +693,7 @@ static void signal_groups(struct atoll_compiler *compiler, int paused)
     double now = now_ns();
     for (unsigned i = 0; i < compiler->slot_count && compiler->paused != paused; i++) {
         struct slot *slot = &compiler->slots[i];
-        if (slot->state != SLOT_RUNNING)
+        if (!slot->job)
             continue;
         kill(-slot->pid, paused ? SIGSTOP : SIGCONT);
         if (paused)
@@ -721,8 +725,7 @@ int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, c
     while (!take(compiler, serial, ret_compiled)) {
         struct pollfd fds[SLOT_LIMIT];
         size_t count = atoll_compiler_pollfds(compiler, fds, SLOT_LIMIT);
-        int timeout = atoll_compiler_timeout_ms(compiler);
-        poll(fds, (nfds_t)count, timeout < 0 || timeout > 100 ? 100 : timeout);
+        poll(fds, (nfds_t)count, RUN_LOOK_MS);
     }
     return 0;
 }

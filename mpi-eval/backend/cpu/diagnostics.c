@@ -20,8 +20,17 @@ static int line_has(const char *line, size_t length, const char *what)
     return memmem(line, length, what, strlen(what)) != NULL;
 }
 
+/* What drivers say after the linker failed tells nothing. */
+static int is_summary(const char *line, size_t length)
+{
+    return line_has(line, length, "collect2: error: ld returned") ||
+           line_has(line, length, "error: linker command failed");
+}
+
 static int is_error(const char *line, size_t length)
 {
+    if (is_summary(line, length))
+        return 0;
     return line_has(line, length, " error: ") || line_has(line, length, " fatal error: ");
 }
 
@@ -86,7 +95,7 @@ static size_t trim(const char *text, struct out *out, int errors_only)
             wanted = 1;
         else if (errors_only && is_message(line, length))
             wanted = 0;
-        if (wanted && length > 0)
+        if (wanted && length > 0 && !is_summary(line, length))
             put_line(out, line, length);
         line += length + (line[length] == '\n');
     }
