@@ -270,8 +270,8 @@ size_t atoll_answers_kept(const struct atoll_answers *answers, uint32_t task, ui
 struct atoll_answer *atoll_answers_other(struct atoll_answers *answers, uint32_t task, uint32_t variant,
                                          const struct atoll_draw *not_this)
 {
-    for (size_t i = 0; i < answers->count; i++) {
-        struct atoll_answer *x = answers->items[i];
+    for (size_t i = 0; i < answers->count; i++) { /* from another place each time */
+        struct atoll_answer *x = answers->items[(i + answers->clock) % answers->count];
         if (x->task != task || x->draw.variant != variant || !x->is_full || same_draw(&x->draw, not_this))
             continue;
         x->users++;

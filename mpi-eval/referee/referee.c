@@ -75,8 +75,8 @@ static int referee_open(struct atoll_referee *r, struct atoll_err *err)
     r->runner = atoll_device_runner(&r->device);
     atoll_device_describe(&r->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
     size_t cache = (size_t)r->info.last_level_cache_bytes;
-    if (!(r->memory = atoll_memory_create(memory_share(4, 256, 4096), cache, err)) ||
-        !(r->oracle_memory = atoll_memory_create(memory_share(4, 256, 4096), cache, err)) ||
+    if (!(r->memory = atoll_memory_create(memory_share(8, 256, 4096), cache, err)) ||
+        !(r->oracle_memory = atoll_memory_create(memory_share(8, 256, 4096), cache, err)) ||
         !(r->answers = atoll_answers_create(ANSWERS_LIMIT, memory_share(24, 128, 2048),
                                             r->salt ^ 0x7072696e74ull, err)))
         return -1;
