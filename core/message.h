@@ -11,11 +11,11 @@
 enum atoll_message_type {
     /* evaluator -> coordinator */
     ATOLL_MSG_HELLO = 1,  /* struct atoll_device_info */
-    ATOLL_MSG_REQUEST,    /* u32 how many more jobs it would take now (total wanted, not an increment) */
+    ATOLL_MSG_REQUEST,    /* u32 how many orders it wants in hand, all together */
     ATOLL_MSG_EVALUATED,  /* struct atoll_evaluation */
     ATOLL_MSG_DUELLED,    /* struct atoll_duel */
     ATOLL_MSG_HEARTBEAT,  /* struct atoll_pulse */
-    ATOLL_MSG_FAILED,     /* text: the evaluator cannot go on (no compiler, device quarantined) */
+    ATOLL_MSG_FAILED,     /* u32 enum atoll_code, text: the evaluator cannot go on (no compiler, device quarantined) */
     /* coordinator -> evaluator */
     ATOLL_MSG_SETUP = 32, /* struct atoll_setup */
     ATOLL_MSG_TASK,       /* u32 task number, blob: atoll_task_encode */
@@ -23,7 +23,7 @@ enum atoll_message_type {
     ATOLL_MSG_DUEL,       /* struct atoll_order, two candidates */
     ATOLL_MSG_ACK,        /* u64 evaluation: its result is durable */
     ATOLL_MSG_STOP,       /* empty: finish nothing, leave */
-    ATOLL_MSG_PEER_LOST,  /* made by the transport, never sent: the peer is gone */
+    ATOLL_MSG_PEER_LOST,  /* made by the transport when the peer is gone: u8 0 it is started again, 1 for good */
     ATOLL_MSG_TYPE_COUNT
 };
 

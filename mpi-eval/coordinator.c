@@ -63,6 +63,12 @@ struct coordinator {
     double tick_ns, progress_ns;
     int64_t campaign_base_ns;
     uint64_t evaluated_counted;
+    struct {
+        unsigned peer;
+        uint64_t evaluation;
+    } answers[ATOLL_LEDGER_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
+    size_t answer_count;
+    const char *message; /* for the next progress line; NULL = none */
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
 };
@@ -99,6 +105,8 @@ static void event_begin(const struct coordinator *c, struct atoll_event *event, 
     event->campaign_ns = campaign_now_ns(c);
     event->unix_ns = unix_now_ns();
 }
+
+static void progress_say(struct coordinator *c, int is_last);
 
 /* ---- sending ---- */
 
@@ -257,11 +265,13 @@ static int on_request(struct coordinator *c, unsigned peer, const struct atoll_f
     return 0;
 }
 
-static int result_add(struct coordinator *c, struct atoll_event *event, uint64_t evaluation,
+static int result_add(struct coordinator *c, unsigned peer, struct atoll_event *event, uint64_t evaluation,
                       struct atoll_err *err)
 {
     if (atoll_ledger_add(c->ledger, event, err) != 0)
         return -1;
+    c->answers[c->answer_count].peer = peer;
+    c->answers[c->answer_count++].evaluation = evaluation;
     atoll_dispatch_answered(c->dispatch, evaluation);
     return 0;
 }
@@ -292,7 +302,7 @@ static int on_evaluated(struct coordinator *c, unsigned peer, const struct atoll
     if (rc == 0)
         rc = result_fits(c, evaluation, ATOLL_DECIDE_EVALUATE, &event.evaluation.candidate, err);
     if (rc > 0) {
-        rc = result_add(c, &event, evaluation, err);
+        rc = result_add(c, peer, &event, evaluation, err);
         c->result.evaluated += rc == 0;
     }
     atoll_event_fini(&event);
@@ -309,7 +319,7 @@ static int on_duelled(struct coordinator *c, unsigned peer, const struct atoll_f
     if (rc == 0)
         rc = result_fits(c, evaluation, ATOLL_DECIDE_DUEL, NULL, err);
     if (rc > 0) {
-        rc = result_add(c, &event, evaluation, err);
+        rc = result_add(c, peer, &event, evaluation, err);
         c->result.duelled += rc == 0;
     }
     atoll_event_fini(&event);
@@ -450,7 +460,7 @@ static int hopeless_answer(struct coordinator *c, struct atoll_err *err)
         event.evaluation.verdict = event.duel.verdict = ATOLL_V_INFRASTRUCTURE;
         snprintf(event.evaluation.detail, sizeof event.evaluation.detail, "%u evaluators were lost with it",
                  ATOLL_DISPATCH_LOSS_LIMIT);
-        int rc = result_add(c, &event, order->evaluation, err);
+        int rc = result_add(c, c->settings->peers.count, &event, order->evaluation, err);
         atoll_event_fini(&event);
         if (rc != 0)
             return -1;
@@ -497,6 +507,11 @@ static int hook_no_space(void *context, const struct atoll_err *why)
     }
     if (c->settings->interrupts && *c->settings->interrupts)
         return -1;
+    if (c->engine) { /* not while resuming */
+        c->message = "no space left for the journal; the run waits until there is some";
+        progress_say(c, 0);
+        c->message = NULL;
+    }
     nanosleep(&pause, NULL);
     for (unsigned i = 0; i < c->settings->peers.count; i++)
         c->peers[i].heard_ns = now_ns(); /* nobody was listened to */
@@ -510,9 +525,22 @@ static uint64_t event_evaluation(const struct atoll_event *event)
                                                 : UINT64_MAX;
 }
 
+/* An answer of our own has no peer to tell.  A peer that cannot be told will be found out by other means. */
+static void answers_acknowledge(struct coordinator *c)
+{
+    for (size_t i = 0; i < c->answer_count; i++) {
+        atoll_buffer_put_u64(&c->payload, c->answers[i].evaluation);
+        if (c->answers[i].peer < c->settings->peers.count)
+            peer_say(c, c->answers[i].peer, ATOLL_MSG_ACK, NULL);
+        atoll_buffer_clear(&c->payload);
+    }
+    c->answer_count = 0;
+}
+
 static void hook_durable(void *context, const struct atoll_event *events, size_t count)
 {
     struct coordinator *c = context;
+    answers_acknowledge(c);
     if (c->ack_fd < 0)
         return;
     atoll_buffer_clear(&c->acks);
@@ -569,6 +597,7 @@ static void progress_say(struct coordinator *c, int is_last)
         .budget_ns = atoll_campaign_config(c->settings->campaign)->search.wall_budget_ns,
         .rate = since_ns > 0 ? (double)(status.evaluated - c->evaluated_counted) * 1e9 / since_ns : 0,
         .evaluators = ready_count(c),
+        .message = c->message,
     };
     shares_measure(c, &facts);
     atoll_buffer_clear(&c->line);

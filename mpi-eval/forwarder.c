@@ -10,7 +10,7 @@
 
 #define WAIT_MS        500
 #define EVALUATOR_ENDS 4e9 /* what an evaluator gets to leave */
-#define RANK0_ANSWERS  20e9
+#define RANK0_ANSWERS  12e9
 
 struct forwarder {
     const struct atoll_peers *up;

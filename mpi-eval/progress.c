@@ -37,7 +37,10 @@ void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, 
         facts->busy, facts->candidate_share, s.finishing, s.stopped, atoll_reason_name(s.reason));
     for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++)
         task_put(facts->engine, i, out);
-    atoll_buffer_printf(out, "]}\n");
+    atoll_buffer_printf(out, "]");
+    if (facts->message)
+        atoll_buffer_printf(out, ",\"message\":\"%s\"", facts->message);
+    atoll_buffer_printf(out, "}\n");
 }
 
 void atoll_progress_write(int fd, const struct atoll_buffer *line, int is_last)

@@ -16,6 +16,7 @@ struct atoll_progress_facts {
     double rate;                  /* evaluations a second, lately */
     double busy, candidate_share; /* of the evaluators' time, lately */
     unsigned evaluators;          /* ready */
+    const char *message;          /* of ours, without quotes or backslashes; NULL = none */
 };
 
 /* Appends one line with its newline. */
