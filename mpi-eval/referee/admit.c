@@ -316,7 +316,7 @@ static int seed_variant(struct admission *a, struct atoll_subject *subject, uint
     for (size_t k = 0; k < draws; k++) {
         struct atoll_draw draw = atoll_case_draw(a->referee, a->known, variant, k);
         struct atoll_trial_order order = {&draw, ATOLL_COMPARING_FULL, DEADLINE_NS,
-                                          atoll_referee_placement(a->referee)};
+                                          atoll_referee_placement(a->referee), 0};
         struct atoll_trial trial;
         atoll_trial_run(a->referee, a->known, subject, &order, &trial);
         if (trial.verdict != ATOLL_V_CORRECT) {

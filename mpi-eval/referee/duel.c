@@ -66,6 +66,7 @@ struct match {
     struct lane lanes[ATOLL_TASK_VARIANT_LIMIT];
     struct atoll_duel_score score;
     uint64_t draws; /* fresh draws used so far */
+    int varies;     /* FINAL: two runs of the challenger on the same inputs differ in some bit */
 };
 
 static int match_end(struct match *m, enum atoll_verdict verdict, const char *format, ...)
@@ -94,7 +95,7 @@ static int elite_failed(struct match *m, const struct atoll_trial *t)
 static int match_run(struct match *m, enum side side, const struct atoll_draw *draw, uint64_t placement,
                      double *ret_ns)
 {
-    struct atoll_trial_order order = {draw, ATOLL_COMPARING_HELD, m->deadline_ns, placement};
+    struct atoll_trial_order order = {draw, ATOLL_COMPARING_HELD, m->deadline_ns, placement, 0};
     struct atoll_trial trial;
     if (atomic_load(&m->referee->cancelled))
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "cancelled");
@@ -170,6 +171,25 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws
     return 0;
 }
 
+/* Finalists: the same inputs twice, at other addresses and over other fills. */
+static int match_repeat(struct match *m)
+{
+    struct atoll_draw d =
+        atoll_case_fresh_draw(m->referee, m->known, m->lanes[0].variant, m->order->evaluation, m->draws++);
+    uint64_t hashes[2];
+    for (int i = 0; i < 2; i++) {
+        struct atoll_trial_order order = {&d, ATOLL_COMPARING_HELD, m->deadline_ns,
+                                          atoll_referee_placement(m->referee), 1};
+        struct atoll_trial trial;
+        atoll_trial_run(m->referee, m->known, &m->sides[CHALLENGER], &order, &trial);
+        if (trial.verdict != ATOLL_V_CORRECT)
+            return match_end(m, trial.verdict, "%s", trial.detail);
+        hashes[i] = trial.output_hash;
+    }
+    m->varies = hashes[0] != hashes[1];
+    return 0;
+}
+
 static void lanes_open(struct match *m)
 {
     const struct atoll_task *task = m->known->task;
@@ -215,7 +235,8 @@ static void match_play(struct match *m)
     atoll_duel_score_init(&m->score, margin_of(m), m->order->alpha, m->order->pair_limit);
     int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)
-        failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS);
+        failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||
+                 (m->lane_count && match_repeat(m) != 0);
     while (!failed && m->score.state == ATOLL_COMPARE_MORE)
         failed = match_round(m, m->score.pair_count);
     d->pair_count = (uint32_t)m->score.pair_count;
@@ -226,8 +247,12 @@ static void match_play(struct match *m)
     if (failed)
         return;
     d->better = m->score.state == ATOLL_COMPARE_BETTER;
-    snprintf(d->detail, sizeof d->detail, "%u pairs, ratio %.4f, p %.3g%s", d->pair_count, d->ratio,
-             d->p_value, m->order->purpose == ATOLL_DUEL_FINAL ? ", right at the hidden variants" : "");
+    snprintf(d->detail, sizeof d->detail, "%u pairs, ratio %.4f, p %.3g", d->pair_count, d->ratio,
+             d->p_value);
+    if (m->order->purpose == ATOLL_DUEL_FINAL)
+        snprintf(d->detail + strlen(d->detail), sizeof d->detail - strlen(d->detail),
+                 ", right at the hidden variants, %s",
+                 m->varies ? "two runs on the same inputs differ" : "deterministic");
 }
 
 static int side_open(struct match *m, enum side side, const struct atoll_prepared *prepared,

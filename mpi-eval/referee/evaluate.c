@@ -47,7 +47,8 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
 static int session_try(struct session *s, const struct atoll_draw *draw, enum atoll_comparing comparing,
                        struct atoll_trial *trial)
 {
-    struct atoll_trial_order order = {draw, comparing, s->deadline_ns, atoll_referee_placement(s->referee)};
+    struct atoll_trial_order order = {draw, comparing, s->deadline_ns, atoll_referee_placement(s->referee),
+                                      0};
     if (atomic_load(&s->referee->cancelled))
         return session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
     atoll_trial_run(s->referee, s->known, &s->subject, &order, trial);

@@ -360,6 +360,16 @@ static int judge_setting(const struct stage *s, struct atoll_trial *t, const str
     return 0;
 }
 
+static uint64_t outputs_hash(const struct stage *s)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < s->known->task->tensor_count; i++)
+        if (s->answer->prints[i].count)
+            hash = atoll_memory_hash(s->referee->salt ^ hash, atoll_block_data(&s->blocks[i]),
+                                     s->blocks[i].bytes);
+    return hash;
+}
+
 static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *err)
 {
     struct atoll_run_result result;
@@ -378,6 +388,8 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
         judge_end(s, &result, t);
         return 0;
     }
+    if (s->order->hash_outputs)
+        t->output_hash = outputs_hash(s);
     if (!guards_hold(s, t) || !inputs_hold(s, t))
         return 0;
     return judge_outputs(s, t, err);

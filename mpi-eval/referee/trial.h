@@ -33,6 +33,7 @@ struct atoll_trial_order {
     enum atoll_comparing comparing;
     double deadline_ns;
     uint64_t placement; /* key of shifts and fills; two subjects of a pair get the same */
+    int hash_outputs;   /* for comparing two runs bit by bit */
 };
 
 struct atoll_trial {
@@ -41,6 +42,7 @@ struct atoll_trial {
     double ns, stop_ns, worst_error;
     double reference_ns; /* wall time spent on an answer that was not known yet */
     int compared_fully;
+    uint64_t output_hash;
     char detail[ATOLL_DETAIL_BYTES];
 };
 
