@@ -131,16 +131,17 @@ static int check_folder(const char *dir, struct atoll_err *err)
     DIR *d = opendir(dir);
     if (!d)
         return atoll_err_errno(err, errno, "%s: cannot open the folder", dir);
+    if (faccessat(dirfd(d), "campaign.yaml", F_OK, 0) == 0) {
+        closedir(d);
+        return atoll_err_set(
+            err, ATOLL_E_EXISTS,
+            "%s: holds a campaign already; go on with `atoll resume %s` or choose another folder", dir, dir);
+    }
     for (struct dirent *e; !failed && (e = readdir(d));) {
         size_t i = 0;
         while (i < leftover_count && strcmp(e->d_name, leftovers[i]) != 0)
             i++;
-        if (!strcmp(e->d_name, "campaign.yaml"))
-            failed = atoll_err_set(
-                err, ATOLL_E_EXISTS,
-                "%s: holds a campaign already; go on with atoll resume %s or choose another folder", dir,
-                dir);
-        else if (i == leftover_count)
+        if (i == leftover_count)
             failed = atoll_err_set(err, ATOLL_E_EXISTS,
                                    "%s: is not empty (%s is there); choose another folder", dir, e->d_name);
     }

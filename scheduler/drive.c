@@ -93,29 +93,53 @@ static int launch(const struct atoll_drive *drive, struct drive_loop *loop, int 
     return atoll_launch_wait(&loop->launch, ret_status, err);
 }
 
-/* The last lines of the log say why the application gave up. */
-static int fail_with_log(const struct atoll_drive *drive, int status, struct atoll_err *err)
+/* What the last line of the log says, without its time, level and id. */
+static void last_words(const char *path, char *ret_text, size_t bytes)
 {
-    char path[4096], tail[700] = "", *line;
-    FILE *log;
-    long length;
+    FILE *log = fopen(path, "re");
+    char line[2048];
 
-    snprintf(path, sizeof(path), "%s/log", drive->campaign);
-    log = fopen(path, "re");
+    snprintf(ret_text, bytes, "no reason was logged");
+    while (log && fgets(line, sizeof(line), log)) {
+        char *text = line;
+
+        line[strcspn(line, "\n")] = '\0';
+        for (int word = 0; word < 3; word++) {
+            text += strcspn(text, " ");
+            text += strspn(text, " ");
+        }
+        snprintf(ret_text, bytes, "%.900s", *text ? text : line);
+    }
     if (log) {
-        fseek(log, 0, SEEK_END);
-        length = ftell(log);
-        fseek(log, length > 600 ? length - 600 : 0, SEEK_SET);
-        tail[fread(tail, 1, sizeof(tail) - 1, log)] = '\0';
         fclose(log);
     }
-    while ((line = strrchr(tail, '\n')) && line[1] == '\0') {
-        *line = '\0';
+}
+
+/* The application ends with the exit status of its error's code. */
+static enum atoll_code code_of_status(int status)
+{
+    for (int code = ATOLL_OK + 1; code < ATOLL_CODE_COUNT; code++) {
+        if (atoll_code_exit_status((enum atoll_code)code) == status) {
+            return (enum atoll_code)code;
+        }
     }
-    line = strrchr(tail, '\n');
-    atoll_err_set(err, ATOLL_E_CHILD, "the run ended early (status %d): %s; see %s, then `atoll resume %s`",
-                  status, line ? line + 1 : tail, path, drive->campaign);
-    return status > 0 && status < 128 ? status : atoll_code_exit_status(ATOLL_E_CHILD);
+    return ATOLL_E_CHILD;
+}
+
+static int fail_with_log(const struct atoll_drive *drive, int status, struct atoll_err *err)
+{
+    char path[4096], words[1024];
+
+    snprintf(path, sizeof(path), "%s/log", drive->campaign);
+    last_words(path, words, sizeof(words));
+    if (status > 128) {
+        atoll_err_set(err, ATOLL_E_CHILD,
+                      "the run was ended by signal %d; nothing acknowledged is lost: atoll resume %s",
+                      status - 128, drive->campaign);
+    } else {
+        atoll_err_set(err, code_of_status(status), "%s; the log is %s", words, path);
+    }
+    return atoll_code_exit_status(err->code);
 }
 
 int atoll_drive_campaign(const struct atoll_drive *drive, struct atoll_err *err)

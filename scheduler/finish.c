@@ -16,18 +16,6 @@ static void print_json(const struct atoll_archive_view *view, const char *archiv
     json_decref(object);
 }
 
-/* The first judged failure, for the error text of a campaign in which nothing could be timed. */
-static const char *first_failure(const struct atoll_archive_view *view)
-{
-    if (atoll_tables_count(view->tables, ATOLL_TABLE_EVALUATIONS) > 0) {
-        struct atoll_row_evaluation e;
-
-        atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, 0, &e);
-        return atoll_tables_text(view->tables, e.detail);
-    }
-    return "no evaluation finished in time";
-}
-
 int atoll_finish_campaign(const char *dir, int json, FILE *out, struct atoll_err *err)
 {
     char archive[4096], report[4096];
@@ -51,8 +39,13 @@ int atoll_finish_campaign(const char *dir, int json, FILE *out, struct atoll_err
         }
         atoll_query_summary(view.query, &summary);
         if (summary.timed_count == 0) {
-            status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %.400s",
-                                   first_failure(&view));
+            char failure[512] = "";
+
+            if (summary.task_count) {
+                atoll_task_table_failure(view.query, 0, failure, sizeof(failure));
+            }
+            status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %s",
+                                   *failure ? failure : "no evaluation finished in time");
         }
     }
     atoll_archive_view_close(&view);

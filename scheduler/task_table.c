@@ -25,18 +25,36 @@ static void each_task(const struct atoll_query *query, const char *only, summary
     }
 }
 
-/* Evaluations that were judged and what most of the wrong ones were, for a task without a best kernel. */
-static void print_failure(FILE *out, const struct atoll_query *query, const struct atoll_row_task *task)
+/* Name of the seed or source an evaluation was made from. */
+static const char *origin_of(const struct atoll_query *query, const struct atoll_row_evaluation *e)
 {
     const struct atoll_tables *tables = atoll_query_tables(query);
+    int64_t row = atoll_query_candidate(query, e->campaign, &e->candidate);
+    struct atoll_row_candidate candidate;
 
+    if (row < 0) {
+        return "candidate";
+    }
+    atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &candidate);
+    return atoll_tables_text(tables, candidate.origin);
+}
+
+void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row, char *ret_text,
+                              size_t bytes)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+    struct atoll_row_task task;
+
+    *ret_text = '\0';
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, task_row, &task);
     for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS); i++) {
         struct atoll_row_evaluation e;
 
         atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, i, &e);
-        if (e.campaign == task->campaign && e.task == task->task && e.verdict != ATOLL_V_CORRECT) {
-            fprintf(out, "    first failure: %s: %.300s\n", atoll_verdict_name((enum atoll_verdict)e.verdict),
-                    atoll_tables_text(tables, e.detail));
+        if (e.campaign == task.campaign && e.task == task.task && e.verdict != ATOLL_V_CORRECT) {
+            snprintf(ret_text, bytes, "%s, seed %s: %s: %.300s", atoll_tables_text(tables, task.name),
+                     origin_of(query, &e), atoll_verdict_name((enum atoll_verdict)e.verdict),
+                     atoll_tables_text(tables, e.detail));
             return;
         }
     }
@@ -63,7 +81,10 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     }
     fprintf(out, " %8llu %8llu\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct);
     if (s->evaluated > 0 && s->baseline_ns <= 0) {
-        print_failure(out, query, task);
+        char failure[512];
+
+        atoll_task_table_failure(query, s->row, failure, sizeof(failure));
+        fprintf(out, "    %s\n", failure);
     }
 }
 

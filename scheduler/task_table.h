@@ -11,4 +11,9 @@
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out);
 json_t *atoll_task_table_json(const struct atoll_query *query, const char *only); /* new reference */
 
+/* Why a task has no baseline: its first failure with the seed's name, "" when nothing failed.  task: row of
+ * tasks. */
+void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row, char *ret_text,
+                              size_t bytes);
+
 #endif

@@ -115,7 +115,7 @@ def full_disk():
         return
     script = f"""
         mount -t tmpfs -o size=1m none {folder} || exit 99
-        {atoll} run {suite} --only softmax_rows -o {folder}/c --create-only --seconds 3000 --evaluations 100000 >/dev/null || exit 98
+        {atoll} run {suite} -o {folder}/c --create-only --seconds 3000 --evaluations 100000 >/dev/null || exit 98
         {build}/atoll-eval --local --null-backend --ack-log {root}/full.acks {folder}/c 2>{root}/full.log &
         pid=$!
         for i in $(seq 100); do grep -q "No space" {root}/full.log && break; sleep 0.1; done

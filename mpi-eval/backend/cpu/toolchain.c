@@ -188,7 +188,7 @@ int atoll_toolchain_init(struct atoll_toolchain *t, const char *command, struct 
         return atoll_err_set(
             err, ATOLL_E_MISSING,
             "no C compiler \"%s\" here; install one (Debian: apt install gcc libc6-dev) or name another "
-            "in the options",
+            "with --compiler",
             command);
     if (keep_variables(t, err) != 0 || describe(t, err) != 0) {
         atoll_toolchain_fini(t);
