@@ -1,0 +1,104 @@
+/* project_decision.c - decisions into rows: candidates, elites, migrations, and how tasks and campaign stand.
+ */
+#include "archive-h5/project_state.h"
+
+static int add_elite(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
+{
+    struct atoll_row_elite row = {.event = p->event,
+                                  .ordinal = p->ordinal,
+                                  .task = d->task,
+                                  .island = d->island,
+                                  .memory = d->cell.memory,
+                                  .algorithm = d->cell.algorithm,
+                                  .coordination = d->cell.coordination,
+                                  .candidate = d->candidate,
+                                  .replaced = d->elite,
+                                  .time_ns = d->time_ns,
+                                  .fitness = d->fitness,
+                                  .campaign_ns = p->campaign_ns};
+    return atoll_tables_append(p->tables, ATOLL_TABLE_ELITES, &row, err);
+}
+
+static int add_migration(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
+{
+    struct atoll_row_migration row = {.event = p->event,
+                                      .ordinal = p->ordinal,
+                                      .task = d->task,
+                                      .from_island = d->island,
+                                      .to_island = d->other_island,
+                                      .candidate = d->candidate,
+                                      .campaign_ns = p->campaign_ns};
+    return atoll_tables_append(p->tables, ATOLL_TABLE_MIGRATIONS, &row, err);
+}
+
+static int add_decision(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
+{
+    struct atoll_row_decision row = {.event = p->event,
+                                     .ordinal = p->ordinal,
+                                     .type = (uint8_t)d->type,
+                                     .task = d->task,
+                                     .evaluation = d->evaluation,
+                                     .candidate = d->candidate,
+                                     .time_ns = d->time_ns,
+                                     .reason = (uint8_t)d->reason,
+                                     .campaign_ns = p->campaign_ns};
+    return atoll_tables_append(p->tables, ATOLL_TABLE_DECISIONS, &row, err);
+}
+
+/* BASELINE, BEST, TASK_DONE. */
+static void update_task(struct atoll_projection *p, const struct atoll_decision *d)
+{
+    struct atoll_row_task row;
+    const struct atoll_projection_task *t = atoll_projection_find_task(p, d->task);
+    if (!t)
+        return;
+    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    int64_t candidate = atoll_projection_find_candidate(p, &d->candidate);
+    if (d->type == ATOLL_DECIDE_TASK_DONE) {
+        row.done = 1;
+        row.reason = (uint8_t)d->reason;
+    } else if (d->type == ATOLL_DECIDE_BASELINE) {
+        row.baseline = d->candidate;
+        row.baseline_ns = d->time_ns;
+    } else {
+        row.best = d->candidate;
+        row.best_ns = d->time_ns;
+        row.best_fitness = d->fitness;
+        row.floor_ns = candidate >= 0 ? ((double *)p->floors.items)[candidate] : 0;
+    }
+    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+}
+
+static void update_campaign(struct atoll_projection *p, const struct atoll_decision *d)
+{
+    struct atoll_row_campaign row;
+    atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &row);
+    row.stop_reason = (uint8_t)d->reason;
+    atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &row);
+}
+
+static int project_decision(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
+{
+    switch (d->type) {
+    case ATOLL_DECIDE_EVALUATE:
+        return atoll_projection_add_dispatch(p, d, err) != 0 ? -1 : atoll_projection_add_candidate(p, d, err);
+    case ATOLL_DECIDE_DUEL: return atoll_projection_add_dispatch(p, d, err);
+    case ATOLL_DECIDE_ELITE: return add_elite(p, d, err);
+    case ATOLL_DECIDE_MIGRATE: return add_migration(p, d, err);
+    case ATOLL_DECIDE_BASELINE:
+    case ATOLL_DECIDE_BEST:
+    case ATOLL_DECIDE_TASK_DONE: update_task(p, d); return 0;
+    case ATOLL_DECIDE_STOP: update_campaign(p, d); return 0;
+    default: return 0;
+    }
+}
+
+int atoll_projection_decision(struct atoll_projection *p, uint64_t event, const struct atoll_decision *d,
+                              struct atoll_err *err)
+{
+    p->event = event;
+    if (project_decision(p, d, err) != 0 || add_decision(p, d, err) != 0)
+        return -1;
+    p->ordinal++;
+    return 0;
+}

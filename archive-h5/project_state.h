@@ -1,0 +1,65 @@
+/* project_state.h - the inside of a projection, shared by project*.c only.
+ * Layer: archive-h5, private.  What the finders return is borrowed until the next thing of its kind is added.
+ */
+#ifndef ATOLL_ARCHIVE_PROJECT_STATE_H
+#define ATOLL_ARCHIVE_PROJECT_STATE_H
+
+#include "archive-h5/project.h"
+#include "archive-h5/row_index.h"
+#include "core/arena.h"
+
+struct atoll_projection_source {
+    struct atoll_id id;
+    uint32_t language, text, origin; /* texts */
+};
+
+/* What was ordered under an evaluation number. */
+struct atoll_projection_dispatch {
+    uint64_t evaluation;
+    uint32_t task, island;
+    struct atoll_id candidate, elite;
+    int answered;
+};
+
+struct atoll_projection_task {
+    struct atoll_task *task; /* owned; NULL when it did not decode */
+    uint64_t row;
+};
+
+struct atoll_projection_list {
+    void *items; /* owned */
+    size_t count, capacity;
+};
+
+struct atoll_projection {
+    struct atoll_tables *tables;
+    struct atoll_arena *arena; /* of one event or decision */
+    enum atoll_fitness_form form;
+    struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: double per candidate row */
+    struct atoll_row_index source_index, dispatch_index, candidate_index;
+    uint64_t event; /* being projected */
+    int64_t campaign_ns;
+    uint32_t ordinal;
+    uint64_t marks[ATOLL_TABLE_COUNT];
+};
+
+/* A zeroed new element at the end; NULL without memory. */
+void *atoll_projection_list_add(struct atoll_projection_list *l, size_t element, struct atoll_err *err);
+int atoll_projection_put_text(struct atoll_projection *p, const char *text, uint32_t *ret_text,
+                              struct atoll_err *err);
+
+const struct atoll_projection_source *atoll_projection_find_source(const struct atoll_projection *p,
+                                                                   const struct atoll_id *id);
+int atoll_projection_add_source(struct atoll_projection *p, const char *language, const char *text,
+                                const char *origin, struct atoll_err *err);
+struct atoll_projection_task *atoll_projection_find_task(const struct atoll_projection *p, uint32_t number);
+struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct atoll_projection *p,
+                                                                 uint64_t evaluation);
+int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,
+                                  struct atoll_err *err);
+int64_t atoll_projection_find_candidate(const struct atoll_projection *p,
+                                        const struct atoll_id *id); /* row, -1 */
+int atoll_projection_add_candidate(struct atoll_projection *p, const struct atoll_decision *d,
+                                   struct atoll_err *err);
+
+#endif
