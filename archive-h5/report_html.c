@@ -180,11 +180,16 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
         out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
         (unsigned long long)s->evaluated,
         s->evaluated ? 100.0 * (double)s->correct / (double)s->evaluated : 0.0);
-    atoll_buffer_printf(out,
-                        "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of no-op "
-                        "challenges</span></div>\n",
-                        s->noop_promotions ? "warn" : "good", (unsigned long long)s->noop_promotions,
-                        (unsigned long long)s->noop_challenges);
+    if (s->noop_challenges)
+        atoll_buffer_printf(
+            out,
+            "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of no-op "
+            "challenges</span></div>\n",
+            s->noop_promotions ? "warn" : "good", (unsigned long long)s->noop_promotions,
+            (unsigned long long)s->noop_challenges);
+    else
+        atoll_buffer_printf(out, "<div class=\"tile\"><b>&#8211;</b><span>false promotions: no no-op "
+                                 "challenge was made</span></div>\n");
     if (s->device_wall_ns > 0)
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>%.0f&#8201;%%</b><span>devices occupied; %.0f&#8201;%% "
