@@ -20,6 +20,7 @@
 
 #include "core/log.h"
 #include "core/option.h"
+#include "mpi-eval/clock.h"
 #include "mpi-eval/comm/comm.h"
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/evaluator.h"
@@ -182,13 +183,6 @@ static int run_local(const struct settings *settings, const char *dir, struct at
 
 /* ---- MPI ---- */
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* may_finalize: the last word, after all have answered the first. */
 static void stop_say(const struct atoll_peers *peers, int may_finalize)
 {
@@ -204,10 +198,10 @@ static void stop_say(const struct atoll_peers *peers, int may_finalize)
 /* Waits until every rank has said that its evaluator is gone for good; then all may call MPI_Finalize. */
 static int farewell(const struct atoll_peers *peers)
 {
-    double until_ns = now_ns() + FAREWELL_NS;
+    double until_ns = atoll_clock_mono_ns() + FAREWELL_NS;
     char *answered = calloc(peers->count, 1);
     unsigned left = peers->count, peer;
-    while (answered && left > 0 && now_ns() < until_ns) {
+    while (answered && left > 0 && atoll_clock_mono_ns() < until_ns) {
         struct atoll_frame frame;
         if (peers->receive(peers->context, &peer, &frame) == 0) {
             peers->wait(peers->context, NULL, 0, 100);

@@ -18,6 +18,7 @@
 
 #include "core/log.h"
 #include "core/message.h"
+#include "mpi-eval/clock.h"
 #include "mpi-eval/pipeline.h"
 #include "mpi-eval/stream.h"
 #include "mpi-eval/synthetic.h"
@@ -46,13 +47,6 @@ struct evaluator {
     double started_ns, beat_ns;
 };
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* One compile child per four cores: the others measure. */
 static unsigned compile_slots(void)
 {
@@ -73,7 +67,7 @@ static int say(struct evaluator *ev, uint16_t type, struct atoll_buffer *payload
 
 static int say_pulse(struct evaluator *ev, struct atoll_err *err)
 {
-    struct atoll_pulse pulse = {.uptime_ns = now_ns() - ev->started_ns};
+    struct atoll_pulse pulse = {.uptime_ns = atoll_clock_mono_ns() - ev->started_ns};
     if (ev->pipeline)
         atoll_pipeline_pulse(ev->pipeline, &pulse);
     pulse.idle_ns = pulse.uptime_ns > pulse.occupied_ns ? pulse.uptime_ns - pulse.occupied_ns : 0;
@@ -290,7 +284,7 @@ static void events_wait(struct evaluator *ev)
 {
     struct pollfd fds[64];
     size_t count = 0;
-    double left_ns = ev->beat_ns + HEARTBEAT_NS - now_ns();
+    double left_ns = ev->beat_ns + HEARTBEAT_NS - atoll_clock_mono_ns();
     int timeout_ms = left_ns <= 0 ? 0 : (int)(left_ns / 1e6) + 1;
     fds[count++] =
         (struct pollfd){.fd = atoll_stream_fd(ev->stream), .events = atoll_stream_events(ev->stream)};
@@ -313,8 +307,8 @@ static int loop(struct evaluator *ev, struct atoll_err *err)
             return rc > 0 ? 0 : -1;
         if (answers_send(ev, err) != 0)
             return -1;
-        if (now_ns() - ev->beat_ns >= HEARTBEAT_NS) {
-            ev->beat_ns = now_ns();
+        if (atoll_clock_mono_ns() - ev->beat_ns >= HEARTBEAT_NS) {
+            ev->beat_ns = atoll_clock_mono_ns();
             if (say_pulse(ev, err) != 0)
                 return -1;
         }
@@ -347,7 +341,7 @@ static void evaluator_fini(struct evaluator *ev)
 
 int atoll_evaluator_run(int fd, struct atoll_err *err)
 {
-    struct evaluator ev = {.started_ns = now_ns(), .slots = compile_slots()};
+    struct evaluator ev = {.started_ns = atoll_clock_mono_ns(), .slots = compile_slots()};
     struct atoll_err own = ATOLL_ERR_INIT;
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);

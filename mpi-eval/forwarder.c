@@ -7,6 +7,7 @@
 
 #include "core/log.h"
 #include "core/message.h"
+#include "mpi-eval/clock.h"
 
 #define WAIT_MS        500
 #define EVALUATOR_ENDS 4e9 /* what an evaluator gets to leave */
@@ -20,13 +21,6 @@ struct forwarder {
     double heard_ns; /* the evaluator */
     int is_stopping, may_finalize;
 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int pass(struct forwarder *f, const struct atoll_peers *to, const struct atoll_frame *frame)
 {
@@ -63,7 +57,7 @@ static void frames_up(struct forwarder *f)
     struct atoll_frame frame;
     unsigned peer;
     while (f->down.receive(f->down.context, &peer, &frame) > 0) {
-        f->heard_ns = now_ns();
+        f->heard_ns = atoll_clock_mono_ns();
         if (frame.type != ATOLL_MSG_PEER_LOST || !f->is_stopping)
             pass(f, f->up, &frame);
     }
@@ -79,17 +73,17 @@ static void sleep_till_something(struct forwarder *f, int timeout_ms)
 
 static void evaluator_watch(struct forwarder *f, double timeout_ns)
 {
-    if (now_ns() - f->heard_ns <= timeout_ns)
+    if (atoll_clock_mono_ns() - f->heard_ns <= timeout_ns)
         return;
-    f->heard_ns = now_ns();
+    f->heard_ns = atoll_clock_mono_ns();
     if (atoll_keeper_alive(f->keeper) > 0)
         f->down.drop(f->down.context, 0);
 }
 
 static void evaluator_end(struct forwarder *f)
 {
-    double until_ns = now_ns() + EVALUATOR_ENDS;
-    while (atoll_keeper_alive(f->keeper) > 0 && now_ns() < until_ns) {
+    double until_ns = atoll_clock_mono_ns() + EVALUATOR_ENDS;
+    while (atoll_keeper_alive(f->keeper) > 0 && atoll_clock_mono_ns() < until_ns) {
         frames_up(f);
         if (atoll_keeper_alive(f->keeper) > 0)
             sleep_till_something(f, 10);
@@ -102,10 +96,10 @@ static int farewell(struct forwarder *f)
 {
     static const unsigned char gone = ATOLL_PEER_GONE;
     const struct atoll_frame lost = {.type = ATOLL_MSG_PEER_LOST, .payload = &gone, .length = 1};
-    double until_ns = now_ns() + RANK0_ANSWERS;
+    double until_ns = atoll_clock_mono_ns() + RANK0_ANSWERS;
     if (pass(f, f->up, &lost) != 0)
         return 0;
-    while (!f->may_finalize && now_ns() < until_ns) {
+    while (!f->may_finalize && atoll_clock_mono_ns() < until_ns) {
         frames_down(f);
         if (!f->may_finalize)
             f->up->wait(f->up->context, NULL, 0, 100);
@@ -117,7 +111,7 @@ int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_keeper *keepe
                         double heartbeat_timeout_ns)
 {
     struct forwarder f = {
-        .up = up, .down = atoll_keeper_peers(keeper), .keeper = keeper, .heard_ns = now_ns()};
+        .up = up, .down = atoll_keeper_peers(keeper), .keeper = keeper, .heard_ns = atoll_clock_mono_ns()};
     atoll_buffer_init(&f.frame, (size_t)ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES);
     while (!f.is_stopping) {
         frames_down(&f);

@@ -12,6 +12,7 @@
 
 #include "core/log.h"
 #include "core/message.h"
+#include "mpi-eval/clock.h"
 #include "mpi-eval/stream.h"
 
 #define EXIT_WAIT_NS 5e9 /* a process whose socket closed but that does not end is killed */
@@ -35,13 +36,6 @@ struct atoll_keeper {
     struct place *places;
 };
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static int place_start(struct atoll_keeper *keeper, unsigned index, struct atoll_err *err)
 {
     struct place *place = &keeper->places[index];
@@ -54,7 +48,7 @@ static int place_start(struct atoll_keeper *keeper, unsigned index, struct atoll
     if (!place->stream)
         return -1;
     place->state = PLACE_RUNNING;
-    place->started_ns = now_ns();
+    place->started_ns = atoll_clock_mono_ns();
     return 0;
 }
 
@@ -69,7 +63,7 @@ static void place_lose(struct atoll_keeper *keeper, unsigned index, const char *
     place->stream = NULL;
     place->state = PLACE_DOWN;
     place->must_say_lost = 1;
-    place->lost_ns = now_ns();
+    place->lost_ns = atoll_clock_mono_ns();
     if (place->lost_ns - place->started_ns > LONG_LIFE_NS)
         place->restarts = 0;
 }
@@ -120,7 +114,7 @@ static void place_revive(struct atoll_keeper *keeper, unsigned index)
     if (place->state != PLACE_DOWN)
         return;
     if (place->has_process && !keeper->spawner_gone) {
-        if (now_ns() - place->lost_ns > EXIT_WAIT_NS)
+        if (atoll_clock_mono_ns() - place->lost_ns > EXIT_WAIT_NS)
             atoll_spawner_kill(keeper->spawner, index, NULL);
         return;
     }

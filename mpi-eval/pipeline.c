@@ -12,6 +12,7 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "mpi-eval/clock.h"
 
 #define TASK_LIMIT        4096u
 #define CACHE_BYTES       (256u << 20)
@@ -56,13 +57,6 @@ struct atoll_pipeline {
     unsigned job_count;
     struct atoll_pulse pulse;
 };
-
-static int64_t unix_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- lifetime ---- */
 
@@ -262,7 +256,7 @@ static struct work *work_create(struct atoll_err *err)
         return NULL;
     }
     atoll_evaluation_init(&work->errand.evaluation);
-    work->arrived_unix_ns = unix_now_ns();
+    work->arrived_unix_ns = atoll_clock_unix_ns();
     return work;
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "core/log.h"
+#include "mpi-eval/clock.h"
 
 #define TAG           1
 #define SLEEP_MIN_NS  50000L
@@ -36,13 +37,6 @@ struct atoll_comm {
     size_t *queued_bytes; /* per rank */
     double traffic_ns;    /* when a message last came or went */
 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int mpi_check(int rc, const char *what, struct atoll_err *err)
 {
@@ -69,7 +63,7 @@ struct atoll_comm *atoll_comm_create(int *argc, char ***argv, struct atoll_err *
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &comm->size);
-    comm->traffic_ns = now_ns();
+    comm->traffic_ns = atoll_clock_mono_ns();
     comm->queued_bytes = calloc((size_t)comm->size, sizeof *comm->queued_bytes);
     if (comm->queued_bytes)
         return comm;
@@ -155,7 +149,7 @@ static int comm_send(void *context, unsigned peer, const void *frame, size_t len
     transfer->next = comm->sends;
     comm->sends = transfer;
     comm->queued_bytes[rank] += length;
-    comm->traffic_ns = now_ns();
+    comm->traffic_ns = atoll_clock_mono_ns();
     return 0;
 }
 
@@ -254,7 +248,7 @@ static int comm_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
         struct transfer *transfer = receive_take(comm);
         if (!transfer)
             return 0;
-        comm->traffic_ns = now_ns();
+        comm->traffic_ns = atoll_clock_mono_ns();
         if (atoll_frame_decode(transfer->bytes, transfer->length, ret_frame, &consumed, &err) == 1 &&
             consumed == transfer->length && (comm->rank == 0) == (transfer->rank != 0)) {
             comm->delivered = transfer;
@@ -280,15 +274,15 @@ static int something_is_there(struct atoll_comm *comm)
 
 static long pause_ns(const struct atoll_comm *comm)
 {
-    double pause = (now_ns() - comm->traffic_ns) / 8;
+    double pause = (atoll_clock_mono_ns() - comm->traffic_ns) / 8;
     return pause < SLEEP_MIN_NS ? SLEEP_MIN_NS : pause > SLEEP_MAX_NS ? SLEEP_MAX_NS : (long)pause;
 }
 
 static void comm_wait(void *context, struct pollfd *others, size_t other_count, int timeout_ms)
 {
     struct atoll_comm *comm = context;
-    double until_ns = now_ns() + 1e6 * timeout_ms;
-    while (!something_is_there(comm) && now_ns() < until_ns) {
+    double until_ns = atoll_clock_mono_ns() + 1e6 * timeout_ms;
+    while (!something_is_there(comm) && atoll_clock_mono_ns() < until_ns) {
         struct timespec pause = {.tv_nsec = pause_ns(comm)};
         sends_test(comm);
         int ready = ppoll(others, other_count, &pause, NULL);
