@@ -16,7 +16,7 @@ struct peer {
     enum peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
-    double heard_ns;
+    double heard_ns, answered_ns; /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;
     struct atoll_pulse pulse, counted; /* counted: what the last progress line saw */
 };

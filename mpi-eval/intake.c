@@ -44,6 +44,8 @@ int atoll_intake_add_result(struct coordinator *c, unsigned peer, struct atoll_e
 {
     if (atoll_ledger_add(c->ledger, event, err) != 0)
         return -1;
+    if (peer < c->settings->peers.count)
+        c->peers[peer].answered_ns = atoll_clock_mono_ns();
     c->answers[c->answer_count].peer = peer;
     c->answers[c->answer_count++].evaluation = evaluation;
     atoll_dispatch_answered(c->dispatch, evaluation);

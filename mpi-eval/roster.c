@@ -4,6 +4,9 @@
 #include "mpi-eval/clock.h"
 #include "mpi-eval/coordinator_state.h"
 
+#define STUCK_NS                                                                                             \
+    600e9 /* without any result of a peer that has orders: far beyond every deadline of its own */
+
 int atoll_roster_say(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err)
 {
     const struct atoll_peers *peers = &c->settings->peers;
@@ -132,6 +135,10 @@ void atoll_roster_check_silence(struct coordinator *c)
         if ((p->state == PEER_READY || p->state == PEER_GREETED) &&
             now - p->heard_ns > c->settings->heartbeat_timeout_ns)
             atoll_roster_drop(c, i, "it has been silent for too long");
+        if (p->state != PEER_READY || atoll_dispatch_sent_count(c->dispatch, i) == 0)
+            p->answered_ns = now;
+        if (now - p->answered_ns > STUCK_NS)
+            atoll_roster_drop(c, i, "it lives but does not answer");
     }
     if (atoll_roster_ready_count(c) > 0)
         c->attended_ns = now;
