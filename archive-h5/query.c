@@ -310,12 +310,16 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
                                        .evaluated = row.evaluated,
                                        .correct = row.correct};
     ret->speedup_is_final = row.final_ratio > 0;
-    if (row.final_ratio > 0)
+    if (row.final_ratio > 0) {
         ret->speedup = row.final_ratio;
-    else if (row.baseline_ns > 0 && row.best_ns > 0)
+        if (row.final_baseline_ns > 0 && row.final_best_ns > 0) {
+            ret->baseline_ns = row.final_baseline_ns;
+            ret->best_ns = row.final_best_ns;
+        }
+    } else if (row.baseline_ns > 0 && row.best_ns > 0)
         ret->speedup = row.baseline_ns / row.best_ns;
-    if (row.floor_ns > 0 && row.best_ns > 0)
-        ret->floor_share = row.floor_ns / row.best_ns;
+    if (row.floor_ns > 0 && ret->best_ns > 0)
+        ret->floor_share = row.floor_ns / ret->best_ns;
     ret->correct_share = row.evaluated ? (double)row.correct / (double)row.evaluated : 0;
 }
 

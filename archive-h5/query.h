@@ -41,7 +41,8 @@ int64_t atoll_query_task(const struct atoll_query *query, const char *name);
 struct atoll_task_summary {
     uint64_t row; /* in tasks */
     const char *name;
-    double baseline_ns, best_ns, floor_ns;
+    double baseline_ns, best_ns,
+        floor_ns;   /* times of the final comparison where there is one, as lone best times are lucky */
     double speedup; /* final ratio where there is one, else baseline / best; 0 = unknown */
     int speedup_is_final;
     double p_value;     /* of the final comparison */
