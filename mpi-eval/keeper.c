@@ -1,8 +1,8 @@
 /* keeper.c - evaluator processes of this machine.
  * States of a place: running (a stream), down (waiting to be started again), gone (for good).  A stream that
  * ends makes the place down and shows as PEER_LOST once; the spawner's word about how the process ended
- * decides what follows: killed by a signal it is started again, an exit of its own will (it said FAILED
- * before) is final. */
+ * decides what follows: after a signal or status 0 (it found its socket closed) it is started again,
+ * any other status (it said FAILED before) is final. */
 #include "mpi-eval/keeper.h"
 
 #include <stdlib.h>
@@ -86,7 +86,8 @@ static void exit_note(struct atoll_keeper *keeper, unsigned index, int status)
     if (!keeper->retired)
         atoll_log(ATOLL_LOG_WARNING, "eval.keeper.left", "evaluator %u left with status %d", index,
                   WEXITSTATUS(status));
-    place->restarts = ATOLL_KEEPER_RESTART_LIMIT;
+    if (WEXITSTATUS(status) != 0) /* 0: it found its socket closed, by us */
+        place->restarts = ATOLL_KEEPER_RESTART_LIMIT;
 }
 
 static void exits_collect(struct atoll_keeper *keeper)
