@@ -6,10 +6,12 @@
 #include "core/id.h"
 #include "core/plan.h"
 
-/* Identity: BLAKE2b over task id, language, plan without its params and require (canonical), source body and the chosen
- * parameter values by name: equal candidates have equal ids even where their templates differ in what else they allow. */
-struct atoll_id atoll_candidate_id(const struct atoll_task *task, const char *language, const struct atoll_plan *plan,
-                                   const char *body, const struct atoll_choice *choice);
+/* Identity: BLAKE2b over task id, language, plan without its params and require (canonical), source body
+ * and the chosen parameter values by name: equal candidates have equal ids even where their templates
+ * differ in what else they allow. */
+struct atoll_id atoll_candidate_id(const struct atoll_task *task, const char *language,
+                                   const struct atoll_plan *plan, const char *body,
+                                   const struct atoll_choice *choice);
 /* Identity of a source text (template): BLAKE2b of language and the whole text. */
 struct atoll_id atoll_source_id(const char *language, const char *source);
 

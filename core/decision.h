@@ -1,4 +1,5 @@
-/* decision.h - everything the engine decides, as data: journaled, so that a replay can be compared (DESIGN.md 3).
+/* decision.h - everything the engine decides, as data: journaled, so that a replay can be compared
+ * (DESIGN.md 3).
  * Layer: core.  Plain values, fixed size.  docs/spec/journal.md is the contract. */
 #ifndef ATOLL_CORE_DECISION_H
 #define ATOLL_CORE_DECISION_H
@@ -9,51 +10,63 @@
 #include "core/plan.h"
 
 enum atoll_decision_type {
-    ATOLL_DECIDE_EVALUATE = 1, /* send candidate for evaluation */
-    ATOLL_DECIDE_DUEL,         /* compare candidate with elite */
-    ATOLL_DECIDE_ELITE,        /* candidate is now the elite of (task, island, cell) */
+    ATOLL_DECIDE_EVALUATE = 1,  /* send candidate for evaluation */
+    ATOLL_DECIDE_DUEL,          /* compare candidate with elite */
+    ATOLL_DECIDE_ELITE,         /* candidate is now the elite of (task, island, cell) */
     ATOLL_DECIDE_NOT_CONFIRMED, /* candidate lost its challenge */
-    ATOLL_DECIDE_MIGRATE,      /* candidate is a migrant from island to other_island */
-    ATOLL_DECIDE_BASELINE,     /* candidate is the task's baseline, time_ns its time */
-    ATOLL_DECIDE_BEST,         /* candidate is the task's best so far */
-    ATOLL_DECIDE_REDISPATCH,   /* evaluation is sent again after an infrastructure failure or a resume */
-    ATOLL_DECIDE_ABANDON,      /* evaluation is given up (infrastructure failed too often) */
-    ATOLL_DECIDE_TASK_DONE,    /* no more proposals for task; reason */
-    ATOLL_DECIDE_STOP,         /* the run is over; reason */
+    ATOLL_DECIDE_MIGRATE,       /* candidate is a migrant from island to other_island */
+    ATOLL_DECIDE_BASELINE,      /* candidate is the task's baseline, time_ns its time */
+    ATOLL_DECIDE_BEST,          /* candidate is the task's best so far */
+    ATOLL_DECIDE_REDISPATCH,    /* evaluation is sent again after an infrastructure failure or a resume */
+    ATOLL_DECIDE_ABANDON,       /* evaluation is given up (infrastructure failed too often) */
+    ATOLL_DECIDE_TASK_DONE,     /* no more proposals for task; reason */
+    ATOLL_DECIDE_STOP,          /* the run is over; reason */
     ATOLL_DECISION_TYPE_COUNT
 };
 
 enum atoll_operator { ATOLL_OPERATOR_SEED, ATOLL_OPERATOR_TUNE, ATOLL_OPERATOR_IMPORT, ATOLL_OPERATOR_COUNT };
 const char *atoll_operator_name(enum atoll_operator op);
 
-enum atoll_reason { ATOLL_REASON_NONE, ATOLL_REASON_EVALUATIONS, ATOLL_REASON_DEVICE_TIME, ATOLL_REASON_WALL_TIME, ATOLL_REASON_EXHAUSTED, ATOLL_REASON_STAGNATION, ATOLL_REASON_ASKED, ATOLL_REASON_NO_BASELINE, ATOLL_REASON_COUNT };
+enum atoll_reason {
+    ATOLL_REASON_NONE,
+    ATOLL_REASON_EVALUATIONS,
+    ATOLL_REASON_DEVICE_TIME,
+    ATOLL_REASON_WALL_TIME,
+    ATOLL_REASON_EXHAUSTED,
+    ATOLL_REASON_STAGNATION,
+    ATOLL_REASON_ASKED,
+    ATOLL_REASON_NO_BASELINE,
+    ATOLL_REASON_COUNT
+};
 const char *atoll_reason_name(enum atoll_reason r);
 
 struct atoll_decision {
     enum atoll_decision_type type;
-    uint64_t evaluation;            /* EVALUATE, DUEL, REDISPATCH, ABANDON */
+    uint64_t evaluation; /* EVALUATE, DUEL, REDISPATCH, ABANDON */
     uint32_t task, island, other_island;
-    struct atoll_behaviour cell;    /* ELITE, DUEL, MIGRATE, NOT_CONFIRMED */
-    struct atoll_id candidate;      /* its id */
-    struct atoll_id source;         /* of the candidate (atoll_source_id) */
-    struct atoll_choice choice;     /* of the candidate */
-    struct atoll_id elite;          /* DUEL: the defender; ELITE: whom it replaced, zero if the cell was empty */
-    struct atoll_id elite_source;   /* DUEL */
+    struct atoll_behaviour cell; /* ELITE, DUEL, MIGRATE, NOT_CONFIRMED */
+    struct atoll_id candidate;   /* its id */
+    struct atoll_id source;      /* of the candidate (atoll_source_id) */
+    struct atoll_choice choice;  /* of the candidate */
+    /* DUEL: the defender; ELITE: whom it replaced, zero if the cell was empty */
+    struct atoll_id elite;
+    struct atoll_id elite_source; /* DUEL */
     struct atoll_choice elite_choice;
-    struct atoll_id parent;         /* EVALUATE: candidate it was derived from, zero = none */
-    enum atoll_operator op;         /* EVALUATE */
-    enum atoll_duel_purpose purpose; /* DUEL */
-    uint32_t generation;            /* of the island, EVALUATE */
-    double time_ns, fitness;        /* ELITE, BASELINE, BEST */
+    struct atoll_id parent;           /* EVALUATE: candidate it was derived from, zero = none */
+    enum atoll_operator op;           /* EVALUATE */
+    enum atoll_duel_purpose purpose;  /* DUEL */
+    uint32_t generation;              /* of the island, EVALUATE */
+    double time_ns, fitness;          /* ELITE, BASELINE, BEST */
     double baseline_ns, incumbent_ns; /* EVALUATE, DUEL: handed to the referee */
-    double alpha, margin;           /* DUEL */
-    uint32_t pair_limit;            /* DUEL */
+    double alpha, margin;             /* DUEL */
+    uint32_t pair_limit;              /* DUEL */
     enum atoll_reason reason;
 };
 
 /* Zeroes the fields that the type does not use: what encoding and decoding would leave. */
 void atoll_decision_normalise(struct atoll_decision *d);
 void atoll_decision_encode(const struct atoll_decision *d, struct atoll_buffer *out);
-int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decision *ret_decision, struct atoll_err *err);
+int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decision *ret_decision,
+                          struct atoll_err *err);
 
 #endif

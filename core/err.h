@@ -1,6 +1,7 @@
 /* err.h - the one error object: filled once by the first function that knows, logged once by the top.
- * Layer: core.  Functions return 0/-1 (or a handle/NULL) and take `struct atoll_err *err` last; err may be NULL.
- * Outputs are untouched on failure, err is untouched on success.  Retry on the code, never on the text. */
+ * Layer: core.  Functions return 0/-1 (or a handle/NULL) and take `struct atoll_err *err` last; err may be
+ * NULL. Outputs are untouched on failure, err is untouched on success.  Retry on the code, never on the
+ * text. */
 #ifndef ATOLL_CORE_ERR_H
 #define ATOLL_CORE_ERR_H
 
@@ -37,13 +38,18 @@ struct atoll_err {
     char text[ATOLL_ERR_TEXT_BYTES]; /* what happened and the remedy, one line, no newline at the end */
 };
 
-#define ATOLL_ERR_INIT {ATOLL_OK, 0, (const char *)0, 0, ""}
+#define ATOLL_ERR_INIT                                                                                       \
+    {                                                                                                        \
+        ATOLL_OK, 0, (const char *)0, 0, ""                                                                  \
+    }
 
 /* Fills err (if not NULL) and returns -1.  Text is cut at ATOLL_ERR_TEXT_BYTES - 1 bytes. */
 #define atoll_err_set(err, code, ...) atoll_err_fill((err), (code), 0, __FILE__, __LINE__, __VA_ARGS__)
-/* The same for a failed system call: the code is chosen from errno (ENOSPC, EDQUOT -> FULL, EACCES, EPERM, EROFS ->
- * DENIED, ENOENT -> NOTFOUND, EEXIST -> EXISTS, ENOMEM -> MEMORY, else IO) and ": strerror" is appended. */
-#define atoll_err_errno(err, sys_errno, ...) atoll_err_fill((err), ATOLL_E_IO, (sys_errno), __FILE__, __LINE__, __VA_ARGS__)
+/* The same for a failed system call: the code is chosen from errno (ENOSPC, EDQUOT -> FULL, EACCES, EPERM,
+ * EROFS -> DENIED, ENOENT -> NOTFOUND, EEXIST -> EXISTS, ENOMEM -> MEMORY, else IO) and ": strerror" is
+ * appended. */
+#define atoll_err_errno(err, sys_errno, ...)                                                                 \
+    atoll_err_fill((err), ATOLL_E_IO, (sys_errno), __FILE__, __LINE__, __VA_ARGS__)
 
 int atoll_err_fill(struct atoll_err *err, enum atoll_code code, int sys_errno, const char *file, int line,
                    const char *format, ...) __attribute__((format(printf, 6, 7)));
@@ -51,7 +57,9 @@ int atoll_err_fill(struct atoll_err *err, enum atoll_code code, int sys_errno, c
 int atoll_err_add(struct atoll_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void atoll_err_clear(struct atoll_err *err);
 
-const char *atoll_code_name(enum atoll_code code);       /* "input", "limit" ...; "unknown" beyond the table */
-int atoll_code_exit_status(enum atoll_code code);        /* 0 for OK, 2 for USAGE, sysexits-like others; in the man page */
+/* "input", "limit" ...; "unknown" beyond the table */
+const char *atoll_code_name(enum atoll_code code);
+/* 0 for OK, 2 for USAGE, sysexits-like others; in the man page */
+int atoll_code_exit_status(enum atoll_code code);
 
 #endif

@@ -1,5 +1,7 @@
-/* evaluation.h - what a referee reports of one candidate or one comparison; travels in messages, journal and archive.
- * Layer: core.  Lifetime: init/fini (samples are owned); encode/decode for wire and journal (docs/spec/wire.md). */
+/* evaluation.h - what a referee reports of one candidate or one comparison; travels in messages, journal
+ * and archive.
+ * Layer: core.  Lifetime: init/fini (samples are owned); encode/decode for wire and journal
+ * (docs/spec/wire.md). */
 #ifndef ATOLL_CORE_EVALUATION_H
 #define ATOLL_CORE_EVALUATION_H
 
@@ -13,20 +15,24 @@
 #include "core/task.h"
 #include "core/verdict.h"
 
-#define ATOLL_DETAIL_BYTES         2048
-#define ATOLL_SAMPLES_LIMIT        4096 /* per variant */
+#define ATOLL_DETAIL_BYTES  2048
+#define ATOLL_SAMPLES_LIMIT 4096 /* per variant */
 
 /* Flags of one variant's timing. */
-enum { ATOLL_TIMING_DROPPED_EARLY = 1, ATOLL_TIMING_TIME_LIMIT = 2, ATOLL_TIMING_AUDIT = 4 /* below the audit floor */ };
+enum {
+    ATOLL_TIMING_DROPPED_EARLY = 1,
+    ATOLL_TIMING_TIME_LIMIT = 2,
+    ATOLL_TIMING_AUDIT = 4 /* below the audit floor */
+};
 
 struct atoll_timing {
-    uint32_t variant;  /* index into task.variants */
+    uint32_t variant; /* index into task.variants */
     uint32_t flags;
     struct atoll_summary summary; /* ns */
-    double floor_ns;   /* reporting floor of this variant on this device */
-    double resolution_ns; /* of clock and launch jitter, part of the interval */
+    double floor_ns;              /* reporting floor of this variant on this device */
+    double resolution_ns;         /* of clock and launch jitter, part of the interval */
     size_t sample_count;
-    double *samples_ns; /* owned; in the order taken */
+    double *samples_ns;       /* owned; in the order taken */
     uint32_t discarded_count; /* samples thrown away for clocks or slowdown */
 };
 
@@ -34,15 +40,16 @@ struct atoll_evaluation {
     uint64_t evaluation; /* the number rank 0 gave this dispatch; unique in a campaign */
     struct atoll_id candidate;
     enum atoll_verdict verdict;
-    unsigned level;      /* of the cascade that decided, 1..8; 0 for infrastructure */
-    char detail[ATOLL_DETAIL_BYTES]; /* evidence in sentences: the field and limit, the diagnostics, the worst element ... */
+    unsigned level; /* of the cascade that decided, 1..8; 0 for infrastructure */
+    /* evidence in sentences: the field and limit, the diagnostics, the worst element ... */
+    char detail[ATOLL_DETAIL_BYTES];
     struct atoll_behaviour behaviour;
-    struct atoll_id binary;     /* hash of the compiled object and the plan; zero when not compiled */
-    uint64_t device;            /* referee's device number (atoll_device_info.key) */
+    struct atoll_id binary; /* hash of the compiled object and the plan; zero when not compiled */
+    uint64_t device;        /* referee's device number (atoll_device_info.key) */
     int64_t started_unix_ns;
     double compile_ns, check_ns, sampling_ns, occupied_ns, candidate_ns; /* MEASUREMENT.md 9 */
     uint32_t code_bytes, draw_count, fully_compared_count;
-    double worst_error;         /* of the compared elements, in units of the tolerance; < 1 is right */
+    double worst_error; /* of the compared elements, in units of the tolerance; < 1 is right */
     size_t timing_count;
     struct atoll_timing timings[ATOLL_TASK_VARIANT_LIMIT]; /* bench variants */
 };
@@ -50,9 +57,10 @@ struct atoll_evaluation {
 void atoll_evaluation_init(struct atoll_evaluation *e);
 void atoll_evaluation_fini(struct atoll_evaluation *e);
 void atoll_evaluation_encode(const struct atoll_evaluation *e, struct atoll_buffer *out);
-/* Decodes exactly length bytes; e must be init'ed; error leaves it init'ed and empty.  Hostile input: every enum, count and
- * number (NaN, negative times) is checked. */
-int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evaluation *e, struct atoll_err *err);
+/* Decodes exactly length bytes; e must be init'ed; error leaves it init'ed and empty.  Hostile input: every
+ * enum, count and number (NaN, negative times) is checked. */
+int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evaluation *e,
+                            struct atoll_err *err);
 /* Weighted geometric means over bench variants; 0 when there are no timings. */
 double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
 double atoll_evaluation_floor_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
@@ -69,10 +77,11 @@ enum atoll_duel_purpose {
 struct atoll_duel {
     uint64_t evaluation;
     enum atoll_duel_purpose purpose;
-    enum atoll_verdict verdict; /* CORRECT when the comparison was carried out and both were correct; else what the
-                                   challenger did (WRONG on hidden shapes ...), or INFRASTRUCTURE */
-    int better;                 /* 1 confirmed: better by the margin at the error rate asked for */
-    double ratio;               /* elite time / challenger time */
+    /* CORRECT when the comparison was carried out and both were correct; else what the challenger did
+     * (WRONG on hidden shapes ...), or INFRASTRUCTURE */
+    enum atoll_verdict verdict;
+    int better;   /* 1 confirmed: better by the margin at the error rate asked for */
+    double ratio; /* elite time / challenger time */
     double p_value;
     uint32_t pair_count;
     double elite_ns, challenger_ns; /* medians of the interleaved samples, weighted over variants */

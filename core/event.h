@@ -1,4 +1,5 @@
-/* event.h - everything the engine consumes, as data: journaled and synced before the engine sees it (DESIGN.md 3).
+/* event.h - everything the engine consumes, as data: journaled and synced before the engine sees it
+ * (DESIGN.md 3).
  * Layer: core.  docs/spec/journal.md is the contract. */
 #ifndef ATOLL_CORE_EVENT_H
 #define ATOLL_CORE_EVENT_H
@@ -8,26 +9,27 @@
 #include "core/task.h"
 
 enum atoll_event_type {
-    ATOLL_EVENT_START = 1,  /* struct atoll_search; once, first */
-    ATOLL_EVENT_TASK,       /* a task and its seeds */
-    ATOLL_EVENT_CAPACITY,   /* evaluator slots now available; also after every start and resume */
+    ATOLL_EVENT_START = 1, /* struct atoll_search; once, first */
+    ATOLL_EVENT_TASK,      /* a task and its seeds */
+    ATOLL_EVENT_CAPACITY,  /* evaluator slots now available; also after every start and resume */
     ATOLL_EVENT_EVALUATED,
     ATOLL_EVENT_DUELLED,
-    ATOLL_EVENT_SOURCE,     /* a source from outside: a model's reply, an imported kernel */
-    ATOLL_EVENT_TICK,       /* time passed */
-    ATOLL_EVENT_FINISH,     /* somebody asked for an orderly end: finals, then stop */
-    ATOLL_EVENT_RESUME,     /* a new attempt took over: what was under way is dispatched again */
+    ATOLL_EVENT_SOURCE, /* a source from outside: a model's reply, an imported kernel */
+    ATOLL_EVENT_TICK,   /* time passed */
+    ATOLL_EVENT_FINISH, /* somebody asked for an orderly end: finals, then stop */
+    ATOLL_EVENT_RESUME, /* a new attempt took over: what was under way is dispatched again */
     ATOLL_EVENT_TYPE_COUNT
 };
 
 struct atoll_event {
     enum atoll_event_type type;
-    int64_t campaign_ns; /* time since the campaign's start without the gaps between attempts; never goes back */
+    /* time since the campaign's start without the gaps between attempts; never goes back */
+    int64_t campaign_ns;
     int64_t unix_ns;
     /* which fields count depends on the type */
-    struct atoll_search search;         /* START */
-    uint32_t task;                      /* TASK, SOURCE: its number, from 0, dense */
-    const void *task_bytes;             /* TASK: atoll_task_encode, borrowed */
+    struct atoll_search search; /* START */
+    uint32_t task;              /* TASK, SOURCE: its number, from 0, dense */
+    const void *task_bytes;     /* TASK: atoll_task_encode, borrowed */
     size_t task_length;
     uint32_t slots;                     /* CAPACITY */
     struct atoll_evaluation evaluation; /* EVALUATED; owned by the event */

@@ -6,11 +6,12 @@
 
 enum atoll_fitness_form { ATOLL_FITNESS_LOG, ATOLL_FITNESS_CLIPPED };
 
-/* time_ns, baseline_ns, floor_ns: weighted geometric means over the bench variants; floor_ns 0 = unknown (then a speedup of
- * 100 stands in for the floor).  0 for what does not compile (bad_plan, forbidden, compile_error), 0.1 for what compiles and
- * is not correct, else 0.5 + 0.5 * log(speedup) / log(baseline / floor) clamped to 0.5 * [0, 1] + 0.5; a kernel slower than
- * its baseline gets 0.5.  CLIPPED: 0.5 + 0.5 * min(1, speedup / 2), papers/000 3.1. */
-double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, double time_ns, double baseline_ns,
-                     double floor_ns);
+/* time_ns, baseline_ns, floor_ns: weighted geometric means over the bench variants; floor_ns 0 = unknown
+ * (then a speedup of 100 stands in for the floor).  0 for what does not compile (bad_plan, forbidden,
+ * compile_error), 0.1 for what compiles and is not correct, else 0.5 + 0.5 * log(speedup) / log(baseline /
+ * floor) clamped to 0.5 * [0, 1] + 0.5; a kernel slower than its baseline gets 0.5.  CLIPPED: 0.5 + 0.5 *
+ * min(1, speedup / 2), papers/000 3.1. */
+double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, double time_ns,
+                     double baseline_ns, double floor_ns);
 
 #endif

@@ -23,6 +23,7 @@ int atoll_id_is_zero(const struct atoll_id *id);
 void atoll_id_hex(const struct atoll_id *id, char ret_hex[ATOLL_ID_HEX]);
 /* Parses 64 hex digits. */
 int atoll_id_parse(const char *hex, struct atoll_id *ret_id, struct atoll_err *err);
-uint64_t atoll_id_u64(const struct atoll_id *id); /* the first 8 bytes, little-endian: a hash-table key or a seed */
+/* the first 8 bytes, little-endian: a hash-table key or a seed */
+uint64_t atoll_id_u64(const struct atoll_id *id);
 
 #endif

@@ -1,6 +1,7 @@
-/* message.h - what coordinator and evaluators say to each other: frame types and payloads (docs/spec/wire.md).
- * Layer: core.  Both directions travel the same over a socket pair and over MPI.  Every decoder treats its input as
- * hostile: bounds, enums, NaN; an error is one bad message, never an abort. */
+/* message.h - what coordinator and evaluators say to each other: frame types and payloads
+ * (docs/spec/wire.md).
+ * Layer: core.  Both directions travel the same over a socket pair and over MPI.  Every decoder treats its
+ * input as hostile: bounds, enums, NaN; an error is one bad message, never an abort. */
 #ifndef ATOLL_CORE_MESSAGE_H
 #define ATOLL_CORE_MESSAGE_H
 
@@ -10,12 +11,13 @@
 
 enum atoll_message_type {
     /* evaluator -> coordinator */
-    ATOLL_MSG_HELLO = 1,  /* struct atoll_device_info */
-    ATOLL_MSG_REQUEST,    /* u32 how many orders it wants in hand, all together */
-    ATOLL_MSG_EVALUATED,  /* struct atoll_evaluation */
-    ATOLL_MSG_DUELLED,    /* struct atoll_duel */
-    ATOLL_MSG_HEARTBEAT,  /* struct atoll_pulse */
-    ATOLL_MSG_FAILED,     /* u32 enum atoll_code, text: the evaluator cannot go on (no compiler, device quarantined) */
+    ATOLL_MSG_HELLO = 1, /* struct atoll_device_info */
+    ATOLL_MSG_REQUEST,   /* u32 how many orders it wants in hand, all together */
+    ATOLL_MSG_EVALUATED, /* struct atoll_evaluation */
+    ATOLL_MSG_DUELLED,   /* struct atoll_duel */
+    ATOLL_MSG_HEARTBEAT, /* struct atoll_pulse */
+    /* u32 enum atoll_code, text: the evaluator cannot go on (no compiler, device quarantined) */
+    ATOLL_MSG_FAILED,
     /* coordinator -> evaluator */
     ATOLL_MSG_SETUP = 32, /* struct atoll_setup */
     ATOLL_MSG_TASK,       /* u32 task number, blob: atoll_task_encode */
@@ -23,27 +25,29 @@ enum atoll_message_type {
     ATOLL_MSG_DUEL,       /* struct atoll_order, two candidates */
     ATOLL_MSG_ACK,        /* u64 evaluation: its result is durable */
     ATOLL_MSG_STOP,       /* empty: finish nothing, leave */
-    ATOLL_MSG_PEER_LOST,  /* made by the transport when the peer is gone: u8 0 it is started again, 1 for good */
+    /* made by the transport when the peer is gone: u8 0 it is started again, 1 for good */
+    ATOLL_MSG_PEER_LOST,
     ATOLL_MSG_TYPE_COUNT
 };
 
 /* One device as measured by its evaluator. */
 struct atoll_device_info {
-    uint64_t key;      /* stable hash of uuid (or of host and cores on cpu): equal over restarts */
-    char backend[16];  /* "cpu" */
-    char model[96];    /* "Intel(R) Xeon(R) Processor" */
+    uint64_t key;     /* stable hash of uuid (or of host and cores on cpu): equal over restarts */
+    char backend[16]; /* "cpu" */
+    char model[96];   /* "Intel(R) Xeon(R) Processor" */
     char uuid[64];
     char node[64];
-    char toolchain[128]; /* "gcc 12.2.0 -O3 ..." */
-    uint32_t threads;    /* of a candidate, cpu */
-    double bandwidth_bytes_per_s; /* calibrated; 0 = not yet */
+    char toolchain[128];                  /* "gcc 12.2.0 -O3 ..." */
+    uint32_t threads;                     /* of a candidate, cpu */
+    double bandwidth_bytes_per_s;         /* calibrated; 0 = not yet */
     double peak_flops[ATOLL_DTYPE_COUNT]; /* per arithmetic type, 0 = not measured */
     double empty_launch_ns, clock_resolution_ns;
     double last_level_cache_bytes;
     char isolation[256]; /* what containment this node gives: "seccomp landlock-7 rlimit ..." */
 };
 void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_buffer *out);
-int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_device_info *ret_info, struct atoll_err *err);
+int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_device_info *ret_info,
+                             struct atoll_err *err);
 
 /* Heartbeat with what the evaluator did so far, cumulative. */
 struct atoll_pulse {
@@ -51,25 +55,27 @@ struct atoll_pulse {
     uint32_t queued, compiling, worker_restarts;
 };
 void atoll_pulse_encode(const struct atoll_pulse *p, struct atoll_buffer *out);
-int atoll_pulse_decode(const void *bytes, size_t length, struct atoll_pulse *ret_pulse, struct atoll_err *err);
+int atoll_pulse_decode(const void *bytes, size_t length, struct atoll_pulse *ret_pulse,
+                       struct atoll_err *err);
 
 /* Settings that hold for the whole run. */
 struct atoll_setup {
-    uint8_t secret[32];       /* seeds of all draws derive from it; never leaves coordinator and referees */
-    double sample_device_ns;  /* device time one candidate's sampling may take, default 1e9 */
-    double sample_wall_ns;    /* wall time of the same, with inputs, flush and checks */
-    uint32_t sample_min;      /* default 7 */
-    double interval_target;   /* 0.005 */
-    uint32_t full_compares;   /* 5 */
-    uint32_t threads;         /* 0 = all cores of the device but one */
+    uint8_t secret[32];      /* seeds of all draws derive from it; never leaves coordinator and referees */
+    double sample_device_ns; /* device time one candidate's sampling may take, default 1e9 */
+    double sample_wall_ns;   /* wall time of the same, with inputs, flush and checks */
+    uint32_t sample_min;     /* default 7 */
+    double interval_target;  /* 0.005 */
+    uint32_t full_compares;  /* 5 */
+    uint32_t threads;        /* 0 = all cores of the device but one */
     double compile_deadline_ns;
     uint64_t compile_memory_bytes;
-    char compiler[256];       /* "cc" */
-    char compile_flags[512];  /* "-O3 -march=native ..." */
-    uint32_t backend_null;    /* 1: measure nothing, answer at once (bench/ only) */
+    char compiler[256];      /* "cc" */
+    char compile_flags[512]; /* "-O3 -march=native ..." */
+    uint32_t backend_null;   /* 1: measure nothing, answer at once (bench/ only) */
 };
 void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out);
-int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup, struct atoll_err *err);
+int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup,
+                       struct atoll_err *err);
 
 /* A candidate as it travels; texts borrowed from the arena of the decoder or from the sender. */
 struct atoll_order_candidate {
@@ -83,17 +89,17 @@ struct atoll_order {
     uint64_t evaluation;
     uint32_t task;
     int is_duel;
-    enum atoll_duel_purpose purpose;       /* duel */
+    enum atoll_duel_purpose purpose;        /* duel */
     struct atoll_order_candidate candidate; /* evaluate: it; duel: the challenger */
     struct atoll_order_candidate elite;     /* duel only */
-    double baseline_ns;   /* 0 unknown; deadline = clamp(20 x baseline, 0.2 s, 10 s) */
+    double baseline_ns;                     /* 0 unknown; deadline = clamp(20 x baseline, 0.2 s, 10 s) */
     double incumbent_ns;  /* evaluate: drop early when clearly slower than this; 0 = never */
     double alpha, margin; /* duel: error rate of this challenge; ln(1.01) */
     uint32_t pair_limit;  /* duel */
 };
 void atoll_order_encode(const struct atoll_order *o, struct atoll_buffer *out);
 struct atoll_arena;
-int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *arena, struct atoll_order *ret_order,
-                       struct atoll_err *err);
+int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *arena,
+                       struct atoll_order *ret_order, struct atoll_err *err);
 
 #endif

@@ -48,12 +48,13 @@ struct atoll_arg {
 };
 
 struct atoll_launch {
-    const char *symbol;                      /* kernel or function */
-    const struct atoll_expression *grid[3];  /* device languages; missing = NULL = 1 */
+    const char *symbol;                     /* kernel or function */
+    const struct atoll_expression *grid[3]; /* device languages; missing = NULL = 1 */
     const struct atoll_expression *block[3];
     const struct atoll_expression *cluster[3];
     const struct atoll_expression *shared_bytes;
-    const struct atoll_expression *units;    /* language "c": the harness calls symbol(begin, end, args...) over 0..units */
+    /* language "c": the harness calls symbol(begin, end, args...) over 0..units */
+    const struct atoll_expression *units;
     int cooperative;
     size_t arg_count;
     struct atoll_arg args[ATOLL_PLAN_ARG_LIMIT];
@@ -78,23 +79,25 @@ struct atoll_choice {
     int64_t values[ATOLL_PLAN_PARAM_LIMIT];
 };
 
-/* Takes the first comment of source, "/" "* atoll-plan {...} *" "/", parses and validates it against the task.
- * language: "c", "cuda", "opencl".  Errors: ATOLL_E_INPUT "plan: field 'launch[0].args[2]': unknown name 'q'; ..."
- * On success the source's text after the comment starts at *ret_body. */
+/* Takes the first comment of source, "/" "* atoll-plan {...} *" "/", parses and validates it against the
+ * task. language: "c", "cuda", "opencl".  Errors: ATOLL_E_INPUT "plan: field 'launch[0].args[2]': unknown
+ * name 'q'; ..." On success the source's text after the comment starts at *ret_body. */
 const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struct atoll_task *task,
                                           const char *language, const char *source, const char **ret_body,
                                           struct atoll_err *err);
 
-/* Bindings of dims and params together; room for ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT. variant NULL: params only. */
+/* Bindings of dims and params together; room for ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT. variant
+ * NULL: params only. */
 size_t atoll_plan_bindings(const struct atoll_task *task, const struct atoll_variant *variant,
                            const struct atoll_plan *plan, const struct atoll_choice *choice,
                            struct atoll_binding *ret_bindings);
-/* 1 legal, 0 not, -1 error (a require that overflows, divides by zero ...).  Requirements that use dims are checked at
- * every bench and check variant; with fewer bindings they would be meaningless. */
+/* 1 legal, 0 not, -1 error (a require that overflows, divides by zero ...).  Requirements that use dims are
+ * checked at every bench and check variant; with fewer bindings they would be meaningless. */
 int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err);
-/* Evaluates units, grid, block, cluster, shared_bytes, scratch and integer args of a choice at every variant of the plan's
- * backend: extents must be positive, bytes not negative, i32 values fit.  -1 with ATOLL_E_INPUT that names the field. */
+/* Evaluates units, grid, block, cluster, shared_bytes, scratch and integer args of a choice at every
+ * variant of the plan's backend: extents must be positive, bytes not negative, i32 values fit.  -1 with
+ * ATOLL_E_INPUT that names the field. */
 int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err);
 /* The first value of every param: what a plan means when nobody chose. */
@@ -102,6 +105,7 @@ void atoll_plan_first_choice(const struct atoll_plan *plan, struct atoll_choice 
 /* Combinations before `require`; saturates at UINT64_MAX. */
 uint64_t atoll_plan_combination_count(const struct atoll_plan *plan);
 /* "TM=64 TN=32"; "" without params. */
-const char *atoll_choice_text(const struct atoll_plan *plan, const struct atoll_choice *choice, char *ret_text, size_t bytes);
+const char *atoll_choice_text(const struct atoll_plan *plan, const struct atoll_choice *choice,
+                              char *ret_text, size_t bytes);
 
 #endif

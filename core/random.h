@@ -1,7 +1,7 @@
-/* random.h - counter-based random numbers: value(key, counter), integer arithmetic only, the same bits on host and
- * device.  Layer: core.  Header-only in the common subset of C11, C++17 and CUDA, so that device code includes it too.
- * Generator: SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014; constants of Stafford's variant 13) over
- * key + counter * golden gamma, mixed twice with the key in between. */
+/* random.h - counter-based random numbers: value(key, counter), integer arithmetic only, the same bits on
+ * host and device.  Layer: core.  Header-only in the common subset of C11, C++17 and CUDA, so that device
+ * code includes it too. Generator: SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014; constants of
+ * Stafford's variant 13) over key + counter * golden gamma, mixed twice with the key in between. */
 #ifndef ATOLL_CORE_RANDOM_H
 #define ATOLL_CORE_RANDOM_H
 

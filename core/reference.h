@@ -18,7 +18,8 @@
 #include "core/buffer.h"
 #include "core/task.h"
 
-/* The binary interface between the compiled reference and the harness.  All arrays are indexed by tensor number. */
+/* The binary interface between the compiled reference and the harness.  All arrays are indexed by tensor
+ * number. */
 struct atoll_reference_args {
     const long long *dims;
     const void *const *inputs; /* raw tensors in their dtype; NULL for role out */
@@ -27,9 +28,11 @@ struct atoll_reference_args {
     double *scratch;           /* of the calling thread */
 };
 
-/* Appends the complete translation unit: prelude, accessors of this task, #line 1 "reference.c", the author's text, and
- *   void atoll_reference_range(const struct atoll_reference_args *a, long unit_begin, long unit_end) */
-int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err);
+/* Appends the complete translation unit: prelude, accessors of this task, #line 1 "reference.c", the
+ * author's text, and   void atoll_reference_range(const struct atoll_reference_args *a, long unit_begin,
+ * long unit_end) */
+int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll_buffer *out,
+                                     struct atoll_err *err);
 /* Whether the reference calls scale_<tensor>. */
 int atoll_reference_has_scale(const struct atoll_task *task, size_t tensor);
 

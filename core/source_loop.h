@@ -1,5 +1,6 @@
-/* source_loop.h - the loops and assignments of a tokenised C source, as far as patterns can tell: no types, no semantics,
- * never wrong about where a token is.  Layer: core, pure.  Hostile input: odd nesting ends a loop early, nothing else. */
+/* source_loop.h - the loops and assignments of a tokenised C source, as far as patterns can tell: no types,
+ * no semantics, never wrong about where a token is.  Layer: core, pure.  Hostile input: odd nesting ends a
+ * loop early, nothing else. */
 #ifndef ATOLL_CORE_SOURCE_LOOP_H
 #define ATOLL_CORE_SOURCE_LOOP_H
 
@@ -11,11 +12,11 @@
 /* Token index ranges are [begin, end). */
 struct atoll_loop {
     size_t header_begin, header_end, body_begin, body_end;
-    int parent;                       /* index of the loop around it, -1 none */
+    int parent; /* index of the loop around it, -1 none */
     int is_innermost;
     const struct atoll_token *variable; /* NULL when there is none */
-    int unit_step;                    /* 1: the variable goes up or down by one */
-    const struct atoll_token *step;   /* first token of another step, NULL = none */
+    int unit_step;                      /* 1: the variable goes up or down by one */
+    const struct atoll_token *step;     /* first token of another step, NULL = none */
 };
 
 struct atoll_assignment {
@@ -36,6 +37,7 @@ struct atoll_loop_list {
 void atoll_loop_list_find(struct atoll_loop_list *list, const struct atoll_token *tokens, size_t count);
 int atoll_token_same(const struct atoll_token *a, const struct atoll_token *b);
 /* Whether a name stands in a token range. */
-int atoll_loop_mentions(const struct atoll_loop_list *list, size_t begin, size_t end, const struct atoll_token *name);
+int atoll_loop_mentions(const struct atoll_loop_list *list, size_t begin, size_t end,
+                        const struct atoll_token *name);
 
 #endif

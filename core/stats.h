@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Of `count` values, any order, none NaN.  The interval is the distribution-free 95 % interval of the median from order
- * statistics (binomial, exact).  lo/hi are min/max when count < 6. */
+/* Of `count` values, any order, none NaN.  The interval is the distribution-free 95 % interval of the
+ * median from order statistics (binomial, exact).  lo/hi are min/max when count < 6. */
 struct atoll_summary {
     size_t count;
     double min, p10, median, p90, max, lo95, hi95;
@@ -19,22 +19,24 @@ void atoll_summary_of(const double *values, size_t count, double *scratch, struc
 double atoll_normal_quantile(double p);
 double atoll_student_cdf(double t, double degrees);
 
-/* Sequential paired comparison of log time ratios (MEASUREMENT.md 5).  Feed pairs with x = ln(t_elite / t_challenger),
- * in balanced blocks; after each look the state says more, accept or reject.  Test: one-sided Student t on 10 %-winsorised
- * pairs (Yuen 1974) against the margin, alpha split evenly over the planned looks (Bonferroni), so the error over
- * the looks is at most alpha.  Rejects early (futility) when even the upper 99.9 % bound lies below the margin. */
+/* Sequential paired comparison of log time ratios (MEASUREMENT.md 5).  Feed pairs with x = ln(t_elite /
+ * t_challenger), in balanced blocks; after each look the state says more, accept or reject.  Test:
+ * one-sided Student t on 10 %-winsorised pairs (Yuen 1974) against the margin, alpha split evenly over the
+ * planned looks (Bonferroni), so the error over the looks is at most alpha.  Rejects early (futility) when
+ * even the upper 99.9 % bound lies below the margin. */
 enum atoll_comparison { ATOLL_COMPARE_MORE, ATOLL_COMPARE_BETTER, ATOLL_COMPARE_NOT_BETTER };
 
 struct atoll_paired_test {
-    double margin;   /* ln(1 + promised improvement), e.g. ln 1.01 */
-    double alpha;    /* (0, 0.5) */
-    unsigned looks;  /* planned looks, >= 1 */
-    unsigned look;   /* looks so far */
+    double margin;  /* ln(1 + promised improvement), e.g. ln 1.01 */
+    double alpha;   /* (0, 0.5) */
+    unsigned looks; /* planned looks, >= 1 */
+    unsigned look;  /* looks so far */
 };
 
-/* One look at all pairs so far (count >= 4).  ret_p: the one-sided p-value of this look; ret_ratio: exp of the winsorised mean. */
-enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const double *log_ratios, size_t count,
-                                        double *ret_p, double *ret_ratio);
+/* One look at all pairs so far (count >= 4).  ret_p: the one-sided p-value of this look; ret_ratio: exp of
+ * the winsorised mean. */
+enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const double *log_ratios,
+                                        size_t count, double *ret_p, double *ret_ratio);
 
 /* The error rate given to the k-th challenge (k >= 1) so that all challenges together spend at most alpha:
  * alpha * 6 / (pi^2 k^2). */

@@ -22,9 +22,10 @@
 enum atoll_role { ATOLL_ROLE_IN, ATOLL_ROLE_OUT, ATOLL_ROLE_INOUT, ATOLL_ROLE_CONSTANT };
 
 enum atoll_init_kind {
-    ATOLL_INIT_NORMAL,      /* {normal: {mean: 0, std: 1}} */
-    ATOLL_INIT_UNIFORM,     /* {uniform: {low: -1, high: 1}} */
-    ATOLL_INIT_INTEGER,     /* {integer: {low: 0, high: "N"}}  low <= v < high, high may be an expression over dims */
+    ATOLL_INIT_NORMAL,  /* {normal: {mean: 0, std: 1}} */
+    ATOLL_INIT_UNIFORM, /* {uniform: {low: -1, high: 1}} */
+    /* {integer: {low: 0, high: "N"}}  low <= v < high, high may be an expression over dims */
+    ATOLL_INIT_INTEGER,
     ATOLL_INIT_INDEX,       /* {index: {}}                     v = flat index */
     ATOLL_INIT_PERMUTATION, /* {permutation: {}}               of 0..last extent-1, one per row */
     ATOLL_INIT_RAGGED,      /* {ragged: {total: "T"}}          count+1 ascending offsets from 0 to total */
@@ -33,8 +34,9 @@ enum atoll_init_kind {
 
 struct atoll_init {
     enum atoll_init_kind kind;
-    double a, b;                          /* mean, std | low, high | value */
-    const struct atoll_expression *bound; /* high of INTEGER, total of RAGGED, when it is an expression; else NULL */
+    double a, b; /* mean, std | low, high | value */
+    /* high of INTEGER, total of RAGGED, when it is an expression; else NULL */
+    const struct atoll_expression *bound;
 };
 
 struct atoll_tensor {
@@ -51,20 +53,27 @@ enum atoll_variant_kind { ATOLL_VARIANT_CHECK, ATOLL_VARIANT_BENCH, ATOLL_VARIAN
 struct atoll_variant {
     const char *name; /* "check", "check.2", "bench", "bench.large" ... unique in the task */
     enum atoll_variant_kind kind;
-    double weight;                       /* bench only; default 1 */
-    int64_t dims[ATOLL_TASK_DIM_LIMIT];  /* in the order of task.dims, each >= 1 */
-    const char *backend;                 /* NULL = every backend; "cpu", "cuda": only there */
+    double weight;                      /* bench only; default 1 */
+    int64_t dims[ATOLL_TASK_DIM_LIMIT]; /* in the order of task.dims, each >= 1 */
+    const char *backend;                /* NULL = every backend; "cpu", "cuda": only there */
 };
 
 struct atoll_tolerance {
-    double rtol, atol;    /* |y - r| <= atol + rtol * max(|r|, scale) */
-    double norm;          /* > 0: also ||y - r|| <= norm * ||r|| */
-    double cosine;        /* > 0: also cos(y, r) >= cosine */
-    double wrong_share;   /* allowed share of wrong elements, default 0; never for unwritten ones */
+    double rtol, atol;  /* |y - r| <= atol + rtol * max(|r|, scale) */
+    double norm;        /* > 0: also ||y - r|| <= norm * ||r|| */
+    double cosine;      /* > 0: also cos(y, r) >= cosine */
+    double wrong_share; /* allowed share of wrong elements, default 0; never for unwritten ones */
 };
 
-/* Which draw distributions a task allows; bit set, ATOLL_DRAW_BASE always there.  distributions: [base, scaled, ...] */
-enum { ATOLL_DRAW_BASE = 1, ATOLL_DRAW_SCALED = 2, ATOLL_DRAW_TIES = 4, ATOLL_DRAW_SPARSE = 8, ATOLL_DRAW_SIGNED = 16 };
+/* Which draw distributions a task allows; bit set, ATOLL_DRAW_BASE always there.  distributions: [base,
+ * scaled, ...] */
+enum {
+    ATOLL_DRAW_BASE = 1,
+    ATOLL_DRAW_SCALED = 2,
+    ATOLL_DRAW_TIES = 4,
+    ATOLL_DRAW_SPARSE = 8,
+    ATOLL_DRAW_SIGNED = 16
+};
 
 /* A source that came with the task: a baseline or a seed. */
 struct atoll_seed {
@@ -75,20 +84,20 @@ struct atoll_seed {
 };
 
 struct atoll_task {
-    const char *name;     /* [a-z][a-z0-9_]*, at most 63 characters */
+    const char *name; /* [a-z][a-z0-9_]*, at most 63 characters */
     const char *summary;
-    const char *file;     /* path of task.yaml as given, for messages */
-    struct atoll_id id;   /* hash of task.yaml and reference.c */
+    const char *file;   /* path of task.yaml as given, for messages */
+    struct atoll_id id; /* hash of task.yaml and reference.c */
     size_t dim_count;
     const char *dims[ATOLL_TASK_DIM_LIMIT];
     size_t tensor_count;
     struct atoll_tensor tensors[ATOLL_TASK_TENSOR_LIMIT];
-    const char *reference_source;              /* text of reference.c */
-    const struct atoll_expression *units;      /* independent units */
-    const struct atoll_expression *scratch;    /* doubles of scratch per unit; NULL = none */
-    const struct atoll_expression *flops;      /* useful operations */
+    const char *reference_source;                  /* text of reference.c */
+    const struct atoll_expression *units;          /* independent units */
+    const struct atoll_expression *scratch;        /* doubles of scratch per unit; NULL = none */
+    const struct atoll_expression *flops;          /* useful operations */
     const struct atoll_expression *reads, *writes; /* compulsory bytes, NULL = from the roles */
-    unsigned precisions;                       /* bit 1 << enum atoll_dtype; tf32 is bit ATOLL_DTYPE_COUNT */
+    unsigned precisions; /* bit 1 << enum atoll_dtype; tf32 is bit ATOLL_DTYPE_COUNT */
     struct atoll_tolerance tolerance;
     unsigned distributions;
     int allow_mutable_globals;
@@ -98,18 +107,19 @@ struct atoll_task {
     struct atoll_seed seeds[ATOLL_TASK_SEED_LIMIT]; /* baselines first, then seeds/ in name order */
 };
 
-/* Loads DIR/task.yaml, its reference and every file of DIR/seeds.  Errors: ATOLL_E_INPUT "file:line: what; remedy". */
+/* Loads DIR/task.yaml, its reference and every file of DIR/seeds.  Errors: ATOLL_E_INPUT "file:line: what;
+ * remedy". */
 struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err);
-/* Canonical bytes of a loaded task, complete (seeds too), and back: how a task travels to evaluators and into the
- * journal.  Hostile input: every bound is checked again. */
+/* Canonical bytes of a loaded task, complete (seeds too), and back: how a task travels to evaluators and
+ * into the journal.  Hostile input: every bound is checked again. */
 struct atoll_buffer;
 struct atoll_reader;
 int atoll_task_encode(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err);
 struct atoll_task *atoll_task_decode(const void *bytes, size_t length, struct atoll_err *err);
 void atoll_task_destroy(struct atoll_task *task);
 
-/* Names the tasks of a suite: DIR itself when it holds a task.yaml, else its subfolders that do, in name order.
- * ret_dirs: array of owned strings, freed with atoll_suite_free. */
+/* Names the tasks of a suite: DIR itself when it holds a task.yaml, else its subfolders that do, in name
+ * order. ret_dirs: array of owned strings, freed with atoll_suite_free. */
 int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struct atoll_err *err);
 void atoll_suite_free(char **dirs, size_t count);
 
@@ -117,14 +127,14 @@ void atoll_suite_free(char **dirs, size_t count);
 size_t atoll_task_bindings(const struct atoll_task *task, const struct atoll_variant *variant,
                            struct atoll_binding *ret_bindings);
 /* Elements of a tensor at a variant; error beyond 2^40 or when an extent is not positive. */
-int atoll_task_element_count(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
-                             size_t *ret_count, struct atoll_err *err);
+int atoll_task_element_count(const struct atoll_task *task, size_t tensor,
+                             const struct atoll_variant *variant, size_t *ret_count, struct atoll_err *err);
 /* Numbers of the roofline floor at a variant: useful operations, compulsory bytes read and written. */
 struct atoll_work {
     double flops, read_bytes, write_bytes;
 };
-int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *variant, struct atoll_work *ret_work,
-                    struct atoll_err *err);
+int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *variant,
+                    struct atoll_work *ret_work, struct atoll_err *err);
 int atoll_task_find_tensor(const struct atoll_task *task, const char *name); /* index or -1 */
 
 #endif

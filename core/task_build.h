@@ -1,5 +1,5 @@
-/* task_build.h - the inside of a task: texts in, checked struct out.  Shared by the folder loader and the decoder, so
- * that a task from the wire passes the same checks as one from a disk.
+/* task_build.h - the inside of a task: texts in, checked struct out.  Shared by the folder loader and the
+ * decoder, so that a task from the wire passes the same checks as one from a disk.
  * Layer: core, private to task*.c. */
 #ifndef ATOLL_CORE_TASK_BUILD_H
 #define ATOLL_CORE_TASK_BUILD_H
@@ -25,7 +25,8 @@ struct atoll_task_owner {
 /* Where the texts of a task come from. */
 struct atoll_task_store {
     /* Text of a relative path, in the arena; NULL and err (without file and line) when there is none. */
-    const char *(*read)(void *context, struct atoll_arena *arena, const char *path, size_t limit, struct atoll_err *err);
+    const char *(*read)(void *context, struct atoll_arena *arena, const char *path, size_t limit,
+                        struct atoll_err *err);
     void *context;
     size_t seed_count;
     const char *const *seeds; /* paths of all files of seeds/, in name order */

@@ -81,7 +81,8 @@ static void keep_directory(int fd, const struct stat *st)
     out = fopen(temporary, "w");
     while (dir && out && (entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            fprintf(out, "%lu %c %s\n", (unsigned long)entry->d_ino, entry->d_type == DT_DIR ? 'd' : 'f', entry->d_name);
+            fprintf(out, "%lu %c %s\n", (unsigned long)entry->d_ino, entry->d_type == DT_DIR ? 'd' : 'f',
+                    entry->d_name);
         }
     }
     if (dir) {
@@ -140,30 +141,30 @@ static int watched_open(const char *symbol, int dir, const char *path, int flags
     return fd;
 }
 
-#define WATCHED_OPEN(name)                                                                                             \
-    int name(const char *path, int flags, ...)                                                                         \
-    {                                                                                                                  \
-        va_list list;                                                                                                  \
-        mode_t mode;                                                                                                   \
-                                                                                                                       \
-        va_start(list, flags);                                                                                         \
-        mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(list, unsigned) : 0;                                     \
-        va_end(list);                                                                                                  \
-        return watched_open("openat", AT_FDCWD, path, flags, mode);                                                    \
+#define WATCHED_OPEN(name)                                                                                   \
+    int name(const char *path, int flags, ...)                                                               \
+    {                                                                                                        \
+        va_list list;                                                                                        \
+        mode_t mode;                                                                                         \
+                                                                                                             \
+        va_start(list, flags);                                                                               \
+        mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(list, unsigned) : 0;                           \
+        va_end(list);                                                                                        \
+        return watched_open("openat", AT_FDCWD, path, flags, mode);                                          \
     }
 WATCHED_OPEN(open)
 WATCHED_OPEN(open64)
 
-#define WATCHED_OPENAT(name)                                                                                           \
-    int name(int dir, const char *path, int flags, ...)                                                                \
-    {                                                                                                                  \
-        va_list list;                                                                                                  \
-        mode_t mode;                                                                                                   \
-                                                                                                                       \
-        va_start(list, flags);                                                                                         \
-        mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(list, unsigned) : 0;                                     \
-        va_end(list);                                                                                                  \
-        return watched_open("openat", dir, path, flags, mode);                                                         \
+#define WATCHED_OPENAT(name)                                                                                 \
+    int name(int dir, const char *path, int flags, ...)                                                      \
+    {                                                                                                        \
+        va_list list;                                                                                        \
+        mode_t mode;                                                                                         \
+                                                                                                             \
+        va_start(list, flags);                                                                               \
+        mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(list, unsigned) : 0;                           \
+        va_end(list);                                                                                        \
+        return watched_open("openat", dir, path, flags, mode);                                               \
     }
 WATCHED_OPENAT(openat)
 WATCHED_OPENAT(openat64)

@@ -9,13 +9,19 @@ static void test_bytes_are_parsed(void **state)
     static const struct {
         const char *text;
         uint64_t bytes;
-    } cases[] = {{"0", 0},          {"512", 512},
-                 {"64K", 65536},    {"64k", 65536},
-                 {"64kB", 65536},   {"64 KiB", 65536},
-                 {"1.5M", 1572864}, {"2G", 2147483648u},
-                 {".5K", 512},      {"1P", 1125899906842624u},
+    } cases[] = {{"0", 0},
+                 {"512", 512},
+                 {"64K", 65536},
+                 {"64k", 65536},
+                 {"64kB", 65536},
+                 {"64 KiB", 65536},
+                 {"1.5M", 1572864},
+                 {"2G", 2147483648u},
+                 {".5K", 512},
+                 {"1P", 1125899906842624u},
                  {"2TB", 2199023255552u},
-                 {"7B", 7},         {"18446744073709551615", UINT64_MAX}};
+                 {"7B", 7},
+                 {"18446744073709551615", UINT64_MAX}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t bytes = 1;
         assert_int_equal(atoll_bytes_parse(cases[i].text, &bytes, NULL), 0);
