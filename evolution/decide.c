@@ -3,9 +3,9 @@
 #include <string.h>
 
 struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atoll_decision_type type,
-                                         const struct atoll_engine_task *t, uint32_t record)
+                                         const struct atoll_engine_task *t, uint32_t individual)
 {
-    const struct atoll_record *r = &e->records.items[record];
+    const struct atoll_individual *r = &e->individuals.items[individual];
     struct atoll_decision d;
     memset(&d, 0, sizeof d);
     d.type = type;
@@ -18,7 +18,7 @@ struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atol
     d.op = (enum atoll_operator)r->op;
     d.generation = r->generation;
     if (r->parent != ATOLL_NONE)
-        d.parent = e->records.items[r->parent].id;
+        d.parent = e->individuals.items[r->parent].id;
     d.time_ns = r->time_ns;
     d.fitness = r->fitness;
     return d;
@@ -33,11 +33,11 @@ void atoll_decide(struct atoll_engine *e, const struct atoll_decision *decision)
 }
 
 int atoll_decide_send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_decision *decision,
-                      uint32_t record, uint32_t elite, struct atoll_err *err)
+                      uint32_t individual, uint32_t elite, struct atoll_err *err)
 {
     struct atoll_proposal p;
     memset(&p, 0, sizeof p);
-    p.record = record;
+    p.individual = individual;
     p.elite = elite;
     decision->evaluation = e->next_evaluation;
     p.decision = *decision;

@@ -32,7 +32,7 @@ void atoll_engine_destroy(struct atoll_engine *engine)
     for (uint32_t i = 0; i < engine->task_count; i++)
         atoll_engine_task_fini(&engine->tasks[i]);
     free(engine->tasks);
-    atoll_records_fini(&engine->records);
+    atoll_individuals_fini(&engine->individuals);
     atoll_proposals_fini(&engine->proposals);
     free(engine);
 }

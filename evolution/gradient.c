@@ -108,13 +108,13 @@ struct gaps {
     double depth[ATOLL_BEHAVIOUR_CELLS]; /* below the best */
 };
 
-static void find_gaps(const struct atoll_records *records, const struct atoll_island *island,
+static void find_gaps(const struct atoll_individuals *individuals, const struct atoll_island *island,
                       struct gaps *gaps)
 {
     double fitness[ATOLL_BEHAVIOUR_CELLS] = {0}, best = 0;
     for (uint64_t left = island->occupied; left; left &= left - 1) {
         unsigned cell = (unsigned)__builtin_ctzll(left);
-        fitness[cell] = records->items[island->cells[cell].elite].fitness;
+        fitness[cell] = individuals->items[island->cells[cell].elite].fitness;
         best = fmax(best, fitness[cell]);
     }
     gaps->count = 0;
@@ -147,12 +147,12 @@ static void look_around(const struct gaps *gaps, unsigned cell, struct atoll_gra
 }
 
 void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t now,
-                        const struct atoll_records *records, const struct atoll_island *island,
+                        const struct atoll_individuals *individuals, const struct atoll_island *island,
                         struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS])
 {
     struct gaps gaps;
     memset(ret_gradients, 0, ATOLL_BEHAVIOUR_CELLS * sizeof *ret_gradients);
-    find_gaps(records, island, &gaps);
+    find_gaps(individuals, island, &gaps);
     look_back(transitions, now, island->occupied, ret_gradients);
     for (uint64_t left = island->occupied; left; left &= left - 1) {
         unsigned cell = (unsigned)__builtin_ctzll(left);

@@ -5,7 +5,7 @@
 
 #include "evolution/codec.h"
 #include "evolution/population.h"
-#include "evolution/record.h"
+#include "evolution/individual.h"
 
 #define ATOLL_TRANSITION_LIMIT 256 /* the last ones of a task */
 #define ATOLL_DIMENSIONS       3   /* memory, algorithm, coordination */
@@ -44,7 +44,7 @@ struct atoll_gradient {
 
 /* Of every occupied cell of the island; zero for the others. */
 void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t now,
-                        const struct atoll_records *records, const struct atoll_island *island,
+                        const struct atoll_individuals *individuals, const struct atoll_island *island,
                         struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS]);
 /* Euclidean length of the combined gradient. */
 double atoll_gradient_magnitude(const struct atoll_gradient *g);

@@ -13,9 +13,10 @@ static uint32_t fastest(const struct atoll_engine *e, const struct atoll_island 
 {
     uint32_t best = ATOLL_NONE;
     for (uint64_t left = island->occupied; left; left &= left - 1) {
-        uint32_t record = island->cells[__builtin_ctzll(left)].elite;
-        if (best == ATOLL_NONE || e->records.items[record].time_ns < e->records.items[best].time_ns)
-            best = record;
+        uint32_t individual = island->cells[__builtin_ctzll(left)].elite;
+        if (best == ATOLL_NONE ||
+            e->individuals.items[individual].time_ns < e->individuals.items[best].time_ns)
+            best = individual;
     }
     return best;
 }
@@ -26,7 +27,7 @@ int atoll_migrate(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t 
         return 0;
     uint32_t migrant = fastest(e, &t->islands[island]);
     uint32_t other = (island + 1) % e->search.islands;
-    if (migrant == ATOLL_NONE || t->islands[other].cells[e->records.items[migrant].cell].elite == migrant)
+    if (migrant == ATOLL_NONE || t->islands[other].cells[e->individuals.items[migrant].cell].elite == migrant)
         return 0;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_MIGRATE, t, migrant);
     d.island = island;

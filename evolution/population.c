@@ -13,9 +13,9 @@ void atoll_island_init(struct atoll_island *island)
     }
 }
 
-void atoll_island_set(struct atoll_island *island, unsigned cell, uint32_t record)
+void atoll_island_set(struct atoll_island *island, unsigned cell, uint32_t individual)
 {
-    island->cells[cell].elite = record;
+    island->cells[cell].elite = individual;
     island->cells[cell].refused = ATOLL_NONE;
     island->occupied |= UINT64_C(1) << cell;
 }
@@ -37,17 +37,17 @@ static int in_use(const struct atoll_cell *cell)
     return cell->elite != ATOLL_NONE || cell->waiting != ATOLL_NONE || cell->open;
 }
 
-static void reference_codec(uint32_t *record, uint32_t record_count, struct atoll_codec *codec)
+static void reference_codec(uint32_t *individual, uint32_t individual_count, struct atoll_codec *codec)
 {
-    atoll_codec_u32(codec, record);
-    if (codec->in && *record != ATOLL_NONE && *record >= record_count) {
-        *record = ATOLL_NONE;
+    atoll_codec_u32(codec, individual);
+    if (codec->in && *individual != ATOLL_NONE && *individual >= individual_count) {
+        *individual = ATOLL_NONE;
         codec->in->failed = 1;
     }
 }
 
 /* Cells that hold nothing are not written: a mask says which follow. */
-void atoll_island_codec(struct atoll_island *island, uint32_t record_count, struct atoll_codec *codec)
+void atoll_island_codec(struct atoll_island *island, uint32_t individual_count, struct atoll_codec *codec)
 {
     uint64_t used = 0;
     if (codec->in)
@@ -60,9 +60,9 @@ void atoll_island_codec(struct atoll_island *island, uint32_t record_count, stru
         struct atoll_cell *cell = &island->cells[i];
         if (!(used >> i & 1))
             continue;
-        reference_codec(&cell->elite, record_count, codec);
-        reference_codec(&cell->waiting, record_count, codec);
-        reference_codec(&cell->refused, record_count, codec);
+        reference_codec(&cell->elite, individual_count, codec);
+        reference_codec(&cell->waiting, individual_count, codec);
+        reference_codec(&cell->refused, individual_count, codec);
         atoll_codec_u8(codec, &cell->open);
         if (codec->in && cell->elite != ATOLL_NONE)
             island->occupied |= UINT64_C(1) << i;

@@ -1,5 +1,5 @@
 /* population.h - the islands of one task: 64 behaviour cells each, a cell keeps its elite (ALGORITHMS.md 1
- * and 4). Layer: evolution.  Plain values; candidates are positions in records. */
+ * and 4). Layer: evolution.  Plain values; candidates are positions in individuals. */
 #ifndef ATOLL_EVOLUTION_POPULATION_H
 #define ATOLL_EVOLUTION_POPULATION_H
 
@@ -20,9 +20,9 @@ struct atoll_island {
 };
 
 void atoll_island_init(struct atoll_island *island);
-void atoll_island_set(struct atoll_island *island, unsigned cell, uint32_t record);
+void atoll_island_set(struct atoll_island *island, unsigned cell, uint32_t individual);
 void atoll_island_clear(struct atoll_island *island, unsigned cell); /* the elite goes; challengers stay */
 struct atoll_behaviour atoll_cell_behaviour(unsigned cell);
-void atoll_island_codec(struct atoll_island *island, uint32_t record_count, struct atoll_codec *codec);
+void atoll_island_codec(struct atoll_island *island, uint32_t individual_count, struct atoll_codec *codec);
 
 #endif

@@ -78,20 +78,20 @@ static int proposal_codec(struct atoll_proposal *p, struct atoll_codec *codec, s
 {
     if (decision_codec(&p->decision, codec, err))
         return -1;
-    atoll_codec_u32(codec, &p->record);
+    atoll_codec_u32(codec, &p->individual);
     atoll_codec_u32(codec, &p->elite);
     atoll_codec_u32(codec, &p->retries);
     return 0;
 }
 
-static int plausible(const struct atoll_proposal *p, uint64_t last, uint32_t record_count)
+static int plausible(const struct atoll_proposal *p, uint64_t last, uint32_t individual_count)
 {
     int is_duel = p->decision.type == ATOLL_DECIDE_DUEL;
-    return p->decision.evaluation > last && p->record < record_count &&
-           (is_duel ? p->elite < record_count : p->elite == ATOLL_NONE);
+    return p->decision.evaluation > last && p->individual < individual_count &&
+           (is_duel ? p->elite < individual_count : p->elite == ATOLL_NONE);
 }
 
-int atoll_proposals_codec(struct atoll_proposals *p, uint32_t record_count, struct atoll_codec *codec,
+int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, struct atoll_codec *codec,
                           struct atoll_err *err)
 {
     uint32_t count = p->alive;
@@ -108,7 +108,7 @@ int atoll_proposals_codec(struct atoll_proposals *p, uint32_t record_count, stru
         memset(&loaded, 0, sizeof loaded);
         if (proposal_codec(&loaded, codec, err))
             return -1;
-        if (codec->in->failed || !plausible(&loaded, last, record_count))
+        if (codec->in->failed || !plausible(&loaded, last, individual_count))
             codec->in->failed = 1;
         else if (atoll_proposals_add(p, &loaded, err))
             return -1;

@@ -8,7 +8,7 @@
 
 struct atoll_proposal {
     struct atoll_decision decision; /* EVALUATE or DUEL, as it was sent */
-    uint32_t record, elite;         /* positions; elite ATOLL_NONE for EVALUATE */
+    uint32_t individual, elite;     /* positions; elite ATOLL_NONE for EVALUATE */
     uint32_t retries;               /* infrastructure failures so far */
 };
 
@@ -26,7 +26,7 @@ int atoll_proposals_add(struct atoll_proposals *p, const struct atoll_proposal *
 /* Borrowed until the next add or remove; NULL when nothing of this number is under way. */
 struct atoll_proposal *atoll_proposals_find(const struct atoll_proposals *p, uint64_t evaluation);
 void atoll_proposals_remove(struct atoll_proposals *p, struct atoll_proposal *proposal);
-int atoll_proposals_codec(struct atoll_proposals *p, uint32_t record_count, struct atoll_codec *codec,
+int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, struct atoll_codec *codec,
                           struct atoll_err *err);
 
 #endif

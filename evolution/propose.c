@@ -64,27 +64,27 @@ static uint32_t next_island(const struct atoll_engine *e, struct atoll_engine_ta
 }
 
 /* 1 sent, 0 known already, -1 error. */
-static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_record *r,
+static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
                 struct atoll_err *err)
 {
     struct atoll_source *s = &e->sources.items[r->source];
     r->task = s->task;
     r->id = atoll_source_candidate(s, t->task, &r->choice);
-    uint32_t known = atoll_records_find(&e->records, r->task, &r->id);
+    uint32_t known = atoll_individuals_find(&e->individuals, r->task, &r->id);
     if (known != ATOLL_NONE) {
-        const struct atoll_record *same = &e->records.items[known];
-        if (s->tune && same->state != ATOLL_RECORD_UNDER_WAY)
+        const struct atoll_individual *same = &e->individuals.items[known];
+        if (s->tune && same->state != ATOLL_INDIVIDUAL_UNDER_WAY)
             atoll_tune_result(s->tune, &r->choice, same->state == ATOLL_V_CORRECT ? same->time_ns : 0);
         return 0;
     }
-    r->state = ATOLL_RECORD_UNDER_WAY;
+    r->state = ATOLL_INDIVIDUAL_UNDER_WAY;
     r->generation = (uint32_t)(t->islands[r->island].evaluated / e->search.generation_size);
-    if (atoll_records_add(&e->records, r, err))
+    if (atoll_individuals_add(&e->individuals, r, err))
         return -1;
-    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->records.count - 1);
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
     d.baseline_ns = t->baseline_ns;
     d.incumbent_ns = s->best_ns;
-    return atoll_decide_send(e, t, &d, e->records.count - 1, ATOLL_NONE, err) ? -1 : 1;
+    return atoll_decide_send(e, t, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
 }
 
 /* The first instance of a source. */
@@ -94,17 +94,17 @@ static int send_first(struct atoll_engine *e, struct atoll_engine_task *t, uint3
     struct atoll_source *s = &e->sources.items[source];
     if (s->tune && atoll_tune_add(s->tune, &s->first, err))
         return -1;
-    struct atoll_record r = {.choice = s->first,
-                             .source = source,
-                             .parent = ATOLL_NONE,
-                             .island = island == ATOLL_NONE ? next_island(e, t) : island,
-                             .op = s->op};
+    struct atoll_individual r = {.choice = s->first,
+                                 .source = source,
+                                 .parent = ATOLL_NONE,
+                                 .island = island == ATOLL_NONE ? next_island(e, t) : island,
+                                 .op = s->op};
     return send(e, t, &r, err);
 }
 
 static uint32_t choose_parent(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island)
 {
-    struct atoll_look look = {&e->records, &t->transitions, t->evaluated};
+    struct atoll_look look = {&e->individuals, &t->transitions, t->evaluated};
     uint32_t parent = ATOLL_NONE;
     for (uint32_t i = 0; i < e->search.islands && parent == ATOLL_NONE; i++) {
         uint32_t from = (island + i) % e->search.islands;
@@ -122,8 +122,9 @@ static int is_open_template(const struct atoll_source *s)
 static uint32_t choose_template(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t parent)
 {
     int any = atoll_random_unit(atoll_random_next(&t->random)) < ANY_TEMPLATE_SHARE;
-    if (!any && parent != ATOLL_NONE && is_open_template(&e->sources.items[e->records.items[parent].source]))
-        return e->records.items[parent].source;
+    if (!any && parent != ATOLL_NONE &&
+        is_open_template(&e->sources.items[e->individuals.items[parent].source]))
+        return e->individuals.items[parent].source;
     return t->templates[atoll_random_below(atoll_random_next(&t->random), t->template_count)];
 }
 
@@ -142,12 +143,13 @@ static int send_tuned(struct atoll_engine *e, struct atoll_engine_task *t, struc
     uint32_t parent = choose_parent(e, t, island);
     uint32_t source = choose_template(e, t, parent);
     struct atoll_source *s = &e->sources.items[source];
-    if (parent == ATOLL_NONE || e->records.items[parent].source != source)
+    if (parent == ATOLL_NONE || e->individuals.items[parent].source != source)
         parent = s->best;
-    struct atoll_record r = {.source = source, .parent = parent, .island = island, .op = ATOLL_OPERATOR_TUNE};
+    struct atoll_individual r = {
+        .source = source, .parent = parent, .island = island, .op = ATOLL_OPERATOR_TUNE};
     struct atoll_choice around;
     if (parent != ATOLL_NONE)
-        around = e->records.items[parent].choice;
+        around = e->individuals.items[parent].choice;
     int proposed, sent = 0;
     do {
         proposed =

@@ -52,7 +52,7 @@ static void no_baseline(struct atoll_engine *e, struct atoll_engine_task *t)
         atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
 }
 
-static void tell_tuner(struct atoll_engine *e, const struct atoll_record *r)
+static void tell_tuner(struct atoll_engine *e, const struct atoll_individual *r)
 {
     struct atoll_tune *tune = e->sources.items[r->source].tune;
     if (tune)
@@ -63,15 +63,15 @@ static void abandon(struct atoll_engine *e, struct atoll_proposal *p)
 {
     struct atoll_proposal taken = take(e, p);
     struct atoll_engine_task *t = task_of(e, &taken);
-    struct atoll_record *r = &e->records.items[taken.record];
-    r->state = ATOLL_RECORD_ABANDONED;
+    struct atoll_individual *r = &e->individuals.items[taken.individual];
+    r->state = ATOLL_INDIVIDUAL_ABANDONED;
     atoll_decide_abandon(e, &taken);
     tell_tuner(e, r);
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         no_baseline(e, t);
 }
 
-static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_record *r,
+static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
                   const struct atoll_evaluation *evaluation)
 {
     double time_ns = atoll_evaluation_time_ns(evaluation, t->task);
@@ -89,37 +89,38 @@ static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct at
                                t->baseline_ns, t->floor_ns);
 }
 
-static void settle_baseline(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t record)
+static void settle_baseline(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual)
 {
-    if (e->records.items[record].state != ATOLL_V_CORRECT) {
+    if (e->individuals.items[individual].state != ATOLL_V_CORRECT) {
         no_baseline(e, t);
         return;
     }
     t->stage = ATOLL_STAGE_OPEN;
-    t->baseline = record;
-    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, record);
+    t->baseline = individual;
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, individual);
     atoll_decide(e, &d);
 }
 
 /* A template's instance that is not its best does not challenge. */
-static int is_best_instance(struct atoll_engine *e, uint32_t record)
+static int is_best_instance(struct atoll_engine *e, uint32_t individual)
 {
-    const struct atoll_record *r = &e->records.items[record];
+    const struct atoll_individual *r = &e->individuals.items[individual];
     struct atoll_source *s = &e->sources.items[r->source];
     if (s->best_ns > 0 && !(r->time_ns < s->best_ns))
         return 0;
-    s->best = record;
+    s->best = individual;
     s->best_ns = r->time_ns;
     return 1;
 }
 
 /* An improvement is what became an elite or challenges one. */
-static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t record, int improved)
+static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                          int improved)
 {
-    const struct atoll_record *child = &e->records.items[record];
+    const struct atoll_individual *child = &e->individuals.items[individual];
     if (child->parent == ATOLL_NONE)
         return;
-    const struct atoll_record *parent = &e->records.items[child->parent];
+    const struct atoll_individual *parent = &e->individuals.items[child->parent];
     struct atoll_transition step = {.from = parent->cell,
                                     .to = child->cell,
                                     .gain = child->fitness - parent->fitness,
@@ -134,7 +135,7 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
                const struct atoll_evaluation *evaluation, struct atoll_err *err)
 {
     struct atoll_engine_task *t = task_of(e, p);
-    struct atoll_record *r = &e->records.items[p->record];
+    struct atoll_individual *r = &e->individuals.items[p->individual];
     uint32_t island = r->island;
     uint64_t challenges = t->challenges;
     int failed = 0;
@@ -145,12 +146,12 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     t->islands[island].evaluated++;
     tell_tuner(e, r);
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
-        settle_baseline(e, t, p->record);
+        settle_baseline(e, t, p->individual);
     if (r->state == ATOLL_V_CORRECT) {
         t->correct++;
-        failed = atoll_challenge_enter(e, t, island, p->record, is_best_instance(e, p->record), err);
+        failed = atoll_challenge_enter(e, t, island, p->individual, is_best_instance(e, p->individual), err);
     }
-    remember_step(e, t, p->record, t->since_elite == 0 || t->challenges > challenges);
+    remember_step(e, t, p->individual, t->since_elite == 0 || t->challenges > challenges);
     if (!failed && !e->finishing)
         failed = atoll_migrate(e, t, island, err);
     if (!failed)

@@ -1,4 +1,4 @@
-/* result.h - what an answer changes: retries, records, tuners, populations.
+/* result.h - what an answer changes: retries, individuals, tuners, populations.
  * Layer: evolution. */
 #ifndef ATOLL_EVOLUTION_RESULT_H
 #define ATOLL_EVOLUTION_RESULT_H

@@ -1,5 +1,5 @@
 /* The whole state as bytes and back.  Layout: magic, version, search settings, numbers of the run, the tasks'
- * own bytes, sources with their tuners, records, the tasks' state, what is under way.  What can be derived
+ * own bytes, sources with their tuners, individuals, the tasks' state, what is under way.  What can be derived
  * (plans, enumerated combinations, indexes) is not written. */
 #include <math.h>
 #include <string.h>
@@ -157,19 +157,19 @@ static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct a
     return 0;
 }
 
-static void check_records(struct atoll_codec *c, const struct atoll_engine *e)
+static void check_individuals(struct atoll_codec *c, const struct atoll_engine *e)
 {
-    for (uint32_t i = 0; i < e->records.count; i++)
-        if (c->in && e->records.items[i].task != e->sources.items[e->records.items[i].source].task)
+    for (uint32_t i = 0; i < e->individuals.count; i++)
+        if (c->in && e->individuals.items[i].task != e->sources.items[e->individuals.items[i].source].task)
             c->in->failed = 1;
 }
 
-/* The templates' best instances can be checked only once the records are there. */
+/* The templates' best instances can be checked only once the individuals are there. */
 static void check_sources(struct atoll_codec *c, const struct atoll_engine *e)
 {
     for (uint32_t i = 0; i < e->sources.count; i++) {
         const struct atoll_source *s = &e->sources.items[i];
-        if (c->in && ((s->best != ATOLL_NONE && s->best >= e->records.count) || !isfinite(s->best_ns)))
+        if (c->in && ((s->best != ATOLL_NONE && s->best >= e->individuals.count) || !isfinite(s->best_ns)))
             c->in->failed = 1;
     }
 }
@@ -230,13 +230,13 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     bounded_codec(c, &t->reason, ATOLL_REASON_COUNT);
     position_codec(c, &t->baseline_source, e->sources.count, 1);
     position_codec(c, &t->next_island, e->search.islands, 0);
-    position_codec(c, &t->baseline, e->records.count, 1);
-    position_codec(c, &t->best, e->records.count, 1);
+    position_codec(c, &t->baseline, e->individuals.count, 1);
+    position_codec(c, &t->best, e->individuals.count, 1);
     atoll_codec_u32(c, &t->finals);
     counters_codec(c, t);
     atoll_transitions_codec(&t->transitions, c);
     for (uint32_t i = 0; i < e->search.islands; i++)
-        atoll_island_codec(&t->islands[i], e->records.count, c);
+        atoll_island_codec(&t->islands[i], e->individuals.count, c);
     if (c->in && ((t->stage == ATOLL_STAGE_OPEN && t->baseline == ATOLL_NONE) ||
                   (t->baseline_source == ATOLL_NONE && !t->done)))
         c->in->failed = 1;
@@ -248,14 +248,14 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
 static int engine_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
     if (head_codec(c, err) || run_codec(c, e, err) || tasks_codec(c, e, err) || sources_codec(c, e, err) ||
-        atoll_records_codec(&e->records, e->sources.count, c, err))
+        atoll_individuals_codec(&e->individuals, e->sources.count, c, err))
         return -1;
     check_sources(c, e);
-    check_records(c, e);
+    check_individuals(c, e);
     for (uint32_t i = 0; i < e->task_count && !atoll_codec_failed(c); i++)
         if (task_codec(c, e, &e->tasks[i], err))
             return -1;
-    return atoll_codec_failed(c) ? 0 : atoll_proposals_codec(&e->proposals, e->records.count, c, err);
+    return atoll_codec_failed(c) ? 0 : atoll_proposals_codec(&e->proposals, e->individuals.count, c, err);
 }
 
 int atoll_engine_save(const struct atoll_engine *engine, struct atoll_buffer *out, struct atoll_err *err)

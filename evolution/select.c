@@ -20,13 +20,13 @@ static void weigh_uniform(const struct view *view, double *ret_weights)
 static void weigh_fitness(const struct view *view, double *ret_weights)
 {
     for (size_t i = 0; i < view->count; i++)
-        ret_weights[i] = view->look->records->items[view->island->cells[view->cells[i]].elite].fitness;
+        ret_weights[i] = view->look->individuals->items[view->island->cells[view->cells[i]].elite].fitness;
 }
 
 static void weigh_curiosity(const struct view *view, double *ret_weights)
 {
     struct atoll_gradient gradients[ATOLL_BEHAVIOUR_CELLS];
-    atoll_gradients_of(view->look->transitions, view->look->now, view->look->records, view->island,
+    atoll_gradients_of(view->look->transitions, view->look->now, view->look->individuals, view->island,
                        gradients);
     for (size_t i = 0; i < view->count; i++)
         ret_weights[i] = LEAST_CURIOSITY + atoll_gradient_magnitude(&gradients[view->cells[i]]);

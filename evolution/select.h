@@ -7,12 +7,12 @@
 
 /* What the rules look at. */
 struct atoll_look {
-    const struct atoll_records *records;
+    const struct atoll_individuals *individuals;
     const struct atoll_transitions *transitions;
     uint64_t now; /* evaluations of the task */
 };
 
-/* An elite of the island (record), ATOLL_NONE when it has none.
+/* An elite of the island (individual), ATOLL_NONE when it has none.
  * uniform: every occupied cell alike.  fitness: proportionate to the elite's fitness.  curiosity:
  * proportionate to the magnitude of the cell's combined gradient.  island: proportionate to one plus the
  * level of the cell in the dimension of the island's role. */

@@ -19,7 +19,7 @@ struct atoll_source {
     const char *body;              /* of text, after the plan */
     struct atoll_tune *tune;       /* NULL: not a template */
     struct atoll_choice first;     /* its first instance */
-    uint32_t best;                 /* record of its best correct instance, ATOLL_NONE */
+    uint32_t best;                 /* individual of its best correct instance, ATOLL_NONE */
     double best_ns;                /* the time an instance must beat to challenge; 0 = none */
 };
 

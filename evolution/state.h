@@ -9,7 +9,7 @@
 #include "evolution/gradient.h"
 #include "evolution/population.h"
 #include "evolution/proposal.h"
-#include "evolution/record.h"
+#include "evolution/individual.h"
 #include "evolution/source.h"
 
 #define ATOLL_ENGINE_LANGUAGE "c" /* sources of other languages wait for their backend */
@@ -46,7 +46,7 @@ struct atoll_engine_task {
     struct atoll_island *islands; /* search.islands of them */
     uint32_t next_island;
     struct atoll_transitions transitions;
-    uint32_t baseline, best;                         /* records */
+    uint32_t baseline, best;                         /* individuals */
     uint32_t finals;                                 /* final duels so far */
     uint64_t evaluated, correct, under_way, answers; /* answers: evaluations and duels, for the mean cost */
     uint64_t challenges, promotions, noop_challenges, noop_promotions;
@@ -69,7 +69,7 @@ struct atoll_engine {
     uint32_t task_count, task_capacity;
     uint32_t open_count; /* tasks that are not done */
     struct atoll_sources sources;
-    struct atoll_records records;
+    struct atoll_individuals individuals;
     struct atoll_proposals proposals;
     /* during a step only */
     atoll_decision_sink *sink;

@@ -27,11 +27,11 @@ int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id
 int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
                            struct atoll_id *ret_source, struct atoll_choice *ret_choice)
 {
-    uint32_t at = atoll_records_find(&engine->records, task, candidate);
+    uint32_t at = atoll_individuals_find(&engine->individuals, task, candidate);
     if (at == ATOLL_NONE)
         return -1;
-    *ret_source = engine->sources.items[engine->records.items[at].source].id;
-    *ret_choice = engine->records.items[at].choice;
+    *ret_source = engine->sources.items[engine->individuals.items[at].source].id;
+    *ret_choice = engine->individuals.items[at].choice;
     return 0;
 }
 
@@ -56,9 +56,9 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task,
         .reason = (enum atoll_reason)t->reason,
     };
     if (t->baseline != ATOLL_NONE)
-        s.baseline = engine->records.items[t->baseline].id;
+        s.baseline = engine->individuals.items[t->baseline].id;
     if (t->best != ATOLL_NONE) {
-        const struct atoll_record *best = &engine->records.items[t->best];
+        const struct atoll_individual *best = &engine->individuals.items[t->best];
         s.best = best->id;
         s.best_ns = best->time_ns;
         s.best_fitness = best->fitness;

@@ -7,7 +7,7 @@
 #define CELL(memory, algorithm, coordination) ((memory)*16 + (algorithm)*4 + (coordination))
 
 struct scene {
-    struct atoll_records records;
+    struct atoll_individuals individuals;
     struct atoll_island island;
     struct atoll_transitions transitions;
 };
@@ -23,20 +23,20 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct scene *s = *state;
-    atoll_records_fini(&s->records);
+    atoll_individuals_fini(&s->individuals);
     free(s);
     return 0;
 }
 
 static void settle(struct scene *s, unsigned cell, double fitness)
 {
-    struct atoll_record r;
+    struct atoll_individual r;
     memset(&r, 0, sizeof r);
     r.id.bytes[0] = (uint8_t)cell;
     r.cell = (uint8_t)cell;
     r.fitness = fitness;
-    assert_int_equal(atoll_records_add(&s->records, &r, NULL), 0);
-    atoll_island_set(&s->island, cell, s->records.count - 1);
+    assert_int_equal(atoll_individuals_add(&s->individuals, &r, NULL), 0);
+    atoll_island_set(&s->island, cell, s->individuals.count - 1);
 }
 
 static void step(struct scene *s, unsigned from, unsigned to, double gain, enum atoll_outcome outcome,
@@ -49,7 +49,7 @@ static void step(struct scene *s, unsigned from, unsigned to, double gain, enum 
 static struct atoll_gradient at(const struct scene *s, unsigned cell, uint64_t now)
 {
     struct atoll_gradient all[ATOLL_BEHAVIOUR_CELLS];
-    atoll_gradients_of(&s->transitions, now, &s->records, &s->island, all);
+    atoll_gradients_of(&s->transitions, now, &s->individuals, &s->island, all);
     return all[cell];
 }
 

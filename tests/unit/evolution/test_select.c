@@ -6,23 +6,23 @@
 
 #define DRAWS 20000
 
-/* An island with elites in cells 0 (memory 0), 21 (1, 1, 1) and 63 (3, 3, 3); record number = position in
+/* An island with elites in cells 0 (memory 0), 21 (1, 1, 1) and 63 (3, 3, 3); individual number = position in
  * cells. */
 static const unsigned cells[] = {0, 21, 63};
 static const double fitness[] = {0.5, 0.5, 1.0};
 
-static struct atoll_island *make(struct atoll_records *records)
+static struct atoll_island *make(struct atoll_individuals *individuals)
 {
     struct atoll_island *island = malloc(sizeof *island);
     atoll_island_init(island);
-    memset(records, 0, sizeof *records);
+    memset(individuals, 0, sizeof *individuals);
     for (uint32_t i = 0; i < 3; i++) {
-        struct atoll_record r;
+        struct atoll_individual r;
         memset(&r, 0, sizeof r);
         r.id.bytes[0] = (uint8_t)i;
         r.fitness = fitness[i];
         r.cell = (uint8_t)cells[i];
-        assert_int_equal(atoll_records_add(records, &r, NULL), 0);
+        assert_int_equal(atoll_individuals_add(individuals, &r, NULL), 0);
         atoll_island_set(island, cells[i], i);
     }
     return island;
@@ -30,22 +30,22 @@ static struct atoll_island *make(struct atoll_records *records)
 
 static void shares_of(enum atoll_selection rule, uint32_t role, double ret_share[3])
 {
-    struct atoll_records records;
-    struct atoll_island *island = make(&records);
+    struct atoll_individuals individuals;
+    struct atoll_island *island = make(&individuals);
     struct atoll_search search;
     struct atoll_random random = {4, 0};
     atoll_search_defaults(&search);
     memset(search.selection_share, 0, sizeof search.selection_share);
     search.selection_share[rule] = 0.3;
     struct atoll_transitions none = {.count = 0};
-    struct atoll_look look = {&records, &none, 0};
+    struct atoll_look look = {&individuals, &none, 0};
     memset(ret_share, 0, 3 * sizeof *ret_share);
     for (unsigned i = 0; i < DRAWS; i++) {
-        uint32_t record = atoll_select_parent(&search, &look, island, role, &random);
-        assert_in_range(record, 0, 2);
-        ret_share[record] += 1.0 / DRAWS;
+        uint32_t individual = atoll_select_parent(&search, &look, island, role, &random);
+        assert_in_range(individual, 0, 2);
+        ret_share[individual] += 1.0 / DRAWS;
     }
-    atoll_records_fini(&records);
+    atoll_individuals_fini(&individuals);
     free(island);
 }
 
@@ -75,11 +75,11 @@ static void rules_weigh_as_they_say(void **state)
 /* Improvements from cell 21 upwards make it the one to go on from. */
 static void curiosity_follows_improvements(void **state)
 {
-    struct atoll_records records;
-    struct atoll_island *island = make(&records);
+    struct atoll_individuals individuals;
+    struct atoll_island *island = make(&individuals);
     struct atoll_search search;
     struct atoll_transitions *steps = calloc(1, sizeof *steps);
-    struct atoll_look look = {&records, steps, 10};
+    struct atoll_look look = {&individuals, steps, 10};
     struct atoll_random random = {4, 0};
     unsigned picked[3] = {0, 0, 0};
     for (unsigned i = 0; i < 10; i++)
@@ -91,25 +91,25 @@ static void curiosity_follows_improvements(void **state)
         picked[atoll_select_parent(&search, &look, island, 0, &random)]++;
     assert_true(picked[1] > 700);
     assert_true(picked[0] > 0 && picked[2] > 0);
-    atoll_records_fini(&records);
+    atoll_individuals_fini(&individuals);
     free(island);
     free(steps);
 }
 
 static void empty_islands_have_no_parent(void **state)
 {
-    struct atoll_records records;
-    struct atoll_island *island = make(&records);
+    struct atoll_individuals individuals;
+    struct atoll_island *island = make(&individuals);
     struct atoll_search search;
     struct atoll_random random = {4, 0};
     struct atoll_transitions none = {.count = 0};
-    struct atoll_look look = {&records, &none, 0};
+    struct atoll_look look = {&individuals, &none, 0};
     atoll_search_defaults(&search);
     for (size_t i = 0; i < 3; i++)
         atoll_island_clear(island, cells[i]);
     assert_int_equal(atoll_select_parent(&search, &look, island, 0, &random), ATOLL_NONE);
     assert_int_equal(random.counter, 0); /* nothing was drawn */
-    atoll_records_fini(&records);
+    atoll_individuals_fini(&individuals);
     free(island);
 }
 
