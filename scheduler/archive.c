@@ -23,7 +23,7 @@ static const struct atoll_option report_options[] = {
 
 static const struct atoll_command report_command = {
     "report",
-    "[-o FILE] DIR|ARCHIVE",
+    "DIR|ARCHIVE",
     "write report.html: tables, curves, grids, lineage, in one file",
     "One self-contained page: no scripts, nothing loaded from anywhere. From a campaign's folder it shows "
     "the journals as they "
@@ -90,7 +90,7 @@ static const struct atoll_option export_options[] = {
 
 static const struct atoll_command export_command = {
     "export",
-    "(--csv TABLE | --jsonl TABLE) [-o FILE] DIR|ARCHIVE",
+    "(--csv TABLE | --jsonl TABLE) DIR|ARCHIVE",
     "print a table of the archive as CSV or JSON lines",
     "Tables: campaign, tasks, devices, candidates, evaluations, timings, samples, duels, elites, migrations, "
     "decisions. Columns and "
@@ -152,7 +152,7 @@ static const struct atoll_option merge_options[] = {{"output", 'o', ATOLL_OPT_TE
 
 static const struct atoll_command merge_command = {
     "archive merge",
-    "-o FILE ARCHIVE...",
+    "ARCHIVE...",
     "merge segments or archives into one archive",
     "Rows with equal keys are kept once (the later file wins) and each text once, so merging again changes "
     "nothing.",

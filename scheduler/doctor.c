@@ -27,7 +27,7 @@ static const struct atoll_option doctor_options[] = {
 
 static const struct atoll_command doctor_command = {
     "doctor",
-    "[OPTIONS]",
+    "",
     "say what works on this node: compiler, containment, device, MPI, scratch",
     "Tries everything a run needs on this node and prints one line each: ok, or what is missing and what to "
     "do. Compiles and times "

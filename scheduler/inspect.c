@@ -36,7 +36,7 @@ static const struct atoll_option best_options[] = {
 
 static const struct atoll_command best_command = {
     "best",
-    "[OPTIONS] DIR|ARCHIVE",
+    "DIR|ARCHIVE",
     "the best kernel of every task",
     "One line per task: baseline, best, speedup, share of the floor. With --task and --source the kernel "
     "itself, with the chosen "
@@ -118,7 +118,7 @@ static const struct atoll_option show_options[] = {
 
 static const struct atoll_command show_command = {
     "show",
-    "[OPTIONS] DIR|ARCHIVE CANDIDATE",
+    "DIR|ARCHIVE CANDIDATE",
     "everything about one candidate",
     "Source, plan, parameters, verdict with its evidence, timings, samples, comparisons and lineage. "
     "CANDIDATE is the start of its id, "

@@ -36,7 +36,7 @@ static const struct atoll_option run_options[] = {
     {"seed", 0, ATOLL_OPT_TEXT, FIELD(seed), "N", NULL, 0, 0, NULL,
      "Seed of the search; random when not given, and kept in campaign.yaml."},
     {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL,
-     "Only this task; may be given several times."},
+     "Only this task."},
     {"islands", 0, ATOLL_OPT_INT, FIELD(islands), "N", "2", 1, ATOLL_ISLAND_LIMIT, NULL, "Islands per task."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
@@ -57,7 +57,7 @@ static const struct atoll_option run_options[] = {
 
 static const struct atoll_command run_command = {
     "run",
-    "[OPTIONS] SUITE...",
+    "SUITE...",
     "evolve the tasks of a suite on this machine",
     "Creates a campaign directory, evaluates seeds and tuned candidates of every task on this machine's "
     "evaluators, and leaves "
@@ -299,7 +299,7 @@ static const struct atoll_option resume_options[] = {
 
 static const struct atoll_command resume_command = {
     "resume",
-    "[OPTIONS] DIR",
+    "DIR",
     "go on with a campaign that was killed or interrupted",
     "Replays the campaign's journals, dispatches again what was under way, and goes on until the budget is "
     "used. A campaign that "

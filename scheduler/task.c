@@ -25,7 +25,7 @@ static const struct atoll_option check_options[] = {
 
 static const struct atoll_command check_command = {
     "task check",
-    "[OPTIONS] SUITE|TASK...",
+    "SUITE|TASK...",
     "say whether a task may be evolved, and what it fails",
     "Runs the admission battery on each task: degenerate outputs (zeros, ones, the mean, a copy of an input, "
     "a stale answer, a "

@@ -32,7 +32,7 @@ static const struct atoll_option verify_options[] = {
 
 static const struct atoll_command verify_command = {
     "verify",
-    "[OPTIONS] DIR|FILE",
+    "DIR|FILE",
     "check files of a campaign, or its results by measuring again",
     "Without --recheck: reads journals, segments and archives and checks every checksum, length, reference "
     "and hash. With --recheck: "
