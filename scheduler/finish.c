@@ -1,6 +1,6 @@
 #include "scheduler/finish.h"
 
-#include "archive-h5/merge.h"
+#include "archive-h5/archive.h"
 #include "archive-h5/report.h"
 #include "scheduler/archive_view.h"
 #include "scheduler/task_table.h"
@@ -28,7 +28,7 @@ int atoll_finish_campaign(const char *dir, int json, FILE *out, struct atoll_err
     if (atoll_archive_view_open(dir, &view, err) != 0) {
         return -1;
     }
-    status = atoll_archive_build(view.campaign, archive, NULL, NULL, err);
+    status = atoll_archive_refresh(view.campaign, archive, NULL, err) < 0 ? -1 : 0;
     status = status == 0 ? atoll_report_write(view.tables, report, NULL, err) : status;
     if (status == 0) {
         if (json) {

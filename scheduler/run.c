@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "archive-h5/campaign.h"
@@ -35,8 +36,7 @@ static const struct atoll_option run_options[] = {
      "Budget of evaluations; 0 is no limit."},
     {"seed", 0, ATOLL_OPT_TEXT, FIELD(seed), "N", NULL, 0, 0, NULL,
      "Seed of the search; random when not given, and kept in campaign.yaml."},
-    {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL,
-     "Only this task."},
+    {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL, "Only this task."},
     {"islands", 0, ATOLL_OPT_INT, FIELD(islands), "N", "2", 1, ATOLL_ISLAND_LIMIT, NULL, "Islands per task."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
@@ -199,6 +199,25 @@ static int64_t unix_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* mkdir -p of the folder that will hold the campaign. */
+static int make_parents(const char *path, struct atoll_err *err)
+{
+    char parent[4096];
+
+    if ((size_t)snprintf(parent, sizeof(parent), "%s", path) >= sizeof(parent)) {
+        return atoll_err_set(err, ATOLL_E_USAGE, "the path of -o is longer than %zu bytes",
+                             sizeof(parent) - 1);
+    }
+    for (char *slash = strchr(parent + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(parent, 0777) != 0 && errno != EEXIST) {
+            return atoll_err_errno(err, errno, "cannot make the folder %s", parent);
+        }
+        *slash = '/';
+    }
+    return 0;
+}
+
 /* The campaign keeps what a resume needs as options. */
 static int create_campaign(const struct run_settings *settings, const struct plan *plan,
                            struct atoll_err *err)
@@ -266,6 +285,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
         return atoll_code_exit_status(err->code);
     }
     status = plan_tasks(&plan, &settings, suites, count, err);
+    status = status == 0 ? make_parents(settings.out, err) : status;
     status = status == 0 ? create_campaign(&settings, &plan, err) : status;
     plan_fini(&plan);
     if (status != 0) {
