@@ -149,8 +149,8 @@ static int write_canonical(const struct atoll_tables *tables, const char *out,
                            const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     struct atoll_merge *m = atoll_merge_create(ATOLL_TABLES_LIMIT_BYTES, err);
-    int failed =
-        !m || atoll_merge_add(m, tables, err) != 0 || atoll_segment_write(out, m->tables, ops, err) != 0;
+    int failed = !m || atoll_merge_add(m, tables, err) != 0 ||
+                 atoll_segment_write(out, m->tables, NULL, ops, err) != 0;
     atoll_merge_destroy(m);
     return failed ? -1 : 0;
 }
@@ -168,15 +168,5 @@ int atoll_merge_files(const char *const *paths, size_t count, const char *out,
     if (!failed)
         failed = write_canonical(m->tables, out, ops, err);
     atoll_merge_destroy(m);
-    return failed ? -1 : 0;
-}
-
-int atoll_archive_build(const struct atoll_campaign *campaign, const char *out,
-                        const struct atoll_file_ops *ops, struct atoll_replay_report *ret_report,
-                        struct atoll_err *err)
-{
-    struct atoll_projection *p = atoll_projection_of_campaign(campaign, ret_report, err);
-    int failed = !p || atoll_segment_write(out, atoll_projection_tables(p), ops, err) != 0;
-    atoll_projection_destroy(p);
     return failed ? -1 : 0;
 }

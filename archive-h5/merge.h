@@ -3,7 +3,7 @@
 #ifndef ATOLL_ARCHIVE_MERGE_H
 #define ATOLL_ARCHIVE_MERGE_H
 
-#include "archive-h5/campaign.h"
+#include "archive-h5/file_ops.h"
 #include "archive-h5/table.h"
 
 /* Adds everything of `from` to `into`, which must come from a struct atoll_merge alone. */
@@ -18,11 +18,5 @@ struct atoll_tables *atoll_merge_take(struct atoll_merge *merge); /* ownership; 
 /* Reads the files in order, merges, and replaces out in one step.  out may be one of the files. */
 int atoll_merge_files(const char *const *paths, size_t count, const char *out,
                       const struct atoll_file_ops *ops, struct atoll_err *err);
-
-/* DIR/archive.h5 from the campaign's journals: always complete, needs no segments.  ret_report may be NULL.
- */
-int atoll_archive_build(const struct atoll_campaign *campaign, const char *out,
-                        const struct atoll_file_ops *ops, struct atoll_replay_report *ret_report,
-                        struct atoll_err *err);
 
 #endif

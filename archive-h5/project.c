@@ -11,6 +11,7 @@
 #include "archive-h5/task_copy.h"
 
 #define ARENA_LIMIT_BYTES ((size_t)64 << 20)
+#define PLANS_LIMIT_BYTES ((size_t)64 << 20)
 
 static int add_campaign(struct atoll_projection *p, const struct atoll_campaign_config *c,
                         struct atoll_err *err)
@@ -42,8 +43,10 @@ struct atoll_projection *atoll_projection_create(const struct atoll_campaign_con
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a projection");
         return NULL;
     }
+    p->plan_round = 1;
     if (!(p->tables = atoll_tables_create(ATOLL_TABLES_LIMIT_BYTES, err)) ||
-        !(p->arena = atoll_arena_create(ARENA_LIMIT_BYTES, err)) || add_campaign(p, config, err) != 0) {
+        !(p->arena = atoll_arena_create(ARENA_LIMIT_BYTES, err)) ||
+        !(p->plans = atoll_arena_create(PLANS_LIMIT_BYTES, err)) || add_campaign(p, config, err) != 0) {
         atoll_projection_destroy(p);
         return NULL;
     }
@@ -64,6 +67,7 @@ void atoll_projection_destroy(struct atoll_projection *p)
     atoll_row_index_fini(&p->dispatch_index);
     atoll_row_index_fini(&p->candidate_index);
     atoll_arena_destroy(p->arena);
+    atoll_arena_destroy(p->plans);
     atoll_tables_destroy(p->tables);
     free(p);
 }
@@ -172,23 +176,33 @@ struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct ato
         atoll_tables_destroy(cut);
         return NULL;
     }
-    for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++)
-        p->marks[t] = atoll_tables_count(p->tables, (enum atoll_table)t);
+    atoll_projection_mark(p);
     return cut;
 }
 
-static int project_visit(void *context, const struct atoll_attempt *attempt,
-                         const struct atoll_record *record, struct atoll_err *err)
+void atoll_projection_mark(struct atoll_projection *p)
 {
-    if (atoll_projection_record(context, record, err) != 0)
+    for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++)
+        p->marks[t] = atoll_tables_count(p->tables, (enum atoll_table)t);
+}
+
+int atoll_projection_visit(struct atoll_projection *p, const struct atoll_attempt *attempt,
+                           const struct atoll_record *record, struct atoll_err *err)
+{
+    if (atoll_projection_record(p, record, err) != 0)
         return atoll_err_add(err, "in jobs/%s at offset %llu", attempt->name,
                              (unsigned long long)record->offset);
     return 0;
 }
 
-/* task.yaml is not in the journal; the campaign's copy is at hand. */
-static int add_definitions(struct atoll_projection *p, const struct atoll_campaign_config *config,
-                           struct atoll_err *err)
+static int project_visit(void *context, const struct atoll_attempt *attempt,
+                         const struct atoll_record *record, struct atoll_err *err)
+{
+    return atoll_projection_visit(context, attempt, record, err);
+}
+
+int atoll_projection_definitions(struct atoll_projection *p, const struct atoll_campaign_config *config,
+                                 struct atoll_err *err)
 {
     for (size_t i = 0; i < config->task_count; i++) {
         char path[PATH_MAX];
@@ -211,7 +225,7 @@ struct atoll_projection *atoll_projection_of_campaign(const struct atoll_campaig
     const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
     struct atoll_projection *p = atoll_projection_create(config, err);
     if (p && (atoll_campaign_replay(campaign, project_visit, p, ret_report, err) != 0 ||
-              add_definitions(p, config, err) != 0)) {
+              atoll_projection_definitions(p, config, err) != 0)) {
         atoll_projection_destroy(p);
         return NULL;
     }

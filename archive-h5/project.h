@@ -35,7 +35,15 @@ const struct atoll_tables *atoll_projection_tables(const struct atoll_projection
 /* A copy of what is new since the last cut, complete in itself (campaign, tasks and texts it needs): one
  * segment.  Rows that changed (tasks, campaign) are in it again.  The result is owned by the caller. */
 struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct atoll_err *err);
+/* Like a cut whose copy is not wanted: what is there now is not new to the next one. */
+void atoll_projection_mark(struct atoll_projection *p);
 
+/* The same with the place of the record in an error's text: for replays. */
+int atoll_projection_visit(struct atoll_projection *p, const struct atoll_attempt *attempt,
+                           const struct atoll_record *record, struct atoll_err *err);
+/* The definitions of all tasks, which are in the campaign's folder and not in its journals. */
+int atoll_projection_definitions(struct atoll_projection *p, const struct atoll_campaign_config *config,
+                                 struct atoll_err *err);
 /* A projection of everything a campaign's journals hold, up to now. */
 struct atoll_projection *atoll_projection_of_campaign(const struct atoll_campaign *campaign,
                                                       struct atoll_replay_report *ret_report,

@@ -42,14 +42,14 @@ static int source_matches(const void *context, uint64_t row)
     return atoll_id_equal(&((const struct atoll_projection_source *)key->sources->items)[row].id, key->id);
 }
 
-const struct atoll_projection_source *atoll_projection_find_source(const struct atoll_projection *p,
-                                                                   const struct atoll_id *id)
+struct atoll_projection_source *atoll_projection_find_source(const struct atoll_projection *p,
+                                                             const struct atoll_id *id)
 {
     struct source_key key = {&p->sources, id};
     uint64_t row;
     if (!atoll_row_index_find(&p->source_index, atoll_id_u64(id), source_matches, &key, &row))
         return NULL;
-    return &((const struct atoll_projection_source *)p->sources.items)[row];
+    return &((struct atoll_projection_source *)p->sources.items)[row];
 }
 
 int atoll_projection_add_source(struct atoll_projection *p, const char *language, const char *text,
@@ -139,26 +139,50 @@ static const char *choice_numbers(const struct atoll_choice *choice, char *ret_t
     return ret_text;
 }
 
+static const struct atoll_plan *plan_parse(struct atoll_projection *p, const struct atoll_task *task,
+                                           const struct atoll_projection_source *s, struct atoll_err *err)
+{
+    const char *body;
+    return atoll_plan_parse(p->plans, task, atoll_tables_text(p->tables, s->language),
+                            atoll_tables_text(p->tables, s->text), &body, err);
+}
+
+/* The source's plan for a task into s->plan and s->plan_text.  What took the room may be other plans: then
+ * once more without them. */
+static int plan_find(struct atoll_projection *p, struct atoll_projection_source *s, uint32_t task,
+                     struct atoll_err *err)
+{
+    const struct atoll_projection_task *t = atoll_projection_find_task(p, task);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (s->parsed_in == p->plan_round && s->task == task)
+        return 0;
+    const struct atoll_plan *plan = t ? plan_parse(p, t->task, s, &why) : NULL;
+    if (!plan && (why.code == ATOLL_E_LIMIT || why.code == ATOLL_E_MEMORY)) {
+        atoll_arena_reset(p->plans);
+        p->plan_round++;
+        plan = plan_parse(p, t->task, s, NULL);
+    }
+    s->plan = plan;
+    s->task = task;
+    s->parsed_in = p->plan_round;
+    return atoll_projection_put_text(p, plan ? plan->canonical : "", &s->plan_text, err);
+}
+
 /* Plan and choice in words; a source that has no valid plan keeps its bare numbers. */
 static int describe_plan(struct atoll_projection *p, const struct atoll_decision *d,
-                         const struct atoll_projection_source *s, struct atoll_row_candidate *row,
+                         struct atoll_projection_source *s, struct atoll_row_candidate *row,
                          struct atoll_err *err)
 {
     char text[1024];
-    const char *body, *choice;
-    const struct atoll_projection_task *t = atoll_projection_find_task(p, d->task);
-    atoll_arena_reset(p->arena);
-    const struct atoll_plan *plan =
-        t && s ? atoll_plan_parse(p->arena, t->task, atoll_tables_text(p->tables, s->language),
-                                  atoll_tables_text(p->tables, s->text), &body, NULL)
-               : NULL;
-    if (plan && plan->param_count == d->choice.count)
-        choice = atoll_choice_text(plan, &d->choice, text, sizeof text);
+    const char *choice;
+    if (s && plan_find(p, s, d->task, err) != 0)
+        return -1;
+    if (s && s->plan && s->plan->param_count == d->choice.count)
+        choice = atoll_choice_text(s->plan, &d->choice, text, sizeof text);
     else
         choice = choice_numbers(&d->choice, text, sizeof text);
-    return atoll_projection_put_text(p, plan ? plan->canonical : "", &row->plan, err) != 0
-               ? -1
-               : atoll_projection_put_text(p, choice, &row->choice, err);
+    row->plan = s ? s->plan_text : 0;
+    return atoll_projection_put_text(p, choice, &row->choice, err);
 }
 
 int atoll_projection_add_candidate(struct atoll_projection *p, const struct atoll_decision *d,
@@ -167,7 +191,7 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
     struct atoll_row_candidate row;
     if (atoll_projection_find_candidate(p, &d->candidate) >= 0)
         return 0;
-    const struct atoll_projection_source *s = atoll_projection_find_source(p, &d->source);
+    struct atoll_projection_source *s = atoll_projection_find_source(p, &d->source);
     memset(&row, 0, sizeof row);
     row.id = d->candidate;
     row.event = p->event;

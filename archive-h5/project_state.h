@@ -11,6 +11,11 @@
 struct atoll_projection_source {
     struct atoll_id id;
     uint32_t language, text, origin; /* texts */
+    /* The plan for `task`, kept because a template has thousands of instances; NULL = none that is valid.
+     * Holds while `parsed_in` is the projection's plan_round. */
+    const struct atoll_plan *plan;
+    uint32_t task, plan_text;
+    uint64_t parsed_in;
 };
 
 /* What was ordered under an evaluation number. */
@@ -33,7 +38,9 @@ struct atoll_projection_list {
 
 struct atoll_projection {
     struct atoll_tables *tables;
-    struct atoll_arena *arena; /* of one event or decision */
+    struct atoll_arena *arena; /* of one event */
+    struct atoll_arena *plans; /* of sources; emptied when it is full */
+    uint64_t plan_round;       /* counts how often plans was emptied, from 1 */
     enum atoll_fitness_form form;
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: double per candidate row */
     struct atoll_row_index source_index, dispatch_index, candidate_index;
@@ -48,8 +55,8 @@ void *atoll_projection_list_add(struct atoll_projection_list *l, size_t element,
 int atoll_projection_put_text(struct atoll_projection *p, const char *text, uint32_t *ret_text,
                               struct atoll_err *err);
 
-const struct atoll_projection_source *atoll_projection_find_source(const struct atoll_projection *p,
-                                                                   const struct atoll_id *id);
+struct atoll_projection_source *atoll_projection_find_source(const struct atoll_projection *p,
+                                                             const struct atoll_id *id);
 int atoll_projection_add_source(struct atoll_projection *p, const char *language, const char *text,
                                 const char *origin, struct atoll_err *err);
 struct atoll_projection_task *atoll_projection_find_task(const struct atoll_projection *p, uint32_t number);

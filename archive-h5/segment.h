@@ -6,11 +6,17 @@
 #include "archive-h5/file_ops.h"
 #include "archive-h5/table.h"
 
+#define ATOLL_MADE_OF_BYTES 160
+
 /* Writes path in one step: the file is built in memory, written to "<path>.tmp", synced, read back and
  * compared, renamed into place, and the folder is synced.  After a failure path is what it was.  Errors:
- * FULL, DENIED, IO, MEMORY, and CORRUPT when what was read back differs. */
-int atoll_segment_write(const char *path, const struct atoll_tables *tables, const struct atoll_file_ops *ops,
-                        struct atoll_err *err);
+ * FULL, DENIED, IO, MEMORY, and CORRUPT when what was read back differs.  made_of: kept in the attribute of
+ * that name, up to ATOLL_MADE_OF_BYTES - 1 bytes; NULL = no attribute. */
+int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
+                        const struct atoll_file_ops *ops, struct atoll_err *err);
+/* The attribute made_of of a file of this campaign and schema (ret_text: ATOLL_MADE_OF_BYTES); -1 when there
+ * is no such file or attribute. */
+int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, char *ret_text);
 
 /* Reads a segment or archive.  The file is not trusted: every type, length and text is checked.  Errors:
  * NOTFOUND, CORRUPT (names the dataset), SCHEMA (newer), LIMIT, MEMORY. */

@@ -308,3 +308,41 @@ struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err)
     H5Fclose(in.file);
     return in.tables;
 }
+
+/* A text attribute of at most bytes - 1 bytes. */
+static int text_attribute(hid_t object, const char *name, char *ret_text, size_t bytes)
+{
+    if (H5Aexists(object, name) <= 0)
+        return -1;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute),
+          space = H5Aget_space(attribute);
+    int failed = H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+                 H5Tget_size(type) >= bytes || H5Sget_simple_extent_npoints(space) != 1;
+    if (!failed) {
+        memset(ret_text, 0, bytes);
+        failed = H5Aread(attribute, type, ret_text) < 0;
+    }
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return failed ? -1 : 0;
+}
+
+int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, char *ret_text)
+{
+    char want[ATOLL_ID_HEX], have[ATOLL_MADE_OF_BYTES], origin[ATOLL_MADE_OF_BYTES];
+    uint32_t schema;
+    atoll_h5_silence();
+    hid_t file = open_file(path);
+    if (file < 0)
+        return -1;
+    atoll_id_hex(campaign, want);
+    int failed = number_attribute(file, "schema", &schema) != 0 || schema != ATOLL_ARCHIVE_SCHEMA ||
+                 text_attribute(file, "campaign", have, sizeof have) != 0 || strcmp(want, have) != 0 ||
+                 text_attribute(file, "made_of", origin, sizeof origin) != 0;
+    H5Fclose(file);
+    H5Eclear2(H5E_DEFAULT);
+    if (!failed)
+        memcpy(ret_text, origin, sizeof origin);
+    return failed ? -1 : 0;
+}

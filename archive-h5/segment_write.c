@@ -144,7 +144,7 @@ static int put_texts(hid_t file, const struct atoll_tables *t)
     return failed ? -1 : 0;
 }
 
-static int put_root(hid_t file, const struct atoll_tables *t)
+static int put_root(hid_t file, const struct atoll_tables *t, const char *made_of)
 {
     struct atoll_row_campaign campaign;
     char hex[ATOLL_ID_HEX] = "";
@@ -156,14 +156,15 @@ static int put_root(hid_t file, const struct atoll_tables *t)
     }
     return put_number_attribute(file, "schema", ATOLL_ARCHIVE_SCHEMA) != 0 ||
                    put_text_attribute(file, "atoll_version", ATOLL_VERSION) != 0 ||
-                   put_text_attribute(file, "campaign", hex) != 0
+                   put_text_attribute(file, "campaign", hex) != 0 ||
+                   (made_of && put_text_attribute(file, "made_of", made_of) != 0)
                ? -1
                : 0;
 }
 
 /* The whole file as bytes, owned. */
-static void *build_image(const char *path, const struct atoll_tables *t, size_t *ret_length,
-                         struct atoll_err *err)
+static void *build_image(const char *path, const struct atoll_tables *t, const char *made_of,
+                         size_t *ret_length, struct atoll_err *err)
 {
     void *image = NULL;
     ssize_t length = -1;
@@ -172,7 +173,7 @@ static void *build_image(const char *path, const struct atoll_tables *t, size_t 
     H5Pset_istore_k(creation, CHUNK_TREE_RANK);
     H5Pset_fapl_core(access, CORE_GROW_BYTES, 0);
     hid_t file = H5Fcreate("atoll", H5F_ACC_TRUNC, creation, access);
-    int failed = file < 0 || put_root(file, t) != 0 || put_texts(file, t) != 0;
+    int failed = file < 0 || put_root(file, t, made_of) != 0 || put_texts(file, t) != 0;
     for (size_t i = 0; !failed && i < ATOLL_TABLE_COUNT; i++)
         failed = put_table(file, t, (enum atoll_table)i);
     if (!failed && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
@@ -225,8 +226,8 @@ static int verify(const char *path, const struct atoll_tables *t, struct atoll_e
                                 path);
 }
 
-int atoll_segment_write(const char *path, const struct atoll_tables *tables, const struct atoll_file_ops *ops,
-                        struct atoll_err *err)
+int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
+                        const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     char temporary[PATH_MAX];
     size_t length;
@@ -234,7 +235,7 @@ int atoll_segment_write(const char *path, const struct atoll_tables *tables, con
         ops = atoll_file_ops_real();
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp", path) >= sizeof temporary)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
-    void *image = build_image(path, tables, &length, err);
+    void *image = build_image(path, tables, made_of, &length, err);
     if (!image)
         return -1;
     int failed = atoll_file_write(ops, temporary, image, length, err);

@@ -47,7 +47,7 @@ static int measure(const char *path, const struct atoll_tables *t, struct atoll_
     double rows =
         (double)(atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS) + atoll_tables_count(t, ATOLL_TABLE_SAMPLES));
     double begin = now_s();
-    if (atoll_segment_write(path, t, NULL, err) != 0 || stat(path, &st) != 0)
+    if (atoll_segment_write(path, t, NULL, NULL, err) != 0 || stat(path, &st) != 0)
         return -1;
     double written = now_s();
     struct atoll_tables *again = atoll_segment_read(path, err);

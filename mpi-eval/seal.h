@@ -6,7 +6,7 @@
 
 #include "archive-h5/campaign.h"
 
-/* attempt_dir: NULL = only archive.h5, and only when it is not there. */
+/* attempt_dir: NULL = only archive.h5, and only when it is not up to date. */
 int atoll_seal(const struct atoll_campaign *campaign, const char *attempt_dir, struct atoll_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "archive-h5/export.h"
-#include "archive-h5/merge.h"
+#include "archive-h5/archive.h"
 #include "archive-h5/project.h"
 #include "archive-h5/query.h"
 #include "archive-h5/report.h"

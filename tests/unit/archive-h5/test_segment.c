@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "archive-h5/archive.h"
 #include "archive-h5/merge.h"
 #include "archive-h5/project.h"
 #include "archive-h5/segment.h"
@@ -93,14 +94,14 @@ static void test_round_trip(void **state)
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t first, second;
-    if (atoll_segment_write(path, tables, NULL, &err) != 0)
+    if (atoll_segment_write(path, tables, NULL, NULL, &err) != 0)
         fail_msg("%s", err.text);
     struct atoll_tables *again = atoll_segment_read(path, &err);
     if (!again)
         fail_msg("%s", err.text);
     assert_true(same_tables(tables, again));
     char *a = scratch_read(path, &first);
-    assert_int_equal(atoll_segment_write(path, again, NULL, &err), 0);
+    assert_int_equal(atoll_segment_write(path, again, NULL, NULL, &err), 0);
     char *b = scratch_read(path, &second);
     assert_int_equal(first, second);
     assert_memory_equal(a, b, first); /* the same tables give the same bytes */
@@ -113,7 +114,7 @@ static void test_empty(void **state)
 {
     (void)state;
     struct atoll_tables *empty = atoll_tables_create(1 << 20, NULL);
-    assert_int_equal(atoll_segment_write(path, empty, NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(path, empty, NULL, NULL, NULL), 0);
     struct atoll_tables *again = atoll_segment_read(path, NULL);
     assert_non_null(again);
     assert_true(same_tables(empty, again));
@@ -137,7 +138,7 @@ static void test_damaged(void **state)
 {
     (void)state;
     size_t length;
-    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     char *bytes = scratch_read(path, &length);
     unsigned refused = 0;
     for (size_t at = 0; at < length; at += length / 150 + 1) {
@@ -173,7 +174,7 @@ static void test_missing_and_newer(void **state)
     assert_int_equal(err.code, ATOLL_E_CORRUPT);
     if (!has_h5py())
         return;
-    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     snprintf(command, sizeof command,
              "/usr/bin/python3 -c 'import h5py,numpy; f=h5py.File(\"%.2000s\",\"r+\"); "
              "f.attrs.modify(\"schema\",numpy.uint32(2))'",
@@ -223,7 +224,7 @@ static void test_hostile_files(void **state)
     char name[PATH_MAX], command[3 * PATH_MAX];
     if (!has_h5py())
         skip();
-    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     FILE *script = fopen(scratch_join(name, dir, "hostile.py"), "wb");
     assert_non_null(script);
     fprintf(script, "import h5py, numpy, shutil\n"
@@ -250,7 +251,7 @@ static void test_every_call_fails_once(void **state)
 {
     (void)state;
     size_t length;
-    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     char *before = scratch_read(path, &length);
     struct atoll_tables *empty = atoll_tables_create(1 << 20, NULL);
     for (long at = 0; at < 8; at++) {
@@ -258,7 +259,7 @@ static void test_every_call_fails_once(void **state)
         struct atoll_err err = ATOLL_ERR_INIT;
         char temporary[PATH_MAX];
         size_t now;
-        int failed = atoll_segment_write(path, empty, faulty_init(&f, FAULT_FULL, at), &err) != 0;
+        int failed = atoll_segment_write(path, empty, NULL, faulty_init(&f, FAULT_FULL, at), &err) != 0;
         assert_int_equal(failed, at < f.calls && err.code != ATOLL_OK);
         if (failed && err.code != ATOLL_E_FULL)
             fail_msg("call %ld: %s", at, err.text);
@@ -286,10 +287,10 @@ static void test_power_loss_at_every_step(void **state)
         mkdir(root, 0777);
         struct volatile_disk *disk = disk_create(root, -1);
         scratch_join(file, root, "a.h5");
-        assert_int_equal(atoll_segment_write(file, empty, &disk->ops, NULL), 0);
+        assert_int_equal(atoll_segment_write(file, empty, NULL, &disk->ops, NULL), 0);
         disk->steps = 0;
         disk->stop_at = stop;
-        int done = atoll_segment_write(file, tables, &disk->ops, NULL) == 0;
+        int done = atoll_segment_write(file, tables, NULL, &disk->ops, NULL) == 0;
         disk_power_loss(disk, after);
         disk_destroy(disk);
         struct atoll_tables *got = atoll_segment_read(scratch_join(file, after, "a.h5"), NULL);
@@ -314,11 +315,11 @@ static void test_merge(void **state)
     struct atoll_verify_report report = {.problems = 0};
     scratch_join(b, dir, "b.h5");
     scratch_join(out, dir, "archive.h5");
-    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     struct atoll_projection *other = atoll_projection_create(atoll_campaign_config(campaign), NULL);
     struct atoll_device_info device = {.key = 5, .backend = "cpu", .model = "another"};
     assert_int_equal(atoll_projection_device(other, &device, NULL), 0);
-    assert_int_equal(atoll_segment_write(b, atoll_projection_tables(other), NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(b, atoll_projection_tables(other), NULL, NULL, NULL), 0);
     atoll_projection_destroy(other);
     const char *files[] = {b, path};
     if (atoll_merge_files(files, 2, out, NULL, &err) != 0)
@@ -384,7 +385,7 @@ static void test_golden(void **state)
     struct atoll_verify_report report = {.problems = 0};
     const char *golden = ATOLL_SOURCE_DIR "/tests/fixtures/archive/schema-1.h5";
     if (getenv("ATOLL_WRITE_GOLDEN") && access(golden, F_OK) != 0)
-        assert_int_equal(atoll_segment_write(golden, tables, NULL, NULL), 0);
+        assert_int_equal(atoll_segment_write(golden, tables, NULL, NULL, NULL), 0);
     struct atoll_tables *got = atoll_segment_read(golden, &err);
     if (!got)
         fail_msg("%s", err.text);
@@ -414,7 +415,7 @@ static void test_documented_example(void **state)
     for (char *c = begin; c < end; c++)
         lines += *c == '\n';
     assert_int_equal(lines, 3);
-    assert_int_equal(atoll_segment_write(scratch_join(path, dir, "archive.h5"), tables, NULL, NULL), 0);
+    assert_int_equal(atoll_segment_write(scratch_join(path, dir, "archive.h5"), tables, NULL, NULL, NULL), 0);
     snprintf(command, sizeof command, "cd '%.2000s' && /usr/bin/python3 example.py > out.txt", dir);
     assert_int_equal(system(command), 0);
     char *out = scratch_read(scratch_join(script, dir, "out.txt"), &length);
