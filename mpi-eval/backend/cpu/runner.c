@@ -5,7 +5,8 @@
  * A forged "done" buys candidate code the time from the referee stopping its clock to SIGKILL taking effect on
  * the sample's cores: on a 2-core 2.1 GHz machine, with the referee pinned to a core of its own, 1.1 us median,
  * 2 to 7 us at the 99th percentile; stop_ns bounds it for each run.  Not waking the futex gains nothing more: the
- * span ends when the referee looks.  The buffers are read only after the zygote has seen the death.
+ * span ends when the referee looks.  The buffers are read only after the zygote has seen the death; some words
+ * of them, which only the caller knows, are read before the kill as well, so that work after the end shows.
  */
 #include "mpi-eval/backend/cpu/runner.h"
 
@@ -324,9 +325,10 @@ static int fill_run(struct atoll_runner *runner, const struct atoll_run_request 
 {
     struct atoll_control_run *message = &runner->message;
     if (request->buffer_count > ATOLL_RUN_BUFFER_LIMIT || request->launch_count < 1 ||
-        request->launch_count > ATOLL_RUN_LAUNCH_LIMIT)
-        return atoll_err_set(err, ATOLL_E_INTERNAL, "run with %zu buffers and %zu launches",
-                             request->buffer_count, request->launch_count);
+        request->launch_count > ATOLL_RUN_LAUNCH_LIMIT || request->watch_count > ATOLL_RUN_WATCH_LIMIT)
+        return atoll_err_set(err, ATOLL_E_INTERNAL,
+                             "run with %zu buffers, %zu launches and %zu watched words",
+                             request->buffer_count, request->launch_count, request->watch_count);
     message->type = ATOLL_CONTROL_RUN;
     message->kind = (uint32_t)request->kind;
     message->buffer_count = (uint32_t)request->buffer_count;
@@ -375,6 +377,7 @@ struct course {
     pid_t pid;
     int ended, lost, timed_out;
     struct atoll_control_reply end;
+    uint64_t seen[ATOLL_RUN_WATCH_LIMIT]; /* watched words when the clock stopped */
 };
 
 static void look_at_socket(const struct atoll_runner *runner, struct course *course)
@@ -436,6 +439,8 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
     if (!runner->spin)
         atoll_futex_wake(&page->doorbell, 1);
     double end = await_word(runner, &page->done, runner->spin, begin + request->deadline_ns, course);
+    for (size_t i = 0; i < request->watch_count; i++)
+        course->seen[i] = *request->watch[i];
     if (course->pid > 0 && !course->ended)
         kill(-course->pid, SIGKILL);
     if (request->window_end)
@@ -450,6 +455,14 @@ static void await_death(const struct atoll_runner *runner, struct course *course
     int status = receive_reply(runner, DEATH_TIMEOUT_NS, &course->end);
     course->ended = status == 1 && course->end.type == ATOLL_CONTROL_ENDED;
     course->lost = !course->ended;
+}
+
+static unsigned count_late(const struct atoll_run_request *request, const struct course *course)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < request->watch_count; i++)
+        count += *request->watch[i] != course->seen[i];
+    return count;
 }
 
 static enum atoll_run_status judge(const struct course *course, int done)
@@ -511,7 +524,7 @@ int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request
         return -1;
     struct course course = {0};
     struct atoll_run_result result = {.status = ATOLL_RUN_LOST};
-    memset(runner->page, 0, sizeof *runner->page);
+    memset(runner->page, 0, ATOLL_CONTROL_PAGE_BYTES); /* all of it: samples must not write to each other */
     double start = now_ns();
     if (send_run(runner, request) != 0)
         course.lost = 1;
@@ -527,6 +540,7 @@ int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request
         await_death(runner, &course);
         result.stop_ns = now_ns() - seen;
         result.status = judge(&course, done);
+        result.late_count = done ? count_late(request, &course) : 0;
         describe(&result, &course, request->deadline_ns);
     } else {
         describe_unready(runner, &result, &course);

@@ -20,6 +20,7 @@
 #define ATOLL_RUN_BUFFER_LIMIT 64
 #define ATOLL_RUN_WORD_LIMIT   32
 #define ATOLL_RUN_LAUNCH_LIMIT 16
+#define ATOLL_RUN_WATCH_LIMIT  32
 
 struct atoll_runner;
 
@@ -76,6 +77,9 @@ struct atoll_run_request {
     size_t scratch_doubles;       /* REFERENCE: per thread */
     const struct atoll_run_argument *reference_arguments; /* REFERENCE: 3 * tensor_count */
     double deadline_ns;
+    /* Words of the caller's own mappings of buffers, read when the sample says done and again after its death. */
+    size_t watch_count;
+    const volatile uint64_t *watch[ATOLL_RUN_WATCH_LIMIT];
     /* Called right before the doorbell and right after done (timing window: pause compile children); may be NULL. */
     void (*window_begin)(void *context);
     void (*window_end)(void *context);
@@ -97,6 +101,7 @@ struct atoll_run_result {
     double ns;            /* doorbell to done by the referee's clock (CLOCK_MONOTONIC_RAW) */
     double setup_ns;      /* fork to ready */
     double stop_ns;       /* done to the child's death */
+    unsigned late_count;  /* watched words that changed after done */
     char detail[256];     /* "segmentation fault (SIGSEGV)", "forbidden system call" ... */
 };
 
