@@ -25,6 +25,17 @@ static int fail(const struct atoll_err *err)
     return 1;
 }
 
+static void print_phases(const struct atoll_phases *phases)
+{
+    double trials = (double)phases->trial_count;
+
+    printf("per trial (us):");
+    for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++) {
+        printf(" %s %.0f", atoll_phase_name((enum atoll_phase)i), phases->ns[i] / trials / 1e3);
+    }
+    printf(", of %.0f trials\n", trials);
+}
+
 static int measure(struct atoll_bench_device *device, const struct atoll_task *task, unsigned repeats,
                    struct atoll_err *err)
 {
@@ -69,6 +80,7 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
            "%.1f %%\n",
            repeats, spread.median, 100 * (spread.p90 - spread.p10) / spread.median,
            100 * (spread.hi95 - spread.lo95) / spread.median, 100 * candidate / wall);
+    print_phases(atoll_referee_phases(device->referee));
     free(medians);
     free(compiled.object);
     free(compiled.diagnostics);

@@ -218,13 +218,13 @@ int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answ
            bytes = count * atoll_dtype_bytes(task->tensors[tensor].dtype);
     const struct atoll_draw *d = &answer->draw;
     if (answer->truth.inputs[tensor]) {
-        memcpy(ret_data, answer->truth.inputs[tensor], bytes);
+        atoll_memory_copy(ret_data, answer->truth.inputs[tensor], bytes);
         return 0;
     }
     if (atoll_init_fill(task, tensor, &task->variants[d->variant], d->seed, d->distribution, 0, count,
                         ret_data, err) != 0)
         return -1;
-    void *copy = malloc(bytes + 1); /* without memory it is made again next time */
+    void *copy = atoll_memory_array(bytes); /* without memory it is made again next time */
     if (!copy)
         return 0;
     memcpy(copy, ret_data, bytes);

@@ -7,6 +7,7 @@
 
 #include "mpi-eval/referee/guess.h"
 #include "mpi-eval/referee/shape.h"
+#include "mpi-eval/referee/wide.h"
 
 #define CHUNK 1024
 
@@ -45,32 +46,95 @@ static struct atoll_tolerance element_tolerance(const struct atoll_task *task)
     return t;
 }
 
-/* The bulk: no branches, so that it runs at memory speed; says whether anything needs a second look. */
-static int chunk_is_right(const struct atoll_tolerance *t, const double *y, const double *r,
-                          const double *scale, size_t n, struct totals *totals)
+/* Sums of one chunk, lane by lane. */
+struct chunk_sums {
+    double worst[ATOLL_WIDE_LANES], error2[ATOLL_WIDE_LANES], expected2[ATOLL_WIDE_LANES],
+        got2[ATOLL_WIDE_LANES], product[ATOLL_WIDE_LANES];
+    int64_t right[ATOLL_WIDE_LANES]; /* -1 while every element is right */
+};
+
+#define MAGNITUDE(x) ((atoll_wide_f64)((atoll_wide_i64)(x)&INT64_MAX))
+#define LARGER(x, y)                                                                                         \
+    ((atoll_wide_f64)(((atoll_wide_i64)(x) & ((x) > (y))) | ((atoll_wide_i64)(y) & ~((x) > (y)))))
+
+/* n: a multiple of the lanes.  NaN is right nowhere. */
+ATOLL_WIDE_BODY int chunk_sum_body(const struct atoll_tolerance *t, const double *y, const double *r,
+                                   const double *scale, size_t n, struct chunk_sums *ret)
 {
-    double worst = 0, error2 = 0, expected2 = 0, got2 = 0, product = 0;
-    size_t bad = 0;
-    for (size_t i = 0; i < n; i++) {
-        double magnitude = fabs(r[i]), d = fabs(y[i] - r[i]);
-        double weight = scale && scale[i] > magnitude ? scale[i] : magnitude;
-        double bound = t->atol + t->rtol * weight;
-        double ratio = d / (bound + 1e-300);
-        bad += !(d <= bound);
-        worst = ratio > worst ? ratio : worst;
+    atoll_wide_f64 worst = {0}, error2 = {0}, expected2 = {0}, got2 = {0}, product = {0}, zero = {0};
+    atoll_wide_i64 right = ~(atoll_wide_i64){0};
+    for (size_t i = 0; i < n; i += ATOLL_WIDE_LANES) {
+        atoll_wide_f64 got = *(const atoll_wide_f64 *)(y + i), want = *(const atoll_wide_f64 *)(r + i);
+        atoll_wide_f64 s = scale ? *(const atoll_wide_f64 *)(scale + i) : zero, size = MAGNITUDE(want);
+        atoll_wide_f64 d = MAGNITUDE(got - want), bound = t->atol + t->rtol * LARGER(s, size);
+        atoll_wide_f64 ratio = d / (bound + 1e-300);
+        right &= d <= bound;
+        worst = LARGER(ratio, worst);
         error2 += d * d;
-        expected2 += r[i] * r[i];
-        got2 += y[i] * y[i];
-        product += y[i] * r[i];
+        expected2 += want * want;
+        got2 += got * got;
+        product += got * want;
+    }
+    memcpy(ret->worst, &worst, sizeof worst);
+    memcpy(ret->error2, &error2, sizeof error2);
+    memcpy(ret->expected2, &expected2, sizeof expected2);
+    memcpy(ret->got2, &got2, sizeof got2);
+    memcpy(ret->product, &product, sizeof product);
+    memcpy(ret->right, &right, sizeof right);
+    return 0;
+}
+ATOLL_WIDE_FUNCTION(int, chunk_sum,
+                    (const struct atoll_tolerance *t, const double *y, const double *r, const double *scale,
+                     size_t n, struct chunk_sums *ret),
+                    (t, y, r, scale, n, ret))
+
+/* The last elements fill lanes of their own; what is left of those is right by being zero. */
+static void chunk_sum_rest(const struct atoll_tolerance *t, const double *y, const double *r,
+                           const double *scale, size_t n, struct chunk_sums *ret)
+{
+    double ends[3][ATOLL_WIDE_LANES] = {{0}};
+    memcpy(ends[0], y, n * sizeof *y);
+    memcpy(ends[1], r, n * sizeof *r);
+    if (scale)
+        memcpy(ends[2], scale, n * sizeof *scale);
+    chunk_sum(t, ends[0], ends[1], ends[2], ATOLL_WIDE_LANES, ret);
+}
+
+static int sums_add(const struct chunk_sums *s, struct totals *totals)
+{
+    double worst = 0, error2 = 0;
+    int right = 1;
+    for (size_t k = 0; k < ATOLL_WIDE_LANES; k++) {
+        worst = fmax(worst, s->worst[k]);
+        error2 += s->error2[k];
+        totals->expected2 += s->expected2[k];
+        totals->got2 += s->got2[k];
+        totals->product += s->product[k];
+        right &= s->right[k] != 0;
     }
     totals->error2 += error2;
-    totals->expected2 += expected2;
-    totals->got2 += got2;
-    totals->product += product;
-    if (bad || !isfinite(error2))
+    if (!right || !isfinite(error2))
         return 0;
     totals->worst = fmax(totals->worst, worst);
     return 1;
+}
+
+/* The bulk, at memory speed; says whether anything needs a second look. */
+static int chunk_is_right(const struct atoll_tolerance *t, const double *y, const double *r,
+                          const double *scale, size_t n, struct totals *totals)
+{
+    struct chunk_sums sums;
+    size_t whole = n / ATOLL_WIDE_LANES * ATOLL_WIDE_LANES;
+    int right = 1;
+    if (whole) {
+        chunk_sum(t, y, r, scale, whole, &sums);
+        right = sums_add(&sums, totals);
+    }
+    if (n > whole) {
+        chunk_sum_rest(t, y + whole, r + whole, scale ? scale + whole : NULL, n - whole, &sums);
+        right &= sums_add(&sums, totals);
+    }
+    return right;
 }
 
 static void chunk_count(const struct atoll_check *c, const struct atoll_tolerance *t, const double *y,

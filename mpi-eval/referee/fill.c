@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "mpi-eval/referee/memory.h"
 
 const char *atoll_fill_name(enum atoll_fill_kind kind)
 {
@@ -52,20 +53,25 @@ void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t cou
         pattern_poison(fill, key);
     else if (fill->kind == ATOLL_FILL_RANDOM)
         pattern_random(fill, key);
+    size_t period = ATOLL_FILL_PERIOD * atoll_dtype_bytes(dtype);
+    for (size_t at = 0; at < ATOLL_FILL_AHEAD; at += period)
+        memcpy(fill->pattern + period + at, fill->pattern,
+               ATOLL_FILL_AHEAD - at < period ? ATOLL_FILL_AHEAD - at : period);
 }
 
+/* In pages, each from where its place in the period starts. */
 void atoll_fill_write(const struct atoll_fill *fill, void *base)
 {
-    size_t bytes = atoll_dtype_bytes(fill->dtype), left = fill->count * bytes,
+    size_t bytes = atoll_dtype_bytes(fill->dtype), all = fill->count * bytes,
            period = ATOLL_FILL_PERIOD * bytes;
     unsigned char *to = base;
     if (fill->kind == ATOLL_FILL_STALE) {
         atoll_dtype_store_array(fill->dtype, base, fill->count, fill->stale);
         return;
     }
-    for (; left > period; left -= period, to += period)
-        memcpy(to, fill->pattern, period);
-    memcpy(to, fill->pattern, left);
+    for (size_t at = 0; at < all; at += ATOLL_FILL_AHEAD)
+        atoll_memory_copy(to + at, fill->pattern + at % period,
+                          all - at < ATOLL_FILL_AHEAD ? all - at : ATOLL_FILL_AHEAD);
 }
 
 int atoll_fill_holds(const struct atoll_fill *fill, const void *base, size_t index)

@@ -18,13 +18,15 @@ enum atoll_fill_kind {
 };
 
 #define ATOLL_FILL_PERIOD 1021 /* a prime, so that no tile size hides a shift */
+#define ATOLL_FILL_AHEAD  4096
 
 struct atoll_fill {
     enum atoll_fill_kind kind;
     enum atoll_dtype dtype;
     size_t count;
-    const double *stale;                          /* count values, STALE only */
-    unsigned char pattern[ATOLL_FILL_PERIOD * 8]; /* one period of elements; all other kinds */
+    const double *stale; /* count values, STALE only */
+    /* All other kinds: one period of elements and the start of the next. */
+    unsigned char pattern[ATOLL_FILL_PERIOD * 8 + ATOLL_FILL_AHEAD];
 };
 
 /* The kind comes from the key; STALE only when stale is not NULL. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/random.h"
+#include "mpi-eval/referee/wide.h"
 
 #define BLOCK ((size_t)ATOLL_FINGERPRINT_BLOCK)
 
@@ -26,24 +27,70 @@ static double bound_of(const struct atoll_tolerance *t, double value, double sca
     return t->atol + t->rtol * fmax(fabs(value), scale);
 }
 
+/* Sums over one whole block. */
+struct block_sums {
+    double value, bound, magnitude;
+};
+
+ATOLL_WIDE_BODY double lanes_sum(const double *lane)
+{
+    return lane[0] + lane[1] + lane[2] + lane[3] + (lane[4] + lane[5] + lane[6] + lane[7]);
+}
+
+/* atoll_wide_f64 is not passed by value: its binary interface depends on the width. */
+#define MAGNITUDE(x) ((atoll_wide_f64)((atoll_wide_i64)(x)&INT64_MAX))
+#define LARGER(x, y)                                                                                         \
+    ((atoll_wide_f64)(((atoll_wide_i64)(x) & ((x) > (y))) | ((atoll_wide_i64)(y) & ~((x) > (y)))))
+
+ATOLL_WIDE_BODY int expect_block_body(const double *w, const double *values, const double *scale,
+                                      const struct atoll_tolerance *t, struct block_sums *ret)
+{
+    atoll_wide_f64 sum = {0}, bound = {0}, magnitude = {0}, zero = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES) {
+        atoll_wide_f64 weight = *(const atoll_wide_f64 *)(w + i), r = *(const atoll_wide_f64 *)(values + i);
+        atoll_wide_f64 s = scale ? *(const atoll_wide_f64 *)(scale + i) : zero, size = MAGNITUDE(r);
+        atoll_wide_f64 product = weight * r;
+        sum += product;
+        magnitude += MAGNITUDE(product);
+        bound += MAGNITUDE(weight) * (t->atol + t->rtol * LARGER(s, size));
+    }
+    *ret = (struct block_sums){lanes_sum((const double *)&sum), lanes_sum((const double *)&bound),
+                               lanes_sum((const double *)&magnitude)};
+    return 0;
+}
+ATOLL_WIDE_FUNCTION(int, expect_block,
+                    (const double *w, const double *values, const double *scale,
+                     const struct atoll_tolerance *t, struct block_sums *ret),
+                    (w, values, scale, t, ret))
+
+static struct block_sums expect_rest(const double *w, const double *values, const double *scale,
+                                     const struct atoll_tolerance *t, size_t n)
+{
+    struct block_sums s = {0, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        s.value += w[i] * values[i];
+        s.bound += fabs(w[i]) * bound_of(t, values[i], scale ? scale[i] : 0.0);
+        s.magnitude += fabs(w[i] * values[i]);
+    }
+    return s;
+}
+
 static void blocks_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
                         const double *scale)
 {
     double weights[2 * BLOCK];
     weights_of(p->key, weights);
     for (size_t b = 0; b < p->block_count; b++) {
-        const double *w = block_weights(weights, p->key, b);
-        size_t begin = b * BLOCK, n = p->count - begin < BLOCK ? p->count - begin : BLOCK;
-        double sum = 0, bound = 0, magnitude = 0;
-        for (size_t i = 0; i < n; i++) {
-            double r = values[begin + i];
-            sum += w[i] * r;
-            bound += fabs(w[i]) * bound_of(t, r, scale ? scale[begin + i] : 0.0);
-            magnitude += fabs(w[i] * r);
-        }
-        p->sums[b] = sum;
-        p->bounds[b] = bound + 1e-13 * magnitude;
-        p->finite &= isfinite(sum) && isfinite(p->bounds[b]);
+        const double *w = block_weights(weights, p->key, b), *from = scale ? scale + b * BLOCK : NULL;
+        size_t begin = b * BLOCK;
+        struct block_sums s;
+        if (p->count - begin < BLOCK)
+            s = expect_rest(w, values + begin, from, t, p->count - begin);
+        else
+            expect_block(w, values + begin, from, t, &s);
+        p->sums[b] = s.value;
+        p->bounds[b] = s.bound + 1e-13 * s.magnitude;
+        p->finite &= isfinite(s.value) && isfinite(p->bounds[b]);
     }
 }
 
@@ -111,24 +158,48 @@ static int samples_match(const struct atoll_fingerprint *p, enum atoll_dtype dty
     return 1;
 }
 
+ATOLL_WIDE_BODY double weigh_f64_body(const double *w, const double *y)
+{
+    atoll_wide_f64 sum = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES)
+        sum += *(const atoll_wide_f64 *)(w + i) * *(const atoll_wide_f64 *)(y + i);
+    return lanes_sum((const double *)&sum);
+}
+ATOLL_WIDE_FUNCTION(double, weigh_f64, (const double *w, const double *y), (w, y))
+
+ATOLL_WIDE_BODY double weigh_f32_body(const double *w, const float *y)
+{
+    atoll_wide_f64 sum = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES)
+        sum += *(const atoll_wide_f64 *)(w + i) *
+               __builtin_convertvector(*(const atoll_wide_f32 *)(y + i), atoll_wide_f64);
+    return lanes_sum((const double *)&sum);
+}
+ATOLL_WIDE_FUNCTION(double, weigh_f32, (const double *w, const float *y), (w, y))
+
+/* n elements from data on, weighed. */
+static double weigh(const double *w, enum atoll_dtype dtype, const void *data, size_t n)
+{
+    double y[BLOCK];
+    if (n == BLOCK && dtype == ATOLL_F32)
+        return weigh_f32(w, data);
+    atoll_dtype_load_array(dtype, data, n, y);
+    for (size_t i = n; i < BLOCK; i++)
+        y[i] = 0;
+    return weigh_f64(w, y);
+}
+
 int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dtype dtype, const void *data)
 {
-    double weights[2 * BLOCK], y[BLOCK];
+    double weights[2 * BLOCK];
     size_t bytes = atoll_dtype_bytes(dtype);
     if (!print->finite || !samples_match(print, dtype, data))
         return 0;
     weights_of(print->key, weights);
     for (size_t b = 0; b < print->block_count; b++) {
-        const double *w = block_weights(weights, print->key, b);
         size_t begin = b * BLOCK, n = print->count - begin < BLOCK ? print->count - begin : BLOCK;
-        double part[8] = {0};
-        atoll_dtype_load_array(dtype, (const char *)data + begin * bytes, n, y);
-        for (size_t i = n; i < BLOCK; i++)
-            y[i] = 0;
-        for (size_t i = 0; i < BLOCK; i += 8)
-            for (size_t k = 0; k < 8; k++)
-                part[k] += w[i + k] * y[i + k];
-        double sum = part[0] + part[1] + part[2] + part[3] + (part[4] + part[5] + part[6] + part[7]);
+        double sum =
+            weigh(block_weights(weights, print->key, b), dtype, (const char *)data + begin * bytes, n);
         if (!(fabs(sum - print->sums[b]) <= print->bounds[b]))
             return 0;
     }

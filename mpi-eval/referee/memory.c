@@ -16,6 +16,11 @@
 
 #define REGION_LIMIT 256
 #define RING         2 /* files of one size before one is used again */
+#define HUGE_BYTES   ((size_t)2 << 20)
+#define HUGE_LEAST   ((size_t)1 << 20) /* smaller files stay on small pages */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
 
 struct region {
     int fd;
@@ -70,6 +75,35 @@ size_t atoll_memory_held_bytes(const struct atoll_memory *memory)
     return memory->held_bytes;
 }
 
+/* Reserved and replaced, so that the mapping starts where a huge page may. */
+static void *map_aligned(int fd, size_t bytes)
+{
+    size_t all = bytes + HUGE_BYTES;
+    char *reserved = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED)
+        return MAP_FAILED;
+    size_t head = (HUGE_BYTES - (uintptr_t)reserved % HUGE_BYTES) % HUGE_BYTES, tail = all - head - bytes;
+    void *at = mmap(reserved + head, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (at == MAP_FAILED) {
+        munmap(reserved, all);
+        return MAP_FAILED;
+    }
+    if (head)
+        munmap(reserved, head);
+    if (tail)
+        munmap(reserved + head + bytes, tail);
+    return at;
+}
+
+/* Mapping and unmapping small pages would cost more than some samples.  A system without huge pages for memory
+ * files keeps small ones. */
+static void collapse(unsigned char *base, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += HUGE_BYTES)
+        *(volatile unsigned char *)(base + at) = 0;
+    madvise(base, bytes, MADV_COLLAPSE);
+}
+
 static int region_map(struct region *r, size_t bytes, struct atoll_err *err)
 {
     int fd = memfd_create("atoll-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -81,12 +115,14 @@ static int region_map(struct region *r, size_t bytes, struct atoll_err *err)
         close(fd);
         return -1;
     }
-    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *base = map_aligned(fd, bytes);
     if (base == MAP_FAILED) {
         atoll_err_errno(err, errno, "cannot map %zu bytes", bytes);
         close(fd);
         return -1;
     }
+    if (bytes % HUGE_BYTES == 0)
+        collapse(base, bytes);
     *r = (struct region){.fd = fd, .base = base, .bytes = bytes};
     return 0;
 }
@@ -188,7 +224,8 @@ int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, st
         return atoll_err_set(err, ATOLL_E_LIMIT, "a buffer of %zu bytes is more than the limit of %zu bytes",
                              bytes, memory->limit_bytes);
     size_t file_bytes = (2 * ATOLL_MEMORY_GUARD_BYTES + slack + bytes + page - 1) / page * page;
-    long i = region_take(memory, file_bytes, err);
+    size_t unit = file_bytes >= HUGE_LEAST ? HUGE_BYTES : page;
+    long i = region_take(memory, (file_bytes + unit - 1) / unit * unit, err);
     if (i < 0)
         return -1;
     struct atoll_block b = {.fd = memory->regions[i].fd,
@@ -294,21 +331,67 @@ const char *atoll_memory_flush_name(void)
 
 #endif
 
+void *atoll_memory_array(size_t bytes)
+{
+    void *array = NULL;
+    if (bytes < HUGE_BYTES)
+        return malloc(bytes + 1);
+    if (posix_memalign(&array, HUGE_BYTES, bytes) != 0)
+        return NULL;
+    madvise(array, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+    return array;
+}
+
+#if defined(__x86_64__)
+
+/* Past the caches: what is written is flushed anyway, and the lines need not be read first. */
+void atoll_memory_copy(void *to, const void *from, size_t bytes)
+{
+    unsigned char *t = to;
+    const unsigned char *f = from;
+    size_t head =
+        (ATOLL_MEMORY_LINE_BYTES - (uintptr_t)t % ATOLL_MEMORY_LINE_BYTES) % ATOLL_MEMORY_LINE_BYTES;
+    head = head < bytes ? head : bytes;
+    memcpy(t, f, head);
+    for (; head + ATOLL_MEMORY_LINE_BYTES <= bytes; head += ATOLL_MEMORY_LINE_BYTES) {
+        __m128i line[4];
+        memcpy(line, f + head, sizeof line);
+        for (int k = 0; k < 4; k++)
+            _mm_stream_si128((__m128i *)(void *)(t + head) + k, line[k]);
+    }
+    memcpy(t + head, f + head, bytes - head);
+    _mm_sfence();
+}
+
+#else
+
+void atoll_memory_copy(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+#endif
+
+#define HASH_LANES ((size_t)8)
+
+/* Each lane is a bijection of each of its words: no single change can hide. */
 uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length)
 {
     const unsigned char *p = bytes;
-    uint64_t lane[4] = {key, key ^ 0x9e3779b97f4a7c15ull, ~key, key + 0xbf58476d1ce4e5b9ull};
+    uint64_t a = key, b = key ^ 0x9e3779b97f4a7c15ull, c = ~key, d = key + 0xbf58476d1ce4e5b9ull;
+    uint64_t lane[HASH_LANES] = {a, b, c, d, ~b, ~d, a + 0x9e3779b97f4a7c15ull, c ^ 0xbf58476d1ce4e5b9ull};
     size_t i = 0;
-    for (; i + 32 <= length; i += 32) {
-        uint64_t w[4];
+    for (; i + sizeof lane <= length; i += sizeof lane) {
+        uint64_t w[HASH_LANES];
         memcpy(w, p + i, sizeof w);
-        for (int k = 0; k < 4; k++) {
+#pragma GCC unroll 8
+        for (size_t k = 0; k < HASH_LANES; k++) {
             lane[k] = (lane[k] ^ w[k]) * 0x94d049bb133111ebull;
             lane[k] ^= lane[k] >> 29;
         }
     }
     uint64_t h = length;
-    for (int k = 0; k < 4; k++)
+    for (size_t k = 0; k < HASH_LANES; k++)
         h = atoll_mix64(h ^ lane[k]);
     for (; i < length; i++)
         h = (h ^ p[i]) * 0x100000001b3ull;

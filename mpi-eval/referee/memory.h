@@ -4,6 +4,8 @@
  *
  * Layout of a file: guard, shifted start (a secret multiple of the cache line), contents, guard.  Everything
  * outside the contents holds a keyed pattern, so a write out of bounds is seen wherever it lands in the file.
+ * Large files lie on huge pages where the system has them, so that a child maps and leaves them at no cost; what
+ * is mapped and guarded ends at the page after the contents.
  * Files are sealed against growing and shrinking and reused in rotation, so that consecutive samples have
  * other pages under them. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_MEMORY_H
@@ -47,6 +49,11 @@ int atoll_block_guards_intact(const struct atoll_block *block, int64_t *ret_wher
 void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count);
 /* Whether flushing is by instruction (line by line) or by sweeping; for the record. */
 const char *atoll_memory_flush_name(void);
+
+/* An array of the referee's own, on huge pages where it is large; uninitialised, freed by free. */
+void *atoll_memory_array(size_t bytes);
+/* memcpy for what no cache should hold. */
+void atoll_memory_copy(void *to, const void *from, size_t bytes);
 
 /* Keyed hash at memory speed, for "was it changed": no defence against someone who knows the key. */
 uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length);

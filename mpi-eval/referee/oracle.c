@@ -220,7 +220,7 @@ static int question_run(struct question *q, double *ret_ns, struct atoll_err *er
 
 static void *copy_contents(const struct atoll_block *b)
 {
-    void *copy = malloc(b->bytes + 1);
+    void *copy = atoll_memory_array(b->bytes);
     if (copy)
         memcpy(copy, atoll_block_data(b), b->bytes);
     return copy;

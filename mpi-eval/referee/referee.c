@@ -126,6 +126,11 @@ const struct atoll_device_info *atoll_referee_device(const struct atoll_referee 
     return &referee->info;
 }
 
+const struct atoll_phases *atoll_referee_phases(const struct atoll_referee *referee)
+{
+    return &referee->phases;
+}
+
 struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t number,
                                      const struct atoll_task *task, struct atoll_err *err)
 {

@@ -9,6 +9,7 @@
 #include "core/message.h"
 #include "core/task.h"
 #include "mpi-eval/backend/cpu/compile.h"
+#include "mpi-eval/referee/phase.h"
 #include "mpi-eval/referee/prepare.h"
 
 struct atoll_referee;
@@ -22,6 +23,8 @@ struct atoll_referee *atoll_referee_create(const struct atoll_setup *setup, stru
 void atoll_referee_destroy(struct atoll_referee *referee);
 const struct atoll_device_info *
 atoll_referee_device(const struct atoll_referee *referee); /* borrowed, complete */
+const struct atoll_phases *
+atoll_referee_phases(const struct atoll_referee *referee); /* borrowed, up to date */
 
 /* Makes a task known under its number: compiles its reference; draws are made when first needed.  task:
  * borrowed until the referee goes.  ATOLL_E_INPUT when the reference does not compile. */

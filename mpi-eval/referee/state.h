@@ -9,6 +9,7 @@
 #include "mpi-eval/referee/calibrate.h"
 #include "mpi-eval/referee/device.h"
 #include "mpi-eval/referee/oracle.h"
+#include "mpi-eval/referee/phase.h"
 #include "mpi-eval/referee/referee.h"
 
 /* A task the referee knows. */
@@ -32,6 +33,7 @@ struct atoll_referee {
     struct atoll_answers *answers;
     uint64_t salt;       /* of this process: shifts, fills, guards, hashes */
     uint64_t launches;   /* so far; with the salt it keys the next sample */
+    struct atoll_phases phases;
     uint32_t admissions; /* so far; their cases take numbers from the top */
     atomic_int cancelled;
     struct atoll_case **cases;

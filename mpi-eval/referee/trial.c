@@ -51,7 +51,15 @@ struct stage {
     struct atoll_run_request request;
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT];
     size_t binding_count;
+    double mark_ns; /* end of the phase before */
 };
+
+static void stage_mark(struct stage *s, enum atoll_phase phase)
+{
+    double now = atoll_referee_now_ns();
+    s->referee->phases.ns[phase] += now - s->mark_ns;
+    s->mark_ns = now;
+}
 
 static int stage_open_block(struct stage *s, size_t bytes, int read_only, struct atoll_err *err)
 {
@@ -187,8 +195,13 @@ static int stage_run(struct stage *s, struct atoll_run_result *result, struct at
         if (!u->runner)
             return -1;
         atoll_memory_flush(s->referee->memory, s->blocks, s->block_count);
+        stage_mark(s, ATOLL_PHASE_FLUSH);
         if (atoll_runner_run(u->runner, &s->request, result, err) != 0)
             return -1;
+        s->referee->phases.ns[ATOLL_PHASE_FORK] += result->setup_ns;
+        s->referee->phases.ns[ATOLL_PHASE_SPAN] += result->ns;
+        s->referee->phases.ns[ATOLL_PHASE_DEATH] += result->stop_ns;
+        s->mark_ns = atoll_referee_now_ns();
         if (result->status != ATOLL_RUN_LOST)
             return 0;
         atoll_runner_destroy(u->runner);
@@ -373,12 +386,15 @@ static uint64_t outputs_hash(const struct stage *s)
 static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *err)
 {
     struct atoll_run_result result;
+    s->mark_ns = atoll_referee_now_ns();
     if (answer_get(s, s->order->comparing == ATOLL_COMPARING_FULL, t, err) != 0)
         return -1;
+    stage_mark(s, ATOLL_PHASE_ANSWER);
     s->stale =
         atoll_answers_other(s->referee->answers, s->known->number, s->order->draw->variant, s->order->draw);
     if (stage_set(s, err) != 0)
         return judge_setting(s, t, err);
+    stage_mark(s, ATOLL_PHASE_INPUTS);
     if (stage_run(s, &result, err) != 0)
         return -1;
     s->subject->candidate_ns += result.ns;
@@ -392,7 +408,11 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
         t->output_hash = outputs_hash(s);
     if (!guards_hold(s, t) || !inputs_hold(s, t))
         return 0;
-    return judge_outputs(s, t, err);
+    stage_mark(s, ATOLL_PHASE_UNTOUCHED);
+    int failed = judge_outputs(s, t, err);
+    stage_mark(s, ATOLL_PHASE_OUTPUTS);
+    s->referee->phases.trial_count++;
+    return failed;
 }
 
 void atoll_trial_run(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,

@@ -24,7 +24,8 @@
 #define ADDRESS_LOW       ((uint64_t)1 << 40)
 #define ADDRESS_SPAN      ((uint64_t)1 << 45)
 #define ADDRESS_TRIES     8
-#define CHUNKS_PER_THREAD 16 /* of the reference, whose units may differ in cost */
+#define HUGE_BYTES        ((size_t)2 << 20) /* buffers of half of it and more may lie on huge pages */
+#define CHUNKS_PER_THREAD 16                /* of the reference, whose units may differ in cost */
 
 typedef void atoll_shim(long unit_begin, long unit_end, const union atoll_run_word *words);
 typedef void atoll_range(const struct atoll_reference_args *args, long unit_begin, long unit_end);
@@ -192,11 +193,11 @@ static void *thread_main(void *argument)
     park();
 }
 
-/* A reservation without access at a random page, with at least one page left of it on each side as guard. */
-static char *reserve_randomly(size_t bytes, size_t index, uint64_t random)
+/* A reservation without access at a random multiple of `unit`. */
+static char *reserve_randomly(size_t bytes, size_t unit, size_t index, uint64_t random)
 {
     for (int i = 0; i < ADDRESS_TRIES; i++) {
-        uint64_t hint = ADDRESS_LOW + ((random >> i) % ADDRESS_SPAN & ~(page_bytes - 1));
+        uint64_t hint = ADDRESS_LOW + ((random >> i) % ADDRESS_SPAN & ~(unit - 1));
         char *at = mmap((void *)(uintptr_t)hint, bytes, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (at == (char *)(uintptr_t)hint)
@@ -210,6 +211,14 @@ static char *reserve_randomly(size_t bytes, size_t index, uint64_t random)
     return at;
 }
 
+/* At least one page of the reservation is left on each side as guard. */
+static char *place_randomly(size_t bytes, size_t index, uint64_t random)
+{
+    size_t unit = bytes >= HUGE_BYTES / 2 ? HUGE_BYTES : page_bytes;
+    uintptr_t reserved = (uintptr_t)reserve_randomly(bytes + 2 * unit, unit, index, random);
+    return (char *)((reserved + unit) & ~(unit - 1));
+}
+
 static void map_buffers(const int *fds)
 {
     const struct atoll_control_run *run = sample.run;
@@ -219,7 +228,7 @@ static void map_buffers(const int *fds)
     for (uint32_t i = 0; i < run->buffer_count; i++) {
         size_t bytes = run->buffers[i].bytes;
         int access = PROT_READ | (run->buffers[i].read_only ? 0 : PROT_WRITE);
-        char *at = reserve_randomly(bytes + 2 * page_bytes, i, random[i]) + page_bytes;
+        char *at = place_randomly(bytes, i, random[i]);
         if (mmap(at, bytes, access, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fds[i], 0) != at)
             give_up("cannot map buffer %u of %zu bytes: %s", i, bytes, strerrordesc_np(errno));
         sample.buffers[i] = at;
