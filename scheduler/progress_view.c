@@ -75,6 +75,7 @@ static void draw_task(FILE *out, const json_t *task)
 static void print_totals(FILE *out, const json_t *line)
 {
     char elapsed[32], budget[32];
+    double seconds = number(line, "elapsed_s");
     const char *phase = number(line, "stopped") > 0     ? "done"
                         : number(line, "finishing") > 0 ? "finals"
                                                         : "search";
@@ -84,8 +85,8 @@ static void print_totals(FILE *out, const json_t *line)
         fprintf(out, " of %s", atoll_duration_text(1e9 * number(line, "budget_s"), budget, sizeof(budget)));
     }
     fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
-            number(line, "evaluated"), number(line, "rate"), 100 * number(line, "busy"),
-            100 * number(line, "candidate_share"));
+            number(line, "evaluated"), seconds > 0 ? number(line, "evaluated") / seconds : 0,
+            100 * number(line, "busy"), 100 * number(line, "candidate_share"));
 }
 
 static void draw_bars(struct atoll_progress_view *view, const json_t *line)
