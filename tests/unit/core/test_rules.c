@@ -133,8 +133,8 @@ static const char *const honest[] = {
     "#include <math.h>\n#include <immintrin.h>\n#include <stdint.h> /* c */\nvoid f(long b, long e) {}\n",
     "#define TILE 8\n#ifdef TILE\n#pragma GCC ivdep\n#pragma GCC unroll 4\n#endif\n#\nint a;",
     "#pragma omp simd reduction(+ : s)\n#pragma clang loop vectorize(enable)\n#pragma STDC FP_CONTRACT ON\n",
-    "typedef float v8 __attribute__((vector_size(32), aligned(4)));\nstatic inline "
-    "__attribute__((__always_inline__)) int f(void);",
+    ("typedef float v8 __attribute__((vector_size(32), aligned(4)));\nstatic inline "
+     "__attribute__((__always_inline__)) int f(void);"),
     "int f(int a, int b) { return a &&b; }",
     "int f(int *a, int b) { return a[0] && b && (a[1]) &&b; }",
     "/* fork() system(\"rm\") */ // asm\nconst char *s = \"asm /* fork\"; char c = '\"';",
