@@ -148,6 +148,27 @@ static int stage_launches(struct stage *s, struct atoll_err *err)
     return 0;
 }
 
+/* Where a late write would show: secret words of the outputs, all of them where there are few. */
+static void stage_watch(struct stage *s)
+{
+    const struct atoll_task *task = s->known->task;
+    size_t words[ATOLL_TASK_TENSOR_LIMIT] = {0}, total = 0;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        if (task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT)
+            words[i] = (s->blocks[i].bytes + 7) / 8;
+        total += words[i];
+    }
+    size_t count = total < ATOLL_RUN_WATCH_LIMIT ? total : ATOLL_RUN_WATCH_LIMIT;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t bits = atoll_random_at(s->order->placement ^ 0x7761746368ull, k);
+        size_t at = total == count ? k : (size_t)atoll_random_below(bits, total), tensor = 0;
+        while (at >= words[tensor])
+            at -= words[tensor++];
+        s->request.watch[k] = (const volatile uint64_t *)atoll_block_data(&s->blocks[tensor]) + at;
+    }
+    s->request.watch_count = count;
+}
+
 static void window_begin(void *compiler)
 {
     atoll_compiler_pause(compiler);
@@ -173,6 +194,7 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     s->request.window_begin = window_begin;
     s->request.window_end = window_end;
     s->request.context = s->referee->compiler;
+    stage_watch(s);
     return stage_launches(s, err);
 }
 
@@ -406,6 +428,12 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
     }
     if (s->order->hash_outputs)
         t->output_hash = outputs_hash(s);
+    if (result.late_count) {
+        trial_set(t, ATOLL_V_WRONG, 6,
+                  "variant %s: outputs were written after the sample had said that it was done",
+                  s->variant->name);
+        return 0;
+    }
     if (!guards_hold(s, t) || !inputs_hold(s, t))
         return 0;
     stage_mark(s, ATOLL_PHASE_UNTOUCHED);
