@@ -8,6 +8,8 @@
 #include "core/frame.h"
 #include "core/message.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static void decode_payload(unsigned kind, const uint8_t *data, size_t size, struct atoll_arena *arena)
 {
     struct atoll_evaluation evaluation;

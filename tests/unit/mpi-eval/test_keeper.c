@@ -20,7 +20,7 @@ static char program[PATH_MAX];
 static int child_main(const char *mode)
 {
     if (strcmp(mode, "crash") == 0)
-        kill(getpid(), SIGSEGV);
+        kill(getpid(), SIGKILL);
     if (strcmp(mode, "evaluate") == 0)
         return atoll_evaluator_run(ATOLL_SPAWNER_CHILD_FD, NULL);
     return 3;

@@ -133,7 +133,7 @@ static const struct row {
 
 static int result_of(pid_t pid)
 {
-    int status;
+    int status = 0;
     assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
         return KILLED;
