@@ -3,13 +3,14 @@
 #include "archive-h5/archive.h"
 #include "archive-h5/report.h"
 #include "scheduler/archive_view.h"
+#include "scheduler/json_text.h"
 #include "scheduler/task_table.h"
 
 static void print_json(const struct atoll_archive_view *view, const char *archive, const char *report,
                        FILE *out)
 {
-    json_t *object = json_pack("{s:o, s:s, s:s}", "tasks", atoll_task_table_json(view->query, NULL),
-                               "archive", archive, "report", report);
+    json_t *object = json_pack("{s:o, s:o, s:o}", "tasks", atoll_task_table_json(view->query, NULL),
+                               "archive", atoll_json_text(archive), "report", atoll_json_text(report));
 
     json_dumpf(object, out, JSON_INDENT(2));
     fputc('\n', out);

@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "core/verdict.h"
 #include "scheduler/archive_view.h"
+#include "scheduler/json_text.h"
 #include "scheduler/task_table.h"
 
 struct inspect_settings {
@@ -264,13 +265,14 @@ static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t 
         struct atoll_row_evaluation e;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
-        json_array_append_new(
-            array,
-            json_pack("{s:I, s:s, s:s, s:f, s:f, s:[i,i,i], s:o, s:o}", "evaluation",
-                      (json_int_t)e.evaluation, "verdict", atoll_verdict_name((enum atoll_verdict)e.verdict),
-                      "detail", atoll_tables_text(view->tables, e.detail), "time_ns", e.time_ns, "fitness",
-                      e.fitness, "cell", (int)e.memory, (int)e.algorithm, (int)e.coordination, "timings",
-                      timings_json(view, rows.rows[i]), "samples", samples_json(view, rows.rows[i])));
+        json_array_append_new(array, json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o}", "evaluation",
+                                               (json_int_t)e.evaluation, "verdict",
+                                               atoll_verdict_name((enum atoll_verdict)e.verdict), "detail",
+                                               atoll_json_text(atoll_tables_text(view->tables, e.detail)),
+                                               "time_ns", e.time_ns, "fitness", e.fitness, "cell",
+                                               (int)e.memory, (int)e.algorithm, (int)e.coordination,
+                                               "timings", timings_json(view, rows.rows[i]), "samples",
+                                               samples_json(view, rows.rows[i])));
     }
     return array;
 }
@@ -300,12 +302,12 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    object = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o}", "candidate", id, "operator",
+    object = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:o}", "candidate", id, "operator",
                        atoll_operator_name((enum atoll_operator)c.operator_), "choice",
                        atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
                        (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "source",
-                       atoll_tables_text(view->tables, c.source), "evaluations", evaluations_json(view, row),
-                       "lineage", lineage_json(view, row));
+                       atoll_json_text(atoll_tables_text(view->tables, c.source)), "evaluations",
+                       evaluations_json(view, row), "lineage", lineage_json(view, row));
     json_dumpf(object, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(object);

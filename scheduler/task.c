@@ -7,6 +7,7 @@
 #include "core/task.h"
 #include "mpi-eval/setup.h"
 #include "scheduler/bench_device.h"
+#include "scheduler/json_text.h"
 
 struct check_settings {
     const char *compiler, *flags;
@@ -51,8 +52,8 @@ static void print_row(void *context, const char *test, int passed, const char *d
         state->failed++;
     }
     if (state->json) {
-        json_t *row = json_pack("{s:s, s:s, s:b, s:s}", "task", state->task, "test", test, "passed", passed,
-                                "detail", detail ? detail : "");
+        json_t *row = json_pack("{s:s, s:s, s:b, s:o}", "task", state->task, "test", test, "passed", passed,
+                                "detail", atoll_json_text(detail ? detail : ""));
 
         json_dumpf(row, stdout, JSON_COMPACT);
         putchar('\n');

@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "mpi-eval/replay.h"
 #include "mpi-eval/setup.h"
+#include "scheduler/json_text.h"
 #include "scheduler/recheck.h"
 
 struct verify_settings {
@@ -54,11 +55,11 @@ static int verify_files(const char *path, int json, struct atoll_err *err)
         return atoll_code_exit_status(err->code);
     }
     if (json) {
-        json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "files", (json_int_t)report.files,
-                                   "records", (json_int_t)report.records, "rows", (json_int_t)report.rows,
-                                   "torn_bytes", (json_int_t)report.torn_bytes, "quarantined_records",
-                                   (json_int_t)report.quarantined_records, "problems",
-                                   (json_int_t)report.problems, "first_problem", report.first_problem);
+        json_t *object = json_pack(
+            "{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "files", (json_int_t)report.files, "records",
+            (json_int_t)report.records, "rows", (json_int_t)report.rows, "torn_bytes",
+            (json_int_t)report.torn_bytes, "quarantined_records", (json_int_t)report.quarantined_records,
+            "problems", (json_int_t)report.problems, "first_problem", atoll_json_text(report.first_problem));
 
         json_dumpf(object, stdout, JSON_COMPACT);
         putchar('\n');
@@ -96,10 +97,11 @@ static void print_recheck(const struct atoll_task *task, const struct atoll_duel
     char baseline[32], best[32];
 
     if (json) {
-        json_t *row = json_pack("{s:s, s:b, s:s, s:f, s:f, s:f, s:f, s:i, s:s}", "task", task->name, "passed",
-                                passed, "verdict", atoll_verdict_name(duel->verdict), "speedup", duel->ratio,
-                                "p_value", duel->p_value, "baseline_ns", duel->elite_ns, "best_ns",
-                                duel->challenger_ns, "pairs", (int)duel->pair_count, "detail", duel->detail);
+        json_t *row =
+            json_pack("{s:s, s:b, s:s, s:f, s:f, s:f, s:f, s:i, s:o}", "task", task->name, "passed", passed,
+                      "verdict", atoll_verdict_name(duel->verdict), "speedup", duel->ratio, "p_value",
+                      duel->p_value, "baseline_ns", duel->elite_ns, "best_ns", duel->challenger_ns, "pairs",
+                      (int)duel->pair_count, "detail", atoll_json_text(duel->detail));
 
         json_dumpf(row, stdout, JSON_COMPACT);
         putchar('\n');
@@ -111,6 +113,21 @@ static void print_recheck(const struct atoll_task *task, const struct atoll_duel
            atoll_duration_text(duel->challenger_ns, best, sizeof(best)), duel->ratio, duel->p_value,
            duel->pair_count, atoll_verdict_name(duel->verdict), duel->detail);
     fflush(stdout);
+}
+
+/* A task with nothing to measure. */
+static int print_unmeasured(const struct atoll_task *task, int passed, const char *why, int json)
+{
+    if (json) {
+        json_t *row = json_pack("{s:s, s:b, s:s}", "task", task->name, "passed", passed, "detail", why);
+
+        json_dumpf(row, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(row);
+    } else {
+        printf("%-4s %-20s %s\n", passed ? "ok" : "FAIL", task->name, why);
+    }
+    return passed;
 }
 
 /* 1 passed, 0 failed, -1 error.  A task whose best is its baseline has nothing to compare. */
@@ -125,13 +142,11 @@ static int recheck_task(struct atoll_bench_device *device, const struct atoll_en
 
     if (atoll_engine_task_status(engine, number, &status) != 0 || atoll_id_is_zero(&status.best) ||
         atoll_id_is_zero(&status.baseline)) {
-        printf("FAIL %-20s no correct kernel in the campaign\n", task->name);
-        return 0;
+        return print_unmeasured(task, 0, "no correct kernel in the campaign", settings->json);
     }
     if (atoll_id_equal(&status.best, &status.baseline)) {
-        passed = settings->minimum <= 1;
-        printf("%-4s %-20s the baseline is still the best\n", passed ? "ok" : "FAIL", task->name);
-        return passed;
+        return print_unmeasured(task, settings->minimum <= 1, "the baseline is still the best",
+                                settings->json);
     }
     if (find_side(engine, number, &status.baseline, &baseline, err) != 0 ||
         find_side(engine, number, &status.best, &best, err) != 0 ||
