@@ -60,14 +60,14 @@ static void draw_task(FILE *out, const json_t *task)
     char baseline[32], best[32];
     double ratio = speedup(task);
 
-    fprintf(out, "  %-18.18s ", text(task, "name"));
+    fprintf(out, "  %-16.16s ", text(task, "name"));
     draw_bar(out, number(task, "best_fitness"));
     if (ratio > 0) {
-        fprintf(out, " %10s -> %10s  %6.2fx",
+        fprintf(out, " %8s -> %8s  %6.2fx",
                 atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
                 atoll_duration_text(number(task, "best_ns"), best, sizeof(best)), ratio);
     } else {
-        fprintf(out, " %-34s", "waiting for its baseline");
+        fprintf(out, " %-29s", "waiting for its baseline");
     }
     fprintf(out, "  %5.0f%s", number(task, "evaluated"), number(task, "done") > 0 ? " done" : "");
 }
@@ -89,11 +89,13 @@ static void print_totals(FILE *out, const json_t *line)
             100 * number(line, "busy"), 100 * number(line, "candidate_share"));
 }
 
+/* Lines are cut at a narrow terminal's edge: wrapped ones would not be where the next drawing expects them. */
 static void draw_bars(struct atoll_progress_view *view, const json_t *line)
 {
     const json_t *tasks = json_object_get(line, "tasks"), *task;
     size_t index;
 
+    fputs("\033[?7l", view->out);
     if (view->drawn_lines) {
         fprintf(view->out, "\033[%dA", view->drawn_lines);
     }
@@ -103,7 +105,7 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
         fputs("\033[K\n", view->out);
     }
     print_totals(view->out, line);
-    fputs("\033[K\n", view->out);
+    fputs("\033[K\n\033[?7h", view->out);
     view->drawn_lines = (int)json_array_size(tasks) + 1;
 }
 
