@@ -277,8 +277,8 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
                                              .durable = hook_durable,
                                              .decided = hook_decided,
                                              .settled = hook_settled};
-    if (atoll_resume(c->settings->campaign, c->settings->job, atoll_clock_unix_ns(), &hooks, &resumed, err) !=
-        0)
+    if (atoll_resume(c->settings->campaign, c->settings->job, atoll_clock_unix_ns(),
+                     c->settings->snapshot_events, &hooks, &resumed, err) != 0)
         return -1;
     c->result.was_finished = resumed.is_finished;
     if (resumed.is_finished)
@@ -287,6 +287,9 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
         atoll_log(ATOLL_LOG_WARNING, "eval.resume.torn",
                   "%llu bytes of the journal were torn; nothing acknowledged is lost",
                   (unsigned long long)resumed.lost_bytes);
+    if (resumed.event_count > 0)
+        atoll_log(ATOLL_LOG_INFO, "eval.resume", "%llu events are there; the last %llu were stepped again",
+                  (unsigned long long)resumed.event_count, (unsigned long long)resumed.stepped_count);
     c->attempt_dir = resumed.attempt_dir;
     c->ledger = resumed.ledger;
     c->engine = atoll_ledger_engine(c->ledger);

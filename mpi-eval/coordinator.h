@@ -19,6 +19,7 @@ struct atoll_coordinator_settings {
     int progress_fd;             /* -1 = none */
     double heartbeat_timeout_ns; /* a peer that is silent for longer is lost; default 15e9 */
     double wall_ns;              /* of this attempt, then an orderly end is asked for; 0 = never */
+    uint64_t snapshot_events;    /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
     const volatile sig_atomic_t *interrupts; /* not 0: an orderly end is asked for; NULL = never */
 };
 

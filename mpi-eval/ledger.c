@@ -1,12 +1,16 @@
 /* ledger.c - rounds: append all events, one sync, then step by step with the decisions appended behind.  The
- * decisions of a round become durable with the next sync: they can be derived again, so an order may leave
- * before. */
+ * decisions of a round, and a snapshot behind them, become durable with the next sync: they can be derived
+ * again, so an order may leave before. */
 #include "mpi-eval/ledger.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/frame.h"
+#include "core/log.h"
 #include "mpi-eval/decisions.h"
+
+#define STATE_LIMIT_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT - 64) /* a record's other fields */
 
 struct atoll_ledger {
     struct atoll_engine *engine;
@@ -16,7 +20,22 @@ struct atoll_ledger {
     struct atoll_event events[ATOLL_LEDGER_ROUND_LIMIT];
     uint64_t numbers[ATOLL_LEDGER_ROUND_LIMIT];
     size_t count;
+    struct atoll_snapshot_age age;
+    uint64_t every_events;
+    uint64_t journal_bytes; /* appended when the age was last brought up to date */
+    struct atoll_buffer state;
 };
+
+int atoll_snapshot_is_due(const struct atoll_snapshot_age *age, uint64_t every_events)
+{
+    return (age->events >= every_events || age->bytes >= ATOLL_SNAPSHOT_BYTES) &&
+           age->bytes >= ATOLL_SNAPSHOT_SHARE * age->snapshot_bytes;
+}
+
+static uint64_t journal_bytes(const struct atoll_ledger *ledger)
+{
+    return atoll_journal_durable_bytes(ledger->journal) + atoll_journal_pending_bytes(ledger->journal);
+}
 
 struct atoll_ledger *atoll_ledger_create(struct atoll_engine *engine, struct atoll_journal *journal,
                                          const struct atoll_ledger_hooks *hooks, struct atoll_err *err)
@@ -31,6 +50,9 @@ struct atoll_ledger *atoll_ledger_create(struct atoll_engine *engine, struct ato
     ledger->engine = engine;
     ledger->journal = journal;
     ledger->hooks = *hooks;
+    ledger->every_events = ATOLL_SNAPSHOT_EVENTS;
+    ledger->journal_bytes = journal_bytes(ledger);
+    atoll_buffer_init(&ledger->state, STATE_LIMIT_BYTES);
     return ledger;
 }
 
@@ -47,6 +69,7 @@ void atoll_ledger_destroy(struct atoll_ledger *ledger)
         return;
     round_clear(ledger);
     atoll_decisions_fini(&ledger->decisions);
+    atoll_buffer_fini(&ledger->state);
     atoll_engine_destroy(ledger->engine);
     atoll_journal_destroy(ledger->journal);
     free(ledger);
@@ -116,6 +139,34 @@ static int event_step(struct atoll_ledger *ledger, size_t index, struct atoll_er
     return 0;
 }
 
+void atoll_ledger_snapshots(struct atoll_ledger *ledger, uint64_t every_events,
+                            const struct atoll_snapshot_age *age)
+{
+    ledger->every_events = every_events ? every_events : ATOLL_SNAPSHOT_EVENTS;
+    ledger->age = *age;
+}
+
+/* After the last event of a round, when all of its decisions are appended.  A search runs as well without: a
+ * state that cannot be saved is tried again when the journal has grown as if it had been. */
+static void snapshot_consider(struct atoll_ledger *ledger, uint64_t event)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer *state = &ledger->state;
+    uint64_t bytes = journal_bytes(ledger);
+    ledger->age.events += ledger->count;
+    ledger->age.bytes += bytes - ledger->journal_bytes;
+    ledger->journal_bytes = bytes;
+    if (!atoll_snapshot_is_due(&ledger->age, ledger->every_events))
+        return;
+    atoll_buffer_clear(state);
+    if (atoll_engine_save(ledger->engine, state, &err) != 0 || atoll_buffer_check(state, &err) != 0 ||
+        atoll_journal_append_snapshot(ledger->journal, event, state->data, state->length, &err) != 0)
+        atoll_log(ATOLL_LOG_WARNING, "eval.snapshot", "no snapshot after event %llu: %s",
+                  (unsigned long long)event, err.text);
+    ledger->age = (struct atoll_snapshot_age){.snapshot_bytes = state->length};
+    ledger->journal_bytes = journal_bytes(ledger);
+}
+
 int atoll_ledger_commit(struct atoll_ledger *ledger, struct atoll_err *err)
 {
     int rc = 0;
@@ -127,6 +178,8 @@ int atoll_ledger_commit(struct atoll_ledger *ledger, struct atoll_err *err)
         ledger->hooks.durable(ledger->hooks.context, ledger->events, ledger->count);
     for (size_t i = 0; i < ledger->count && rc == 0; i++)
         rc = event_step(ledger, i, err);
+    if (rc == 0)
+        snapshot_consider(ledger, ledger->numbers[ledger->count - 1]);
     round_clear(ledger);
     return rc;
 }

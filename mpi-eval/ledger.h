@@ -9,6 +9,19 @@
 
 #define ATOLL_LEDGER_ROUND_LIMIT ATOLL_JOURNAL_UNDECIDED_LIMIT /* events in one round */
 
+/* A snapshot is due after so many events or bytes of journal, and not before the journal has grown by
+ * ATOLL_SNAPSHOT_SHARE times the size of the last one: snapshots stay below a fifth of a journal. */
+#define ATOLL_SNAPSHOT_EVENTS 2000
+#define ATOLL_SNAPSHOT_BYTES  ((uint64_t)8 << 20)
+#define ATOLL_SNAPSHOT_SHARE  4
+
+/* How far the journals have come since the last snapshot, or since the start. */
+struct atoll_snapshot_age {
+    uint64_t events, bytes;  /* bytes: of records */
+    uint64_t snapshot_bytes; /* of the last one, 0 without one */
+};
+int atoll_snapshot_is_due(const struct atoll_snapshot_age *age, uint64_t every_events);
+
 struct atoll_ledger;
 
 struct atoll_ledger_hooks {
@@ -34,7 +47,11 @@ struct atoll_journal *atoll_ledger_journal(struct atoll_ledger *ledger);
  * commit. ATOLL_E_LIMIT when the round is full: commit first. */
 int atoll_ledger_add(struct atoll_ledger *ledger, struct atoll_event *event, struct atoll_err *err);
 size_t atoll_ledger_round_count(const struct atoll_ledger *ledger);
-/* One sync for the round, then one step for each of its events.  Nothing to do without events. */
+/* every_events: instead of ATOLL_SNAPSHOT_EVENTS; 0 = that.  age: what former attempts left. */
+void atoll_ledger_snapshots(struct atoll_ledger *ledger, uint64_t every_events,
+                            const struct atoll_snapshot_age *age);
+/* One sync for the round, then one step for each of its events, then a snapshot where one is due.
+ * Nothing to do without events. */
 int atoll_ledger_commit(struct atoll_ledger *ledger, struct atoll_err *err);
 /* Writes the CLOSE record and syncs. */
 int atoll_ledger_close(struct atoll_ledger *ledger, int64_t unix_ns, const char *reason,

@@ -1,10 +1,11 @@
-/* replay.h - the engine of a campaign as its journals say, every recorded decision derived again and
- * compared, bit for bit. Layer: mpi-eval.  Both a resume and `atoll replay` are this. */
+/* replay.h - the engine of a campaign as its journals say, recorded decisions derived again and compared, bit
+ * for bit. Layer: mpi-eval.  `atoll replay` does so from the first event, a resume from the last snapshot. */
 #ifndef ATOLL_MPI_EVAL_REPLAY_H
 #define ATOLL_MPI_EVAL_REPLAY_H
 
 #include "archive-h5/campaign.h"
 #include "evolution/engine.h"
+#include "mpi-eval/ledger.h"
 
 /* An event and what the engine said to it: decisions first .. first + count - 1. */
 struct atoll_undecided {
@@ -20,12 +21,20 @@ struct atoll_replayed {
                                round */
     struct atoll_undecided *undecided; /* owned */
     struct atoll_decision *decisions;  /* owned; of the undecided events */
+    uint64_t stepped_count;            /* events that the engine was given: later than a snapshot */
+    struct atoll_snapshot_age age;     /* since the last snapshot record */
 };
 
-/* Errors: ATOLL_E_MISMATCH names the attempt, the event and the first decision that differs; ATOLL_E_SCHEMA
- * when another engine version wrote a journal; those of atoll_campaign_replay. */
+/* From the first event, with every snapshot compared.  Errors: ATOLL_E_MISMATCH names the attempt, the event
+ * and the first decision that differs, or the snapshot; ATOLL_E_SCHEMA when another engine version wrote a
+ * journal; those of atoll_campaign_replay. */
 int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_replayed *ret_replayed,
                           struct atoll_err *err);
+/* The same state from the last snapshot and the events after it.  A snapshot that does not load, or does not
+ * lead to the decisions that are recorded behind it, counts for nothing: then from the first event, without
+ * looking at snapshots. */
+int atoll_replay_latest(const struct atoll_campaign *campaign, struct atoll_replayed *ret_replayed,
+                        struct atoll_err *err);
 void atoll_replayed_fini(struct atoll_replayed *replayed);
 
 /* `atoll replay DIR`. */

@@ -100,8 +100,9 @@ static int decisions_complete(struct atoll_journal *journal, const struct atoll_
 }
 
 static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
-                        struct atoll_replayed *replayed, const struct atoll_ledger_hooks *hooks,
-                        struct atoll_resumed *resumed, struct atoll_err *err)
+                        uint64_t snapshot_events, struct atoll_replayed *replayed,
+                        const struct atoll_ledger_hooks *hooks, struct atoll_resumed *resumed,
+                        struct atoll_err *err)
 {
     const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
     struct atoll_journal *journal = atoll_campaign_start_attempt(campaign, job, ATOLL_ENGINE_VERSION,
@@ -114,26 +115,29 @@ static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_
     replayed->engine = NULL;
     if (!resumed->ledger)
         return -1;
+    atoll_ledger_snapshots(resumed->ledger, snapshot_events, &replayed->age);
     return events_add(resumed->ledger, config, replayed->report.event_count, replayed->campaign_ns,
                       now_unix_ns, err);
 }
 
 int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
-                 const struct atoll_ledger_hooks *hooks, struct atoll_resumed *ret_resumed,
-                 struct atoll_err *err)
+                 uint64_t snapshot_events, const struct atoll_ledger_hooks *hooks,
+                 struct atoll_resumed *ret_resumed, struct atoll_err *err)
 {
     struct atoll_replayed replayed;
     struct atoll_engine_status status;
-    if (atoll_replay_campaign(campaign, &replayed, err) != 0)
+    if (atoll_replay_latest(campaign, &replayed, err) != 0)
         return -1;
     struct atoll_resumed resumed = {.campaign_ns = replayed.campaign_ns,
-                                    .lost_bytes = replayed.report.torn_bytes};
+                                    .lost_bytes = replayed.report.torn_bytes,
+                                    .event_count = replayed.report.event_count,
+                                    .stepped_count = replayed.stepped_count};
     atoll_engine_status(replayed.engine, &status);
     resumed.is_finished =
         status.stopped && replayed.undecided_count == 0 && replayed.report.ending == ATOLL_JOURNAL_CLOSED;
     int rc = 0;
     if (!resumed.is_finished)
-        rc = ledger_start(campaign, job, now_unix_ns, &replayed, hooks, &resumed, err);
+        rc = ledger_start(campaign, job, now_unix_ns, snapshot_events, &replayed, hooks, &resumed, err);
     atoll_replayed_fini(&replayed);
     if (rc == 0)
         *ret_resumed = resumed;
