@@ -44,18 +44,25 @@ struct atoll_err {
     }
 
 /* Fills err (if not NULL) and returns -1.  Text is cut at ATOLL_ERR_TEXT_BYTES - 1 bytes. */
-#define atoll_err_set(err, code, ...) atoll_err_fill((err), (code), 0, __FILE__, __LINE__, __VA_ARGS__)
+#define atoll_err_set(err, code, ...)                                                                        \
+    atoll_err_failure(atoll_err_fill((err), (code), 0, __FILE__, __LINE__, __VA_ARGS__))
 /* The same for a failed system call: the code is chosen from errno (ENOSPC, EDQUOT -> FULL, EACCES, EPERM,
  * EROFS -> DENIED, ENOENT -> NOTFOUND, EEXIST -> EXISTS, ENOMEM -> MEMORY, else IO) and ": strerror" is
  * appended. */
 #define atoll_err_errno(err, sys_errno, ...)                                                                 \
-    atoll_err_fill((err), ATOLL_E_IO, (sys_errno), __FILE__, __LINE__, __VA_ARGS__)
+    atoll_err_failure(atoll_err_fill((err), ATOLL_E_IO, (sys_errno), __FILE__, __LINE__, __VA_ARGS__))
 
 int atoll_err_fill(struct atoll_err *err, enum atoll_code code, int sys_errno, const char *file, int line,
                    const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Appends one clause ("; while ...") to a filled err; returns -1 so that it can end a return statement. */
 int atoll_err_add(struct atoll_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void atoll_err_clear(struct atoll_err *err);
+/* Shows compilers and analysers of the caller that the value is always -1. */
+static inline int atoll_err_failure(int filled)
+{
+    (void)filled;
+    return -1;
+}
 
 /* "input", "limit" ...; "unknown" beyond the table */
 const char *atoll_code_name(enum atoll_code code);

@@ -76,14 +76,26 @@ static int unknown_name(const struct atoll_expression *e, const struct op *op, s
                          op->column, e->names[op->value]);
 }
 
+static size_t operand_count(enum op_kind kind)
+{
+    if (kind == OP_NUMBER || kind == OP_NAME) {
+        return 0;
+    }
+    return kind <= OP_OR ? 1 : 2;
+}
+
 int atoll_expression_eval(const struct atoll_expression *e, const struct atoll_binding *bindings,
                           size_t binding_count, int64_t *ret_value, struct atoll_err *err)
 {
     int64_t stack[ATOLL_EXPRESSION_STACK];
     size_t top = 0; /* values on it */
+    stack[0] = 0;
     for (size_t i = 0; i < e->op_count; i++) {
         const struct op *op = &e->ops[i];
         const char *wrong = NULL;
+        if (top < operand_count(op->kind)) {
+            return atoll_err_set(err, ATOLL_E_INTERNAL, "expression '%.200s': no operand", e->text);
+        }
         if (op->kind == OP_NUMBER) {
             stack[top++] = op->value;
         } else if (op->kind == OP_NAME) {

@@ -41,7 +41,7 @@ static void option_tail(const struct atoll_option *o, char *ret_tail, size_t byt
         length += (size_t)snprintf(ret_tail + length, bytes - length, " May be given several times.");
     }
     if (o->fallback && o->fallback[0] && o->kind != ATOLL_OPT_FLAG && length < bytes) {
-        length += (size_t)snprintf(ret_tail + length, bytes - length, " Default: %s.", o->fallback);
+        snprintf(ret_tail + length, bytes - length, " Default: %s.", o->fallback);
     } else if (o->fallback && strcmp(o->fallback, "1") == 0 && length < bytes) {
         snprintf(ret_tail + length, bytes - length, " On by default.");
     }
@@ -113,7 +113,7 @@ static void put_option(FILE *out, const char *head, size_t head_length, const ch
 
 void atoll_option_help(const struct atoll_command *command, FILE *out)
 {
-    char head[HEAD_BYTES], tail[HEAD_BYTES * 2];
+    char head[HEAD_BYTES] = "", tail[HEAD_BYTES * 2] = "";
     const char *program = program_of(command);
     fprintf(out, "Usage: %s%s%s [OPTION ...] %s\n\n", program, *program ? " " : "", command->name,
             command->synopsis);
@@ -183,7 +183,7 @@ static void put_man_name(FILE *out, const struct atoll_command *command, int is_
 
 static void put_man_option(FILE *out, const struct atoll_option *o)
 {
-    char head[HEAD_BYTES], tail[HEAD_BYTES * 2];
+    char head[HEAD_BYTES] = "", tail[HEAD_BYTES * 2] = "";
     option_head(o, head, sizeof head);
     option_tail(o, tail, sizeof tail);
     fputs(".TP\n.B ", out);

@@ -182,7 +182,7 @@ int atoll_token_list_init(struct atoll_token_list *list, const char *source, str
     memset(list, 0, sizeof *list);
     if (length > SOURCE_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "source of %zu bytes, at most %zu", length, SOURCE_LIMIT);
-    list->text = malloc(length + 1);
+    list->text = calloc(length + 1, 1);
     if (!list->text)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the tokens of a source");
     splice(list->text, source);

@@ -54,7 +54,7 @@ static int add_seeds(struct atoll_engine *e, struct atoll_engine_task *t, struct
     for (size_t i = 0; i < t->task->seed_count; i++) {
         const struct atoll_seed *seed = &t->task->seeds[i];
         int first = seed->is_baseline && t->baseline_source == ATOLL_NONE;
-        if (strcmp(seed->language, ATOLL_ENGINE_LANGUAGE))
+        if (strcmp(seed->language, ATOLL_ENGINE_LANGUAGE) != 0)
             continue;
         if (atoll_propose_source(e, t, seed->language, seed->source, ATOLL_OPERATOR_SEED, ATOLL_NONE, first,
                                  err))
@@ -101,7 +101,7 @@ static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, s
 static int on_source(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     if (event->task >= e->task_count || e->tasks[event->task].done || !event->source || !event->language ||
-        strcmp(event->language, ATOLL_ENGINE_LANGUAGE) || strlen(event->source) > ATOLL_SOURCE_LIMIT)
+        strcmp(event->language, ATOLL_ENGINE_LANGUAGE) != 0 || strlen(event->source) > ATOLL_SOURCE_LIMIT)
         return IGNORED;
     uint32_t island = event->island % e->search.islands;
     return atoll_propose_source(e, &e->tasks[event->task], event->language, event->source,

@@ -27,7 +27,7 @@ static int grow(struct atoll_index *index, struct atoll_err *err)
     uint32_t capacity = index->capacity ? index->capacity * 2 : 16;
     if (capacity > 2 * ATOLL_ARRAY_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "an index of the search is full");
-    struct atoll_index_slot *slots = malloc(capacity * sizeof *slots);
+    struct atoll_index_slot *slots = calloc(capacity, sizeof *slots);
     if (!slots)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an index of the search");
     for (uint32_t i = 0; i < capacity; i++)

@@ -45,7 +45,9 @@ static int read_plan(struct atoll_source *s, const struct atoll_task *task, stru
                      struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
-    s->plan = atoll_plan_parse(arena, task, s->language, s->text, &s->body, &why);
+    const char *body = NULL;
+    s->plan = atoll_plan_parse(arena, task, s->language, s->text, &body, &why);
+    s->body = body;
     if (!s->plan)
         return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
     atoll_plan_first_choice(s->plan, &s->first);

@@ -153,7 +153,7 @@ static int run_new(int argc, char **argv, struct atoll_err *err)
                       "atoll task new: name the new folder, for example my-suite/scaled_add");
         return atoll_code_exit_status(err->code);
     }
-    strcpy(dir, given);
+    memcpy(dir, given, strlen(given) + 1);
     for (length = strlen(dir); length > 1 && dir[length - 1] == '/'; length--) {
         dir[length - 1] = '\0';
     }

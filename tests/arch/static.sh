@@ -16,7 +16,7 @@ case $check in
         ;;
     tidy)
         need clang-tidy
-        printf '%s\0' "${sources[@]}" | xargs -0 -n 4 -P "$(nproc)" clang-tidy --quiet -p "$build" 2>/dev/null
+        printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" 2>/dev/null
         status=$?
         echo "${#sources[@]} files"
         exit $status
