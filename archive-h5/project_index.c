@@ -10,7 +10,7 @@
 
 void *atoll_projection_list_add(struct atoll_projection_list *l, size_t element, struct atoll_err *err)
 {
-    if (l->count == l->capacity) {
+    if (!l->items || l->count == l->capacity) {
         size_t capacity = l->capacity ? l->capacity * 2 : 64;
         void *grown = realloc(l->items, capacity * element);
         if (!grown) {

@@ -70,17 +70,21 @@ static uint64_t measure(struct plot *p)
 static void draw_axes(struct plot *p)
 {
     double step = nice_step(p->y_max, 4);
-    for (double y = 0; y <= p->y_max * 1.0001; y += step)
+    for (int i = 0; i * step <= p->y_max * 1.0001; i++) {
+        double y = i * step;
         atoll_buffer_printf(
             p->out,
             "<line class=\"grid\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/>"
             "<text class=\"tick\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%g&#215;</text>\n",
             LEFT, WIDTH - RIGHT, y_of(p, y), y_of(p, y), LEFT - 7, y_of(p, y) + 3.5, y);
+    }
     step = nice_step(p->x_max, 6);
-    for (double x = 0; x <= p->x_max * 1.0001; x += step)
+    for (int i = 0; i * step <= p->x_max * 1.0001; i++) {
+        double x = i * step;
         atoll_buffer_printf(p->out,
                             "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%g</text>\n",
                             x_of(p, x), HEIGHT - BOTTOM + 15, x);
+    }
     atoll_buffer_printf(p->out,
                         "<text class=\"tick\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">seconds</text>\n",
                         WIDTH - RIGHT, HEIGHT - 4);

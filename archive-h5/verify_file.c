@@ -227,6 +227,7 @@ static int verify_folder(struct check *c, const char *dir, unsigned depth, struc
             failed = verify_archive(c, path, err);
         free(entries[i]);
     }
+    c->file = dir;
     free(entries);
     return failed;
 }

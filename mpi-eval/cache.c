@@ -37,20 +37,27 @@ static void list_prepend(struct atoll_cache *cache, struct atoll_object *object)
     cache->count++;
 }
 
-static void object_destroy(struct atoll_cache *cache, struct atoll_object *object)
+static void object_destroy(struct atoll_object *object)
 {
-    list_remove(cache, object);
     free(object->bytes);
     free(object->diagnostics);
     free(object);
+}
+
+static void object_drop(struct atoll_cache *cache, struct atoll_object *object)
+{
+    list_remove(cache, object);
+    object_destroy(object);
 }
 
 void atoll_cache_destroy(struct atoll_cache *cache)
 {
     if (!cache)
         return;
-    while (cache->newest)
-        object_destroy(cache, cache->newest);
+    for (struct atoll_object *object = cache->newest, *older; object; object = older) {
+        older = object->older;
+        object_destroy(object);
+    }
     free(cache);
 }
 
@@ -107,7 +114,7 @@ void atoll_cache_release(struct atoll_cache *cache, struct atoll_object *object)
         return;
     object->references--;
     if (is_useless(object))
-        object_destroy(cache, object);
+        object_drop(cache, object);
     size_t bytes = atoll_cache_bytes(cache);
     for (struct atoll_object *old = cache->oldest, *newer; old; old = newer) {
         newer = old->newer;
@@ -116,6 +123,6 @@ void atoll_cache_release(struct atoll_cache *cache, struct atoll_object *object)
         if (old->references > 0)
             continue;
         bytes -= old->length;
-        object_destroy(cache, old);
+        object_drop(cache, old);
     }
 }

@@ -75,7 +75,7 @@ static int hopeless_answer(struct coordinator *c, struct atoll_err *err)
         event.evaluation.candidate = order->candidate;
         event.duel.purpose = order->purpose;
         event.evaluation.verdict = event.duel.verdict = ATOLL_V_INFRASTRUCTURE;
-        snprintf(event.evaluation.detail, sizeof event.evaluation.detail, "%u evaluators were lost with it",
+        snprintf(event.evaluation.detail, sizeof event.evaluation.detail, "%d evaluators were lost with it",
                  ATOLL_DISPATCH_LOSS_LIMIT);
         int rc = atoll_intake_add_result(c, c->settings->peers.count, &event, order->evaluation, err);
         atoll_event_fini(&event);

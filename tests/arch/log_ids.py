@@ -5,7 +5,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-CALL = re.compile(r'atoll_log(?:_err)?\(\s*ATOLL_LOG_\w+\s*,\s*"([^"]+)"')
+CALL = re.compile(r'atoll_log(?:_err)?\(\s*[^,;{}"]*ATOLL_LOG_\w+\s*,\s*"([^"]+)"')
 used = {}
 for folder in ("core", "evolution", "archive-h5", "llm-gateway", "mpi-eval", "scheduler"):
     for path in sorted((root / folder).rglob("*.c")):
