@@ -123,7 +123,7 @@ static void result_log(const struct atoll_coordinator_result *r)
         return;
     }
     atoll_log(ATOLL_LOG_INFO, "eval.finished",
-              "%llu evaluations, %llu comparisons in %.1f s; rank 0 used %.1f us of CPU for each; %llu "
+              "%llu evaluations, %llu comparisons in %.2f s; rank 0 used %.1f us of CPU for each; %llu "
               "results ignored, "
               "%llu bad messages, %llu evaluators lost",
               (unsigned long long)r->evaluated, (unsigned long long)r->duelled, r->elapsed_ns / 1e9,
@@ -314,13 +314,19 @@ int main(int argc, char **argv)
     if (rc != 0)
         return (int)ended(&err);
     atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "");
+    int is_local = settings.local || !is_launched_by_mpi();
+    char here[24];
+    snprintf(here, sizeof here, "%lld", settings.evaluators);
+    if (is_local)
+        setenv("ATOLL_EVALUATORS_HERE", here, 1); /* the spawner gives each a slice of the cores */
+    else
+        unsetenv("ATOLL_EVALUATORS_HERE");
     struct atoll_spawner *spawner = spawner_start(&settings, &err);
     if (!spawner)
         return (int)ended(&err);
     interrupts_catch();
-    int status = settings.local || !is_launched_by_mpi()
-                     ? run_local(&settings, arguments[0], spawner)
-                     : run_ranks(&settings, arguments[0], &spawner, &argc, &argv);
+    int status = is_local ? run_local(&settings, arguments[0], spawner)
+                          : run_ranks(&settings, arguments[0], &spawner, &argc, &argv);
     atoll_spawner_destroy(spawner);
     return status;
 }

@@ -6,6 +6,8 @@
  * owner only. */
 #include "mpi-eval/spawner.h"
 
+#include "mpi-eval/slice.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +51,7 @@ struct nursery {
     const char *program;
     const char *const *argv;
     char **environment;
+    struct atoll_slice slice; /* of this rank; a count in ATOLL_EVALUATORS_HERE goes before */
     struct child children[ATOLL_SPAWNER_CHILD_LIMIT];
 };
 
@@ -120,7 +123,17 @@ static void signals_default(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void child_main(const struct nursery *nursery, int socket_fd, pid_t parent)
+/* Several evaluators of one node get cores of their own. */
+static void slice_take(const struct nursery *nursery, unsigned tag)
+{
+    struct atoll_slice slice = nursery->slice;
+    const char *here = getenv("ATOLL_EVALUATORS_HERE");
+    if (here)
+        slice = (struct atoll_slice){tag, (unsigned)strtoul(here, NULL, 10)};
+    atoll_slice_bind(&slice);
+}
+
+static _Noreturn void child_main(const struct nursery *nursery, int socket_fd, pid_t parent, unsigned tag)
 {
     setpgid(0, 0);
     signals_default();
@@ -132,6 +145,7 @@ static _Noreturn void child_main(const struct nursery *nursery, int socket_fd, p
     else if (dup2(socket_fd, ATOLL_SPAWNER_CHILD_FD) < 0)
         _exit(127);
     close_all_but(ATOLL_SPAWNER_CHILD_FD);
+    slice_take(nursery, tag);
     char *const *argv = NULL;
     memcpy(&argv, &nursery->argv, sizeof argv); /* execve promises not to change them */
     execve(nursery->program, argv, nursery->environment);
@@ -169,7 +183,7 @@ static pid_t nursery_fork(struct nursery *nursery, unsigned tag, int *ret_fd)
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        child_main(nursery, pair[1], parent);
+        child_main(nursery, pair[1], parent, tag);
     int fork_errno = errno;
     close(pair[1]);
     if (pid < 0) {
@@ -308,7 +322,7 @@ static _Noreturn void nursery_main(struct nursery *nursery)
 
 static _Noreturn void nursery_begin(int fd, const char *program, const char *const *argv)
 {
-    struct nursery nursery = {.fd = fd, .program = program, .argv = argv};
+    struct nursery nursery = {.fd = fd, .program = program, .argv = argv, .slice = atoll_slice_of_rank()};
     setpgid(0, 0);
     prctl(PR_SET_DUMPABLE, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -1,0 +1,25 @@
+/* slice.h - which cores of a node an evaluator may use when several share the node: disjoint slices, so that nobody is
+ * timed on a core that another evaluator works on.
+ * Layer: mpi-eval.  Plain values. */
+#ifndef ATOLL_MPI_EVAL_SLICE_H
+#define ATOLL_MPI_EVAL_SLICE_H
+
+#include <sched.h>
+
+struct atoll_slice {
+    unsigned index, count; /* this evaluator, evaluators of this node; count 0 or 1: everything is its own */
+};
+
+/* The slice of a rank's evaluator from what mpirun tells about the node (OMPI_COMM_WORLD_LOCAL_RANK, ..._LOCAL_SIZE,
+ * ..._RANK); a rank 0 that coordinates on this node needs no slice.  {0, 1} when nothing is told. */
+struct atoll_slice atoll_slice_of_rank(void);
+
+/* Cores of a slice: all of mask when the launcher bound this process already (mask is smaller than online_count) or
+ * the slice is the only one; else its contiguous share.  With fewer cores than evaluators slices share cores. */
+void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, int online_count,
+                       cpu_set_t *ret_cores);
+
+/* Binds the calling process.  Failures leave it as it was: the referee works with whatever mask it finds. */
+void atoll_slice_bind(const struct atoll_slice *slice);
+
+#endif
