@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom, from one table (docs/spec/house.md has the same in words)."""
+"""Who may include whom, from one table."""
 import pathlib
 import re
 import sys
