@@ -69,10 +69,10 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
         medians[i] = e.timings[0].summary.median;
         candidate += e.candidate_ns;
         wall += now_ns() - start;
-        printf(
-            "%3u  median %12.0f ns  half-width %6.3f %%  samples %4zu  resolution %6.0f ns  wall %8.1f ms\n",
-            i, medians[i], 100 * e.timings[0].summary.relative_half_width, e.timings[0].sample_count,
-            e.timings[0].resolution_ns, (now_ns() - start) / 1e6);
+        printf("%3u  median %12.0f ns  half-width %6.3f %%  samples %4zu  discarded %3u  resolution %6.0f ns "
+               " wall %8.1f ms\n",
+               i, medians[i], 100 * e.timings[0].summary.relative_half_width, e.timings[0].sample_count,
+               e.timings[0].discarded_count, e.timings[0].resolution_ns, (now_ns() - start) / 1e6);
         atoll_evaluation_fini(&e);
     }
     atoll_summary_of(medians, repeats, medians + repeats, &spread);

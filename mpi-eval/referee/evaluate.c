@@ -116,8 +116,9 @@ static int series_step(struct session *s, struct series *r)
         r->reference_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
-    r->state =
-        atoll_sampling_add(&r->sampling, trial.ns, atoll_referee_now_ns() - r->begin_ns - r->reference_ns);
+    if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns))
+        r->state = atoll_sampling_add(&r->sampling, trial.ns,
+                                      atoll_referee_now_ns() - r->begin_ns - r->reference_ns);
     return 0;
 }
 
@@ -148,7 +149,8 @@ static int timing_store(struct session *s, struct series *r, const struct atoll_
     *t = (struct atoll_timing){.variant = r->variant,
                                .summary = r->sampling.summary,
                                .floor_ns = floor->reporting_ns,
-                               .sample_count = r->sampling.count};
+                               .sample_count = r->sampling.count,
+                               .discarded_count = (uint32_t)r->sampling.discarded};
     t->samples_ns = malloc(bytes + 1);
     if (!t->samples_ns)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
@@ -202,6 +204,12 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
     }
     if (timing_store(s, r, &floor, err) != 0)
         return -1;
+    if (atoll_sampling_is_unstable(&r->sampling))
+        return session_end(s, ATOLL_V_UNSTABLE, 6,
+                           "variant %s: other programs took the device's cores during %zu of %zu samples",
+                           s->known->task->variants[r->variant].name,
+                           r->sampling.discarded + r->sampling.disturbed,
+                           r->sampling.discarded + r->sampling.count);
     if (is_impossible(r, &floor))
         return session_end(s, ATOLL_V_IMPOSSIBLE, 6,
                            "variant %s: the median of %.0f ns is below 0.9 of the hard floor of %.0f ns",

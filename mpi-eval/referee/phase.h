@@ -7,7 +7,7 @@ enum atoll_phase {
     ATOLL_PHASE_ANSWER,    /* the reference, or looking its answer up */
     ATOLL_PHASE_INPUTS,    /* buffers, guards, inputs, fills */
     ATOLL_PHASE_FLUSH,     /* caches emptied */
-    ATOLL_PHASE_FORK,      /* a sample's child forked, its buffers mapped, its threads started */
+    ATOLL_PHASE_FORK,      /* waiting for a sample's child: forked, buffers mapped, threads spinning */
     ATOLL_PHASE_SPAN,      /* the candidate */
     ATOLL_PHASE_DEATH,     /* the child killed and gone */
     ATOLL_PHASE_UNTOUCHED, /* guards and inputs checked */

@@ -62,3 +62,21 @@ enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sa
         return ATOLL_SAMPLING_LIMIT;
     return ATOLL_SAMPLING_MORE;
 }
+
+int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns)
+{
+    if (lost_ns <= fmax(ATOLL_SAMPLING_LOST_NS, ATOLL_SAMPLING_LOST_RATIO * sample_ns))
+        return 0;
+    if (s->discarded > s->count) {
+        s->disturbed++;
+        return 0;
+    }
+    s->discarded++;
+    return 1;
+}
+
+int atoll_sampling_is_unstable(const struct atoll_sampling *s)
+{
+    size_t all = s->count + s->discarded, disturbed = s->disturbed + s->discarded;
+    return s->disturbed > 0 && (double)disturbed >= ATOLL_SAMPLING_UNSTABLE * (double)all;
+}

@@ -27,11 +27,15 @@ enum atoll_sampling_state {
 
 #define ATOLL_SAMPLING_DROP_MIN   4
 #define ATOLL_SAMPLING_DROP_RATIO 1.15
+#define ATOLL_SAMPLING_LOST_RATIO 0.005   /* of a sample's time, lost to others: disturbed */
+#define ATOLL_SAMPLING_LOST_NS    20000.0 /* accounting is not finer */
+#define ATOLL_SAMPLING_UNSTABLE   0.9     /* of all samples disturbed */
 #define ATOLL_SAMPLING_SHORT_NS   20000.0 /* below it resolution is part of the interval */
 
 struct atoll_sampling {
     struct atoll_sampling_rules rules;
     size_t count;
+    size_t discarded, disturbed;  /* thrown away; kept although disturbed */
     double *samples_ns, *scratch; /* owned, ATOLL_SAMPLES_LIMIT each */
     double device_ns;
     struct atoll_summary summary; /* of the samples so far */
@@ -42,6 +46,12 @@ int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_ru
 void atoll_sampling_fini(struct atoll_sampling *s);
 /* One more sample; wall_ns: spent on this variant so far. */
 enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns);
+/* A sample during which the candidate's threads went without their cores for lost_ns altogether (negative:
+ * unknown).  1: throw it away (it is counted).  At most as many are thrown away as are kept, then disturbed ones
+ * count, too. */
+int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns);
+/* 1 when nearly all samples were disturbed: the numbers say nothing. */
+int atoll_sampling_is_unstable(const struct atoll_sampling *s);
 /* Half the interval with the resolution in it, relative to the median. */
 double atoll_sampling_half_width(const struct atoll_sampling *s);
 

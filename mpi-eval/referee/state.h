@@ -31,8 +31,8 @@ struct atoll_referee {
     struct atoll_memory *memory;        /* of candidates */
     struct atoll_memory *oracle_memory; /* of references: never shared with candidates */
     struct atoll_answers *answers;
-    uint64_t salt;       /* of this process: shifts, fills, guards, hashes */
-    uint64_t launches;   /* so far; with the salt it keys the next sample */
+    uint64_t salt;     /* of this process: shifts, fills, guards, hashes */
+    uint64_t launches; /* so far; with the salt it keys the next sample */
     struct atoll_phases phases;
     uint32_t admissions; /* so far; their cases take numbers from the top */
     atomic_int cancelled;

@@ -72,22 +72,6 @@ static int stage_open_block(struct stage *s, size_t bytes, int read_only, struct
     return 0;
 }
 
-static int stage_open_tensor(struct stage *s, size_t tensor, struct atoll_err *err)
-{
-    const struct atoll_task *task = s->known->task;
-    const struct atoll_tensor *t = &task->tensors[tensor];
-    size_t count = s->answer->truth.counts[tensor];
-    if (stage_open_block(s, count * atoll_dtype_bytes(t->dtype), 0, err) != 0)
-        return -1;
-    void *data = atoll_block_data(&s->blocks[tensor]);
-    if (t->role != ATOLL_ROLE_OUT)
-        return atoll_answers_input(s->referee->answers, s->answer, task, tensor, data, err);
-    const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
-    atoll_fill_init(&s->fills[tensor], t->dtype, count, stale, atoll_random_at(~s->order->placement, tensor));
-    atoll_fill_write(&s->fills[tensor], data);
-    return 0;
-}
-
 static int stage_open_scratch(struct stage *s, size_t index, struct atoll_err *err)
 {
     int64_t bytes;
@@ -98,13 +82,40 @@ static int stage_open_scratch(struct stage *s, size_t index, struct atoll_err *e
         return atoll_err_set(err, ATOLL_E_INPUT, "scratch \"%s\" is %lld bytes at variant %s",
                              s->subject->prepared->plan->scratch[index].name, (long long)bytes,
                              s->variant->name);
-    if (stage_open_block(s, (size_t)bytes, 0, err) != 0)
-        return -1;
-    const struct atoll_block *b = &s->blocks[s->block_count - 1];
-    atoll_fill_init(&s->scratch_fill, ATOLL_F32, (size_t)bytes / 4, NULL,
+    return stage_open_block(s, (size_t)bytes, 0, err);
+}
+
+static int stage_fill_tensor(struct stage *s, size_t tensor, struct atoll_err *err)
+{
+    const struct atoll_task *task = s->known->task;
+    const struct atoll_tensor *t = &task->tensors[tensor];
+    void *data = atoll_block_data(&s->blocks[tensor]);
+    if (t->role != ATOLL_ROLE_OUT)
+        return atoll_answers_input(s->referee->answers, s->answer, task, tensor, data, err);
+    const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
+    atoll_fill_init(&s->fills[tensor], t->dtype, s->answer->truth.counts[tensor], stale,
+                    atoll_random_at(~s->order->placement, tensor));
+    atoll_fill_write(&s->fills[tensor], data);
+    return 0;
+}
+
+static void stage_fill_scratch(struct stage *s, size_t index)
+{
+    const struct atoll_block *b = &s->blocks[s->known->task->tensor_count + index];
+    atoll_fill_init(&s->scratch_fill, ATOLL_F32, b->bytes / 4, NULL,
                     atoll_random_at(s->order->placement ^ 0x73637261ull, index));
     atoll_fill_write(&s->scratch_fill, atoll_block_data(b));
-    memset((char *)atoll_block_data(b) + bytes / 4 * 4, 0x5a, (size_t)bytes % 4);
+    memset((char *)atoll_block_data(b) + b->bytes / 4 * 4, 0x5a, b->bytes % 4);
+}
+
+/* Contents of every block; a sample's child may be set up meanwhile. */
+static int stage_fill(struct stage *s, struct atoll_err *err)
+{
+    for (size_t i = 0; i < s->known->task->tensor_count; i++)
+        if (stage_fill_tensor(s, i, err) != 0)
+            return -1;
+    for (size_t i = 0; i < s->subject->prepared->plan->scratch_count; i++)
+        stage_fill_scratch(s, i);
     return 0;
 }
 
@@ -182,9 +193,11 @@ static void window_end(void *compiler)
 static int stage_set(struct stage *s, struct atoll_err *err)
 {
     const struct atoll_prepared *p = s->subject->prepared;
-    s->binding_count = atoll_plan_bindings(s->known->task, s->variant, p->plan, &p->choice, s->bindings);
-    for (size_t i = 0; i < s->known->task->tensor_count; i++)
-        if (stage_open_tensor(s, i, err) != 0)
+    const struct atoll_task *task = s->known->task;
+    s->binding_count = atoll_plan_bindings(task, s->variant, p->plan, &p->choice, s->bindings);
+    for (size_t i = 0; i < task->tensor_count; i++)
+        if (stage_open_block(s, s->answer->truth.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype), 0,
+                             err) != 0)
             return -1;
     for (size_t i = 0; i < p->plan->scratch_count; i++)
         if (stage_open_scratch(s, i, err) != 0)
@@ -205,29 +218,52 @@ static void stage_clear(struct stage *s)
     s->block_count = 0;
 }
 
+static int stage_open_runner(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_subject *u = s->subject;
+    if (!u->runner)
+        u->runner = atoll_runner_create(&s->referee->runner, u->object, u->object_length,
+                                        s->known->task->allow_mutable_globals, u->prepared->symbols,
+                                        u->prepared->symbol_count, err);
+    return u->runner ? 0 : -1;
+}
+
+/* The child is forked while its buffers are filled, and its threads wake up while caches are flushed. */
+static int stage_run_once(struct stage *s, struct atoll_run_result *result, struct atoll_err *err)
+{
+    struct atoll_runner *runner = s->subject->runner;
+    if (atoll_runner_start(runner, &s->request, err) != 0)
+        return -1;
+    int failed = stage_fill(s, err);
+    stage_mark(s, ATOLL_PHASE_INPUTS);
+    atoll_runner_arm(runner);
+    stage_mark(s, ATOLL_PHASE_FORK);
+    atoll_memory_flush(s->referee->memory, s->blocks, s->block_count);
+    stage_mark(s, ATOLL_PHASE_FLUSH);
+    if (failed) { /* nothing to run: the child goes with its worker */
+        atoll_runner_destroy(runner);
+        s->subject->runner = NULL;
+        return -1;
+    }
+    atoll_runner_finish(runner, &s->request, result);
+    double now = atoll_referee_now_ns(), *ns = s->referee->phases.ns;
+    ns[ATOLL_PHASE_SPAN] += result->ns;
+    ns[ATOLL_PHASE_DEATH] += result->stop_ns;
+    ns[ATOLL_PHASE_FORK] += now - s->mark_ns - result->ns - result->stop_ns;
+    s->mark_ns = now;
+    return 0;
+}
+
 /* Runs until the worker survives; a lost worker is never the candidate's fault. */
 static int stage_run(struct stage *s, struct atoll_run_result *result, struct atoll_err *err)
 {
-    struct atoll_subject *u = s->subject;
     for (int i = 0; i < LOST_LIMIT; i++) {
-        if (!u->runner)
-            u->runner = atoll_runner_create(&s->referee->runner, u->object, u->object_length,
-                                            s->known->task->allow_mutable_globals, u->prepared->symbols,
-                                            u->prepared->symbol_count, err);
-        if (!u->runner)
+        if (stage_open_runner(s, err) != 0 || stage_run_once(s, result, err) != 0)
             return -1;
-        atoll_memory_flush(s->referee->memory, s->blocks, s->block_count);
-        stage_mark(s, ATOLL_PHASE_FLUSH);
-        if (atoll_runner_run(u->runner, &s->request, result, err) != 0)
-            return -1;
-        s->referee->phases.ns[ATOLL_PHASE_FORK] += result->setup_ns;
-        s->referee->phases.ns[ATOLL_PHASE_SPAN] += result->ns;
-        s->referee->phases.ns[ATOLL_PHASE_DEATH] += result->stop_ns;
-        s->mark_ns = atoll_referee_now_ns();
         if (result->status != ATOLL_RUN_LOST)
             return 0;
-        atoll_runner_destroy(u->runner);
-        u->runner = NULL;
+        atoll_runner_destroy(s->subject->runner);
+        s->subject->runner = NULL;
     }
     return atoll_err_set(err, ATOLL_E_CHILD, "the worker was lost %d times: %s", LOST_LIMIT, result->detail);
 }
@@ -422,6 +458,7 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
     s->subject->candidate_ns += result.ns;
     t->ns = result.ns;
     t->stop_ns = result.stop_ns;
+    t->lost_ns = result.lost_ns;
     if (result.status != ATOLL_RUN_DONE) {
         judge_end(s, &result, t);
         return 0;

@@ -40,6 +40,7 @@ struct atoll_trial {
     enum atoll_verdict verdict; /* CORRECT, WRONG, CRASH, TIMEOUT, LAUNCH_ERROR, INFRASTRUCTURE */
     unsigned level;
     double ns, stop_ns, worst_error;
+    double lost_ns;      /* time that the candidate's threads did not have their cores; -1 unknown */
     double reference_ns; /* wall time spent on an answer that was not known yet */
     int compared_fully;
     uint64_t output_hash;

@@ -6,14 +6,18 @@
  *   SETUP ------------------>   checks, loads, resolves
  *         <--- LOADED | REFUSED
  *   RUN + buffer fds ------->   fork ------------------------> maps, threads, filter
- *         <---------- STARTED   waitid, leaves it a zombie     page.ready = 1
+ *         <---------- STARTED   waitid, leaves it a zombie     page.ready = 1, the starting thread parks
+ *   page.armed = 1 ------------------------------------------> threads wake and spin
+ *   page.armed = 2 ------------------------------------------> page.switches, cpu_ns; page.standing = 1
  *   page.doorbell = 1 ---------------------------------------> launches
  *         <--------------------------------------------------  page.done = 1, parks
  *   SIGKILL to its group ------------------------------------> dies
  *         <------------ ENDED
  *   RUN ... (reaps first, so that the pid that the referee kills is never another process)
  *
- * The page is writable by candidate code: nothing on it is believed beyond "it may be done now". */
+ * Buffers may be written until the doorbell: the child only maps them before.
+ * The page is writable by candidate code: nothing on it is believed beyond "it may be done now" once the doorbell
+ * rang. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_CONTROL_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_CONTROL_H
 
@@ -21,6 +25,7 @@
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +33,7 @@
 #include "core/task.h"
 #include "mpi-eval/backend/cpu/runner.h"
 
-#define ATOLL_CONTROL_VERSION      1
+#define ATOLL_CONTROL_VERSION      2
 #define ATOLL_CONTROL_SYMBOL_LIMIT 32
 #define ATOLL_CONTROL_SYMBOL_BYTES 64
 #define ATOLL_CONTROL_THREAD_LIMIT 1024
@@ -43,7 +48,10 @@ enum atoll_control_fd {
 };
 
 struct atoll_control_page {
-    _Alignas(128) _Atomic uint32_t ready;    /* child: threads stand, filter is on */
+    _Alignas(128) _Atomic uint32_t ready;    /* child: threads exist, filter is on */
+    _Alignas(128) _Atomic uint32_t armed;    /* referee: 1 take your places, 2 stand still */
+    _Alignas(128) _Atomic uint32_t standing; /* child: every thread waits for the doorbell alone */
+    _Atomic int64_t switches, cpu_ns;        /* child, before standing: what its threads have used so far */
     _Alignas(128) _Atomic uint32_t doorbell; /* referee: go */
     _Alignas(128) _Atomic uint32_t done;     /* child: last thread left the last launch */
     _Alignas(128) char trouble[256];         /* child, before ready: why it cannot run */
@@ -106,6 +114,8 @@ struct atoll_control_reply {
     int32_t pid;                         /* STARTED */
     int32_t end_code;                    /* ENDED: CLD_EXITED, CLD_KILLED ... of waitid */
     int32_t end_status;                  /* ENDED: exit status or signal */
+    int32_t unused;
+    int64_t switches, cpu_ns; /* ENDED: of all its threads; -1 unknown */
     char text[ATOLL_CONTROL_TEXT_BYTES]; /* REFUSED */
 };
 
@@ -128,6 +138,12 @@ static inline void atoll_futex_wait(_Atomic uint32_t *word, uint32_t expected, l
 static inline void atoll_futex_wake(_Atomic uint32_t *word, int shared)
 {
     syscall(SYS_futex, word, FUTEX_WAKE | (shared ? 0 : FUTEX_PRIVATE_FLAG), INT_MAX, NULL, NULL, 0);
+}
+
+static inline int64_t atoll_cpu_time_ns(const struct rusage *usage)
+{
+    return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000L +
+           (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000L;
 }
 
 /* Tells the core that this is a spin loop. */

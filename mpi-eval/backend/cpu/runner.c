@@ -36,13 +36,24 @@
 #define STACK_DEFAULT    ((uint64_t)8 << 20)
 #define STACK_SMALLEST   ((uint64_t)64 << 10)
 
+/* What one run has come to. */
+struct course {
+    pid_t pid;
+    int armed, ended, lost, timed_out;
+    double wait_ns; /* for the child to be ready and to stand */
+    struct atoll_control_reply end;
+    uint64_t seen[ATOLL_RUN_WATCH_LIMIT]; /* watched words when the clock stopped */
+};
+
 struct atoll_runner {
     pid_t worker;
     int socket, page_fd, object_fd;
     struct atoll_control_page *page;
     int spin;
+    unsigned thread_count;
     size_t symbol_count;
     struct atoll_control_run message; /* of the run under way */
+    struct course course;
 };
 
 static double now_ns(void)
@@ -228,6 +239,7 @@ struct atoll_runner *atoll_runner_create(const struct atoll_runner_settings *set
     }
     runner->socket = runner->page_fd = -1;
     runner->spin = settings->spin;
+    runner->thread_count = settings->thread_count;
     runner->symbol_count = symbol_count;
     runner->object_fd = make_object_fd(object, object_length, err);
     if (runner->object_fd < 0 || make_page(runner, err) != 0 ||
@@ -373,14 +385,6 @@ static int send_run(const struct atoll_runner *runner, const struct atoll_run_re
     return send_all(runner->socket, &message, length);
 }
 
-/* What one run has come to. */
-struct course {
-    pid_t pid;
-    int ended, lost, timed_out;
-    struct atoll_control_reply end;
-    uint64_t seen[ATOLL_RUN_WATCH_LIMIT]; /* watched words when the clock stopped */
-};
-
 static void look_at_socket(const struct atoll_runner *runner, struct course *course)
 {
     int status = receive_reply(runner, 0, &course->end);
@@ -425,6 +429,21 @@ static void await_ready(const struct atoll_runner *runner, struct course *course
     }
     course->pid = reply.pid;
     await_word(runner, &runner->page->ready, 0, now_ns() + SETUP_TIMEOUT_NS, course);
+    if (course->timed_out)
+        course->lost = 1;
+}
+
+static int has_failed(const struct course *course)
+{
+    return course->ended || course->lost;
+}
+
+static void await_standing(const struct atoll_runner *runner, struct course *course)
+{
+    atomic_store_explicit(&runner->page->armed, 2, memory_order_release);
+    if (!runner->spin)
+        atoll_futex_wake(&runner->page->armed, 1);
+    await_word(runner, &runner->page->standing, runner->spin, now_ns() + SETUP_TIMEOUT_NS, course);
     if (course->timed_out)
         course->lost = 1;
 }
@@ -518,40 +537,96 @@ static void describe_unready(struct atoll_runner *runner, struct atoll_run_resul
                  trouble[0] ? trouble : "it ended");
 }
 
-int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request *request,
-                     struct atoll_run_result *ret_result, struct atoll_err *err)
+int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_request *request,
+                       struct atoll_err *err)
 {
     if (fill_run(runner, request, err) != 0)
         return -1;
-    struct course course = {0};
-    struct atoll_run_result result = {.status = ATOLL_RUN_LOST};
+    runner->course = (struct course){0};
     memset(runner->page, 0, ATOLL_CONTROL_PAGE_BYTES); /* all of it: samples must not write to each other */
-    double start = now_ns();
     if (send_run(runner, request) != 0)
-        course.lost = 1;
-    else
-        await_ready(runner, &course);
-    int ready = !course.ended && !course.lost;
-    double ring = now_ns();
-    result.setup_ns = ring - start;
-    if (ready) {
-        result.ns = time_span(runner, request, &course);
-        double seen = ring + result.ns;
-        int done = !course.ended && !course.lost && !course.timed_out;
-        await_death(runner, &course);
-        result.stop_ns = now_ns() - seen;
-        result.status = judge(&course, done);
-        result.late_count = done ? count_late(request, &course) : 0;
-        describe(&result, &course, request->deadline_ns);
-    } else {
-        describe_unready(runner, &result, &course);
+        runner->course.lost = 1;
+    return 0;
+}
+
+void atoll_runner_arm(struct atoll_runner *runner)
+{
+    struct course *course = &runner->course;
+    if (course->armed || has_failed(course))
+        return;
+    double begin = now_ns();
+    await_ready(runner, course);
+    course->armed = 1;
+    if (!has_failed(course)) {
+        atomic_store_explicit(&runner->page->armed, 1, memory_order_release);
+        atoll_futex_wake(&runner->page->armed, 1);
     }
+    course->wait_ns += now_ns() - begin;
+}
+
+/* What the threads had used when they stood is read before the doorbell: later their page is not to be trusted. */
+struct usage {
+    int64_t switches, cpu_ns;
+};
+
+static void account(const struct atoll_runner *runner, const struct usage *stood,
+                    struct atoll_run_result *result)
+{
+    const struct atoll_control_reply *end = &runner->course.end;
+    if (!runner->course.ended || end->switches < stood->switches || end->cpu_ns < stood->cpu_ns)
+        return;
+    result->preemptions = (long)(end->switches - stood->switches);
+    double lost = result->ns * runner->thread_count - (double)(end->cpu_ns - stood->cpu_ns);
+    if (runner->spin)
+        result->lost_ns = lost > 0 ? lost : 0;
+}
+
+/* From threads that stand to the end of the child. */
+static void play(struct atoll_runner *runner, const struct atoll_run_request *request,
+                 struct atoll_run_result *result)
+{
+    struct course *course = &runner->course;
+    struct usage stood = {runner->page->switches, runner->page->cpu_ns};
+    double ring = now_ns();
+    result->ns = time_span(runner, request, course);
+    double seen = ring + result->ns;
+    int done = !course->ended && !course->lost && !course->timed_out;
+    await_death(runner, course);
+    result->stop_ns = now_ns() - seen;
+    result->status = judge(course, done);
+    result->late_count = done ? count_late(request, course) : 0;
+    account(runner, &stood, result);
+    describe(result, course, request->deadline_ns);
+}
+
+void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_request *request,
+                         struct atoll_run_result *ret_result)
+{
+    struct course *course = &runner->course;
+    struct atoll_run_result result = {.status = ATOLL_RUN_LOST, .preemptions = -1, .lost_ns = -1};
+    atoll_runner_arm(runner);
+    double begin = now_ns();
+    if (!has_failed(course))
+        await_standing(runner, course);
+    result.setup_ns = course->wait_ns + now_ns() - begin;
+    if (!has_failed(course))
+        play(runner, request, &result);
+    else
+        describe_unready(runner, &result, course);
     if (result.status == ATOLL_RUN_LOST) {
         stop_worker(runner); /* a sample that still lives dies with it */
         if (!result.detail[0])
             snprintf(result.detail, sizeof result.detail, "atoll-worker is lost");
     }
     *ret_result = result;
+}
+
+int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request *request,
+                     struct atoll_run_result *ret_result, struct atoll_err *err)
+{
+    if (atoll_runner_start(runner, request, err) != 0)
+        return -1;
+    atoll_runner_finish(runner, request, ret_result);
     return 0;
 }
 

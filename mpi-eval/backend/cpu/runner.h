@@ -99,8 +99,10 @@ struct atoll_run_result {
     enum atoll_run_status status;
     int signal;
     double ns;            /* doorbell to done by the referee's clock (CLOCK_MONOTONIC_RAW) */
-    double setup_ns;      /* fork to ready */
+    double setup_ns;      /* waited for a child that stands ready */
     double stop_ns;       /* done to the child's death */
+    long preemptions;     /* involuntary context switches of its threads while it ran; -1 unknown */
+    double lost_ns;       /* time that its threads did not have their cores in the span; -1 unknown (they may sleep) */
     unsigned late_count;  /* watched words that changed after done */
     char detail[256];     /* "segmentation fault (SIGSEGV)", "forbidden system call" ... */
 };
@@ -108,6 +110,13 @@ struct atoll_run_result {
 /* One run.  Returns 0 with ret_result for everything the candidate did; -1 only for bad requests of ours. */
 int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request *request,
                      struct atoll_run_result *ret_result, struct atoll_err *err);
+/* The same in steps.  After start the caller may write the buffers while the child is set up; arm lets the threads take
+ * their cores (the caller may go on writing and flushing); finish rings and judges.  request: borrowed until finish.
+ * start returns -1 only for bad requests of ours, and then nothing is to be finished. */
+int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_request *request, struct atoll_err *err);
+void atoll_runner_arm(struct atoll_runner *runner);
+void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_request *request,
+                         struct atoll_run_result *ret_result);
 const char *atoll_run_status_name(enum atoll_run_status s);
 
 /* What containment this kernel gives: "no-new-privs seccomp landlock-7 rlimits"; written into ret_text. */

@@ -1,7 +1,7 @@
 /* Thread i of n gets the i-th of n nearly equal runs of units of every launch; a barrier of the harness lies
  * between two launches.  The threads wait for the doorbell with their stacks touched and the object's pages
  * mapped, so that the span holds the candidate's work only.  Nothing of the harness is needed after done:
- * threads sleep until the referee kills the group. */
+ * the referee kills the group. */
 #include "mpi-eval/backend/cpu/sample.h"
 
 #include <dlfcn.h>
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 
 #include "core/reference.h"
 
@@ -49,6 +50,7 @@ struct sample {
     char *stacks;
     size_t stack_stride;
     struct barrier between;
+    _Alignas(64) _Atomic uint32_t seated;   /* threads that wait to be armed */
     _Alignas(64) _Atomic uint32_t standing; /* threads that wait for the doorbell */
     _Alignas(64) _Atomic uint32_t finished;
     _Alignas(64) _Atomic int64_t next_unit; /* REFERENCE */
@@ -176,21 +178,56 @@ static void pin(int core)
         give_up("cannot pin a thread to core %d: %s", core, strerrordesc_np(errno));
 }
 
+/* What this thread has used so far, added to what all have: the rest is the candidate's. */
+static void declare_usage(void)
+{
+    struct atoll_control_page *page = sample.zygote->page;
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return;
+    atomic_fetch_add_explicit(&page->switches, usage.ru_nivcsw, memory_order_relaxed);
+    atomic_fetch_add_explicit(&page->cpu_ns, atoll_cpu_time_ns(&usage), memory_order_relaxed);
+}
+
+/* Asleep until armed, so that the threads do not take their cores from what still sets the sample up. */
+static void await_armed(void)
+{
+    struct atoll_control_page *page = sample.zygote->page;
+    while (atomic_load_explicit(&page->armed, memory_order_acquire) == 0)
+        atoll_futex_wait(&page->armed, 0, -1, 1);
+    wait_change(&page->armed, 1, 1);
+    declare_usage();
+    if (atomic_fetch_add_explicit(&sample.standing, 1, memory_order_acq_rel) + 1 < sample.thread_count)
+        return;
+    atomic_store_explicit(&page->standing, 1, memory_order_release);
+    if (!sample.spin)
+        atoll_futex_wake(&page->standing, 1);
+}
+
+/* A thread that spins to the end has used exactly the time that its core was not taken from it. */
+static __attribute__((noreturn)) void await_kill(void)
+{
+    while (sample.spin)
+        atoll_cpu_relax();
+    park();
+}
+
 static void *thread_main(void *argument)
 {
     const struct seat *seat = argument;
     if (seat->core >= 0)
         pin(seat->core);
     touch_stack(seat->index);
-    if (atomic_fetch_add_explicit(&sample.standing, 1, memory_order_acq_rel) + 1 == sample.thread_count)
-        atoll_futex_wake(&sample.standing, 0);
+    if (atomic_fetch_add_explicit(&sample.seated, 1, memory_order_acq_rel) + 1 == sample.thread_count)
+        atoll_futex_wake(&sample.seated, 0);
+    await_armed();
     wait_change(&sample.zygote->page->doorbell, 0, 1);
     if (sample.run->kind == ATOLL_RUN_REFERENCE)
         run_reference(seat->index);
     else
         run_candidate(seat->index);
     finish();
-    park();
+    await_kill();
 }
 
 /* A reservation without access at a random multiple of `unit`. */
@@ -306,10 +343,10 @@ static void start_threads(void)
             give_up("cannot start thread %u of %u: %s", i + 1, sample.thread_count, strerrordesc_np(error));
     }
     for (;;) {
-        uint32_t standing = atomic_load_explicit(&sample.standing, memory_order_acquire);
-        if (standing == sample.thread_count)
+        uint32_t seated = atomic_load_explicit(&sample.seated, memory_order_acquire);
+        if (seated == sample.thread_count)
             return;
-        atoll_futex_wait(&sample.standing, standing, 1000000, 0);
+        atoll_futex_wait(&sample.seated, seated, 1000000, 0);
     }
 }
 
@@ -346,6 +383,7 @@ void atoll_sample_run(const struct atoll_zygote *zygote, const struct atoll_cont
     int error = atoll_filter_apply(&zygote->sample_filter, 1);
     if (error)
         give_up("cannot install the seccomp filter: %s", strerrordesc_np(error));
+    declare_usage();
     atomic_store_explicit(&zygote->page->ready, 1, memory_order_release);
     atoll_futex_wake(&zygote->page->ready, 1);
     park();

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -137,6 +138,7 @@ static const struct rule zygote_allowed[] = {
     ANY("sched_setaffinity"),
     ANY("sched_yield"),
     ANY("getrandom"),
+    MASKED("getrusage", 0, UINT32_MAX, RUSAGE_THREAD),
     ANY("getpid"),
     ANY("getppid"),
     ANY("gettid"),
@@ -155,6 +157,7 @@ static const struct rule zygote_allowed[] = {
 static const struct rule sample_allowed[] = {
     MASKED("futex", 1, FUTEX_COMMAND, FUTEX_WAIT),
     MASKED("futex", 1, FUTEX_COMMAND, FUTEX_WAKE),
+    MASKED("getrusage", 0, UINT32_MAX, RUSAGE_THREAD),
     ANY("exit"),
     ANY("exit_group"),
     ANY("restart_syscall"),

@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -193,6 +195,19 @@ void atoll_zygote_touch(const struct atoll_zygote *zygote)
     }
 }
 
+/* Children are forked where candidates run, so that the referee's core is free for inputs meanwhile. */
+static void move_to_cores(const struct atoll_control_setup *setup)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    for (uint32_t i = 0; i < setup->thread_count; i++) {
+        if (setup->cores[i] >= 0 && setup->cores[i] < CPU_SETSIZE)
+            CPU_SET((size_t)setup->cores[i], &cores);
+    }
+    if (CPU_COUNT(&cores) > 0)
+        sched_setaffinity(0, sizeof cores, &cores);
+}
+
 int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
 {
     zygote->pid = getpid();
@@ -203,6 +218,7 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
     close(ATOLL_CONTROL_FD_PAGE);
     if (receive_setup(&zygote->setup, err) != 0)
         return -1;
+    move_to_cores(&zygote->setup);
     offer_to_oom_killer();
     preload_libraries();
     if (atoll_filter_init(&zygote->own_filter, ATOLL_FILTER_ZYGOTE, err) != 0 ||
@@ -246,15 +262,18 @@ static int run_is_sound(const struct atoll_control_run *run, ssize_t length, siz
 static void await_end(pid_t pid, struct atoll_control_reply *reply)
 {
     siginfo_t info;
-    int status;
-    do
-        status = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+    struct rusage usage = {.ru_nivcsw = -1};
+    long status;
+    do /* the library's waitid hides the fifth argument */
+        status = syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOWAIT, &usage);
     while (status != 0 && errno == EINTR);
     memset(reply, 0, sizeof *reply);
     reply->type = ATOLL_CONTROL_ENDED;
     reply->pid = pid;
     reply->end_code = info.si_code;
     reply->end_status = info.si_status;
+    reply->switches = usage.ru_nivcsw;
+    reply->cpu_ns = usage.ru_nivcsw < 0 ? -1 : atoll_cpu_time_ns(&usage);
 }
 
 static int serve_run(struct atoll_zygote *zygote, const struct atoll_control_run *run, const int *fds,
