@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "mpi-eval/backend/cpu/compile.h"
+#include "mpi-eval/backend/cpu/control.h"
 #include "mpi-eval/backend/cpu/runner.h"
 
 #define FOLDER      ATOLL_SOURCE_DIR "/tests/fixtures/hostile/"
@@ -93,10 +94,13 @@ static char *read_text(const char *folder, const char *name)
 static struct atoll_compiled compile(const char *file)
 {
     char *prelude = read_text(FOLDER, "prelude.h"), *body = read_text(FOLDER, file), *text;
+    char done[64];
+    const char *defines[] = {done};
     struct atoll_compiled result;
     struct atoll_err err = ATOLL_ERR_INIT;
+    snprintf(done, sizeof done, "DONE_WORD=%zu", offsetof(struct atoll_control_page, done) / 4);
     assert_true(asprintf(&text, "%s%s", prelude, body) > 0);
-    if (atoll_compiler_run(compiler, "candidate.c", text, strlen(text), NULL, 0, &result, &err) != 0)
+    if (atoll_compiler_run(compiler, "candidate.c", text, strlen(text), defines, 1, &result, &err) != 0)
         fail_msg("%s: %s", file, err.text);
     free(prelude);
     free(body);
