@@ -122,6 +122,11 @@ void atoll_task_destroy(struct atoll_task *task);
  * order. ret_dirs: array of owned strings, freed with atoll_suite_free. */
 int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struct atoll_err *err);
 void atoll_suite_free(char **dirs, size_t count);
+/* Calls visit for every task folder of a suite, until one does not return 0; returns what it returned, or
+ * -1 and err when the suite cannot be listed. */
+int atoll_suite_visit(const char *dir,
+                      int (*visit)(void *context, const char *task_dir, struct atoll_err *err), void *context,
+                      struct atoll_err *err);
 
 /* Dims of a variant as bindings; ret_bindings has room for ATOLL_TASK_DIM_LIMIT. */
 size_t atoll_task_bindings(const struct atoll_task *task, const struct atoll_variant *variant,

@@ -253,3 +253,18 @@ void atoll_suite_free(char **dirs, size_t count)
         free(dirs[i]);
     free(dirs);
 }
+
+int atoll_suite_visit(const char *dir,
+                      int (*visit)(void *context, const char *task_dir, struct atoll_err *err), void *context,
+                      struct atoll_err *err)
+{
+    char **dirs;
+    size_t count;
+    int status = 0;
+    if (atoll_suite_list(dir, &dirs, &count, err))
+        return -1;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = visit(context, dirs[i], err);
+    atoll_suite_free(dirs, count);
+    return status;
+}

@@ -70,6 +70,7 @@ static const struct atoll_command run_command = {
 
 /* What `atoll run` collects before anything is written. */
 struct plan {
+    const struct run_settings *settings;
     struct atoll_task **tasks;
     char **dirs; /* owned */
     size_t count, capacity;
@@ -95,15 +96,15 @@ static int wanted(const struct run_settings *settings, const char *name)
     return settings->only.count == 0;
 }
 
-static int plan_add(struct plan *plan, const struct run_settings *settings, const char *dir,
-                    struct atoll_err *err)
+static int plan_add(void *context, const char *dir, struct atoll_err *err)
 {
+    struct plan *plan = context;
     struct atoll_task *task = atoll_task_load(dir, err);
 
     if (!task) {
         return -1;
     }
-    if (!wanted(settings, task->name)) {
+    if (!wanted(plan->settings, task->name)) {
         atoll_task_destroy(task);
         return 0;
     }
@@ -135,28 +136,12 @@ static int plan_add(struct plan *plan, const struct run_settings *settings, cons
     return plan->dirs[plan->count++] ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
 }
 
-static int plan_suite(struct plan *plan, const struct run_settings *settings, const char *suite,
-                      struct atoll_err *err)
+static int plan_tasks(struct plan *plan, const char *const *suites, size_t count, struct atoll_err *err)
 {
-    char **dirs;
-    size_t count;
-    int status = 0;
+    const struct run_settings *settings = plan->settings;
 
-    if (atoll_suite_list(suite, &dirs, &count, err) != 0) {
-        return -1;
-    }
-    for (size_t i = 0; i < count && status == 0; i++) {
-        status = plan_add(plan, settings, dirs[i], err);
-    }
-    atoll_suite_free(dirs, count);
-    return status;
-}
-
-static int plan_tasks(struct plan *plan, const struct run_settings *settings, const char *const *suites,
-                      size_t count, struct atoll_err *err)
-{
     for (size_t i = 0; i < count; i++) {
-        if (plan_suite(plan, settings, suites[i], err) != 0) {
+        if (atoll_suite_visit(suites[i], plan_add, plan, err) != 0) {
             return -1;
         }
     }
@@ -271,7 +256,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
 {
     struct run_settings settings = {0};
     const char *suites[16];
-    struct plan plan = {0};
+    struct plan plan = {.settings = &settings};
     struct atoll_drive drive;
     size_t count;
     int status = atoll_verb_parse(&run_command, argc, argv, &settings, suites, 16, &count, err);
@@ -284,7 +269,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
                       "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
         return atoll_code_exit_status(err->code);
     }
-    status = plan_tasks(&plan, &settings, suites, count, err);
+    status = plan_tasks(&plan, suites, count, err);
     status = status == 0 ? make_parents(settings.out, err) : status;
     status = status == 0 ? create_campaign(&settings, &plan, err) : status;
     plan_fini(&plan);
@@ -309,13 +294,7 @@ struct resume_settings {
 #undef FIELD
 #define FIELD(name) offsetof(struct resume_settings, name)
 
-static const struct atoll_option resume_options[] = {
-    {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
-     "Append the number of each evaluation once it is durable (for tests)."},
-    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
-     "Progress as JSON lines on standard error and the result as JSON on standard output."},
-    {"quiet", 'q', ATOLL_OPT_FLAG, FIELD(quiet), NULL, NULL, 0, 0, NULL, "No progress, only the result."},
-    {0}};
+static const struct atoll_option resume_options[] = {OUTPUT_OPTIONS, {0}};
 
 static const struct atoll_command resume_command = {
     "resume",

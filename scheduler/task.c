@@ -37,6 +37,7 @@ static const struct atoll_command check_command = {
     check_options};
 
 struct check_state {
+    struct atoll_bench_device *device;
     const char *task;
     int json;
     unsigned passed, failed;
@@ -64,9 +65,9 @@ static void print_row(void *context, const char *test, int passed, const char *d
     fflush(stdout);
 }
 
-static int check_task(struct atoll_bench_device *device, struct check_state *state, const char *dir,
-                      struct atoll_err *err)
+static int check_task(void *context, const char *dir, struct atoll_err *err)
 {
+    struct check_state *state = context;
     struct atoll_task *task = atoll_task_load(dir, err);
     int status;
 
@@ -77,33 +78,16 @@ static int check_task(struct atoll_bench_device *device, struct check_state *sta
     if (!state->json) {
         printf("%s: %s\n", task->name, task->summary);
     }
-    status = atoll_referee_admit(device->referee, task, print_row, state, err);
+    status = atoll_referee_admit(state->device->referee, task, print_row, state, err);
     atoll_task_destroy(task);
     return status < 0 ? -1 : 0;
-}
-
-static int check_suite(struct atoll_bench_device *device, struct check_state *state, const char *suite,
-                       struct atoll_err *err)
-{
-    char **dirs;
-    size_t count;
-    int status = 0;
-
-    if (atoll_suite_list(suite, &dirs, &count, err) != 0) {
-        return -1;
-    }
-    for (size_t i = 0; i < count && status == 0; i++) {
-        status = check_task(device, state, dirs[i], err);
-    }
-    atoll_suite_free(dirs, count);
-    return status;
 }
 
 static int run_check(int argc, char **argv, struct atoll_err *err)
 {
     struct check_settings settings = {0};
     struct atoll_bench_device device;
-    struct check_state state = {0};
+    struct check_state state = {.device = &device};
     const char *suites[64];
     size_t count;
     int status = atoll_verb_parse(&check_command, argc, argv, &settings, suites, 64, &count, err);
@@ -125,7 +109,7 @@ static int run_check(int argc, char **argv, struct atoll_err *err)
         return atoll_code_exit_status(err->code);
     }
     for (size_t i = 0; i < count && status == 0; i++) {
-        status = check_suite(&device, &state, suites[i], err);
+        status = atoll_suite_visit(suites[i], check_task, &state, err);
     }
     atoll_bench_device_close(&device);
     if (status != 0) {

@@ -418,6 +418,34 @@ static void test_suite(void **state)
     atoll_suite_free(NULL, 0);
 }
 
+/* Refuses the task whose number is limit. */
+struct visitor {
+    size_t seen, limit;
+};
+
+static int visit(void *context, const char *dir, struct atoll_err *err)
+{
+    struct visitor *v = context;
+    return ++v->seen == v->limit ? atoll_err_set(err, ATOLL_E_INPUT, "%s is refused", dir) : 0;
+}
+
+static void test_suite_visit(void **state)
+{
+    char **dirs = NULL;
+    size_t count = 0;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct visitor all = {0, 0}, some = {0, 2}, none = {0, 0};
+    assert_int_equal(atoll_suite_list(FIXTURES, &dirs, &count, &err), 0);
+    atoll_suite_free(dirs, count);
+    assert_int_equal(atoll_suite_visit(FIXTURES, visit, &all, &err), 0);
+    assert_int_equal(all.seen, count);
+    assert_int_equal(atoll_suite_visit(FIXTURES, visit, &some, &err), -1);
+    assert_int_equal(some.seen, 2);
+    assert_non_null(strstr(err.text, " is refused"));
+    assert_int_equal(atoll_suite_visit(FIXTURES "/none", visit, &none, &err), -1);
+    assert_int_equal(none.seen, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_decode_hostile),
         cmocka_unit_test(test_suite),
+        cmocka_unit_test(test_suite_visit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
