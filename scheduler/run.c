@@ -294,7 +294,13 @@ struct resume_settings {
 #undef FIELD
 #define FIELD(name) offsetof(struct resume_settings, name)
 
-static const struct atoll_option resume_options[] = {OUTPUT_OPTIONS, {0}};
+static const struct atoll_option resume_options[] = {
+    {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
+     "Append the number of each evaluation once it is durable (for tests)."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
+     "Progress as JSON lines on standard error and the result as JSON on standard output."},
+    {"quiet", 'q', ATOLL_OPT_FLAG, FIELD(quiet), NULL, NULL, 0, 0, NULL, "No progress, only the result."},
+    {0}};
 
 static const struct atoll_command resume_command = {
     "resume",
