@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "archive-h5/export.h"
 #include "archive-h5/merge.h"
@@ -43,6 +44,18 @@ static int exit_of(int status, const struct atoll_err *err)
     return status == 0 ? 0 : atoll_code_exit_status(err->code);
 }
 
+/* What is replaced in one step is renamed over: a device or a link would be gone. */
+static int check_replaceable(const char *path, struct atoll_err *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode)) {
+        return 0;
+    }
+    return atoll_err_set(err, ATOLL_E_INPUT, "%s: is there and is not a regular file; name another file",
+                         path);
+}
+
 static int run_report(int argc, char **argv, struct atoll_err *err)
 {
     struct archive_settings settings = {0};
@@ -71,7 +84,8 @@ static int run_report(int argc, char **argv, struct atoll_err *err)
                  view.campaign || slash ? path : ".");
         settings.out = beside;
     }
-    status = atoll_report_write(view.tables, settings.out, NULL, err);
+    status = check_replaceable(settings.out, err);
+    status = status == 0 ? atoll_report_write(view.tables, settings.out, NULL, err) : status;
     atoll_archive_view_close(&view);
     if (status == 0) {
         printf("%s\n", settings.out);
@@ -172,7 +186,8 @@ static int run_merge(int argc, char **argv, struct atoll_err *err)
     if (count == 0) {
         return usage(&merge_command, "name the files to merge", err);
     }
-    status = atoll_merge_files(paths, count, settings.out, NULL, err);
+    status = check_replaceable(settings.out, err);
+    status = status == 0 ? atoll_merge_files(paths, count, settings.out, NULL, err) : status;
     if (status == 0) {
         printf("%s: %zu files merged\n", settings.out, count);
     }
