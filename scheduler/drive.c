@@ -28,6 +28,7 @@ static int block_signals(sigset_t *ret_old, struct atoll_err *err)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, ret_old);
+    signal(SIGPIPE, SIG_IGN); /* who reads the progress may leave; the run goes on */
     fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return fd >= 0 ? fd : atoll_err_errno(err, errno, "cannot watch signals");
 }

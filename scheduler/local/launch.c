@@ -103,11 +103,16 @@ static void become(const struct command_line *line, int output, int log_fd, pid_
     setpgid(0, 0);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
     dup2(output, STDOUT_FILENO);
     dup2(log_fd, STDERR_FILENO);
     execvp(line->items[0], (char *const *)(uintptr_t)line->items);
-    dprintf(STDERR_FILENO, "cannot start %s: %s\n", line->items[0], strerror(errno));
-    _exit(127);
+    /* Time, level, id and text, as every line of the log. */
+    dprintf(STDERR_FILENO, "- error launch.exec cannot start %s: %s%s\n", line->items[0], strerror(errno),
+            strcmp(line->items[0], "mpirun") == 0
+                ? "; install Open MPI (Debian: apt install openmpi-bin), load its module, or use --ranks 1"
+                : "");
+    _exit(atoll_code_exit_status(ATOLL_E_MISSING));
 }
 
 int atoll_launch_start(const struct atoll_launch_settings *settings, struct atoll_launched *ret_launch,
