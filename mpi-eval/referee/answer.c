@@ -165,12 +165,12 @@ static struct atoll_answer *answer_new(struct atoll_answers *a, const struct ato
 }
 
 static void answer_refill(struct atoll_answers *a, const struct atoll_task *task, struct atoll_answer *answer,
-                          const struct atoll_truth *truth)
+                          const struct atoll_truth *truth, int is_full)
 {
     answer_shrink(a, answer);
     answer_drop_inputs(a, answer);
     answer->truth = *truth;
-    answer->is_full = 1;
+    answer->is_full = is_full;
     answer->bytes = expected_bytes(truth);
     a->held_bytes += answer->bytes;
     for (size_t i = 0; i < task->tensor_count; i++)
@@ -179,21 +179,60 @@ static void answer_refill(struct atoll_answers *a, const struct atoll_task *task
     a->input_held_bytes += answer->input_bytes;
 }
 
+static size_t kept_count(const struct atoll_answers *a, uint32_t task, uint32_t variant)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->count; i++)
+        n += a->items[i]->task == task && a->items[i]->draw.variant == variant && a->items[i]->is_full;
+    return n;
+}
+
+/* One question, answered into the cache. */
+struct asking {
+    struct atoll_answers *answers;
+    const struct atoll_task *task;
+    uint32_t number;
+    const struct atoll_draw *draw;
+    struct atoll_answer *known; /* NULL: a new one */
+    int full;
+};
+
+static int see_answer(void *context, const struct atoll_truth *truth, struct atoll_err *err)
+{
+    struct asking *q = context;
+    struct atoll_truth own;
+    if (!q->known)
+        q->known = answer_new(q->answers, q->task, q->number, q->draw, truth, err);
+    if (!q->known || atoll_truth_copy(truth, q->task, q->full, &own, err) != 0)
+        return -1;
+    answer_refill(q->answers, q->task, q->known, &own, q->full);
+    return 0;
+}
+
+static void forget(struct atoll_answers *a, struct atoll_answer *answer)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->items[i] != answer)
+            continue;
+        a->items[i] = a->items[--a->count];
+        answer_destroy(a, answer);
+        return;
+    }
+}
+
+/* Whole answers beyond what the full comparisons of a candidate need are not worth their memory. */
 static struct atoll_answer *answer_ask(struct atoll_answers *a, struct atoll_oracle *oracle,
                                        const struct atoll_task *task, uint32_t number,
                                        const struct atoll_draw *draw, struct atoll_answer *known,
-                                       struct atoll_err *err)
+                                       int need_full, struct atoll_err *err)
 {
-    struct atoll_truth truth = {0};
-    if (atoll_oracle_ask(oracle, draw, -1, &truth, err) != 0)
-        return NULL;
-    if (!known)
-        known = answer_new(a, task, number, draw, &truth, err);
-    if (known)
-        answer_refill(a, task, known, &truth);
-    else
-        atoll_truth_fini(&truth);
-    return known;
+    int full = need_full || kept_count(a, number, draw->variant) < ATOLL_ANSWER_KEPT;
+    struct asking q = {a, task, number, draw, known, full};
+    if (atoll_oracle_show(oracle, draw, -1, see_answer, &q, err) == 0)
+        return q.known;
+    if (!known && q.known)
+        forget(a, q.known);
+    return NULL;
 }
 
 struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
@@ -202,7 +241,7 @@ struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct ato
 {
     struct atoll_answer *found = answer_find(answers, task_number, draw);
     if (!found || (need_full && !found->is_full))
-        found = answer_ask(answers, oracle, task, task_number, draw, found, err);
+        found = answer_ask(answers, oracle, task, task_number, draw, found, need_full, err);
     if (!found)
         return NULL;
     found->stamp = ++answers->clock;
@@ -233,17 +272,6 @@ int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answ
     answers->input_held_bytes += bytes;
     make_room(answers);
     return 0;
-}
-
-static void forget(struct atoll_answers *a, struct atoll_answer *answer)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        if (a->items[i] != answer)
-            continue;
-        a->items[i] = a->items[--a->count];
-        answer_destroy(a, answer);
-        return;
-    }
 }
 
 void atoll_answers_release(struct atoll_answers *answers, struct atoll_answer *answer)

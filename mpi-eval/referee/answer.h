@@ -7,6 +7,8 @@
 #include "mpi-eval/referee/fingerprint.h"
 #include "mpi-eval/referee/oracle.h"
 
+#define ATOLL_ANSWER_KEPT 8 /* whole answers of one (task, variant), unless more are asked for */
+
 struct atoll_answer {
     uint32_t task;
     struct atoll_draw draw;
@@ -27,7 +29,7 @@ struct atoll_answers *atoll_answers_create(size_t limit_bytes, size_t input_limi
 void atoll_answers_destroy(struct atoll_answers *answers);
 
 /* The answer to one draw, asked of the oracle when it is not known (or not in full and need_full).  Release
- * it afterwards; a fresh draw's answer is forgotten then.. */
+ * it afterwards; a fresh draw's answer is forgotten then. */
 struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
                                        const struct atoll_task *task, uint32_t task_number,
                                        const struct atoll_draw *draw, int need_full, struct atoll_err *err);

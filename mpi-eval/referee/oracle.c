@@ -129,15 +129,22 @@ static int question_open_input(struct question *q, size_t tensor, struct atoll_e
                            atoll_block_data(b), err);
 }
 
+static void fill_nan(double *values, size_t count)
+{
+    double nans[512];
+    for (size_t i = 0; i < 512; i++)
+        nans[i] = (double)NAN;
+    for (size_t i = 0; i < count; i += 512)
+        atoll_memory_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof *nans);
+}
+
 static int question_open_expected(struct question *q, size_t tensor, struct atoll_err *err)
 {
     size_t count = q->counts[tensor];
     struct atoll_block *b = question_open(q, 3 * tensor + 1, count * sizeof(double), 0, err);
     if (!b)
         return -1;
-    double *values = atoll_block_data(b);
-    for (size_t i = 0; i < count; i++)
-        values[i] = (double)NAN;
+    fill_nan(atoll_block_data(b), count);
     if (!q->oracle->has_scale[tensor])
         return 0;
     b = question_open(q, 3 * tensor + 2, count * sizeof(double), 0, err);
@@ -218,14 +225,7 @@ static int question_run(struct question *q, double *ret_ns, struct atoll_err *er
     return 0;
 }
 
-static void *copy_contents(const struct atoll_block *b)
-{
-    void *copy = atoll_memory_array(b->bytes);
-    if (copy)
-        memcpy(copy, atoll_block_data(b), b->bytes);
-    return copy;
-}
-
+/* What the buffers hold, borrowed. */
 static int question_collect(const struct question *q, struct atoll_truth *truth, struct atoll_err *err)
 {
     const struct atoll_task *task = q->oracle->task;
@@ -241,18 +241,15 @@ static int question_collect(const struct question *q, struct atoll_truth *truth,
                 return atoll_err_set(err, ATOLL_E_INPUT,
                                      "%s: the reference writes outside of %s (%lld bytes from its start)",
                                      task->name, task->tensors[i].name, (long long)where);
-        if (b[0].base && !(truth->inputs[i] = copy_contents(&b[0])))
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for inputs");
-        if (b[1].base && !(truth->values[i] = copy_contents(&b[1])))
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
-        if (b[2].base && !(truth->scale[i] = copy_contents(&b[2])))
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
+        truth->inputs[i] = b[0].base ? atoll_block_data(&b[0]) : NULL;
+        truth->values[i] = b[1].base ? atoll_block_data(&b[1]) : NULL;
+        truth->scale[i] = b[2].base ? atoll_block_data(&b[2]) : NULL;
     }
     return 0;
 }
 
-int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
-                     struct atoll_truth *ret_truth, struct atoll_err *err)
+int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                      atoll_oracle_see *see, void *context, struct atoll_err *err)
 {
     struct atoll_truth truth = {0};
     struct question *q = calloc(1, sizeof *q);
@@ -267,12 +264,57 @@ int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw,
         failed = question_run(q, &truth.ns, err);
     if (!failed)
         failed = question_collect(q, &truth, err);
+    if (!failed)
+        failed = see(context, &truth, err);
     for (size_t i = 0; i < 3 * oracle->task->tensor_count; i++)
         atoll_block_close(oracle->memory, &q->blocks[i]);
     free(q);
-    if (failed)
-        atoll_truth_fini(&truth);
-    else
-        *ret_truth = truth;
     return failed;
+}
+
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *copy = from ? atoll_memory_array(bytes) : NULL;
+    if (copy)
+        atoll_memory_copy(copy, from, bytes);
+    return copy;
+}
+
+int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *task, int with_values,
+                     struct atoll_truth *ret_truth, struct atoll_err *err)
+{
+    struct atoll_truth t = *from;
+    int whole = 1;
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        size_t bytes = i < task->tensor_count ? t.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype) : 0;
+        t.inputs[i] = copy_of(from->inputs[i], bytes);
+        t.values[i] = with_values ? copy_of(from->values[i], t.counts[i] * sizeof(double)) : NULL;
+        t.scale[i] = with_values ? copy_of(from->scale[i], t.counts[i] * sizeof(double)) : NULL;
+        whole &= (!from->inputs[i] || t.inputs[i]) &&
+                 (!with_values || ((!from->values[i] || t.values[i]) && (!from->scale[i] || t.scale[i])));
+    }
+    if (!whole) {
+        atoll_truth_fini(&t);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for inputs and expected values");
+    }
+    *ret_truth = t;
+    return 0;
+}
+
+struct copying {
+    const struct atoll_task *task;
+    struct atoll_truth *truth;
+};
+
+static int see_and_copy(void *context, const struct atoll_truth *truth, struct atoll_err *err)
+{
+    const struct copying *c = context;
+    return atoll_truth_copy(truth, c->task, 1, c->truth, err);
+}
+
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                     struct atoll_truth *ret_truth, struct atoll_err *err)
+{
+    struct copying c = {oracle->task, ret_truth};
+    return atoll_oracle_show(oracle, draw, changed_tensor, see_and_copy, &c, err);
 }

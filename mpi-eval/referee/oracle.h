@@ -32,6 +32,14 @@ struct atoll_truth {
 };
 void atoll_truth_fini(struct atoll_truth *truth);
 
+/* inputs and, when asked for, values and scale as copies of the caller's own. */
+int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *task, int with_values,
+                     struct atoll_truth *ret_truth, struct atoll_err *err);
+
+/* Asks and shows: the truth and its arrays are borrowed until see returns, which may fail with err. */
+typedef int atoll_oracle_see(void *context, const struct atoll_truth *truth, struct atoll_err *err);
+int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                      atoll_oracle_see *see, void *context, struct atoll_err *err);
 /* changed_tensor >= 0: this one input comes from another seed (impact test); -1 otherwise. */
 int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
                      struct atoll_truth *ret_truth, struct atoll_err *err);

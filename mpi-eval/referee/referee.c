@@ -11,8 +11,7 @@
 #include "core/random.h"
 #include "mpi-eval/referee/state.h"
 
-#define ANSWERS_LIMIT ((size_t)512 << 20)
-#define CASE_LIMIT    4096
+#define CASE_LIMIT 4096
 
 double atoll_referee_now_ns(void)
 {
@@ -54,10 +53,12 @@ uint64_t atoll_referee_placement(struct atoll_referee *referee)
     return atoll_random_at(referee->salt, ++referee->launches);
 }
 
-/* A share of the machine's memory, within bounds. */
-static size_t memory_share(double divisor, double least_mib, double most_mib)
+/* A share of the machine's memory, as large as the device's share of its processors, within bounds. */
+static size_t memory_share(const struct atoll_referee *r, double divisor, double least_mib, double most_mib)
 {
-    double mib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / divisor / 1048576;
+    double cores = (double)CPU_COUNT(&r->device.affinity) / (double)sysconf(_SC_NPROCESSORS_ONLN);
+    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double mib = bytes * fmin(cores, 1) / divisor / 1048576;
     return (size_t)fmin(fmax(mib, least_mib), most_mib) << 20;
 }
 
@@ -75,9 +76,9 @@ static int referee_open(struct atoll_referee *r, struct atoll_err *err)
     r->runner = atoll_device_runner(&r->device);
     atoll_device_describe(&r->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
     size_t cache = (size_t)r->info.last_level_cache_bytes;
-    if (!(r->memory = atoll_memory_create(memory_share(8, 256, 4096), cache, err)) ||
-        !(r->oracle_memory = atoll_memory_create(memory_share(8, 256, 4096), cache, err)) ||
-        !(r->answers = atoll_answers_create(ANSWERS_LIMIT, memory_share(24, 128, 2048),
+    if (!(r->memory = atoll_memory_create(memory_share(r, 8, 256, 4096), cache, err)) ||
+        !(r->oracle_memory = atoll_memory_create(memory_share(r, 8, 256, 4096), cache, err)) ||
+        !(r->answers = atoll_answers_create(memory_share(r, 10, 512, 4096), memory_share(r, 10, 128, 4096),
                                             r->salt ^ 0x7072696e74ull, err)))
         return -1;
     if (r->setup.backend_null)
