@@ -33,5 +33,15 @@ for command in commands:
     wrong = run(*words, "--no-such-option-at-all")
     if wrong.returncode == 0 or "no-such-option-at-all" not in wrong.stderr:
         bad.append(f"{command}: an unknown option is not refused by name")
+usage = subprocess.run([f"{build}/atoll-eval", "--help"], capture_output=True, text=True)
+manual = subprocess.run([f"{build}/atoll-eval", "--man"], capture_output=True, text=True)
+page = pathlib.Path(source, "docs/man/atoll-eval.1")
+if usage.returncode or manual.returncode or "--evaluators" not in usage.stdout:
+    bad.append(f"atoll-eval: --help gives {usage.returncode}, --man gives {manual.returncode}")
+elif set(re.findall(r"--([a-z][a-z-]+)", usage.stdout)) != set(
+        re.findall(r"--([a-z][a-z-]+)", manual.stdout.replace("\\-", "-"))):
+    bad.append("atoll-eval: --help and --man have different options")
+if not page.exists() or page.read_text() != manual.stdout:
+    bad.append(f"{page} is not what `atoll-eval --man` prints; write it again with docs/man/write")
 print("\n".join(bad) or f"{len(commands)} commands agree with their pages")
 sys.exit(1 if bad else 0)
