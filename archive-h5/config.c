@@ -53,6 +53,7 @@ static const struct field search_fields[] = {
     SEARCH(device_budget_ns, KIND_F64),
     SEARCH(wall_budget_ns, KIND_F64),
     SEARCH(finals_share, KIND_F64),
+    SEARCH(finals_tries, KIND_U32),
     SEARCH(queue_depth, KIND_U32),
     SEARCH(alpha, KIND_F64),
     SEARCH(margin, KIND_F64),

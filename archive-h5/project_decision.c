@@ -1,5 +1,7 @@
 /* project_decision.c - decisions into rows: candidates, elites, migrations, and how tasks and campaign stand.
  */
+#include <string.h>
+
 #include "archive-h5/project_state.h"
 
 static int add_elite(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
@@ -45,6 +47,36 @@ static int add_decision(struct atoll_projection *p, const struct atoll_decision 
     return atoll_tables_append(p->tables, ATOLL_TABLE_DECISIONS, &row, err);
 }
 
+static int find_final(const struct atoll_projection *p, uint32_t task, const struct atoll_id *candidate,
+                      struct atoll_row_duel *ret_duel)
+{
+    for (uint64_t i = atoll_tables_count(p->tables, ATOLL_TABLE_DUELS); i-- > 0;) {
+        atoll_tables_get(p->tables, ATOLL_TABLE_DUELS, i, ret_duel);
+        if (ret_duel->task == task && ret_duel->purpose == ATOLL_DUEL_FINAL &&
+            atoll_id_equal(&ret_duel->challenger, candidate))
+            return 1;
+    }
+    return 0;
+}
+
+/* The last BEST of a done task concludes its finals: the row tells of the final of that candidate, not of the
+ * one that came last.  Where nobody is confirmed the baseline is the best, with a ratio of 1. */
+static void conclude_finals(const struct atoll_projection *p, struct atoll_row_task *row)
+{
+    struct atoll_row_duel duel = {.ratio = 0};
+    if (atoll_id_equal(&row->best, &row->baseline))
+        duel = (struct atoll_row_duel){
+            .ratio = 1, .p_value = 1, .elite_ns = row->baseline_ns, .challenger_ns = row->best_ns};
+    else if (!find_final(p, row->task, &row->best, &duel))
+        memset(&duel, 0, sizeof duel);
+    row->final_ratio = duel.verdict == ATOLL_V_CORRECT ? duel.ratio : 0;
+    row->final_p = duel.p_value;
+    row->final_baseline_ns = duel.elite_ns;
+    row->final_best_ns = duel.challenger_ns;
+    row->final_pairs = duel.pair_count;
+    row->final_verdict = duel.verdict;
+}
+
 /* BASELINE, BEST, TASK_DONE. */
 static void update_task(struct atoll_projection *p, const struct atoll_decision *d)
 {
@@ -65,6 +97,8 @@ static void update_task(struct atoll_projection *p, const struct atoll_decision 
         row.best_ns = d->time_ns;
         row.best_fitness = d->fitness;
         row.floor_ns = candidate >= 0 ? ((double *)p->floors.items)[candidate] : 0;
+        if (row.done)
+            conclude_finals(p, &row);
     }
     atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
 }

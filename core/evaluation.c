@@ -243,6 +243,16 @@ static double floor_of(const struct atoll_timing *t)
     return t->floor_ns;
 }
 
+static double low_of(const struct atoll_timing *t)
+{
+    return t->summary.lo95;
+}
+
+static double high_of(const struct atoll_timing *t)
+{
+    return t->summary.hi95;
+}
+
 double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct atoll_task *task)
 {
     return geometric_mean(e, task, median_of);
@@ -251,6 +261,13 @@ double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct a
 double atoll_evaluation_floor_ns(const struct atoll_evaluation *e, const struct atoll_task *task)
 {
     return geometric_mean(e, task, floor_of);
+}
+
+void atoll_evaluation_interval_ns(const struct atoll_evaluation *e, const struct atoll_task *task,
+                                  double *ret_lo, double *ret_hi)
+{
+    *ret_lo = geometric_mean(e, task, low_of);
+    *ret_hi = geometric_mean(e, task, high_of);
 }
 
 void atoll_duel_encode(const struct atoll_duel *d, struct atoll_buffer *out)

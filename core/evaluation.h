@@ -64,6 +64,9 @@ int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evalu
 /* Weighted geometric means over bench variants; 0 when there are no timings. */
 double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
 double atoll_evaluation_floor_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
+/* The same means of the ends of the medians' 95 % intervals. */
+void atoll_evaluation_interval_ns(const struct atoll_evaluation *e, const struct atoll_task *task,
+                                  double *ret_lo, double *ret_hi);
 
 /* Why two candidates are compared. */
 enum atoll_duel_purpose {

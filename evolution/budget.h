@@ -1,6 +1,7 @@
 /* budget.h - what a run may spend, and when it must end.
  * Layer: evolution, pure.
- * Of the device and wall budgets finals_share is kept for the final duels; the evaluation budget counts
+ * Of the device and wall budgets so much is kept for the final duels as they will probably take, from the duels
+ * so far: at least finals_share, at most about a third.  The evaluation budget counts
  * evaluations that were answered or are under way (abandoned ones are not charged; duels are no evaluations).
  */
 #ifndef ATOLL_EVOLUTION_BUDGET_H

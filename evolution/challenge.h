@@ -1,5 +1,5 @@
 /* challenge.h - how a candidate becomes an elite: directly where the cell is empty, else by a duel
- * (MEASUREMENT.md 5); the no-op duels that measure how often luck wins; the final duels. Layer: evolution. */
+ * (MEASUREMENT.md 5). Layer: evolution. */
 #ifndef ATOLL_EVOLUTION_CHALLENGE_H
 #define ATOLL_EVOLUTION_CHALLENGE_H
 
@@ -12,7 +12,5 @@ int atoll_challenge_enter(struct atoll_engine *e, struct atoll_engine_task *t, u
 /* A duel was answered, or given up (duel NULL); p is no longer under way. */
 int atoll_challenge_result(struct atoll_engine *e, const struct atoll_proposal *p,
                            const struct atoll_duel *duel, struct atoll_err *err);
-/* The next step of a done task that has nothing under way: its final duel, or the end. */
-int atoll_challenge_final(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err);
 
 #endif

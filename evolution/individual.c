@@ -56,7 +56,10 @@ static void individual_codec(struct atoll_individual *r, struct atoll_codec *c)
     atoll_codec_u8(c, &r->op);
     atoll_codec_u8(c, &r->state);
     atoll_codec_u8(c, &r->cell);
+    atoll_codec_u8(c, &r->finalist);
     atoll_codec_f64(c, &r->time_ns);
+    atoll_codec_f64(c, &r->lo_ns);
+    atoll_codec_f64(c, &r->hi_ns);
     atoll_codec_f64(c, &r->fitness);
 }
 
@@ -64,7 +67,8 @@ static int plausible(const struct atoll_individual *r, uint32_t source_count, ui
 {
     return r->source < source_count && (r->parent == ATOLL_NONE || r->parent < individual_count) &&
            r->op < ATOLL_OPERATOR_COUNT && r->state < ATOLL_INDIVIDUAL_STATE_COUNT &&
-           r->cell < ATOLL_BEHAVIOUR_CELLS && isfinite(r->time_ns) && isfinite(r->fitness);
+           r->cell < ATOLL_BEHAVIOUR_CELLS && r->finalist < 2 && isfinite(r->time_ns) && isfinite(r->lo_ns) &&
+           isfinite(r->hi_ns) && isfinite(r->fitness);
 }
 
 int atoll_individuals_codec(struct atoll_individuals *individuals, uint32_t source_count,

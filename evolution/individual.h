@@ -26,7 +26,10 @@ struct atoll_individual {
     uint8_t op;    /* enum atoll_operator */
     uint8_t state; /* enum atoll_verdict or one of the above */
     uint8_t cell;
-    double time_ns, fitness;
+    uint8_t finalist;    /* it had its final duel */
+    double time_ns;      /* measured alone; raised to what a lost duel says */
+    double lo_ns, hi_ns; /* 95 % interval of time_ns when it was measured */
+    double fitness;
 };
 
 struct atoll_individuals {

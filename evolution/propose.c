@@ -51,6 +51,16 @@ int atoll_propose_ready(const struct atoll_engine_task *t)
     return t->stage == ATOLL_STAGE_BASELINE || t->pending_next < t->pending_count || t->template_count > 0;
 }
 
+enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    if (t->stage == ATOLL_STAGE_BASELINE)
+        return ATOLL_TURN_BASELINE;
+    int waits = t->pending_next < t->pending_count;
+    return waits && e->sources.items[t->pending[t->pending_next].source].op == ATOLL_OPERATOR_SEED
+               ? ATOLL_TURN_SEED
+               : ATOLL_TURN_OPEN;
+}
+
 int atoll_propose_exhausted(const struct atoll_engine_task *t)
 {
     return !t->done && t->stage == ATOLL_STAGE_OPEN && !atoll_propose_ready(t) && !t->under_way;

@@ -12,6 +12,9 @@ int atoll_propose_source(struct atoll_engine *e, struct atoll_engine_task *t, co
                          struct atoll_err *err);
 /* Whether the task has something to propose now. */
 int atoll_propose_ready(const struct atoll_engine_task *t);
+/* Of what kind its next proposal is; the lower goes first. */
+enum atoll_turn { ATOLL_TURN_BASELINE, ATOLL_TURN_SEED, ATOLL_TURN_OPEN };
+enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_engine_task *t);
 /* Nothing to propose, now or later, unless a new source comes. */
 int atoll_propose_exhausted(const struct atoll_engine_task *t);
 /* Sends one candidate for evaluation, or finds that a queue or a template of a ready task is used up. */

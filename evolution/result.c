@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "evolution/best.h"
 #include "evolution/challenge.h"
 #include "evolution/decide.h"
 #include "evolution/migrate.h"
@@ -25,6 +26,15 @@ static void charge(struct atoll_engine *e, struct atoll_engine_task *t, double o
         return;
     t->device_ns += occupied_ns;
     e->device_ns += occupied_ns;
+}
+
+/* What a duel costs is known from those that were carried out. */
+static void count_duel(struct atoll_engine_task *t, const struct atoll_duel *duel)
+{
+    if (duel->verdict != ATOLL_V_CORRECT || !isfinite(duel->occupied_ns) || duel->occupied_ns <= 0)
+        return;
+    t->duels++;
+    t->duels_ns += duel->occupied_ns;
 }
 
 /* Takes what was answered out of what is under way. */
@@ -81,6 +91,8 @@ static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct at
     r->state = (uint8_t)(correct && !timed ? ATOLL_V_UNSTABLE : evaluation->verdict);
     r->cell = (uint8_t)atoll_behaviour_cell(evaluation->behaviour);
     r->time_ns = r->state == ATOLL_V_CORRECT ? time_ns : 0;
+    if (r->state == ATOLL_V_CORRECT)
+        atoll_evaluation_interval_ns(evaluation, t->task, &r->lo_ns, &r->hi_ns);
     if (r->state == ATOLL_V_CORRECT && !(t->floor_ns > 0))
         t->floor_ns = fmax(0, atoll_evaluation_floor_ns(evaluation, t->task));
     if (r->state == ATOLL_V_CORRECT && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
@@ -155,6 +167,8 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     if (!failed && !e->finishing)
         failed = atoll_migrate(e, t, island, err);
     if (!failed)
+        failed = atoll_best_continue(e, t, err);
+    if (!failed)
         atoll_schedule_stagnation(e, t);
     return failed;
 }
@@ -195,6 +209,7 @@ int atoll_result_duelled(struct atoll_engine *e, const struct atoll_duel *duel, 
         (unsigned)duel->verdict >= ATOLL_VERDICT_COUNT || !isfinite(duel->ratio))
         return 1;
     charge(e, task_of(e, p), duel->occupied_ns);
+    count_duel(task_of(e, p), duel);
     int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
     if (infrastructure && retry(e, p))
         return 0;

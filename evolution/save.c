@@ -201,10 +201,10 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
 
 static void counters_codec(struct atoll_codec *c, struct atoll_engine_task *t)
 {
-    uint64_t *const counters[] = {&t->evaluated,       &t->correct,         &t->under_way,
-                                  &t->answers,         &t->challenges,      &t->promotions,
-                                  &t->noop_challenges, &t->noop_promotions, &t->since_elite};
-    double *const numbers[] = {&t->device_ns, &t->baseline_ns, &t->floor_ns, &t->final_ratio};
+    uint64_t *const counters[] = {&t->evaluated,   &t->correct,    &t->under_way,       &t->answers,
+                                  &t->challenges,  &t->promotions, &t->noop_challenges, &t->noop_promotions,
+                                  &t->since_elite, &t->duels};
+    double *const numbers[] = {&t->device_ns, &t->baseline_ns, &t->floor_ns, &t->final_ratio, &t->duels_ns};
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         atoll_codec_u64(c, counters[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -232,7 +232,14 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     position_codec(c, &t->next_island, e->search.islands, 0);
     position_codec(c, &t->baseline, e->individuals.count, 1);
     position_codec(c, &t->best, e->individuals.count, 1);
+    position_codec(c, &t->best_waiting, e->individuals.count, 1);
+    position_codec(c, &t->best_refused, e->individuals.count, 1);
+    position_codec(c, &t->finalist, e->individuals.count, 1);
+    atoll_codec_u32(c, &t->best_duels);
+    atoll_codec_u64(c, &t->best_duel);
     atoll_codec_u32(c, &t->finals);
+    atoll_codec_u32(c, &t->finals_compared);
+    atoll_codec_u32(c, &t->finals_failed);
     counters_codec(c, t);
     atoll_transitions_codec(&t->transitions, c);
     for (uint32_t i = 0; i < e->search.islands; i++)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "evolution/budget.h"
-#include "evolution/challenge.h"
 #include "evolution/decide.h"
+#include "evolution/final.h"
 #include "evolution/propose.h"
 
 #define ANSWER_CHARGE_NS 1e6 /* charged for every answer, so that what costs no device time is not free */
@@ -35,17 +35,25 @@ static double load(const struct atoll_engine *e, const struct atoll_engine_task 
     return t->device_ns + charges + (double)t->under_way * atoll_budget_expected_ns(e, t);
 }
 
+static double order_of(const struct atoll_engine *e, const struct atoll_engine_task *t, enum atoll_turn turn)
+{
+    return turn == ATOLL_TURN_SEED ? (double)(t->answers + t->under_way) : load(e, t);
+}
+
 static struct atoll_engine_task *next_task(const struct atoll_engine *e)
 {
     struct atoll_engine_task *next = NULL;
+    enum atoll_turn first = ATOLL_TURN_OPEN;
     double least = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
         if (!atoll_propose_ready(t))
             continue;
-        double its = load(e, t);
-        if (!next || its < least) {
+        enum atoll_turn turn = atoll_propose_turn(e, t);
+        double its = order_of(e, t, turn);
+        if (!next || turn < first || (turn == first && its < least)) {
             next = t;
+            first = turn;
             least = its;
         }
     }
@@ -80,6 +88,9 @@ static void stop(struct atoll_engine *e)
         e->tasks[p->decision.task].under_way--;
         atoll_proposals_remove(&e->proposals, p);
     }
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (e->tasks[i].final != ATOLL_FINAL_OVER)
+            atoll_final_conclude(e, &e->tasks[i]);
     d.type = ATOLL_DECIDE_STOP;
     d.reason = (enum atoll_reason)e->reason;
     e->stopped = 1;
@@ -100,7 +111,7 @@ static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct a
     *ret_missing = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
-        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && atoll_challenge_final(e, t, err))
+        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && atoll_final_next(e, t, err))
             return -1;
         *ret_missing += t->final != ATOLL_FINAL_OVER;
     }

@@ -1,7 +1,8 @@
 /* schedule.h - which task goes next, and when the run is over.
  * Layer: evolution.
- * The task whose device time, spent and expected of what is under way, is least goes next (the lowest number
- * of equals). A task without a new elite for stagnation_limit evaluations is done while others are not; the
+ * Baselines go first, then seeds, of the task that had least tries; then the task whose device time, spent
+ * and expected of what is under way, is least (the lowest number of equals). So a short run looks at every seed
+ * of every task before it tunes any. A task without a new elite for stagnation_limit evaluations is done while others are not; the
  * last one goes on. */
 #ifndef ATOLL_EVOLUTION_SCHEDULE_H
 #define ATOLL_EVOLUTION_SCHEDULE_H

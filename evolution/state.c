@@ -23,7 +23,7 @@ int atoll_engine_task_init(struct atoll_engine_task *t, const struct atoll_engin
 {
     memset(t, 0, sizeof *t);
     t->task = task;
-    t->baseline_source = t->baseline = t->best = ATOLL_NONE;
+    t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist = ATOLL_NONE;
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
     if (allocate(t, e, bytes, length, err)) {
         atoll_engine_task_fini(t);

@@ -16,6 +16,7 @@
 #include "evolution/engine.h"
 
 #define SIM_ORDERS 4096
+#define SIM_TASKS  16
 
 /* ---- tasks ---- */
 
@@ -117,13 +118,17 @@ struct sim {
         uint32_t task;
         struct atoll_id id;
         double time_ns; /* as last evaluated */
+        int is_finalist;
     } * candidates;
     size_t candidate_count, candidate_capacity;
     struct atoll_decision last[ATOLL_DECISION_TYPE_COUNT];
-    double alpha; /* of the settings */
+    struct atoll_id best[SIM_TASKS]; /* of each task, as decided last */
+    double alpha;                    /* of the settings */
     /* how evaluators behave, in percent */
     unsigned infrastructure, wrong, unstable_duel, wrong_duel;
+    double occupied_ns;    /* by one evaluation */
     double noise;          /* of single evaluations: time is up to so much larger or smaller */
+    double spread;         /* half-width of the intervals they state */
     uint32_t cells;        /* how many cells candidates spread over, 1..64 */
     unsigned broken_index; /* evaluations of this 1-based EVALUATE always fail with wrong; 0 = none */
 };
@@ -169,7 +174,7 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
         s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
         assert_non_null(s->candidates);
     }
-    s->candidates[s->candidate_count++] = (struct sim_candidate){d->task, d->candidate, 0};
+    s->candidates[s->candidate_count++] = (struct sim_candidate){d->task, d->candidate, 0, 0};
 }
 
 static inline struct sim_candidate *sim_candidate(const struct sim *s, const struct atoll_decision *d)
@@ -187,6 +192,18 @@ static inline void sim_check_challenge(const struct sim *s, const struct atoll_d
     expect_close(d->alpha, atoll_alpha_spend(s->alpha, s->duels[ATOLL_DUEL_PROMOTION]), 1e-12);
 }
 
+/* One duel over the cell, and one over the task's best. */
+static inline void sim_check_place(const struct sim *s, const struct atoll_decision *d)
+{
+    unsigned open = 0;
+    for (size_t i = 0; i < s->order_count; i++) {
+        const struct atoll_decision *o = &s->orders[i];
+        open += o->type == ATOLL_DECIDE_DUEL && o->purpose == ATOLL_DUEL_PROMOTION && o->task == d->task &&
+                o->island == d->island && atoll_behaviour_cell(o->cell) == atoll_behaviour_cell(d->cell);
+    }
+    assert_true(open < 2);
+}
+
 static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
 {
     s->duels[d->purpose]++;
@@ -196,14 +213,14 @@ static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
         return;
     }
     assert_false(atoll_id_equal(&d->candidate, &d->elite));
-    if (d->purpose == ATOLL_DUEL_PROMOTION)
-        sim_check_challenge(s, d);
-    if (d->purpose == ATOLL_DUEL_PROMOTION) /* one open duel per cell */
-        for (size_t i = 0; i < s->order_count; i++)
-            assert_false(s->orders[i].type == ATOLL_DECIDE_DUEL &&
-                         s->orders[i].purpose == ATOLL_DUEL_PROMOTION && s->orders[i].task == d->task &&
-                         s->orders[i].island == d->island &&
-                         atoll_behaviour_cell(s->orders[i].cell) == atoll_behaviour_cell(d->cell));
+    if (d->purpose == ATOLL_DUEL_FINAL) {
+        struct sim_candidate *finalist = sim_candidate(s, d);
+        assert_false(finalist->is_finalist);
+        finalist->is_finalist = 1;
+        return;
+    }
+    sim_check_challenge(s, d);
+    sim_check_place(s, d);
 }
 
 static inline void sim_check_decision(struct sim *s, const struct atoll_decision *d)
@@ -217,6 +234,8 @@ static inline void sim_check_decision(struct sim *s, const struct atoll_decision
         sim_new_candidate(s, d);
     if (d->type == ATOLL_DECIDE_DUEL)
         sim_new_duel(s, d);
+    if (d->type == ATOLL_DECIDE_BEST)
+        s->best[d->task] = d->candidate;
     s->counts[d->type]++;
     s->last[d->type] = *d;
 }
@@ -306,6 +325,7 @@ static inline void sim_start(struct sim *s, uint64_t seed, const struct atoll_se
     assert_non_null(s->engine);
     s->random = (struct atoll_random){atoll_random_at(seed, 77), 0};
     s->cells = 8;
+    s->occupied_ns = 2e7;
     s->alpha = search->alpha;
     atoll_buffer_init(&s->decisions, 1u << 30);
     atoll_event_init(&event, ATOLL_EVENT_START);
@@ -325,21 +345,16 @@ static inline void sim_fini(struct sim *s)
 
 /* ---- answers ---- */
 
-static inline void sim_fill_timing(struct atoll_evaluation *e, double time_ns)
+static inline void sim_fill_timing(struct atoll_evaluation *e, double time_ns, double spread)
 {
     struct atoll_timing *t = &e->timings[0];
     e->timing_count = 1;
     memset(t, 0, sizeof *t);
     t->variant = 1; /* bench */
     t->floor_ns = 5e5;
-    t->summary = (struct atoll_summary){.count = 7,
-                                        .min = time_ns,
-                                        .p10 = time_ns,
-                                        .median = time_ns,
-                                        .p90 = time_ns,
-                                        .max = time_ns,
-                                        .lo95 = time_ns,
-                                        .hi95 = time_ns};
+    double lo = time_ns * (1 - spread), hi = time_ns * (1 + spread);
+    t->summary = (struct atoll_summary){
+        .count = 7, .min = lo, .p10 = lo, .median = time_ns, .p90 = hi, .max = hi, .lo95 = lo, .hi95 = hi};
 }
 
 static inline void sim_evaluated(struct sim *s, const struct atoll_decision *order,
@@ -353,10 +368,10 @@ static inline void sim_evaluated(struct sim *s, const struct atoll_decision *ord
     e->verdict = verdict;
     e->level = verdict == ATOLL_V_INFRASTRUCTURE ? 0 : verdict == ATOLL_V_CORRECT ? 6 : 5;
     e->behaviour = sim_cell(s, &order->candidate);
-    e->occupied_ns = 2e7;
+    e->occupied_ns = s->occupied_ns;
     e->candidate_ns = 1e7;
     if (verdict == ATOLL_V_CORRECT)
-        sim_fill_timing(e, time_ns);
+        sim_fill_timing(e, time_ns, s->spread);
     struct sim_candidate *known = sim_candidate(s, order);
     if (known)
         known->time_ns = time_ns;
@@ -378,7 +393,7 @@ static inline void sim_duelled(struct sim *s, const struct atoll_decision *order
                                      .pair_count = 8,
                                      .elite_ns = 1e6,
                                      .challenger_ns = 1e6,
-                                     .occupied_ns = 4e7,
+                                     .occupied_ns = 2 * s->occupied_ns,
                                      .candidate_ns = 3e7};
     sim_step(s, &event);
 }

@@ -70,6 +70,11 @@ static void set_finals(struct atoll_search *s)
     s->finals_share = 1;
 }
 
+static void set_tries(struct atoll_search *s)
+{
+    s->finals_tries = 17;
+}
+
 static void set_queue(struct atoll_search *s)
 {
     s->queue_depth = 0;
@@ -96,12 +101,19 @@ static void wrong_values_are_named(void **state)
         void (*set)(struct atoll_search *s);
         const char *text;
     } cases[] = {
-        {set_islands_0, "islands is 0"},     {set_islands_17, "islands is 17, must be 1 to 16"},
-        {set_generation, "generation_size"}, {set_share, "selection_share"},
-        {set_shares, "all selection rules"}, {set_device, "device_budget_ns is"},
-        {set_wall, "wall_budget_ns is"},     {set_finals, "finals_share is 1"},
-        {set_queue, "queue_depth is 0"},     {set_alpha, "alpha is 0.5"},
-        {set_margin, "margin is -0.01"},     {set_pairs, "pair_limit is 3"},
+        {set_islands_0, "islands is 0"},
+        {set_islands_17, "islands is 17, must be 1 to 16"},
+        {set_generation, "generation_size"},
+        {set_share, "selection_share"},
+        {set_shares, "all selection rules"},
+        {set_device, "device_budget_ns is"},
+        {set_wall, "wall_budget_ns is"},
+        {set_finals, "finals_share is 1"},
+        {set_tries, "finals_tries is 17, must be 1 to 16"},
+        {set_queue, "queue_depth is 0"},
+        {set_alpha, "alpha is 0.5"},
+        {set_margin, "margin is -0.01"},
+        {set_pairs, "pair_limit is 3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_search s, back = {.seed = 42};

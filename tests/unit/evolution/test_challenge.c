@@ -156,9 +156,12 @@ static void wrong_in_a_duel_is_out(void **state)
     assert_true(atoll_id_equal(&duel.candidate, &winner.candidate));
     sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
     assert_int_equal(s->counts[ATOLL_DECIDE_NOT_CONFIRMED], 1);
-    expect_close(best_ns(s), 0, 1e-9); /* its cell was the only one */
+    expect_close(best_ns(s), 1000, 1e-9); /* the baseline is the best again, though no elite */
     struct atoll_decision next = give(s, 0, UINT32_MAX, 950);
     assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_ELITE].candidate, &next.candidate));
+    expect_duel(s, 2, &next);
+    duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.05);
     expect_close(best_ns(s), 950, 1e-9);
     end(s);
 }
@@ -216,26 +219,175 @@ static void finish_all(struct sim *s)
         }
 }
 
-static void a_wrong_finalist_is_followed(void **state)
+static struct atoll_task_status status_of(const struct sim *s)
+{
+    struct atoll_task_status t;
+    assert_int_equal(atoll_engine_task_status(s->engine, 0, &t), 0);
+    return t;
+}
+
+/* Of the baseline's cell no other candidate is the elite. */
+static struct sim *start_apart(void **state)
 {
     struct sim *s = start(state, 1, 0, 0);
-    s->cells = 64; /* the others have cells of their own */
-    struct atoll_task_status t;
-    struct atoll_decision slow = give(s, 0, UINT32_MAX, 600), fast = give(s, 1, UINT32_MAX, 500), duel;
+    s->cells = 64;
+    return s;
+}
+
+static void the_best_changes_by_a_duel(void **state)
+{
+    static const struct {
+        int better;
+        double time_ns, ratio, best_ns;
+    } cases[] = {{1, 900, 1.1, 900}, {0, 900, 1.005, 1000}, {0, 700, 0.5, 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sim *s = start_apart(state);
+        struct atoll_decision next = give(s, 0, UINT32_MAX, cases[i].time_ns), duel;
+        assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_ELITE].candidate, &next.candidate));
+        assert_true(atoll_id_is_zero(&s->last[ATOLL_DECIDE_ELITE].elite)); /* the cell was empty */
+        expect_duel(s, 1, &next);
+        duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+        struct atoll_task_status t = status_of(s);
+        assert_true(atoll_id_equal(&duel.elite, &t.baseline));
+        expect_close(best_ns(s), 1000, 1e-9);
+        sim_duelled(s, &duel, ATOLL_V_CORRECT, cases[i].better, cases[i].ratio);
+        expect_close(best_ns(s), cases[i].best_ns, 1e-9);
+        assert_int_equal(status_of(s).promotions, cases[i].better);
+        assert_int_equal(s->counts[ATOLL_DECIDE_NOT_CONFIRMED], !cases[i].better);
+        end(s);
+    }
+}
+
+static void a_clear_difference_needs_no_duel(void **state)
+{
+    struct sim *s = start_apart(state);
+    give(s, 0, UINT32_MAX, 660);
+    assert_int_equal(s->duels[ATOLL_DUEL_PROMOTION], 0);
+    expect_close(best_ns(s), 660, 1e-9);
+    end(s);
+    s = start_apart(state);
+    s->spread = 0.6; /* the intervals overlap */
+    give(s, 0, UINT32_MAX, 660);
+    assert_int_equal(s->duels[ATOLL_DUEL_PROMOTION], 1);
+    expect_close(best_ns(s), 1000, 1e-9);
+    end(s);
+}
+
+/* One duel over the best in eight evaluations: the next waits. */
+static void duels_over_the_best_are_rationed(void **state)
+{
+    struct sim *s = start_apart(state);
+    give(s, 0, UINT32_MAX, 950);
+    struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION), next;
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 0, 1);
+    next = give(s, 1, UINT32_MAX, 900);
+    for (unsigned i = 4; i < 8; i++) {
+        assert_int_equal(s->duels[ATOLL_DUEL_PROMOTION], 1);
+        give(s, 1, UINT32_MAX, 0);
+    }
+    assert_int_equal(s->duels[ATOLL_DUEL_PROMOTION], 1);
+    sim_reload(s);
+    give(s, 1, UINT32_MAX, 0);
+    expect_duel(s, 2, &next);
+    duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
+    expect_close(best_ns(s), 900, 1e-9);
+    end(s);
+}
+
+struct finalist {
+    double promise; /* speedup by its single time */
+    int better;
+    double ratio; /* of its final duel; 0: wrong there; -1: it has none */
+};
+
+/* Candidates in cells of their own, the most promising first; each is the best by a clear difference or not
+ * at all, so that only the finals compare. */
+static void run_finals(struct sim *s, const struct finalist *finalists, size_t count)
+{
+    struct atoll_decision candidates[4];
+    for (size_t i = 0; i < count; i++)
+        candidates[i] = give(s, (unsigned)i % 2, UINT32_MAX, 1000 / finalists[i].promise);
     finish_all(s);
-    duel = take_duel(s, ATOLL_DUEL_FINAL);
-    assert_true(atoll_id_equal(&duel.candidate, &fast.candidate));
-    sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0); /* on the hidden shapes */
-    duel = take_duel(s, ATOLL_DUEL_FINAL);
-    assert_true(atoll_id_equal(&duel.candidate, &slow.candidate));
-    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 0);
-    sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.6);
+    for (size_t i = 0; i < count && finalists[i].ratio >= 0; i++) {
+        struct atoll_decision duel = take_duel(s, ATOLL_DUEL_FINAL);
+        assert_true(atoll_id_equal(&duel.candidate, &candidates[i].candidate));
+        sim_duelled(s, &duel, finalists[i].ratio > 0 ? ATOLL_V_CORRECT : ATOLL_V_WRONG, finalists[i].better,
+                    finalists[i].ratio);
+    }
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
-    atoll_engine_task_status(s->engine, 0, &t);
-    expect_close(t.final_ratio, 1.6, 1e-9);
-    expect_close(t.best_ns, 600, 1e-9);
-    assert_true(atoll_id_equal(&t.best, &slow.candidate));
-    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_ASKED);
+}
+
+static void finals_say_what_is_true(void **state)
+{
+    static const struct {
+        struct finalist finalists[4];
+        size_t count;
+        double best_ns, ratio;
+    } cases[] = {
+        {{{2, 1, 1.9}, {1.9, 0, -1}}, 2, 500, 1.9},                        /* it held */
+        {{{2, 0, 0.94}, {1.9, 1, 1.8}}, 2, 1000 / 1.9, 1.8},               /* it was luck */
+        {{{2, 1, 1.2}, {1.9, 1, 1.7}}, 2, 1000 / 1.9, 1.7},                /* it fell short */
+        {{{2, 1, 1.2}, {1.9, 1, 1.1}, {1.8, 0, 1}}, 3, 500, 1.2},          /* so did the others */
+        {{{2, 1, 1.5}, {1.4, 0, -1}}, 2, 500, 1.5},                        /* nobody promises more */
+        {{{2, 0, 0}, {1.9, 1, 1.6}}, 2, 1000 / 1.9, 1.6},                  /* wrong at a hidden shape */
+        {{{2, 0, 1}, {1.9, 0, 1}, {1.8, 0, 1}, {1.7, 0, -1}}, 4, 1000, 1}, /* three tries */
+        {{{2, 0, 0}, {1.9, 0, 1}, {1.8, 0, 1}, {1.7, 1, 1.5}}, 4, 1000 / 1.7, 1.5}, /* a wrong one is none */
+        {{{1.005, 0, -1}}, 1, 1000, 1},                                             /* no promise, no final */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sim *s = start_apart(state);
+        run_finals(s, cases[i].finalists, cases[i].count);
+        struct atoll_task_status t = status_of(s);
+        expect_close(t.final_ratio, cases[i].ratio, 1e-9);
+        expect_close(t.best_ns, cases[i].best_ns, 1e-9);
+        assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_BEST].candidate, &t.best));
+        assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_ASKED);
+        end(s);
+    }
+}
+
+/* A comparison that cannot be carried out confirms nothing, and denies nothing. */
+static void finals_that_fail_say_nothing(void **state)
+{
+    struct sim *s = start_apart(state);
+    give(s, 0, UINT32_MAX, 500);
+    finish_all(s);
+    for (unsigned i = 0; i < 4; i++)
+        sim_infrastructure(s, find_duel(s, ATOLL_DUEL_FINAL));
+    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
+    expect_close(status_of(s).final_ratio, 0, 0);
+    expect_close(best_ns(s), 500, 1e-9);
+    end(s);
+}
+
+/* The wall ends the finals: what was confirmed counts. */
+static void a_late_final_is_given_up(void **state)
+{
+    struct atoll_search search;
+    struct sim *s = malloc(sizeof *s);
+    assert_non_null(s);
+    atoll_search_defaults(&search);
+    search.wall_budget_ns = 1e10;
+    search.islands = 1;
+    sim_start(s, 1, &search);
+    s->cells = 1;
+    sim_add_task(s, 0, *state);
+    sim_capacity(s, 8);
+    struct atoll_decision order = sim_take(s, 0);
+    sim_evaluated(s, &order, ATOLL_V_CORRECT, 1000);
+    s->cells = 64;
+    struct atoll_decision first = give(s, 0, UINT32_MAX, 500);
+    give(s, 1, UINT32_MAX, 510);
+    finish_all(s);
+    order = take_duel(s, ATOLL_DUEL_FINAL);
+    sim_duelled(s, &order, ATOLL_V_CORRECT, 1, 1.2);
+    find_duel(s, ATOLL_DUEL_FINAL);
+    s->now_ns = 10000000000;
+    sim_simple(s, ATOLL_EVENT_TICK);
+    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
+    expect_close(status_of(s).final_ratio, 1.2, 1e-9);
+    assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_BEST].candidate, &first.candidate));
     end(s);
 }
 
@@ -288,7 +440,12 @@ int main(void)
         cmocka_unit_test(wrong_in_a_duel_is_out),
         cmocka_unit_test(noops_are_counted_apart),
         cmocka_unit_test(a_refused_migrant_stays_away),
-        cmocka_unit_test(a_wrong_finalist_is_followed),
+        cmocka_unit_test(the_best_changes_by_a_duel),
+        cmocka_unit_test(a_clear_difference_needs_no_duel),
+        cmocka_unit_test(duels_over_the_best_are_rationed),
+        cmocka_unit_test(finals_say_what_is_true),
+        cmocka_unit_test(finals_that_fail_say_nothing),
+        cmocka_unit_test(a_late_final_is_given_up),
         cmocka_unit_test(nothing_better_has_no_final),
         cmocka_unit_test(the_tuner_learns),
     };

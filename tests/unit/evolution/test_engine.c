@@ -60,6 +60,7 @@ static struct atoll_search random_settings(uint64_t seed)
     search.device_budget_ns = atoll_random_next(&r) % 3 ? 0 : 5e8;
     search.wall_budget_ns = atoll_random_next(&r) % 3 ? 0 : 5e8;
     search.stagnation_limit = (uint32_t)(atoll_random_next(&r) % 2 * 10);
+    search.finals_tries = 1 + (uint32_t)(atoll_random_next(&r) % 4);
     search.queue_depth = 1 + (uint32_t)(atoll_random_next(&r) % 3);
     search.fitness_form = atoll_random_next(&r) % 2 ? ATOLL_FITNESS_LOG : ATOLL_FITNESS_CLIPPED;
     search.selection_share[ATOLL_SELECT_CURIOSITY] = (double)(atoll_random_next(&r) % 2);
@@ -152,8 +153,11 @@ static void check_end(const struct sim *s)
         assert_int_equal(atoll_engine_task_status(s->engine, i, &t), 0);
         assert_true(t.done);
         assert_int_equal(t.under_way, 0);
-        if (t.best_ns > 0 && !s->wrong_duel) /* else the baseline itself may have been found wrong */
-            assert_true(t.best_ns <= t.baseline_ns);
+        assert_true(atoll_id_equal(&t.best, &s->best[i]) || atoll_id_is_zero(&t.best));
+        if (t.final_ratio > 0) /* what the finals said last is true, whatever single times were */
+            expect_close(t.final_ratio, sim_time(&t.baseline) / sim_time(&t.best), 1e-9);
+        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline))
+            assert_true(t.final_ratio > 1.01);
     }
 }
 
@@ -167,7 +171,7 @@ static void run_random(struct fixture *f, uint64_t seed)
     s->wrong = (unsigned)sim_below(s, 50);
     s->wrong_duel = (unsigned)sim_below(s, 20);
     s->unstable_duel = (unsigned)sim_below(s, 20);
-    s->noise = 0.1 * sim_unit(s);
+    s->noise = 0.6 * sim_unit(s);
     s->cells = 1 + (uint32_t)sim_below(s, 6);
     s->broken_index = (unsigned)sim_below(s, 4);
     uint32_t tasks = 1 + (uint32_t)sim_below(s, 3);
@@ -350,6 +354,72 @@ static void tasks_share_the_device(void **state)
     atoll_buffer_fini(&bytes);
 }
 
+/* However dear a task is: every baseline, then every seed, before any is tuned. */
+static void a_short_run_sees_every_seed(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof *s);
+    search.queue_depth = 1;
+    sim_start(s, 3, &search);
+    for (uint32_t i = 0; i < 3; i++)
+        sim_add_task(s, i, &f->tasks[i]); /* 4, 2 and 3 seeds */
+    sim_capacity(s, 1);
+    static const unsigned seeds[] = {4, 2, 3};
+    unsigned seen[3] = {0, 0, 0};
+    for (unsigned i = 0; i < 9;) {
+        struct atoll_decision order = sim_take(s, 0);
+        if (order.type == ATOLL_DECIDE_DUEL) {
+            sim_duelled(s, &order, ATOLL_V_CORRECT, 0, 1);
+            continue;
+        }
+        assert_int_equal(order.op, ATOLL_OPERATOR_SEED);
+        if (i < 3)
+            assert_int_equal(seen[order.task], 0);
+        seen[order.task]++;
+        i++;
+        s->occupied_ns = order.task ? 1e7 : 1e9;
+        sim_evaluated(s, &order, ATOLL_V_CORRECT, sim_time(&order.candidate));
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(seen[i], seeds[i]);
+    sim_fini(s);
+    free(s);
+}
+
+/* Proposals end as early as the finals need, within limits. */
+static void dear_finals_are_given_time(void **state)
+{
+    static const struct {
+        double share, evaluation_ns, from, to; /* of the wall budget */
+    } cases[] = {
+        {0.1, 1e6, 0.89, 0.91}, {0.1, 3e8, 0.69, 0.89}, {0.1, 2e10, 0.64, 0.66}, {0.5, 2e10, 0.49, 0.51}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_search search = settings();
+        struct sim *s = malloc(sizeof *s);
+        search.wall_budget_ns = 1e10;
+        search.finals_share = cases[i].share;
+        search.stagnation_limit = 0;
+        sim_start(s, 3, &search);
+        s->occupied_ns = cases[i].evaluation_ns;
+        for (uint32_t k = 0; k < 3; k++)
+            sim_add_task(s, k, &f->tasks[k]);
+        sim_capacity(s, 1);
+        for (unsigned k = 0; k < 4; k++)
+            sim_answer(s);
+        while (!s->counts[ATOLL_DECIDE_TASK_DONE]) {
+            s->now_ns += 10000000;
+            sim_simple(s, ATOLL_EVENT_TICK);
+        }
+        double at = (double)s->now_ns / search.wall_budget_ns;
+        assert_true(at > cases[i].from && at < cases[i].to);
+        assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_WALL_TIME);
+        sim_fini(s);
+        free(s);
+    }
+}
+
 /* The same instances through two templates are evaluated once. */
 static void equal_instances_are_one_candidate(void **state)
 {
@@ -492,6 +562,8 @@ int main(void)
         cmocka_unit_test(wall_budget_leaves_time_for_finals),
         cmocka_unit_test(wall_time_over_abandons),
         cmocka_unit_test(tasks_share_the_device),
+        cmocka_unit_test(a_short_run_sees_every_seed),
+        cmocka_unit_test(dear_finals_are_given_time),
         cmocka_unit_test(equal_instances_are_one_candidate),
         cmocka_unit_test(a_resume_waits_for_capacity),
         cmocka_unit_test(stagnation_yields),

@@ -1,0 +1,137 @@
+/* The k-th challenge of the run gets its share of search.alpha (atoll_alpha_spend), so the number of
+ * challenges is paid for. */
+#include "evolution/duel.h"
+
+#include <math.h>
+
+#include "evolution/best.h"
+#include "evolution/decide.h"
+
+static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_decision *d,
+                uint32_t individual, uint32_t elite, struct atoll_err *err)
+{
+    const struct atoll_individual *defender = &e->individuals.items[elite];
+    d->elite = defender->id;
+    d->elite_source = e->sources.items[defender->source].id;
+    d->elite_choice = defender->choice;
+    d->baseline_ns = t->baseline_ns;
+    d->incumbent_ns = defender->time_ns;
+    d->margin = e->search.margin;
+    d->pair_limit = e->search.pair_limit;
+    return atoll_decide_send(e, t, d, individual, elite, err);
+}
+
+int atoll_duel_challenge(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+                         uint32_t individual, uint32_t elite, struct atoll_err *err)
+{
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, individual);
+    e->challenges++;
+    t->challenges++;
+    d.island = island;
+    d.purpose = ATOLL_DUEL_PROMOTION;
+    d.alpha = atoll_alpha_spend(e->search.alpha, e->challenges);
+    return send(e, t, &d, individual, elite, err);
+}
+
+int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                     struct atoll_err *err)
+{
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, individual);
+    d.purpose = ATOLL_DUEL_FINAL;
+    d.alpha = e->search.alpha;
+    return send(e, t, &d, individual, t->baseline, err);
+}
+
+static int inject_noop(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+                       struct atoll_err *err)
+{
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, p->individual);
+    t->noop_challenges++;
+    d.island = p->decision.island;
+    d.purpose = ATOLL_DUEL_NOOP;
+    d.alpha = atoll_alpha_spend(e->search.alpha, e->challenges);
+    return send(e, t, &d, p->individual, p->individual, err);
+}
+
+int atoll_duel_promoted(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+                        struct atoll_err *err)
+{
+    t->promotions++;
+    e->promotions++;
+    if (!e->search.noop_interval || e->promotions % e->search.noop_interval || e->finishing)
+        return 0;
+    return inject_noop(e, t, p, err);
+}
+
+int atoll_duel_is_won(const struct atoll_engine *e, const struct atoll_proposal *p,
+                      const struct atoll_duel *duel)
+{
+    return duel && duel->verdict == ATOLL_V_CORRECT && duel->better &&
+           e->individuals.items[p->individual].state == ATOLL_V_CORRECT;
+}
+
+int atoll_duel_proves_wrong(const struct atoll_duel *duel)
+{
+    enum atoll_verdict v = duel->verdict;
+    return v != ATOLL_V_CORRECT && v != ATOLL_V_INFRASTRUCTURE && v != ATOLL_V_UNSTABLE;
+}
+
+static void update_fitness(const struct atoll_engine *e, const struct atoll_engine_task *t,
+                           struct atoll_individual *r)
+{
+    r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
+                               t->baseline_ns, t->floor_ns);
+}
+
+static int disqualify(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                      enum atoll_verdict verdict, struct atoll_err *err)
+{
+    struct atoll_individual *r = &e->individuals.items[individual];
+    struct atoll_source *s = &e->sources.items[r->source];
+    r->state = (uint8_t)verdict;
+    update_fitness(e, t, r);
+    for (uint32_t i = 0; i < e->search.islands; i++) {
+        struct atoll_cell *cell = &t->islands[i].cells[r->cell];
+        if (cell->waiting == individual)
+            cell->waiting = ATOLL_NONE;
+        if (cell->elite == individual)
+            atoll_island_clear(&t->islands[i], r->cell);
+    }
+    if (s->tune)
+        atoll_tune_result(s->tune, &r->choice, 0);
+    if (s->best == individual) {
+        s->best = ATOLL_NONE;
+        s->best_ns = 0;
+    }
+    return atoll_best_withdraw(e, t, individual, err);
+}
+
+/* The time relative to the defender's, where both ran side by side, is what it is worth: a lucky time must not
+ * put it before others, nor keep its template's other instances from challenging. */
+static void sober(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+                  double ratio)
+{
+    struct atoll_individual *r = &e->individuals.items[p->individual];
+    struct atoll_source *s = &e->sources.items[r->source];
+    double paired = ratio > 0 ? e->individuals.items[p->elite].time_ns / ratio : 0;
+    if (r->state != ATOLL_V_CORRECT || !isfinite(paired) || paired <= r->time_ns)
+        return;
+    r->time_ns = paired;
+    update_fitness(e, t, r);
+    if (s->tune)
+        atoll_tune_result(s->tune, &r->choice, paired);
+    if (s->best == p->individual)
+        s->best_ns = paired;
+}
+
+int atoll_duel_lost(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+                    const struct atoll_duel *duel, struct atoll_err *err)
+{
+    struct atoll_decision d = p->decision;
+    d.type = ATOLL_DECIDE_NOT_CONFIRMED;
+    atoll_decide(e, &d);
+    if (atoll_duel_proves_wrong(duel))
+        return disqualify(e, t, p->individual, duel->verdict, err);
+    sober(e, t, p, duel->ratio);
+    return 0;
+}
