@@ -108,6 +108,57 @@ static void test_campaign_row(void **state)
     assert_true(c.events > 50);
 }
 
+/* A final duel of task 1, ordered and answered. */
+static void put_final(uint64_t evaluation, const struct atoll_id *candidate, double ratio)
+{
+    struct atoll_row_task t;
+    struct atoll_event answer;
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 1, &t);
+    struct atoll_decision order = {.type = ATOLL_DECIDE_DUEL,
+                                   .evaluation = evaluation,
+                                   .task = 1,
+                                   .candidate = *candidate,
+                                   .elite = t.baseline,
+                                   .purpose = ATOLL_DUEL_FINAL};
+    assert_int_equal(atoll_projection_decision(projection, 1000, &order, NULL), 0);
+    atoll_event_init(&answer, ATOLL_EVENT_DUELLED);
+    answer.duel = (struct atoll_duel){.evaluation = evaluation,
+                                      .purpose = ATOLL_DUEL_FINAL,
+                                      .better = ratio > 1.01,
+                                      .ratio = ratio,
+                                      .p_value = 0.01,
+                                      .pair_count = 6,
+                                      .elite_ns = 1e6 * ratio,
+                                      .challenger_ns = 1e6};
+    assert_int_equal(atoll_projection_event(projection, 1001, &answer, NULL), 0);
+}
+
+/* Of several finals the row tells of the one that the last BEST names. */
+static void test_finals(void **state)
+{
+    (void)state;
+    enum { FIRST, SECOND, BASELINE, UNKNOWN };
+    static const struct {
+        int best;
+        double ratio, p_value;
+        uint32_t pairs;
+    } cases[] = {{FIRST, 1.5, 0.01, 6}, {SECOND, 0.9, 0.01, 6}, {BASELINE, 1, 1, 0}, {UNKNOWN, 0, 0, 0}};
+    struct atoll_row_task t;
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 1, &t);
+    const struct atoll_id candidates[] = {sample_id(1), sample_id(2), t.baseline, sample_id(3)};
+    put_final(100000, &candidates[FIRST], 1.5);
+    put_final(100001, &candidates[SECOND], 0.9);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_decision best = {
+            .type = ATOLL_DECIDE_BEST, .task = 1, .candidate = candidates[cases[i].best], .time_ns = 5e5};
+        assert_int_equal(atoll_projection_decision(projection, 1001, &best, NULL), 0);
+        atoll_tables_get(tables, ATOLL_TABLE_TASKS, 1, &t);
+        assert_true(atoll_id_equal(&t.best, &candidates[cases[i].best]));
+        assert_true(t.final_ratio == cases[i].ratio && t.final_p == cases[i].p_value);
+        assert_int_equal(t.final_pairs, cases[i].pairs);
+    }
+}
+
 static void test_cut(void **state)
 {
     (void)state;
@@ -134,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_infrastructure_and_second_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_campaign_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_finals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
