@@ -577,8 +577,8 @@ static void account(const struct atoll_runner *runner, const struct usage *stood
         return;
     result->preemptions = (long)(end->switches - stood->switches);
     double lost = result->ns * runner->thread_count - (double)(end->cpu_ns - stood->cpu_ns);
-    if (runner->spin)
-        result->lost_ns = lost > 0 ? lost : 0;
+    if (runner->spin) /* what no other program took, the candidate gave away itself */
+        result->lost_ns = lost > 0 && result->preemptions > 0 ? lost : 0;
 }
 
 /* From threads that stand to the end of the child. */

@@ -14,7 +14,7 @@ enum atoll_filter_kind {
     ATOLL_FILTER_COMPILE, /* everything but network, tracing, namespaces, mounts, modules, keys ... (EPERM) */
     ATOLL_FILTER_ZYGOTE,  /* fork, threads, private and shared maps without execution, its one socket; else
                              killed */
-    ATOLL_FILTER_SAMPLE,  /* futex wait and wake, exit; else killed */
+    ATOLL_FILTER_SAMPLE,  /* futex wait without an end and wake, exit; else killed */
     ATOLL_FILTER_COUNT
 };
 

@@ -79,6 +79,13 @@ static int try_wake(void)
     return 0;
 }
 
+static int try_sleep(void)
+{
+    _Atomic uint32_t word = 0;
+    atoll_futex_wait(&word, 0, 1000, 0);
+    return 0;
+}
+
 static int try_requeue(void)
 {
     _Atomic uint32_t word = 0;
@@ -122,6 +129,7 @@ static const struct row {
     {ATOLL_FILTER_ZYGOTE, "kill", try_kill, KILLED},
     {ATOLL_FILTER_SAMPLE, "nothing", try_nothing, 0},
     {ATOLL_FILTER_SAMPLE, "futex wake", try_wake, 0},
+    {ATOLL_FILTER_SAMPLE, "futex sleep", try_sleep, KILLED},
     {ATOLL_FILTER_SAMPLE, "futex lock", try_requeue, KILLED},
     {ATOLL_FILTER_SAMPLE, "map", try_map, KILLED},
     {ATOLL_FILTER_SAMPLE, "fork", try_fork, KILLED},
