@@ -80,11 +80,13 @@ static void print_row(void *context, const struct atoll_query *query, const stru
         fprintf(out, "%11s", "-");
     }
     fprintf(out, " %8llu %8llu\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct);
-    if (s->evaluated > 0 && s->baseline_ns <= 0) {
+    if (s->baseline_ns <= 0) {
         char failure[512];
 
         atoll_task_table_failure(query, s->row, failure, sizeof(failure));
-        fprintf(out, "    %s\n", failure);
+        if (*failure) {
+            fprintf(out, "    %s\n", failure);
+        }
     }
 }
 
