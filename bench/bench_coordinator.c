@@ -1,8 +1,10 @@
 /* bench_coordinator.c - what rank 0 costs: campaigns with the null backend, results a second and CPU of rank
  * 0 for each result (engine, journal with its syncs, orders, everything), over evaluators on local sockets
- * and over MPI ranks. bench_coordinator [RESULTS]; the campaigns are made and removed below the current
- * folder. */
+ * and over MPI ranks; and what ranks cost that have nothing to do. bench_coordinator [RESULTS]; the campaigns
+ * are made and removed below the current folder. */
+#include <dirent.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,12 @@
 #include "archive-h5/campaign.h"
 #include "evolution/engine.h"
 
-#define DIR_NAME "bench-coordinator.tmp"
+#define DIR_NAME     "bench-coordinator.tmp"
+#define LOCAL_MOST   32
+#define MPI_MOST     32
+#define ATTEMPTS     3
+#define IDLE_SECONDS 10
+#define PROCESSES    512
 
 static const char task_yaml[] =
     "version: 1\nname: wide\nsummary: one template with many instances\ndims: [N]\ntensors:\n"
@@ -101,36 +108,231 @@ static void campaign_make(const char *dir, unsigned long results)
     atoll_task_destroy(task);
 }
 
-/* Runs the command and reads the line with which rank 0 ends. */
-static void measure(const char *carrier, unsigned evaluators, const char *command)
+/* The command of one run over a carrier, its output in one stream. */
+static void command_make(char *ret_command, size_t bytes, const char *program, int is_mpi,
+                         unsigned evaluators, const char *more)
 {
-    char line[4096];
+    if (is_mpi)
+        snprintf(ret_command, bytes,
+                 "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,tcp "
+                 "OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo "
+                 "OMPI_MCA_mpi_yield_when_idle=1 exec mpirun --oversubscribe -n %u %s/atoll-eval " DIR_NAME
+                 "/campaign --null-backend %s 2>&1",
+                 evaluators + 1, program, more);
+    else
+        snprintf(ret_command, bytes,
+                 "exec %s/atoll-eval " DIR_NAME "/campaign --local --evaluators %u --null-backend %s 2>&1",
+                 program, evaluators, more);
+}
+
+/* The line with which rank 0 ends; 0 when this is another one. */
+static int result_print(const char *line, const char *carrier, unsigned evaluators)
+{
+    unsigned long long evaluated, compared;
+    double seconds, cpu_us;
+    const char *start = strstr(line, "eval.finished");
+    start = start ? strpbrk(start, " ") : NULL;
+    while (start && *start && (*start < '0' || *start > '9')) /* past blanks and "[rank 0]" */
+        start = *start == '[' ? strchr(start, ']') : start + 1;
+    if (!start || sscanf(start, "%llu evaluations, %llu comparisons in %lf s; rank 0 used %lf us", &evaluated,
+                         &compared, &seconds, &cpu_us) != 4)
+        return 0;
+    printf("%-8s %10u %10llu %10.2f %12.0f %14.1f\n", carrier, evaluators, evaluated + compared, seconds,
+           (double)(evaluated + compared) / (seconds > 0.01 ? seconds : 0.01), cpu_us);
+    fflush(stdout);
+    return 1;
+}
+
+/* MPI may fail to start so many ranks on a small machine: then once more, and again. */
+static void measure(const char *program, int is_mpi, unsigned evaluators, unsigned long results)
+{
+    char command[4096], line[4096];
+    const char *carrier = is_mpi ? "mpi" : "local";
     int found = 0;
-    FILE *out = popen(command, "r");
-    while (out && fgets(line, sizeof line, out)) {
-        unsigned long long evaluated, compared;
-        double seconds, cpu_us;
-        const char *start = strstr(line, "eval.finished");
-        start = start ? strpbrk(start, " ") : NULL;
-        while (start && *start && (*start < '0' || *start > '9')) /* past blanks and "[rank 0]" */
-            start = *start == '[' ? strchr(start, ']') : start + 1;
-        if (!start || sscanf(start, "%llu evaluations, %llu comparisons in %lf s; rank 0 used %lf us",
-                             &evaluated, &compared, &seconds, &cpu_us) != 4)
-            continue;
-        found = 1;
-        printf("%-8s %10u %10llu %10.1f %12.0f %14.1f\n", carrier, evaluators, evaluated + compared, seconds,
-               (double)(evaluated + compared) / (seconds > 0.05 ? seconds : 0.05), cpu_us);
-        fflush(stdout);
+    command_make(command, sizeof command, program, is_mpi, evaluators, "");
+    for (int attempt = 0; attempt < ATTEMPTS && !found; attempt++) {
+        campaign_make(DIR_NAME "/campaign", results);
+        FILE *out = popen(command, "r");
+        while (out && fgets(line, sizeof line, out))
+            found |= result_print(line, carrier, evaluators);
+        if (out)
+            pclose(out);
+        dir_remove(DIR_NAME "/campaign");
     }
+    if (!found)
+        printf("%-8s %10u   failed %d times: %s\n", carrier, evaluators, ATTEMPTS, command);
+}
+
+/* ---- idle ranks ---- */
+
+enum role { OTHER, RANK, SPAWNER, EVALUATOR };
+
+struct process {
+    long pid, parent;
+    enum role role;
+    double cpu_s;
+};
+
+static size_t proc_read(long pid, const char *name, char *ret_text, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(ret_text, 1, bytes - 1, file) : 0;
+    if (file)
+        fclose(file);
+    ret_text[length] = '\0';
+    return length;
+}
+
+/* A spawner is forked from its rank and has its command line. */
+static enum role role_of(long pid)
+{
+    char text[4096] = "";
+    size_t length = proc_read(pid, "cmdline", text, sizeof text), first = strlen(text);
+    const char *name = strrchr(text, '/'), *word = first < length ? text + first + 1 : "";
+    if (strcmp(name ? name + 1 : text, "atoll-eval") != 0)
+        return OTHER;
+    return !strcmp(word, "--evaluator") ? EVALUATOR : !strcmp(word, DIR_NAME "/campaign") ? RANK : OTHER;
+}
+
+static int process_read(long pid, struct process *ret_process)
+{
+    char text[1024];
+    unsigned long user, system;
+    *ret_process = (struct process){.pid = pid, .role = role_of(pid)};
+    proc_read(pid, "stat", text, sizeof text);
+    const char *rest = strrchr(text, ')');
+    if (!rest || sscanf(rest, ") %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &ret_process->parent,
+                        &user, &system) != 3)
+        return 0;
+    ret_process->cpu_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    return ret_process->role != OTHER;
+}
+
+static const struct process *process_find(const struct process *all, size_t count, long pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].pid == pid)
+            return &all[i];
+    return NULL;
+}
+
+/* Ranks of the campaign below this folder, their spawners, and the evaluators of those. */
+static size_t processes_read(struct process *ret_all)
+{
+    size_t count = 0, kept = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && count < PROCESSES && (entry = readdir(proc));) {
+        long pid = strtol(entry->d_name, NULL, 10);
+        count += pid > 0 && process_read(pid, &ret_all[count]);
+    }
+    if (proc)
+        closedir(proc);
+    for (size_t i = 0; i < count; i++) {
+        const struct process *parent = process_find(ret_all, count, ret_all[i].parent);
+        if (ret_all[i].role == RANK && parent && parent->role == RANK)
+            ret_all[i].role = SPAWNER;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (ret_all[i].role != EVALUATOR || process_find(ret_all, count, ret_all[i].parent))
+            ret_all[kept++] = ret_all[i];
+    return kept;
+}
+
+/* Rank 0 under MPI has no spawner of its own; the only rank of a local run is rank 0. */
+static int is_rank_0(const struct process *all, size_t count, const struct process *p)
+{
+    unsigned ranks = 0, has_spawner = 0;
+    for (size_t i = 0; i < count; i++) {
+        ranks += all[i].role == RANK;
+        has_spawner |= all[i].role == SPAWNER && all[i].parent == p->pid;
+    }
+    return p->role == RANK && (ranks == 1 || !has_spawner);
+}
+
+enum share { RANK_0, OTHER_RANK, ITS_SPAWNER, ITS_EVALUATOR, SHARES };
+
+static enum share share_of(const struct process *all, size_t count, const struct process *p)
+{
+    return p->role == EVALUATOR       ? ITS_EVALUATOR
+           : p->role == SPAWNER       ? ITS_SPAWNER
+           : is_rank_0(all, count, p) ? RANK_0
+                                      : OTHER_RANK;
+}
+
+/* To all evaluators, or to rank 0. */
+static void share_signal(enum share share, int signal_number)
+{
+    static struct process all[PROCESSES];
+    size_t count = processes_read(all);
+    for (size_t i = 0; i < count; i++)
+        if (share_of(all, count, &all[i]) == share)
+            kill((pid_t)all[i].pid, signal_number);
+}
+
+/* The run is killed, and its evaluators: a stopped process does not see that its socket is closed. */
+static void run_end(void)
+{
+    static struct process all[PROCESSES];
+    size_t count = processes_read(all);
+    for (size_t i = 0; i < count; i++)
+        kill((pid_t)all[i].pid, SIGKILL);
+}
+
+/* The busiest of each kind while one kind is stopped, in percent of a core. */
+static void idle_watch(enum share stopped, double *ret_percent)
+{
+    static struct process before[PROCESSES], after[PROCESSES];
+    share_signal(stopped, SIGSTOP);
+    sleep(1);
+    size_t count = processes_read(before);
+    sleep(IDLE_SECONDS);
+    size_t later = processes_read(after);
+    share_signal(stopped, SIGCONT);
+    for (int i = 0; i < SHARES; i++)
+        ret_percent[i] = 0;
+    for (size_t i = 0; i < later; i++) {
+        const struct process *was = process_find(before, count, after[i].pid);
+        double *place = &ret_percent[share_of(after, later, &after[i])];
+        double percent = was ? 100 * (after[i].cpu_s - was->cpu_s) / IDLE_SECONDS : 0;
+        *place = percent > *place ? percent : *place;
+    }
+}
+
+/* With its evaluators stopped rank 0 has nothing to do, with rank 0 stopped all others have nothing. */
+static void idle_print(const char *carrier, unsigned evaluators)
+{
+    double waits_for_results[SHARES], waits_for_orders[SHARES];
+    idle_watch(ITS_EVALUATOR, waits_for_results);
+    idle_watch(RANK_0, waits_for_orders);
+    printf("%-8s %10u %8.2f %12.2f %12.2f %12.2f\n", carrier, evaluators, waits_for_results[RANK_0],
+           waits_for_orders[OTHER_RANK], waits_for_orders[ITS_EVALUATOR], waits_for_orders[ITS_SPAWNER]);
+    fflush(stdout);
+}
+
+static void idle_measure(const char *program, int is_mpi, unsigned evaluators)
+{
+    char command[4096], line[4096];
+    unsigned hellos = 0;
+    campaign_make(DIR_NAME "/campaign", 100000000);
+    command_make(command, sizeof command, program, is_mpi, evaluators, "--heartbeat-timeout 10m");
+    FILE *out = popen(command, "r");
+    while (out && hellos < evaluators && fgets(line, sizeof line, out))
+        hellos += strstr(line, "eval.peer.hello") != NULL;
+    if (hellos == evaluators)
+        idle_print(is_mpi ? "mpi" : "local", evaluators);
+    else
+        printf("%-8s %10u   did not start\n", is_mpi ? "mpi" : "local", evaluators);
+    run_end();
     if (out)
         pclose(out);
-    if (!found)
-        printf("%-8s %10u   failed: %s\n", carrier, evaluators, command);
+    dir_remove(DIR_NAME "/campaign");
 }
 
 int main(int argc, char **argv)
 {
-    char command[4096], program[2048];
+    char program[2048];
     unsigned long results = argc > 1 ? strtoul(argv[1], NULL, 10) : 20000;
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 64);
     if (n <= 0)
@@ -142,25 +344,15 @@ int main(int argc, char **argv)
     task_write();
     printf("%-8s %10s %10s %10s %12s %14s\n", "carrier", "evaluators", "results", "seconds", "results/s",
            "us CPU/result");
-    for (unsigned mpi = 0; mpi < 2; mpi++) {
-        for (unsigned evaluators = 1; evaluators <= 8; evaluators *= 2) {
-            campaign_make(DIR_NAME "/campaign", results);
-            if (mpi)
-                snprintf(command, sizeof command,
-                         "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,tcp "
-                         "OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo "
-                         "OMPI_MCA_mpi_yield_when_idle=1 "
-                         "mpirun --oversubscribe -n %u %s/atoll-eval " DIR_NAME
-                         "/campaign --null-backend 2>&1",
-                         evaluators + 1, program);
-            else
-                snprintf(command, sizeof command,
-                         "%s/atoll-eval " DIR_NAME "/campaign --local --evaluators %u --null-backend 2>&1",
-                         program, evaluators);
-            measure(mpi ? "mpi" : "local", evaluators, command);
-            dir_remove(DIR_NAME "/campaign");
-        }
-    }
+    for (unsigned evaluators = 1; evaluators <= LOCAL_MOST; evaluators *= 2)
+        measure(program, 0, evaluators, results);
+    for (unsigned evaluators = 1; evaluators <= MPI_MOST; evaluators *= 2)
+        measure(program, 1, evaluators, results);
+    printf("\nidle, %% of a core over %d s, the busiest of each kind:\n%-8s %10s %8s %12s %12s %12s\n",
+           IDLE_SECONDS, "carrier", "evaluators", "rank 0", "other rank", "evaluator", "spawner");
+    idle_measure(program, 0, 1);
+    idle_measure(program, 0, 8);
+    idle_measure(program, 1, 2);
     dir_remove(DIR_NAME);
     return 0;
 }
