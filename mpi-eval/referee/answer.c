@@ -250,6 +250,12 @@ struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct ato
     return found;
 }
 
+int atoll_answers_know(const struct atoll_answers *answers, uint32_t task_number,
+                       const struct atoll_draw *draw)
+{
+    return answer_find(answers, task_number, draw) != NULL;
+}
+
 int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answer,
                         const struct atoll_task *task, size_t tensor, void *ret_data, struct atoll_err *err)
 {

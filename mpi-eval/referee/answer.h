@@ -33,6 +33,9 @@ void atoll_answers_destroy(struct atoll_answers *answers);
 struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
                                        const struct atoll_task *task, uint32_t task_number,
                                        const struct atoll_draw *draw, int need_full, struct atoll_err *err);
+/* Whether the answer to a draw is known, in full or not. */
+int atoll_answers_know(const struct atoll_answers *answers, uint32_t task_number,
+                       const struct atoll_draw *draw);
 void atoll_answers_release(struct atoll_answers *answers, struct atoll_answer *answer);
 
 /* Writes the raw input `tensor` of an answer's draw, from memory or made again. */

@@ -8,8 +8,10 @@
 #include "core/stats.h"
 #include "mpi-eval/referee/memory.h"
 
-#define STREAM_BYTES ((size_t)64 << 20)
-#define STREAM_RUNS  3
+#define LONG_BYTES   ((size_t)32 << 20) /* hides launch overhead */
+#define SHORT_BYTES  ((size_t)2 << 20)  /* slips between whatever else the machine does */
+#define LONG_RUNS    2
+#define SHORT_RUNS   8
 #define PEAK_RUNS    6
 #define PEAK_STEPS   200000
 #define PEAK_CHAINS  12
@@ -21,15 +23,19 @@
 enum kernel {
     KERNEL_EMPTY,
     KERNEL_READ,
+    KERNEL_READ_STREAMS,
     KERNEL_COPY,
+    KERNEL_COPY_PAST,
+    KERNEL_UPDATE,
     KERNEL_PEAK_F32,
     KERNEL_PEAK_F64,
     KERNEL_KNOWN,
     KERNEL_COUNT
 };
 
-static const char *const symbols[KERNEL_COUNT] = {"k_empty",    "k_read",     "k_copy",
-                                                  "k_peak_f32", "k_peak_f64", "k_known"};
+static const char *const symbols[KERNEL_COUNT] = {"k_empty",    "k_read",      "k_read_streams",
+                                                  "k_copy",     "k_copy_past", "k_update",
+                                                  "k_peak_f32", "k_peak_f64",  "k_known"};
 
 /* A unit is one line of 64 bytes for the stream kernels, one thread for the peaks, one element for the known
  * answer. Twelve independent chains hide a latency of up to six cycles at two fused multiply-adds a cycle. */
@@ -48,6 +54,33 @@ static const char source[] =
     "    for (; i + 4 <= e; i += 4) { s[0] += x[i]; s[1] += x[i + 1]; s[2] += x[i + 2]; s[3] += x[i + 3]; }\n"
     "    for (; i < e; i++) s[0] += x[i];\n"
     "    if (b < e) out[b] = s[0] + s[1] + s[2] + s[3];\n"
+    "}\n"
+    /* Four streams that the prefetchers follow each, and prefetches of ours ahead of them. */
+    "KERNEL(k_read_streams) {\n"
+    "    const line *x = w[0].p; line *out = w[1].p; line s[4] = {{0}}; long n = (e - b) / 4;\n"
+    "    for (long i = 0; i < n; i++) for (int k = 0; k < 4; k++) {\n"
+    "        const line *at = x + b + k * n + i; __builtin_prefetch(at + 24); s[k] += *at; }\n"
+    "    for (long i = b + 4 * n; i < e; i++) s[0] += x[i];\n"
+    "    if (b < e) out[b] = s[0] + s[1] + s[2] + s[3];\n"
+    "}\n"
+    "#if defined(__SSE2__)\n"
+    "#define PAST(to, from) do { typedef long long two __attribute__((vector_size(16))); \\\n"
+    "    for (int k_ = 0; k_ < 4; k_++) __builtin_ia32_movntdq((two *)(to) + k_, ((const two *)(from))[k_]); "
+    "} "
+    "while (0)\n"
+    "#else\n"
+    "#define PAST(to, from) (*(to) = *(from))\n"
+    "#endif\n"
+    "KERNEL(k_copy_past) {\n"
+    "    const line *x = w[0].p; line *y = w[1].p;\n"
+    "    for (long i = b; i < e; i++) { __builtin_prefetch(x + i + 24); PAST(y + i, x + i); }\n"
+    "}\n"
+    /* In place, in four streams, as optimizers do. */
+    "KERNEL(k_update) {\n"
+    "    line *x = w[0].p; long n = (e - b) / 4;\n"
+    "    for (long i = 0; i < n; i++) for (int k = 0; k < 4; k++) {\n"
+    "        line *at = x + b + k * n + i; __builtin_prefetch(at + 24, 1); *at += 1; }\n"
+    "    for (long i = b + 4 * n; i < e; i++) x[i] += 1;\n"
     "}\n"
     "KERNEL(k_copy) { const line *x = w[0].p; line *y = w[1].p; for (long i = b; i < e; i++) y[i] = x[i]; }\n"
     "#define PEAK(name, type, one) KERNEL(name) { \\\n"
@@ -211,20 +244,27 @@ static int best_of(struct atoll_calibration *cal, struct atoll_memory *memory, e
     return 0;
 }
 
-/* Long windows hide launch overhead, short ones slip between whatever else the machine does: the best of both
- * counts, since a bandwidth below the real one would call honest kernels impossible. */
-static int measure_stream(struct atoll_calibration *cal, struct atoll_memory *memory, size_t bytes, int runs,
-                          struct atoll_device_info *info, struct atoll_err *err)
+/* How many times `bytes` each kernel moves, reads and writes. */
+static const struct stream {
+    enum kernel kernel;
+    double moves;
+} streams[] = {
+    {KERNEL_READ, 1}, {KERNEL_READ_STREAMS, 1}, {KERNEL_COPY, 2}, {KERNEL_COPY_PAST, 2}, {KERNEL_UPDATE, 2}};
+
+/* The best of all: a bandwidth below the real one would call honest kernels impossible. */
+static int measure_streams(struct atoll_calibration *cal, struct atoll_memory *memory, size_t bytes, int runs,
+                           struct atoll_device_info *info, struct atoll_err *err)
 {
     struct atoll_block blocks[2] = {{0}};
-    int64_t lines = (int64_t)(bytes / 64);
-    double read_ns, copy_ns;
-    if (blocks_open(memory, bytes, blocks, 2, err) != 0 ||
-        best_of(cal, memory, KERNEL_READ, lines, blocks, 2, 0, runs, &read_ns, err) != 0 ||
-        best_of(cal, memory, KERNEL_COPY, lines, blocks, 2, 0, runs, &copy_ns, err) != 0)
+    double best = info->bandwidth_bytes_per_s, ns;
+    if (blocks_open(memory, bytes, blocks, 2, err) != 0)
         return -1;
-    double best = fmax((double)bytes / read_ns, 2.0 * (double)bytes / copy_ns) * 1e9;
-    info->bandwidth_bytes_per_s = fmax(info->bandwidth_bytes_per_s, best);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        if (best_of(cal, memory, streams[i].kernel, (int64_t)(bytes / 64), blocks, 2, 0, runs, &ns, err) != 0)
+            return -1;
+        best = fmax(best, streams[i].moves * (double)bytes / ns * 1e9);
+    }
+    info->bandwidth_bytes_per_s = best;
     for (size_t i = 0; i < 2; i++)
         atoll_block_close(memory, &blocks[i]);
     return 0;
@@ -267,8 +307,8 @@ int atoll_calibration_measure(struct atoll_calibration *calibration, struct atol
     if (!memory)
         return -1;
     int failed =
-        measure_stream(calibration, memory, STREAM_BYTES, STREAM_RUNS, info, err) != 0 ||
-        measure_stream(calibration, memory, STREAM_BYTES / 16, 4 * STREAM_RUNS, info, err) != 0 ||
+        measure_streams(calibration, memory, LONG_BYTES, LONG_RUNS, info, err) != 0 ||
+        measure_streams(calibration, memory, SHORT_BYTES, SHORT_RUNS, info, err) != 0 ||
         measure_peak(calibration, memory, KERNEL_PEAK_F32, 16, &info->peak_flops[ATOLL_F32], err) != 0 ||
         measure_peak(calibration, memory, KERNEL_PEAK_F64, 8, &info->peak_flops[ATOLL_F64], err) != 0 ||
         measure_empty(calibration, info, ret_jitter_ns, err) != 0;

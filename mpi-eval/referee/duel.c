@@ -66,6 +66,8 @@ struct match {
     struct lane lanes[ATOLL_TASK_VARIANT_LIMIT];
     struct atoll_duel_score score;
     uint64_t draws; /* fresh draws used so far */
+    int disturbed;  /* others took cores during the round under way */
+    unsigned again; /* rounds played again for that */
     int varies;     /* FINAL: two runs of the challenger on the same inputs differ in some bit */
 };
 
@@ -101,6 +103,7 @@ static int match_run(struct match *m, enum side side, const struct atoll_draw *d
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "cancelled");
     atoll_trial_run(m->referee, m->known, &m->sides[side], &order, &trial);
     *ret_ns = trial.ns;
+    m->disturbed |= atoll_sampling_disturbed(trial.ns, trial.lost_ns);
     if (trial.verdict == ATOLL_V_CORRECT)
         return 0;
     if (side == ELITE)
@@ -133,10 +136,11 @@ static int match_pair(struct match *m, const struct atoll_draw *draw, int swappe
     return failed;
 }
 
-/* The k-th pair over all bench variants. */
+/* The k-th pair over all bench variants; a disturbed one counts for nothing, at most pair_limit times. */
 static int match_round(struct match *m, size_t k)
 {
     double log_ratio = 0;
+    m->disturbed = 0;
     for (size_t i = 0; i < m->lane_count; i++) {
         struct lane *l = &m->lanes[i];
         double ns[2];
@@ -147,6 +151,10 @@ static int match_round(struct match *m, size_t k)
         l->ns[ELITE][k] = ns[ELITE];
         l->ns[CHALLENGER][k] = ns[CHALLENGER];
         log_ratio += l->weight * log(fmax(ns[ELITE], 1) / fmax(ns[CHALLENGER], 1));
+    }
+    if (m->disturbed && m->again < m->score.pair_limit) {
+        m->again++;
+        return 0;
     }
     atoll_duel_score_add(&m->score, log_ratio);
     return 0;

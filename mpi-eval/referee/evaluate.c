@@ -16,6 +16,7 @@
 #define CHECK_POOL      8 /* draws of a check variant, two of which a candidate sees */
 #define CHECK_DRAWS     2
 #define AUDIT_DRAWS     4
+#define GROWTH_SHARE    0.25
 #define REMEASURE_LIMIT 3 /* a busy machine may have looked slower than it is */
 
 /* One evaluation while it is under way. */
@@ -85,8 +86,10 @@ struct series {
     uint32_t variant;
     struct atoll_sampling sampling;
     struct atoll_draw_order order;
-    double begin_ns, reference_ns; /* time on the reference that other candidates will not pay again */
-    double stop_ns;                /* least kill latency: the most that a forged end could gain */
+    double begin_ns;
+    double first_ns;  /* answers of the first draws, which no later candidate pays: outside of the limits */
+    double growth_ns; /* answers of draws that made the pool grow */
+    double stop_ns;   /* least kill latency: the most that a forged end could gain */
     unsigned full;
     enum atoll_sampling_state state;
 };
@@ -99,11 +102,18 @@ static enum atoll_comparing comparing_now(const struct session *s, const struct 
     return r->sampling.count + (full - r->full) >= min ? ATOLL_COMPARING_FULL : ATOLL_COMPARING_HELD;
 }
 
+/* The pool grows for at most this share of a candidate's wall time. */
+static int may_grow(const struct series *r)
+{
+    return r->sampling.count < r->sampling.rules.sample_min ||
+           r->growth_ns < GROWTH_SHARE * r->sampling.rules.wall_limit_ns;
+}
+
 static int series_step(struct session *s, struct series *r)
 {
     struct atoll_trial trial;
     long number = atoll_draw_order_next(&r->order);
-    if (number < 0) {
+    if (number < 0 || ((size_t)number >= s->known->pool_size[r->variant] && !may_grow(r))) {
         r->state = ATOLL_SAMPLING_LIMIT;
         return 0;
     }
@@ -113,12 +123,14 @@ static int series_step(struct session *s, struct series *r)
     if ((size_t)number >= s->known->pool_size[r->variant])
         s->known->pool_size[r->variant] = (size_t)number + 1;
     if (number < ATOLL_DRAW_POOL_MIN)
-        r->reference_ns += trial.reference_ns;
+        r->first_ns += trial.reference_ns;
+    else
+        r->growth_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
     if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns))
-        r->state = atoll_sampling_add(&r->sampling, trial.ns,
-                                      atoll_referee_now_ns() - r->begin_ns - r->reference_ns);
+        r->state =
+            atoll_sampling_add(&r->sampling, trial.ns, atoll_referee_now_ns() - r->begin_ns - r->first_ns);
     return 0;
 }
 
@@ -204,7 +216,7 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
     }
     if (timing_store(s, r, &floor, err) != 0)
         return -1;
-    if (atoll_sampling_is_unstable(&r->sampling))
+    if (r->state != ATOLL_SAMPLING_DROPPED && atoll_sampling_is_unstable(&r->sampling))
         return session_end(s, ATOLL_V_UNSTABLE, 6,
                            "variant %s: other programs took the device's cores during %zu of %zu samples",
                            s->known->task->variants[r->variant].name,

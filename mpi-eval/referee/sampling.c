@@ -32,19 +32,24 @@ double atoll_sampling_half_width(const struct atoll_sampling *s)
     return width;
 }
 
-/* Even the fastest sample is far behind, or the median is behind with 95 % certainty and some margin. */
+/* Even the fastest sample is far behind without what others took of its time, or the median is behind with 95 %
+ * certainty and some margin. */
 static int is_clearly_slower(const struct atoll_sampling *s)
 {
     double incumbent = s->rules.incumbent_ns;
     if (incumbent <= 0 || s->count < ATOLL_SAMPLING_DROP_MIN)
         return 0;
-    if (s->summary.min > incumbent * ATOLL_SAMPLING_DROP_RATIO)
+    if (s->least_ns > incumbent * ATOLL_SAMPLING_DROP_RATIO)
         return 1;
-    return s->count >= s->rules.sample_min && s->count >= 6 && s->summary.lo95 > incumbent * 1.05;
+    return !s->disturbed && s->count >= s->rules.sample_min && s->count >= 6 &&
+           s->summary.lo95 > incumbent * 1.05;
 }
 
 enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns)
 {
+    double own_ns = sample_ns - fmax(s->lost_ns, 0);
+    s->least_ns = s->least_ns > 0 ? fmin(s->least_ns, own_ns) : own_ns;
+    s->lost_ns = 0;
     if (s->count < ATOLL_SAMPLES_LIMIT) {
         s->samples_ns[s->count++] = sample_ns;
         s->device_ns += sample_ns;
@@ -63,12 +68,18 @@ enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sa
     return ATOLL_SAMPLING_MORE;
 }
 
+int atoll_sampling_disturbed(double sample_ns, double lost_ns)
+{
+    return lost_ns > fmax(ATOLL_SAMPLING_LOST_NS, ATOLL_SAMPLING_LOST_RATIO * sample_ns);
+}
+
 int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns)
 {
-    if (lost_ns <= fmax(ATOLL_SAMPLING_LOST_NS, ATOLL_SAMPLING_LOST_RATIO * sample_ns))
+    if (!atoll_sampling_disturbed(sample_ns, lost_ns))
         return 0;
     if (s->discarded > s->count) {
         s->disturbed++;
+        s->lost_ns = lost_ns;
         return 0;
     }
     s->discarded++;
@@ -78,5 +89,6 @@ int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double l
 int atoll_sampling_is_unstable(const struct atoll_sampling *s)
 {
     size_t all = s->count + s->discarded, disturbed = s->disturbed + s->discarded;
-    return s->disturbed > 0 && (double)disturbed >= ATOLL_SAMPLING_UNSTABLE * (double)all;
+    return s->disturbed > 0 && s->count >= s->rules.sample_min &&
+           (double)disturbed >= ATOLL_SAMPLING_UNSTABLE * (double)all;
 }

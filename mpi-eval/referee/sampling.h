@@ -36,6 +36,8 @@ struct atoll_sampling {
     struct atoll_sampling_rules rules;
     size_t count;
     size_t discarded, disturbed;  /* thrown away; kept although disturbed */
+    double lost_ns;               /* of the sample that is added next */
+    double least_ns;              /* fastest sample without the time lost to others */
     double *samples_ns, *scratch; /* owned, ATOLL_SAMPLES_LIMIT each */
     double device_ns;
     struct atoll_summary summary; /* of the samples so far */
@@ -46,9 +48,11 @@ int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_ru
 void atoll_sampling_fini(struct atoll_sampling *s);
 /* One more sample; wall_ns: spent on this variant so far. */
 enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns);
-/* A sample during which the candidate's threads went without their cores for lost_ns altogether (negative:
+/* disturbed: whether others took enough of a sample's time to count.
+ * discards: a sample during which the candidate's threads went without their cores for lost_ns altogether (negative:
  * unknown).  1: throw it away (it is counted).  At most as many are thrown away as are kept, then disturbed ones
  * count, too. */
+int atoll_sampling_disturbed(double sample_ns, double lost_ns);
 int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns);
 /* 1 when nearly all samples were disturbed: the numbers say nothing. */
 int atoll_sampling_is_unstable(const struct atoll_sampling *s);

@@ -386,9 +386,10 @@ static int prints_match(const struct stage *s)
 static int answer_get(struct stage *s, int need_full, struct atoll_trial *t, struct atoll_err *err)
 {
     double begin = atoll_referee_now_ns();
+    int is_new = !atoll_answers_know(s->referee->answers, s->known->number, s->order->draw);
     struct atoll_answer *a = atoll_answers_get(s->referee->answers, s->known->oracle, s->known->task,
                                                s->known->number, s->order->draw, need_full, err);
-    t->reference_ns += atoll_referee_now_ns() - begin;
+    t->reference_ns += is_new ? atoll_referee_now_ns() - begin : 0;
     if (!a)
         return -1;
     if (s->answer)

@@ -41,7 +41,7 @@ struct atoll_trial {
     unsigned level;
     double ns, stop_ns, worst_error;
     double lost_ns;      /* time that the candidate's threads did not have their cores; -1 unknown */
-    double reference_ns; /* wall time spent on an answer that was not known yet */
+    double reference_ns; /* wall time of a question to the reference that nobody had asked before */
     int compared_fully;
     uint64_t output_hash;
     char detail[ATOLL_DETAIL_BYTES];

@@ -1,6 +1,6 @@
 /* A message is a line "file:line:column: error: ..." and the lines under it (source, caret, note of the same
- * error) up to the next message.  Linkers write free text: where no line is an error in that form, every line
- * counts. */
+ * error) up to the next message.  Linkers write free text: some of their phrases are errors, and where no line is
+ * an error, every line counts. */
 #include "mpi-eval/backend/cpu/diagnostics.h"
 
 #include <ctype.h>
@@ -29,8 +29,13 @@ static int is_summary(const char *line, size_t length)
 
 static int is_error(const char *line, size_t length)
 {
+    static const char *const phrases[] = {"undefined reference to ", "multiple definition of ",
+                                          "relocation R_"};
     if (is_summary(line, length))
         return 0;
+    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
+        if (line_has(line, length, phrases[i]))
+            return 1;
     return line_has(line, length, " error: ") || line_has(line, length, " fatal error: ");
 }
 

@@ -139,6 +139,49 @@ static void test_sample_limit(void **state)
     atoll_sampling_fini(&s);
 }
 
+/* At most one more is thrown away than is kept; then disturbed samples count, and when nearly all are, the
+ * numbers say nothing. */
+static void test_disturbed(void **state)
+{
+    static const struct {
+        double lost_ns; /* of every k-th sample of 1 ms */
+        size_t every, discarded, disturbed;
+        int unstable;
+    } rows[] = {{-1, 1, 0, 0, 0},     {0, 1, 0, 0, 0},     {19e3, 1, 0, 0, 0},
+                {30e3, 1, 20, 20, 1}, {30e3, 4, 10, 0, 0}, {30e3, 2, 20, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct atoll_sampling s;
+        assert_int_equal(atoll_sampling_init(&s, &base, NULL), 0);
+        for (size_t k = 0; k < 40; k++) {
+            double lost = k % rows[i].every ? 0 : rows[i].lost_ns;
+            if (!atoll_sampling_discards(&s, 1e6, lost))
+                atoll_sampling_add(&s, 1e6, 1);
+        }
+        assert_int_equal(s.discarded, rows[i].discarded);
+        assert_int_equal(s.disturbed, rows[i].disturbed);
+        assert_int_equal(s.count, 40 - rows[i].discarded);
+        assert_int_equal(atoll_sampling_is_unstable(&s), rows[i].unstable);
+        atoll_sampling_fini(&s);
+    }
+}
+
+/* What others took of the samples is no reason to drop a candidate. */
+static void test_disturbed_drop(void **state)
+{
+    struct atoll_sampling s;
+    struct atoll_sampling_rules rules = base;
+    (void)state;
+    rules.incumbent_ns = 1e6;
+    rules.interval_target = 1e-9;
+    assert_int_equal(atoll_sampling_init(&s, &rules, NULL), 0);
+    for (int i = 0; i < 20; i++)
+        if (!atoll_sampling_discards(&s, 2e6 + i, 1e6))
+            assert_int_equal(atoll_sampling_add(&s, 2e6 + i, 1), ATOLL_SAMPLING_MORE);
+    assert_true(s.disturbed >= 9);
+    atoll_sampling_fini(&s);
+}
+
 static void test_duel_plan(void **state)
 {
     static const struct {
@@ -186,7 +229,9 @@ static void test_duel_decides(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stops), cmocka_unit_test(test_sample_limit),
-                                       cmocka_unit_test(test_duel_plan), cmocka_unit_test(test_duel_decides)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stops),     cmocka_unit_test(test_sample_limit),
+        cmocka_unit_test(test_disturbed), cmocka_unit_test(test_disturbed_drop),
+        cmocka_unit_test(test_duel_plan), cmocka_unit_test(test_duel_decides)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
