@@ -109,12 +109,13 @@ static int disqualify(struct atoll_engine *e, struct atoll_engine_task *t, uint3
 /* The time relative to the defender's, where both ran side by side, is what it is worth: a lucky time must not
  * put it before others, nor keep its template's other instances from challenging. */
 static void sober(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                  double ratio)
+                  const struct atoll_duel *duel)
 {
     struct atoll_individual *r = &e->individuals.items[p->individual];
     struct atoll_source *s = &e->sources.items[r->source];
-    double paired = ratio > 0 ? e->individuals.items[p->elite].time_ns / ratio : 0;
-    if (r->state != ATOLL_V_CORRECT || !isfinite(paired) || paired <= r->time_ns)
+    double paired = duel->ratio > 0 ? e->individuals.items[p->elite].time_ns / duel->ratio : 0;
+    if (duel->verdict != ATOLL_V_CORRECT || r->state != ATOLL_V_CORRECT || !isfinite(paired) ||
+        paired <= r->time_ns)
         return;
     r->time_ns = paired;
     update_fitness(e, t, r);
@@ -132,6 +133,6 @@ int atoll_duel_lost(struct atoll_engine *e, struct atoll_engine_task *t, const s
     atoll_decide(e, &d);
     if (atoll_duel_proves_wrong(duel))
         return disqualify(e, t, p->individual, duel->verdict, err);
-    sober(e, t, p, duel->ratio);
+    sober(e, t, p, duel);
     return 0;
 }

@@ -254,6 +254,8 @@ static void the_best_changes_by_a_duel(void **state)
         expect_close(best_ns(s), cases[i].best_ns, 1e-9);
         assert_int_equal(status_of(s).promotions, cases[i].better);
         assert_int_equal(s->counts[ATOLL_DECIDE_NOT_CONFIRMED], !cases[i].better);
+        finish_all(s); /* who lost promises no more */
+        assert_int_equal(s->duels[ATOLL_DUEL_FINAL], cases[i].better);
         end(s);
     }
 }
@@ -325,13 +327,15 @@ static void finals_say_what_is_true(void **state)
         size_t count;
         double best_ns, ratio;
     } cases[] = {
-        {{{2, 1, 1.9}, {1.9, 0, -1}}, 2, 500, 1.9},                        /* it held */
-        {{{2, 0, 0.94}, {1.9, 1, 1.8}}, 2, 1000 / 1.9, 1.8},               /* it was luck */
-        {{{2, 1, 1.2}, {1.9, 1, 1.7}}, 2, 1000 / 1.9, 1.7},                /* it fell short */
-        {{{2, 1, 1.2}, {1.9, 1, 1.1}, {1.8, 0, 1}}, 3, 500, 1.2},          /* so did the others */
-        {{{2, 1, 1.5}, {1.4, 0, -1}}, 2, 500, 1.5},                        /* nobody promises more */
-        {{{2, 0, 0}, {1.9, 1, 1.6}}, 2, 1000 / 1.9, 1.6},                  /* wrong at a hidden shape */
-        {{{2, 0, 1}, {1.9, 0, 1}, {1.8, 0, 1}, {1.7, 0, -1}}, 4, 1000, 1}, /* three tries */
+        {{{2, 1, 1.9}, {1.9, 0, -1}}, 2, 500, 1.9},               /* it held */
+        {{{2, 0, 0.94}, {1.9, 1, 1.8}}, 2, 1000 / 1.9, 1.8},      /* it was luck */
+        {{{2, 1, 1.2}, {1.9, 1, 1.7}}, 2, 1000 / 1.9, 1.7},       /* it fell short */
+        {{{2, 1, 1.2}, {1.9, 1, 1.1}, {1.8, 0, 1}}, 3, 500, 1.2}, /* so did the others */
+        {{{2, 1, 1.5}, {1.8, 1, 1.6}}, 2, 1000 / 1.8, 1.6},       /* though little more is promised */
+        {{{2, 1, 1.7}, {1.8, 0, -1}}, 2, 500, 1.7},               /* it held well enough */
+        {{{2, 1, 1.5}, {1.4, 0, -1}}, 2, 500, 1.5},               /* nobody promises more */
+        {{{2, 0, 0}, {1.9, 1, 1.6}}, 2, 1000 / 1.9, 1.6},         /* wrong at a hidden shape */
+        {{{2, 0, 1}, {1.9, 0, 1}, {1.8, 0, 1}, {1.7, 0, -1}}, 4, 1000, 1},          /* three tries */
         {{{2, 0, 0}, {1.9, 0, 1}, {1.8, 0, 1}, {1.7, 1, 1.5}}, 4, 1000 / 1.7, 1.5}, /* a wrong one is none */
         {{{1.005, 0, -1}}, 1, 1000, 1},                                             /* no promise, no final */
     };
