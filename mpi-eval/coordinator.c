@@ -37,9 +37,15 @@
 #define STOP_WAIT_NS   2e9
 #define PROGRESS_BYTES (4u << 20)
 
+double atoll_coordinator_now_ns(const struct coordinator *c)
+{
+    double (*now_ns)(void *) = c->settings->now_ns;
+    return now_ns ? now_ns(c->settings->peers.context) : atoll_clock_mono_ns();
+}
+
 int64_t atoll_coordinator_campaign_ns(const struct coordinator *c)
 {
-    return c->campaign_base_ns + (int64_t)(atoll_clock_mono_ns() - c->started_ns);
+    return c->campaign_base_ns + (int64_t)(atoll_coordinator_now_ns(c) - c->started_ns);
 }
 
 void atoll_coordinator_event_init(const struct coordinator *c, struct atoll_event *event,
@@ -89,7 +95,7 @@ static int should_finish(const struct coordinator *c)
 {
     const struct atoll_coordinator_settings *s = c->settings;
     return (s->interrupts && *s->interrupts) ||
-           (s->wall_ns > 0 && atoll_clock_mono_ns() - c->started_ns > s->wall_ns);
+           (s->wall_ns > 0 && atoll_coordinator_now_ns(c) - c->started_ns > s->wall_ns);
 }
 
 static int own_events_add(struct coordinator *c, struct atoll_err *err)
@@ -104,8 +110,8 @@ static int own_events_add(struct coordinator *c, struct atoll_err *err)
         if (event_add(c, ATOLL_EVENT_FINISH, 0, err) != 0)
             return -1;
     }
-    if (atoll_clock_mono_ns() - c->tick_ns >= TICK_NS) {
-        c->tick_ns = atoll_clock_mono_ns();
+    if (atoll_coordinator_now_ns(c) - c->tick_ns >= TICK_NS) {
+        c->tick_ns = atoll_coordinator_now_ns(c);
         if (event_add(c, ATOLL_EVENT_TICK, 0, err) != 0)
             return -1;
     }
@@ -118,8 +124,8 @@ static int hook_no_space(void *context, const struct atoll_err *why)
 {
     struct coordinator *c = context;
     struct timespec pause = {.tv_nsec = SPACE_WAIT_MS * 1000000L};
-    if (atoll_clock_mono_ns() - c->no_space_said_ns > 10e9) {
-        c->no_space_said_ns = atoll_clock_mono_ns();
+    if (atoll_coordinator_now_ns(c) - c->no_space_said_ns > 10e9) {
+        c->no_space_said_ns = atoll_coordinator_now_ns(c);
         atoll_log(ATOLL_LOG_WARNING, "eval.journal.full", "%s; the run waits until there is space",
                   why->text);
     }
@@ -132,7 +138,7 @@ static int hook_no_space(void *context, const struct atoll_err *why)
     }
     nanosleep(&pause, NULL);
     for (unsigned i = 0; i < c->settings->peers.count; i++)
-        c->peers[i].heard_ns = atoll_clock_mono_ns(); /* nobody was listened to */
+        c->peers[i].heard_ns = atoll_coordinator_now_ns(c); /* nobody was listened to */
     return 0;
 }
 
@@ -204,7 +210,7 @@ static void shares_measure(struct coordinator *c, struct atoll_progress_facts *f
 static void progress_say(struct coordinator *c, int is_last)
 {
     struct atoll_engine_status status;
-    double now = atoll_clock_mono_ns();
+    double now = atoll_coordinator_now_ns(c);
     double since_ns = now - c->progress_ns;
     if (c->settings->progress_fd < 0 || (!is_last && since_ns < PROGRESS_NS))
         return;
@@ -231,7 +237,7 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
                             struct atoll_err *err)
 {
     *c = (struct coordinator){.settings = settings, .ack_fd = -1};
-    c->started_ns = c->attended_ns = c->tick_ns = c->progress_ns = atoll_clock_mono_ns();
+    c->started_ns = c->attended_ns = c->tick_ns = c->progress_ns = atoll_coordinator_now_ns(c);
     c->no_space_said_ns = -1e18;
     atoll_buffer_init(&c->payload, COORDINATOR_MESSAGE_BYTES);
     atoll_buffer_init(&c->frame, COORDINATOR_MESSAGE_BYTES + ATOLL_FRAME_HEADER_BYTES);
@@ -294,7 +300,7 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     c->ledger = resumed.ledger;
     c->engine = atoll_ledger_engine(c->ledger);
     c->campaign_base_ns = resumed.campaign_ns;
-    c->started_ns = atoll_clock_mono_ns();
+    c->started_ns = atoll_coordinator_now_ns(c);
     atoll_engine_under_way(c->engine, under_way_add, c);
     return 0;
 }
@@ -310,7 +316,8 @@ static int somebody_may_come(const struct coordinator *c)
 {
     for (unsigned i = 0; i < c->settings->peers.count; i++) {
         if (c->peers[i].state != PEER_FAILED && c->peers[i].state != PEER_GONE)
-            return atoll_clock_mono_ns() - c->attended_ns < ORPHANED_NS || c->peers[i].state == PEER_GREETED;
+            return atoll_coordinator_now_ns(c) - c->attended_ns < ORPHANED_NS ||
+                   c->peers[i].state == PEER_GREETED;
     }
     return 0;
 }
@@ -341,10 +348,10 @@ static int round_run(struct coordinator *c, struct atoll_err *err)
 static void evaluators_stop(struct coordinator *c)
 {
     const struct atoll_peers *peers = &c->settings->peers;
-    double until_ns = atoll_clock_mono_ns() + STOP_WAIT_NS;
+    double until_ns = atoll_coordinator_now_ns(c) + STOP_WAIT_NS;
     for (unsigned i = 0; i < peers->count; i++)
         atoll_roster_say(c, i, ATOLL_MSG_STOP, NULL);
-    while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns)
+    while (peers->waiting(peers->context) > 0 && atoll_coordinator_now_ns(c) < until_ns)
         peers->wait(peers->context, NULL, 0, 1);
 }
 
@@ -373,7 +380,7 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
     if (rc == 0 && c.ledger) {
         rc = coordinator_loop(&c, err);
         c.result.cpu_ns = atoll_clock_cpu_ns() - cpu_ns;
-        c.result.elapsed_ns = atoll_clock_mono_ns() - c.started_ns;
+        c.result.elapsed_ns = atoll_coordinator_now_ns(&c) - c.started_ns;
         progress_say(&c, 1);
     }
     if (c.dispatch && c.peers)

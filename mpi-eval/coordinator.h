@@ -14,12 +14,13 @@ struct atoll_coordinator_settings {
     struct atoll_peers peers;
     struct atoll_campaign *campaign; /* locked; borrowed */
     const struct atoll_setup *setup;
-    const char *job;             /* "local" or a scheduler's id */
-    const char *ack_log;         /* file that gets one line per durable result; NULL = none */
-    int progress_fd;             /* -1 = none */
-    double heartbeat_timeout_ns; /* a peer that is silent for longer is lost; default 15e9 */
-    double wall_ns;              /* of this attempt, then an orderly end is asked for; 0 = never */
-    uint64_t snapshot_events;    /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
+    const char *job;                       /* "local" or a scheduler's id */
+    const char *ack_log;                   /* file that gets one line per durable result; NULL = none */
+    int progress_fd;                       /* -1 = none */
+    double heartbeat_timeout_ns;           /* a peer that is silent for longer is lost; default 15e9 */
+    double wall_ns;                        /* of this attempt, then an orderly end is asked for; 0 = never */
+    double (*now_ns)(void *peers_context); /* monotonic clock; NULL = that of the system */
+    uint64_t snapshot_events;              /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
     const volatile sig_atomic_t *interrupts; /* not 0: an orderly end is asked for; NULL = never */
 };
 

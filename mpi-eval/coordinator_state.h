@@ -47,6 +47,7 @@ struct coordinator {
     const char *attempt_dir; /* borrowed from the campaign */
 };
 
+double atoll_coordinator_now_ns(const struct coordinator *c); /* monotonic */
 /* Campaign time now. */
 int64_t atoll_coordinator_campaign_ns(const struct coordinator *c);
 /* An event of now. */

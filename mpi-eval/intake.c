@@ -45,7 +45,7 @@ int atoll_intake_add_result(struct coordinator *c, unsigned peer, struct atoll_e
     if (atoll_ledger_add(c->ledger, event, err) != 0)
         return -1;
     if (peer < c->settings->peers.count)
-        c->peers[peer].answered_ns = atoll_clock_mono_ns();
+        c->peers[peer].answered_ns = atoll_coordinator_now_ns(c);
     c->answers[c->answer_count].peer = peer;
     c->answers[c->answer_count++].evaluation = evaluation;
     atoll_dispatch_answered(c->dispatch, evaluation);
@@ -161,7 +161,7 @@ static void message_refuse(struct coordinator *c, unsigned peer, uint16_t type, 
 static int peer_hear(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err)
 {
     struct peer *p = &c->peers[peer];
-    p->heard_ns = atoll_clock_mono_ns();
+    p->heard_ns = atoll_coordinator_now_ns(c);
     if (type == ATOLL_MSG_PEER_LOST)
         return 0;
     if (p->state == PEER_SILENT && p->bad_count < COORDINATOR_BAD_LIMIT)

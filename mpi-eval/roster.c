@@ -1,11 +1,10 @@
 /* roster.c - the coordinator's peers: who is there, who has room, who is silent (states: coordinator.c). */
 #include "core/log.h"
 #include "core/message.h"
-#include "mpi-eval/clock.h"
 #include "mpi-eval/coordinator_state.h"
 
-#define STUCK_NS                                                                                             \
-    600e9 /* without any result of a peer that has orders: far beyond every deadline of its own */
+/* Without any result of a peer that has orders: far beyond every deadline of its own. */
+#define STUCK_NS 600e9
 
 int atoll_roster_say(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err)
 {
@@ -48,7 +47,7 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
 {
     struct atoll_buffer task;
     int rc;
-    c->peers[peer] = (struct peer){.state = PEER_GREETED, .heard_ns = atoll_clock_mono_ns()};
+    c->peers[peer] = (struct peer){.state = PEER_GREETED, .heard_ns = atoll_coordinator_now_ns(c)};
     atoll_setup_encode(c->settings->setup, &c->payload);
     rc = atoll_roster_say(c, peer, ATOLL_MSG_SETUP, err);
     atoll_buffer_init(&task, COORDINATOR_MESSAGE_BYTES);
@@ -129,7 +128,7 @@ int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err)
 
 void atoll_roster_check_silence(struct coordinator *c)
 {
-    double now = atoll_clock_mono_ns();
+    double now = atoll_coordinator_now_ns(c);
     for (unsigned i = 0; i < c->settings->peers.count; i++) {
         struct peer *p = &c->peers[i];
         if ((p->state == PEER_READY || p->state == PEER_GREETED) &&

@@ -20,9 +20,10 @@
 #include "mpi-eval/setup.h"
 #include "mpi-eval/synthetic.h"
 
-#define PEERS  3
-#define BUDGET 80
-#define QUEUE  4096
+#define PEERS        3
+#define BUDGET       80
+#define QUEUE        4096
+#define WAIT_STEP_NS 12e9
 
 enum mischief {
     HONEST,
@@ -36,7 +37,8 @@ enum mischief {
     LATE,          /* the same, but its answers come after others have answered */
     GREEDY,        /* asks for too many orders first */
     FAILS,         /* all say FAILED at once */
-    FAILS_LATER    /* all say FAILED after some results */
+    FAILS_LATER,   /* all say FAILED after some results */
+    HANGS          /* peer 1 answers some orders, then only says that it lives */
 };
 
 struct message {
@@ -51,6 +53,7 @@ struct peers {
     struct atoll_task *tasks[4];
     unsigned task_count, orders[PEERS], results;
     int is_lost[PEERS], has_setup[PEERS];
+    double now_ns, answered_ns, dropped_ns; /* the clock; peer 1's last answer and its end */
 };
 
 static void enqueue(struct peers *p, unsigned peer, uint16_t type, const void *payload, size_t length)
@@ -162,6 +165,7 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
         atoll_evaluation_encode(&evaluation, &payload);
     }
     uint16_t type = order->is_duel ? ATOLL_MSG_DUELLED : ATOLL_MSG_EVALUATED;
+    p->answered_ns = peer == 1 ? p->now_ns : p->answered_ns;
     for (int i = 0; i < (p->mischief == DUPLICATES ? 2 : 1); i++)
         enqueue(p, peer, type, payload.data, payload.length);
     atoll_evaluation_fini(&evaluation);
@@ -176,7 +180,9 @@ static void on_order(struct peers *p, unsigned peer, const struct atoll_frame *f
     assert_int_equal(atoll_order_decode(frame->payload, frame->length, arena, &order, NULL), 0);
     assert_true(p->has_setup[peer]);
     p->orders[peer]++;
-    if (p->mischief == FAILS_LATER && p->results >= 20) {
+    if (p->mischief == HANGS && peer == 1 && p->orders[1] > 5)
+        p->is_lost[1] = 1;
+    else if (p->mischief == FAILS_LATER && p->results >= 20) {
         enqueue_failed(p, peer);
     } else if (p->mischief == GARBAGE_FLOOD && peer == 1) {
         for (int i = 0; i < 40; i++)
@@ -220,8 +226,21 @@ static int fake_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
     return 1;
 }
 
+/* Nobody has anything to say: time passes.  What hangs still lives. */
 static void fake_wait(void *context, struct pollfd *others, size_t other_count, int timeout_ms)
 {
+    struct peers *p = context;
+    if (p->mischief != HANGS || p->head != p->tail)
+        return;
+    p->now_ns += WAIT_STEP_NS;
+    for (unsigned i = 0; i < PEERS; i++)
+        if (i != 1 || p->dropped_ns <= 0)
+            enqueue_pulse(p, i);
+}
+
+static double fake_now(void *context)
+{
+    return ((struct peers *)context)->now_ns;
 }
 
 static size_t fake_pollfds(void *context, struct pollfd *ret_fds, size_t limit)
@@ -231,6 +250,9 @@ static size_t fake_pollfds(void *context, struct pollfd *ret_fds, size_t limit)
 
 static void fake_drop(void *context, unsigned peer)
 {
+    struct peers *p = context;
+    if (peer == 1 && p->dropped_ns <= 0)
+        p->dropped_ns = p->now_ns;
 }
 
 static size_t fake_waiting(void *context)
@@ -314,10 +336,9 @@ static void campaign_make(void **state)
     atoll_task_destroy(tasks[1]);
 }
 
-static int campaign_run(void **state, enum mischief mischief, sig_atomic_t interrupts,
-                        struct atoll_coordinator_result *ret_result, struct atoll_err *err)
+static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interrupts,
+                             struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
-    struct peers *p = peers_create(mischief);
     struct atoll_setup setup;
     struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, err);
     volatile sig_atomic_t asked = interrupts;
@@ -332,11 +353,20 @@ static int campaign_run(void **state, enum mischief mischief, sig_atomic_t inter
         .job = "test",
         .ack_log = path_of(state, "acks"),
         .progress_fd = progress,
-        .heartbeat_timeout_ns = 1e12,
+        .heartbeat_timeout_ns = p->mischief == HANGS ? 15e9 : 1e12,
+        .now_ns = p->mischief == HANGS ? fake_now : NULL,
         .interrupts = &asked};
     int rc = atoll_coordinator_run(&settings, ret_result, err);
     close(progress);
     atoll_campaign_close(campaign);
+    return rc;
+}
+
+static int campaign_run(void **state, enum mischief mischief, sig_atomic_t interrupts,
+                        struct atoll_coordinator_result *ret_result, struct atoll_err *err)
+{
+    struct peers *p = peers_create(mischief);
+    int rc = campaign_run_with(state, p, interrupts, ret_result, err);
     peers_destroy(p);
     return rc;
 }
@@ -432,6 +462,25 @@ static void test_resume_until_finished(void **state)
     assert_int_equal(result.evaluated, 0);
 }
 
+/* A peer that has orders and sends heartbeats but no result is given up after ten minutes; one that waits for
+ * orders is not, however long. */
+static void test_hanging_peer(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct peers *p = peers_create(HANGS);
+    campaign_make(state);
+    if (campaign_run_with(state, p, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(p->is_lost[1]);
+    assert_true(p->dropped_ns > p->answered_ns + 600e9);
+    assert_true(p->dropped_ns <= p->answered_ns + 600e9 + 2 * WAIT_STEP_NS);
+    assert_int_equal(result.peers_lost, 1);
+    assert_true(result.evaluated >= BUDGET);
+    replay_check(state);
+    peers_destroy(p);
+}
+
 static void test_orderly_end(void **state)
 {
     struct atoll_coordinator_result result;
@@ -512,6 +561,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_campaigns, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_all_evaluators_fail, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_resume_until_finished, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_orderly_end, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_replay_finds_the_difference, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_newer_engine, dir_make, dir_remove),
