@@ -110,12 +110,12 @@ struct atoll_control_run {
 
 struct atoll_control_reply {
     uint32_t type;
-    int32_t code;                        /* REFUSED: enum atoll_code */
-    int32_t pid;                         /* STARTED */
-    int32_t end_code;                    /* ENDED: CLD_EXITED, CLD_KILLED ... of waitid */
-    int32_t end_status;                  /* ENDED: exit status or signal */
+    int32_t code;       /* REFUSED: enum atoll_code */
+    int32_t pid;        /* STARTED */
+    int32_t end_code;   /* ENDED: CLD_EXITED, CLD_KILLED ... of waitid */
+    int32_t end_status; /* ENDED: exit status or signal */
     int32_t unused;
-    int64_t switches, cpu_ns; /* ENDED: of all its threads; -1 unknown */
+    int64_t switches, cpu_ns;            /* ENDED: of all its threads; -1 unknown */
     char text[ATOLL_CONTROL_TEXT_BYTES]; /* REFUSED */
 };
 
