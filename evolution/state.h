@@ -46,10 +46,11 @@ struct atoll_engine_task {
     struct atoll_island *islands; /* search.islands of them */
     uint32_t next_island;
     struct atoll_transitions transitions;
-    uint32_t baseline, best;                         /* individuals */
-    uint32_t best_waiting, best_refused; /* the fastest that waits for a duel with it; the last that it beat */
-    uint32_t best_duels;                 /* duels over the best so far */
-    uint64_t best_duel;                  /* evaluation number of the one under way; 0 = none */
+    uint32_t baseline, best; /* individuals */
+    /* the fastest that waits for a duel with the best; the last that the best beat */
+    uint32_t best_waiting, best_refused;
+    uint32_t best_duels;                             /* duels over the best so far */
+    uint64_t best_duel;                              /* evaluation number of the one under way; 0 = none */
     uint32_t finals, finals_compared, finals_failed; /* duels sent; carried out; proved the finalist wrong */
     uint32_t finalist;                               /* the best that its final duel confirmed */
     uint64_t evaluated, correct, under_way, answers; /* answers: evaluations and duels, for the mean cost */

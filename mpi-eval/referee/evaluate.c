@@ -50,8 +50,10 @@ static int session_try(struct session *s, const struct atoll_draw *draw, enum at
 {
     struct atoll_trial_order order = {draw, comparing, s->deadline_ns, atoll_referee_placement(s->referee),
                                       0};
-    if (atomic_load(&s->referee->cancelled))
-        return session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
+    if (atomic_load(&s->referee->cancelled)) {
+        session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
+        return -1;
+    }
     atoll_trial_run(s->referee, s->known, &s->subject, &order, trial);
     s->e->draw_count++;
     s->e->fully_compared_count += trial->compared_fully ? 1 : 0;
