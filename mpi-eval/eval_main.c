@@ -88,6 +88,7 @@ static void interrupts_catch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL); /* which mpirun passes on without ending the run */
     signal(SIGPIPE, SIG_IGN);
 }
 

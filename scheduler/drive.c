@@ -16,6 +16,7 @@ struct drive_loop {
     struct atoll_launched launch;
     struct atoll_progress_view *view;
     int signal_fd;
+    unsigned ranks;
     int interrupts;
 };
 
@@ -44,7 +45,7 @@ static void on_signal(struct drive_loop *loop)
     if (loop->interrupts == 1) {
         fputs("atoll: finishing; interrupt again to stop at once (nothing acknowledged is lost either way)\n",
               stderr);
-        kill(loop->launch.pid, SIGTERM);
+        kill(loop->launch.pid, loop->ranks > 1 ? SIGUSR2 : SIGTERM);
     } else {
         kill(-loop->launch.pid, SIGKILL);
     }
@@ -145,7 +146,7 @@ static int fail_with_log(const struct atoll_drive *drive, int status, struct ato
 
 int atoll_drive_campaign(const struct atoll_drive *drive, struct atoll_err *err)
 {
-    struct drive_loop loop = {.launch = {0, -1}, .signal_fd = -1};
+    struct drive_loop loop = {.launch = {0, -1}, .signal_fd = -1, .ranks = drive->ranks};
     sigset_t old;
     int status = 0, result = -1;
 

@@ -90,6 +90,19 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     }
 }
 
+static int all_final(const struct atoll_query *query)
+{
+    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
+        struct atoll_task_summary summary;
+
+        atoll_query_task_summary(query, i, &summary);
+        if (summary.speedup > 0 && !summary.speedup_is_final) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
 {
     struct atoll_archive_summary summary;
@@ -99,11 +112,10 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
     each_task(query, only, print_row, out);
     atoll_query_summary(query, &summary);
     if (!only && summary.timed_count > 0) {
-        fprintf(out,
-                "%llu of %llu tasks timed, geometric mean %.2fx (* not yet from an interleaved final "
-                "comparison)\n",
+        fprintf(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
                 (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
-                summary.geometric_mean);
+                summary.geometric_mean,
+                all_final(query) ? "" : " (* not from an interleaved final comparison)");
     }
 }
 
