@@ -1,6 +1,6 @@
 /* An infrastructure failure is never the candidate's: the same evaluation number is sent again, RETRY_LIMIT
- * times, then it is given up.  An unstable baseline is treated the same, for without it the task has no
- * yardstick. */
+ * times, then it is given up.  An unstable baseline is sent again more often, for without it the task has no
+ * yardstick and a busy machine may calm down. */
 #include "evolution/result.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@
 #include "evolution/schedule.h"
 
 #define RETRY_LIMIT     3
+#define UNSTABLE_LIMIT  20
 #define NEUTRAL_FITNESS 0.01 /* less of a loss is none */
 
 static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
@@ -47,9 +48,9 @@ static struct atoll_proposal take(struct atoll_engine *e, struct atoll_proposal 
 }
 
 /* 1: sent again. */
-static int retry(struct atoll_engine *e, struct atoll_proposal *p)
+static int retry(struct atoll_engine *e, struct atoll_proposal *p, uint32_t limit)
 {
-    if (p->retries == RETRY_LIMIT)
+    if (p->retries >= limit)
         return 0;
     p->retries++;
     atoll_decide_redispatch(e, p);
@@ -192,7 +193,7 @@ int atoll_result_evaluated(struct atoll_engine *e, const struct atoll_evaluation
     int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
     int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
     charge(e, t, evaluation->occupied_ns);
-    if ((infrastructure || shaky) && retry(e, p))
+    if ((infrastructure || shaky) && retry(e, p, shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
         return 0;
     if (infrastructure) {
         abandon(e, p);
@@ -211,7 +212,7 @@ int atoll_result_duelled(struct atoll_engine *e, const struct atoll_duel *duel, 
     charge(e, task_of(e, p), duel->occupied_ns);
     count_duel(task_of(e, p), duel);
     int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
-    if (infrastructure && retry(e, p))
+    if (infrastructure && retry(e, p, RETRY_LIMIT))
         return 0;
     struct atoll_proposal taken = take(e, p);
     if (infrastructure)
