@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/random.h"
+#include "mpi-eval/referee/memory.h"
 #include "mpi-eval/referee/wide.h"
 
 #define BLOCK ((size_t)ATOLL_FINGERPRINT_BLOCK)
@@ -170,6 +171,8 @@ ATOLL_WIDE_FUNCTION(double, weigh_f64, (const double *w, const double *y), (w, y
 ATOLL_WIDE_BODY double weigh_f32_body(const double *w, const float *y)
 {
     atoll_wide_f64 sum = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_MEMORY_LINE_BYTES / sizeof *y)
+        __builtin_prefetch((const char *)(y + i) + ATOLL_MEMORY_AHEAD_BYTES);
     for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES)
         sum += *(const atoll_wide_f64 *)(w + i) *
                __builtin_convertvector(*(const atoll_wide_f32 *)(y + i), atoll_wide_f64);

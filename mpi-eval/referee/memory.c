@@ -383,6 +383,7 @@ uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length)
     size_t i = 0;
     for (; i + sizeof lane <= length; i += sizeof lane) {
         uint64_t w[HASH_LANES];
+        __builtin_prefetch(p + i + ATOLL_MEMORY_AHEAD_BYTES);
         memcpy(w, p + i, sizeof w);
 #pragma GCC unroll 8
         for (size_t k = 0; k < HASH_LANES; k++) {

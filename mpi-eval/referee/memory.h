@@ -19,6 +19,8 @@
 #define ATOLL_MEMORY_GUARD_BYTES 4096u /* least guard on each side */
 #define ATOLL_MEMORY_LINE_BYTES  64u
 #define ATOLL_MEMORY_SHIFT_LINES 64u
+#define ATOLL_MEMORY_AHEAD_BYTES                                                                             \
+    2048 /* prefetched ahead of what is read once; nothing is cached after a sample */
 
 struct atoll_memory;
 
