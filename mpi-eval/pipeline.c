@@ -36,6 +36,7 @@ struct work {
 struct task_place {
     struct atoll_task *task; /* owned */
     int known;               /* to the referee */
+    char *refusal;           /* owned; why the referee cannot work on it, NULL if it can */
 };
 
 struct atoll_pipeline {
@@ -108,8 +109,10 @@ void atoll_pipeline_destroy(struct atoll_pipeline *p)
         next = work->next;
         work_destroy(p, work);
     }
-    for (uint32_t i = 0; i < p->task_count; i++)
+    for (uint32_t i = 0; i < p->task_count; i++) {
         atoll_task_destroy(p->tasks[i].task);
+        free(p->tasks[i].refusal);
+    }
     free(p->tasks);
     atoll_cache_destroy(p->cache);
     free(p);
@@ -434,8 +437,20 @@ static int work_is_compiled(const struct work *work)
     return 1;
 }
 
+/* A task whose reference is wrong costs its own orders, not the evaluator. */
+static int work_task_refused(struct atoll_pipeline *p, struct work *work)
+{
+    const char *refusal = p->tasks[work->order.task].refusal;
+    if (work->state != WORK_WAITS_TASK || !refusal)
+        return 0;
+    work_conclude(p, work, ATOLL_V_COMPILE_ERROR, 3, refusal);
+    return 1;
+}
+
 static void work_advance(struct atoll_pipeline *p, struct work *work)
 {
+    if (work_task_refused(p, work))
+        return;
     if (work->state == WORK_WAITS_TASK && p->tasks[work->order.task].known)
         work->state = WORK_COMPILES;
     if (work->state != WORK_COMPILES)
@@ -458,6 +473,11 @@ static void examined_collect(struct atoll_pipeline *p, struct work *work)
 static int setup_collect(struct atoll_pipeline *p, struct atoll_err *err)
 {
     p->lent = 0;
+    if (p->setup.rc != 0 && p->setup.kind == ATOLL_ERRAND_TASK && p->setup.err.code == ATOLL_E_INPUT) {
+        struct task_place *refused = &p->tasks[p->setup.task_number];
+        refused->refusal = strdup(p->setup.err.text);
+        return refused->refusal ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a refusal");
+    }
     if (p->setup.rc != 0) {
         if (err)
             *err = p->setup.err;
@@ -490,7 +510,8 @@ static int errands_collect(struct atoll_pipeline *p, struct atoll_err *err)
 static uint32_t task_wanted(const struct atoll_pipeline *p)
 {
     for (const struct work *work = p->first; work; work = work->next) {
-        if (work->state == WORK_WAITS_TASK && !p->tasks[work->order.task].known)
+        const struct task_place *task = &p->tasks[work->order.task];
+        if (work->state == WORK_WAITS_TASK && !task->known && !task->refusal)
             return work->order.task;
     }
     return p->task_count;

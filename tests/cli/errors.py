@@ -94,6 +94,18 @@ def illegal_plan():
     expect("illegal plan", result, EXIT["input"], "no_such_tensor", "naive")
 
 
+def broken_reference():
+    """Costs its own task, not the campaign."""
+    task = task_copy("badref", ("softmax_rows", "broken_rows"))
+    reference = task / "reference.c"
+    reference.write_text(reference.read_text() + "\nthis is not C;\n")
+    expect("broken reference", run("run", str(task), "-o", str(root / "c4"), "-q", "--seconds", "5"), EXIT["input"],
+           "reference.c", "broken_rows")
+    both = run("run", str(task), f"{suite}/transpose", "-o", str(root / "c5"), "-q", "--seconds", "12")
+    both.stderr = both.stdout + both.stderr
+    expect("broken reference beside a good task", both, 0, "1 of 2 tasks timed", "reference.c")
+
+
 def read_only():
     folder = root / "ro"
     folder.mkdir()
@@ -193,7 +205,7 @@ def truncated_journal():
 
 # exit statuses as atoll(1) lists them
 EXIT = {"input": 65, "notfound": 66, "missing": 69, "denied": 77, "busy": 75, "exists": 73, "schema": 78, "corrupt": 80}
-for case in (usage, broken_yaml, unknown_dtype, illegal_plan, missing_compiler, read_only, second_process, existing_campaign,
+for case in (usage, broken_yaml, unknown_dtype, illegal_plan, broken_reference, missing_compiler, read_only, second_process, existing_campaign,
              newer_schema, truncated_journal, full_disk):
     try:
         case()
