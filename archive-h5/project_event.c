@@ -165,7 +165,7 @@ static void count_duel(struct atoll_projection *p, const struct atoll_duel *d,
         row.challenges += carried_out;
         row.promotions += d->better ? carried_out : 0;
     } else {
-        row.final_ratio = carried_out ? d->ratio : 0;
+        row.final_ratio = carried_out && d->pair_count ? d->ratio : 0;
         row.final_p = d->p_value;
         row.final_baseline_ns = d->elite_ns;
         row.final_best_ns = d->challenger_ns;

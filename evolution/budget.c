@@ -7,29 +7,49 @@
 #define FINALS_SAFETY   1.5  /* final duels check more than others, compile, and may be followed by more */
 #define FINALS_LIMIT    0.35 /* of a budget, however long they may take */
 
+static double mean_of(double ns, uint64_t count, double otherwise)
+{
+    return ns > 0 && count ? ns / (double)count : otherwise;
+}
+
+/* Of everything but the baselines: the first look at a task also pays for its data and reference. */
 static double mean_ns(const struct atoll_engine *e)
 {
-    uint64_t answers = e->evaluated + e->challenges;
-    return e->device_ns > 0 && answers ? e->device_ns / (double)answers : UNKNOWN_COST_NS;
+    double ns = 0;
+    uint64_t answers = 0;
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        const struct atoll_engine_task *t = &e->tasks[i];
+        ns += t->device_ns - t->opening_ns;
+        answers += t->answers - t->opening_answers;
+    }
+    return mean_of(ns, answers, UNKNOWN_COST_NS);
 }
 
 double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    return t->answers ? t->device_ns / (double)t->answers : mean_ns(e);
+    return mean_of(t->device_ns - t->opening_ns, t->answers - t->opening_answers, mean_ns(e));
 }
 
-static double duel_ns(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static double mean_duel_ns(const struct atoll_engine *e)
 {
-    return t->duels ? t->duels_ns / (double)t->duels : DUEL_COST * atoll_budget_expected_ns(e, t);
+    double ns = 0;
+    uint64_t duels = 0;
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        ns += e->tasks[i].duels_ns;
+        duels += e->tasks[i].duels;
+    }
+    return mean_of(ns, duels, DUEL_COST * mean_ns(e));
 }
 
 /* Device time of the final duels that are to come. */
 static double finals_ns(const struct atoll_engine *e)
 {
-    double sum = 0;
-    for (uint32_t i = 0; i < e->task_count; i++)
-        if (e->tasks[i].stage == ATOLL_STAGE_OPEN && e->tasks[i].final != ATOLL_FINAL_OVER)
-            sum += duel_ns(e, &e->tasks[i]);
+    double sum = 0, mean = mean_duel_ns(e);
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        const struct atoll_engine_task *t = &e->tasks[i];
+        if (t->stage == ATOLL_STAGE_OPEN && t->final != ATOLL_FINAL_OVER)
+            sum += mean_of(t->duels_ns, t->duels, mean);
+    }
     return FINALS_SAFETY * sum;
 }
 

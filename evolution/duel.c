@@ -114,8 +114,8 @@ static void sober(struct atoll_engine *e, struct atoll_engine_task *t, const str
     struct atoll_individual *r = &e->individuals.items[p->individual];
     struct atoll_source *s = &e->sources.items[r->source];
     double paired = duel->ratio > 0 ? e->individuals.items[p->elite].time_ns / duel->ratio : 0;
-    if (duel->verdict != ATOLL_V_CORRECT || r->state != ATOLL_V_CORRECT || !isfinite(paired) ||
-        paired <= r->time_ns)
+    if (duel->verdict != ATOLL_V_CORRECT || !duel->pair_count || r->state != ATOLL_V_CORRECT ||
+        !isfinite(paired) || paired <= r->time_ns)
         return;
     r->time_ns = paired;
     update_fitness(e, t, r);

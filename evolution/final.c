@@ -2,6 +2,8 @@
  * whose duel says less than its time is followed by the next best that still promises more. */
 #include "evolution/final.h"
 
+#include <math.h>
+
 #include "evolution/best.h"
 #include "evolution/budget.h"
 #include "evolution/duel.h"
@@ -14,10 +16,11 @@ static const struct atoll_individual *at(const struct atoll_engine *e, uint32_t 
     return &e->individuals.items[individual];
 }
 
-/* Speedup by single times. */
+/* Speedup by single times; one of the baseline that was too long would promise too much for all. */
 static double promise(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t individual)
 {
-    return t->baseline_ns / at(e, individual)->time_ns;
+    double baseline_ns = t->final_baseline_ns > 0 ? t->final_baseline_ns : t->baseline_ns;
+    return baseline_ns / at(e, individual)->time_ns;
 }
 
 static int may_compete(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t individual)
@@ -73,15 +76,34 @@ int atoll_final_next(struct atoll_engine *e, struct atoll_engine_task *t, struct
     return atoll_duel_final(e, t, next, err);
 }
 
+/* Without a pair there was no comparison, whoever was to blame, unless the finalist proved wrong: it may try
+ * again. */
+static int was_compared(const struct atoll_duel *duel)
+{
+    return duel->verdict == ATOLL_V_CORRECT && duel->pair_count > 0;
+}
+
+static void remember(struct atoll_engine_task *t, const struct atoll_duel *duel)
+{
+    t->finals_compared++;
+    if (isfinite(duel->elite_ns) && duel->elite_ns > 0)
+        t->final_baseline_ns =
+            fmin(t->final_baseline_ns > 0 ? t->final_baseline_ns : t->baseline_ns, duel->elite_ns);
+}
+
 int atoll_final_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
                        const struct atoll_duel *duel, struct atoll_err *err)
 {
     t->final = ATOLL_FINAL_NONE;
     if (!duel)
         return 0;
-    t->finals_compared += duel->verdict == ATOLL_V_CORRECT;
-    t->finals_failed += atoll_duel_proves_wrong(duel) != 0;
-    if (!atoll_duel_is_won(e, p, duel))
+    if (was_compared(duel))
+        remember(t, duel);
+    else if (atoll_duel_proves_wrong(duel))
+        t->finals_failed++;
+    else
+        e->individuals.items[p->individual].finalist = 0;
+    if (!was_compared(duel) || !atoll_duel_is_won(e, p, duel))
         return atoll_duel_lost(e, t, p, duel, err);
     if (t->finalist == ATOLL_NONE || duel->ratio > t->final_ratio) {
         t->finalist = p->individual;

@@ -109,6 +109,8 @@ static void settle_baseline(struct atoll_engine *e, struct atoll_engine_task *t,
         return;
     }
     t->stage = ATOLL_STAGE_OPEN;
+    t->opening_ns = t->device_ns;
+    t->opening_answers = t->answers;
     t->baseline = individual;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, individual);
     atoll_decide(e, &d);

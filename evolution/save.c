@@ -203,8 +203,9 @@ static void counters_codec(struct atoll_codec *c, struct atoll_engine_task *t)
 {
     uint64_t *const counters[] = {&t->evaluated,   &t->correct,    &t->under_way,       &t->answers,
                                   &t->challenges,  &t->promotions, &t->noop_challenges, &t->noop_promotions,
-                                  &t->since_elite, &t->duels};
-    double *const numbers[] = {&t->device_ns, &t->baseline_ns, &t->floor_ns, &t->final_ratio, &t->duels_ns};
+                                  &t->since_elite, &t->duels,      &t->opening_answers};
+    double *const numbers[] = {&t->device_ns, &t->baseline_ns, &t->floor_ns,         &t->final_ratio,
+                               &t->duels_ns,  &t->opening_ns,  &t->final_baseline_ns};
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         atoll_codec_u64(c, counters[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

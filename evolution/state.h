@@ -59,6 +59,9 @@ struct atoll_engine_task {
     uint64_t duels;       /* answered, carried out */
     double device_ns;     /* occupied by it */
     double duels_ns;      /* of that by those duels */
+    double opening_ns;    /* of that until the baseline was measured, and the answers until then */
+    uint64_t opening_answers;
+    double final_baseline_ns; /* the baseline's time, or less where a final duel said so; 0 before one did */
     double baseline_ns, floor_ns, final_ratio;
 };
 

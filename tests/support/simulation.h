@@ -127,6 +127,7 @@ struct sim {
     /* how evaluators behave, in percent */
     unsigned infrastructure, wrong, unstable_duel, wrong_duel;
     double occupied_ns;    /* by one evaluation */
+    double defender_ns;    /* time of defenders in duels; 0: as it was alone */
     double noise;          /* of single evaluations: time is up to so much larger or smaller */
     double spread;         /* half-width of the intervals they state */
     uint32_t cells;        /* how many cells candidates spread over, 1..64 */
@@ -390,11 +391,14 @@ static inline void sim_duelled(struct sim *s, const struct atoll_decision *order
                                      .better = better,
                                      .ratio = ratio,
                                      .p_value = 0.01,
-                                     .pair_count = 8,
-                                     .elite_ns = 1e6,
-                                     .challenger_ns = 1e6,
+                                     .pair_count = verdict == ATOLL_V_CORRECT ? 8 : 0,
+                                     .elite_ns = s->defender_ns > 0 ? s->defender_ns : order->incumbent_ns,
+                                     .challenger_ns = ratio > 0 ? order->incumbent_ns / ratio : 0,
                                      .occupied_ns = 2 * s->occupied_ns,
                                      .candidate_ns = 3e7};
+    struct sim_candidate *known = sim_candidate(s, order);
+    if (known && verdict == ATOLL_V_UNSTABLE)
+        known->is_finalist = 0; /* it may try again */
     sim_step(s, &event);
 }
 

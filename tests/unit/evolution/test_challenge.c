@@ -351,6 +351,31 @@ static void finals_say_what_is_true(void **state)
     }
 }
 
+static void an_unstable_final_is_tried_again(void **state)
+{
+    struct sim *s = start_apart(state);
+    struct atoll_decision first = give(s, 0, UINT32_MAX, 500), duel;
+    finish_all(s);
+    for (unsigned i = 0; i < 3; i++) {
+        duel = take_duel(s, ATOLL_DUEL_FINAL);
+        assert_true(atoll_id_equal(&duel.candidate, &first.candidate));
+        sim_duelled(s, &duel, i < 2 ? ATOLL_V_UNSTABLE : ATOLL_V_CORRECT, i == 2, 1.9);
+    }
+    expect_close(status_of(s).final_ratio, 1.9, 1e-9);
+    assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_BEST].candidate, &first.candidate));
+    end(s);
+}
+
+/* The baseline's single time was twice too long: what was promised is half of it. */
+static void an_unlucky_baseline_promises_less(void **state)
+{
+    struct sim *s = start_apart(state);
+    s->defender_ns = 500;
+    run_finals(s, (const struct finalist[]){{4, 1, 1.9}, {3.9, 0, -1}}, 2);
+    expect_close(status_of(s).final_ratio, 1.9, 1e-9);
+    end(s);
+}
+
 /* A comparison that cannot be carried out confirms nothing, and denies nothing. */
 static void finals_that_fail_say_nothing(void **state)
 {
@@ -448,6 +473,8 @@ int main(void)
         cmocka_unit_test(a_clear_difference_needs_no_duel),
         cmocka_unit_test(duels_over_the_best_are_rationed),
         cmocka_unit_test(finals_say_what_is_true),
+        cmocka_unit_test(an_unstable_final_is_tried_again),
+        cmocka_unit_test(an_unlucky_baseline_promises_less),
         cmocka_unit_test(finals_that_fail_say_nothing),
         cmocka_unit_test(a_late_final_is_given_up),
         cmocka_unit_test(nothing_better_has_no_final),

@@ -173,6 +173,7 @@ static void run_random(struct fixture *f, uint64_t seed)
     s->unstable_duel = (unsigned)sim_below(s, 20);
     s->noise = 0.6 * sim_unit(s);
     s->cells = 1 + (uint32_t)sim_below(s, 6);
+    s->defender_ns = sim_below(s, 2) ? 1e6 + 4e6 * sim_unit(s) : 0;
     s->broken_index = (unsigned)sim_below(s, 4);
     uint32_t tasks = 1 + (uint32_t)sim_below(s, 3);
     for (uint32_t i = 0; i < tasks; i++)
@@ -387,13 +388,25 @@ static void a_short_run_sees_every_seed(void **state)
     free(s);
 }
 
+static void answer_baseline(struct sim *s)
+{
+    size_t at = 0;
+    while (s->orders[at].baseline_ns > 0)
+        at++;
+    struct atoll_decision order = sim_take(s, at);
+    sim_evaluated(s, &order, ATOLL_V_CORRECT, sim_time(&order.candidate));
+}
+
 /* Proposals end as early as the finals need, within limits. */
 static void dear_finals_are_given_time(void **state)
 {
     static const struct {
-        double share, evaluation_ns, from, to; /* of the wall budget */
-    } cases[] = {
-        {0.1, 1e6, 0.89, 0.91}, {0.1, 3e8, 0.69, 0.89}, {0.1, 2e10, 0.64, 0.66}, {0.5, 2e10, 0.49, 0.51}};
+        double share, opening_ns, evaluation_ns, from, to; /* from, to: of the wall budget */
+    } cases[] = {{0.1, 1e6, 1e6, 0.89, 0.91},
+                 {0.1, 2e10, 1e6, 0.89, 0.91},
+                 {0.1, 2e8, 2e8, 0.69, 0.89},
+                 {0.1, 1e6, 2e10, 0.64, 0.66},
+                 {0.5, 1e6, 2e10, 0.49, 0.51}};
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_search search = settings();
@@ -402,12 +415,14 @@ static void dear_finals_are_given_time(void **state)
         search.finals_share = cases[i].share;
         search.stagnation_limit = 0;
         sim_start(s, 3, &search);
-        s->occupied_ns = cases[i].evaluation_ns;
+        s->occupied_ns = cases[i].opening_ns;
         for (uint32_t k = 0; k < 3; k++)
             sim_add_task(s, k, &f->tasks[k]);
         sim_capacity(s, 1);
-        for (unsigned k = 0; k < 4; k++)
-            sim_answer(s);
+        for (unsigned k = 0; k < 3; k++)
+            answer_baseline(s);
+        s->occupied_ns = cases[i].evaluation_ns;
+        sim_answer(s);
         while (!s->counts[ATOLL_DECIDE_TASK_DONE]) {
             s->now_ns += 10000000;
             sim_simple(s, ATOLL_EVENT_TICK);
