@@ -111,13 +111,19 @@ static int match_run(struct match *m, enum side side, const struct atoll_draw *d
     return match_end(m, trial.verdict, "%s", trial.detail);
 }
 
+/* Finalists are compared in full on every draw, others as often as a candidate that is evaluated. */
+static int needs_full(const struct match *m)
+{
+    return m->order->purpose == ATOLL_DUEL_FINAL || m->score.pair_count < m->referee->setup.full_compares;
+}
+
 /* Both sides on one draw, the challenger first when `swapped`; the answer is held over both. */
 static int match_pair(struct match *m, const struct atoll_draw *draw, int swapped, double ret_ns[2])
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t placement = atoll_referee_placement(m->referee);
     struct atoll_answer *answer = atoll_answers_get(m->referee->answers, m->known->oracle, m->known->task,
-                                                    m->known->number, draw, 1, &err);
+                                                    m->known->number, draw, needs_full(m), &err);
     if (!answer)
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
     enum side first = swapped ? CHALLENGER : ELITE, second = swapped ? ELITE : CHALLENGER;

@@ -104,11 +104,16 @@ static enum atoll_comparing comparing_now(const struct session *s, const struct 
     return r->sampling.count + (full - r->full) >= min ? ATOLL_COMPARING_FULL : ATOLL_COMPARING_HELD;
 }
 
-/* The pool grows for at most this share of a candidate's wall time. */
+static double series_wall_ns(const struct series *r)
+{
+    return atoll_referee_now_ns() - r->begin_ns - r->first_ns;
+}
+
+/* The pool grows for at most this share of the time that a candidate's samples take. */
 static int may_grow(const struct series *r)
 {
     return r->sampling.count < r->sampling.rules.sample_min ||
-           r->growth_ns < GROWTH_SHARE * r->sampling.rules.wall_limit_ns;
+           r->growth_ns <= GROWTH_SHARE * series_wall_ns(r);
 }
 
 static int series_step(struct session *s, struct series *r)

@@ -67,6 +67,18 @@ int atoll_referee_measure(struct atoll_referee *referee, struct atoll_err *err)
     return atoll_calibration_measure(referee->calibration, &referee->info, &referee->jitter_ns, err);
 }
 
+static void oracle_runner_set(struct atoll_referee *r)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < CPU_SETSIZE && count < ATOLL_DEVICE_CORE_LIMIT; i++)
+        if (CPU_ISSET(i, &r->device.affinity))
+            r->oracle_cores[count++] = (int)i;
+    r->oracle_runner = r->runner;
+    r->oracle_runner.spin = 0;
+    r->oracle_runner.cores = r->oracle_cores;
+    r->oracle_runner.thread_count = count;
+}
+
 static int referee_open(struct atoll_referee *r, struct atoll_err *err)
 {
     if (getrandom(&r->salt, sizeof r->salt, 0) != (ssize_t)sizeof r->salt)
@@ -74,6 +86,7 @@ static int referee_open(struct atoll_referee *r, struct atoll_err *err)
     if (atoll_device_open(r->setup.threads, &r->device, err) != 0)
         return -1;
     r->runner = atoll_device_runner(&r->device);
+    oracle_runner_set(r);
     atoll_device_describe(&r->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
     size_t cache = (size_t)r->info.last_level_cache_bytes;
     if (!(r->memory = atoll_memory_create(memory_share(r, 8, 256, 4096), cache, err)) ||
@@ -144,7 +157,7 @@ struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t num
     c->task = task;
     for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
         c->pool_size[i] = ATOLL_DRAW_POOL_MIN;
-    c->oracle = atoll_oracle_create(task, referee->compiler, &referee->runner, referee->oracle_memory,
+    c->oracle = atoll_oracle_create(task, referee->compiler, &referee->oracle_runner, referee->oracle_memory,
                                     referee->salt, err);
     if (c->oracle)
         return c;

@@ -27,6 +27,9 @@ struct atoll_referee {
     struct atoll_device_info info;
     double jitter_ns; /* of empty launches */
     struct atoll_runner_settings runner;
+    struct atoll_runner_settings
+        oracle_runner; /* nothing is timed there: every core, and the referee sleeps */
+    int oracle_cores[ATOLL_DEVICE_CORE_LIMIT];
     struct atoll_calibration *calibration;
     struct atoll_memory *memory;        /* of candidates */
     struct atoll_memory *oracle_memory; /* of references: never shared with candidates */
