@@ -50,6 +50,21 @@ int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *re
     return 0;
 }
 
+int atoll_campaign_has_segment(const struct atoll_campaign *c, const char *attempt)
+{
+    char name[ATOLL_ATTEMPT_NAME_BYTES + 32], path[PATH_MAX];
+    snprintf(name, sizeof name, "jobs/%s/segment-0000.h5", attempt);
+    return atoll_campaign_path(c, path, sizeof path, name, NULL) == 0 && access(path, F_OK) == 0;
+}
+
+static int lost_journal(const char *path, struct atoll_err *err)
+{
+    return atoll_err_set(
+        err, ATOLL_E_CORRUPT,
+        "%s: is missing or empty although the segment beside it was made of it; restore it from a copy",
+        path);
+}
+
 /* Reads the header of one attempt; an attempt without a readable journal was killed before it began. */
 static int read_attempt(const struct atoll_campaign *c, const char *name, struct atoll_attempt *ret_attempt,
                         struct atoll_err *err)
@@ -63,7 +78,7 @@ static int read_attempt(const struct atoll_campaign *c, const char *name, struct
         return -1;
     struct atoll_journal_reader *reader = atoll_journal_reader_open(path, &local);
     if (!reader && local.code == ATOLL_E_NOTFOUND)
-        return 0;
+        return atoll_campaign_has_segment(c, name) ? lost_journal(path, err) : 0;
     int got = reader ? atoll_journal_reader_next(reader, &record, &local) : -1;
     if (got == 1) {
         ret_attempt->has_journal = 1;
@@ -72,6 +87,8 @@ static int read_attempt(const struct atoll_campaign *c, const char *name, struct
     atoll_journal_reader_close(reader);
     if (got < 0 && err)
         *err = local;
+    if (got == 0 && atoll_campaign_has_segment(c, name))
+        return lost_journal(path, err);
     return got < 0 ? -1 : 0;
 }
 

@@ -26,6 +26,9 @@ int atoll_campaign_path(const struct atoll_campaign *c, char *ret_path, size_t b
 /* DIR/jobs/<attempt>/journal.atl. */
 int atoll_campaign_journal_path(const struct atoll_campaign *c, char *ret_path, size_t bytes,
                                 const char *attempt, struct atoll_err *err);
+/* Whether an attempt has a segment: those are made only of closed journals, so one beside a journal that does not end
+ * in order, or has no header, proves that the journal lost what it had. */
+int atoll_campaign_has_segment(const struct atoll_campaign *c, const char *attempt);
 /* BLAKE2b of the first `length` bytes of a file; -1 with CORRUPT when it is shorter. */
 int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *ret_digest,
                           struct atoll_err *err);

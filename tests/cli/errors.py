@@ -186,18 +186,28 @@ def newer_schema():
 
 
 def truncated_journal():
+    """A tail that was never acknowledged is dropped and reported; a journal that lost what it had is refused."""
     campaign = root / "torn"
     shutil.copytree(finished_campaign(), campaign)
     path = sorted(campaign.glob("jobs/*/journal.atl"))[0]
+    segments = list(path.parent.glob("segment-*.h5"))
     whole = path.read_bytes()
+    path.write_bytes(whole[:len(whole) * 2 // 3])
+    expect("journal shortened after its end is refused", run("resume", str(campaign), "-q"), EXIT["corrupt"], "local.0",
+           "restore")
+    segment = segments[0].read_bytes()
+    path.unlink()
+    expect("missing journal is refused", run("resume", str(campaign), "-q"), EXIT["corrupt"], "journal.atl", "restore")
+    segments[0].unlink()  # as a kill in mid-run leaves it: no segment yet, a torn tail
     path.write_bytes(whole[:len(whole) * 2 // 3])
     result = run("verify", str(campaign))
     result.stderr += result.stdout
-    expect("truncated journal is reported", result, result.returncode, "torn")
-    expect("truncated journal resumes", run("resume", str(campaign), "-q"), 0)
+    expect("torn journal is reported", result, 0, "torn")
+    expect("torn journal resumes", run("resume", str(campaign), "-q"), 0)
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 0x40
     path.write_bytes(bytes(damaged))
+    segments[0].write_bytes(segment)
     for later in campaign.glob("jobs/*.1"):
         shutil.rmtree(later)
     expect("damaged journal is refused", run("resume", str(campaign), "-q"), EXIT["corrupt"], "journal.atl")
