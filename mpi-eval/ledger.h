@@ -10,7 +10,7 @@
 #define ATOLL_LEDGER_ROUND_LIMIT ATOLL_JOURNAL_UNDECIDED_LIMIT /* events in one round */
 
 /* A snapshot is due after so many events or bytes of journal, and not before the journal has grown by
- * ATOLL_SNAPSHOT_SHARE times the size of the last one: snapshots stay below a fifth of a journal. */
+ * ATOLL_SNAPSHOT_SHARE times the size of the last one: snapshots stay below about a quarter of a journal. */
 #define ATOLL_SNAPSHOT_EVENTS 2000
 #define ATOLL_SNAPSHOT_BYTES  ((uint64_t)8 << 20)
 #define ATOLL_SNAPSHOT_SHARE  4

@@ -20,8 +20,8 @@ int atoll_pipeline_add_task(struct atoll_pipeline *pipeline, uint32_t number, st
 /* Takes one EVALUATE or DUEL payload in hand. */
 int atoll_pipeline_order(struct atoll_pipeline *pipeline, const void *payload, size_t length,
                          struct atoll_err *err);
-/* Moves everything on that can move.  -1: the evaluator cannot go on (no device, a task whose reference
- * fails). */
+/* Moves everything on that can move.  -1: the evaluator cannot go on (no device).  A task whose reference
+ * does not compile costs its own orders only. */
 int atoll_pipeline_advance(struct atoll_pipeline *pipeline, struct atoll_err *err);
 int atoll_pipeline_is_open(const struct atoll_pipeline *pipeline); /* the device is there */
 /* 0 while the compiler is lent to the examiner: then its descriptors are not this thread's to poll. */
