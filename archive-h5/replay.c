@@ -67,9 +67,6 @@ static void quarantine(struct replay *p, struct atoll_journal_reader *reader, ui
             good = record->end_offset;
         }
     atoll_journal_reader_end(reader, &end);
-    if (end.ending != ATOLL_JOURNAL_CLOSED && atoll_campaign_has_segment(p->campaign, a->name))
-        return corrupt(p, a->name,
-                       "ends early although the segment beside it was made of it; restore it from a copy");
     p->report.quarantined_bytes += good - from;
     if (end.file_bytes > good)
         p->report.torn_bytes += end.file_bytes - good;
