@@ -1,5 +1,6 @@
 /* A single time of a noisy machine may promise too much, and the fastest of many times does.  So the finalist
- * whose duel says less than its time is followed by the next best that still promises more. */
+ * whose duel says less than its time is followed by the next best that still promises more.  The error is
+ * shared by the tries. */
 #include "evolution/final.h"
 
 #include <math.h>
@@ -39,20 +40,17 @@ static double bar(const struct atoll_engine *e, const struct atoll_engine_task *
     return t->final_ratio / HELD;
 }
 
-/* The best, then elites by their times. */
+/* The best, then whoever promises most: also who lost a challenge, for those had to pass a stricter test. */
 static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    uint32_t next = ATOLL_NONE;
+    uint32_t next = ATOLL_NONE, task = atoll_task_number(e, t);
     double most = bar(e, t);
     if (may_compete(e, t, t->best))
         return t->best;
-    for (uint32_t i = 0; i < e->search.islands; i++)
-        for (uint64_t left = t->islands[i].occupied; left; left &= left - 1) {
-            uint32_t individual = t->islands[i].cells[__builtin_ctzll(left)].elite;
-            if (may_compete(e, t, individual) && promise(e, t, individual) > most) {
-                next = individual;
-                most = promise(e, t, individual);
-            }
+    for (uint32_t i = 0; i < e->individuals.count; i++)
+        if (at(e, i)->task == task && may_compete(e, t, i) && promise(e, t, i) > most) {
+            next = i;
+            most = promise(e, t, i);
         }
     return next;
 }

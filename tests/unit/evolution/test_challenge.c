@@ -366,6 +366,24 @@ static void an_unstable_final_is_tried_again(void **state)
     end(s);
 }
 
+/* The error of challenges shrinks with their number, that of the finals does not. */
+static void a_refused_challenger_has_a_final(void **state)
+{
+    struct sim *s = start(state, 1, 0, 0);
+    struct atoll_decision refused = give(s, 0, UINT32_MAX, 900), duel;
+    duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 0, 1.1);
+    expect_close(best_ns(s), 1000, 1e-9);
+    finish_all(s);
+    duel = take_duel(s, ATOLL_DUEL_FINAL);
+    assert_true(atoll_id_equal(&duel.candidate, &refused.candidate));
+    expect_close(duel.alpha, 0.05 / 3, 1e-12);
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
+    expect_close(status_of(s).final_ratio, 1.1, 1e-9);
+    expect_close(best_ns(s), 1000 / 1.1, 1e-9); /* by its lost duel */
+    end(s);
+}
+
 /* The baseline's single time was twice too long: what was promised is half of it. */
 static void an_unlucky_baseline_promises_less(void **state)
 {
@@ -474,6 +492,7 @@ int main(void)
         cmocka_unit_test(duels_over_the_best_are_rationed),
         cmocka_unit_test(finals_say_what_is_true),
         cmocka_unit_test(an_unstable_final_is_tried_again),
+        cmocka_unit_test(a_refused_challenger_has_a_final),
         cmocka_unit_test(an_unlucky_baseline_promises_less),
         cmocka_unit_test(finals_that_fail_say_nothing),
         cmocka_unit_test(a_late_final_is_given_up),

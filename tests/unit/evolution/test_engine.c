@@ -404,7 +404,7 @@ static void dear_finals_are_given_time(void **state)
         double share, opening_ns, evaluation_ns, from, to; /* from, to: of the wall budget */
     } cases[] = {{0.1, 1e6, 1e6, 0.89, 0.91},
                  {0.1, 2e10, 1e6, 0.89, 0.91},
-                 {0.1, 2e8, 2e8, 0.69, 0.89},
+                 {0.1, 1.5e8, 1.5e8, 0.69, 0.89},
                  {0.1, 1e6, 2e10, 0.64, 0.66},
                  {0.5, 1e6, 2e10, 0.49, 0.51}};
     struct fixture *f = *state;
