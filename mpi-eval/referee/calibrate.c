@@ -12,8 +12,8 @@
 #define SHORT_BYTES  ((size_t)2 << 20)  /* slips between whatever else the machine does */
 #define LONG_RUNS    2
 #define SHORT_RUNS   8
-#define PEAK_RUNS    6
-#define PEAK_STEPS   200000
+#define PEAK_RUNS    24
+#define PEAK_STEPS   50000 /* a tenth of a millisecond */
 #define PEAK_CHAINS  12
 #define EMPTY_RUNS   25
 #define KNOWN_COUNT  ((size_t)1 << 14)

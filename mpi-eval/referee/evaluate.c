@@ -17,7 +17,8 @@
 #define CHECK_DRAWS     2
 #define AUDIT_DRAWS     4
 #define GROWTH_SHARE    0.25
-#define REMEASURE_LIMIT 3 /* a busy machine may have looked slower than it is */
+#define GROWTH_WIDTH    2.0 /* times the target */
+#define REMEASURE_LIMIT 3   /* a busy machine may have looked slower than it is */
 
 /* One evaluation while it is under way. */
 struct session {
@@ -109,11 +110,14 @@ static double series_wall_ns(const struct series *r)
     return atoll_referee_now_ns() - r->begin_ns - r->first_ns;
 }
 
-/* The pool grows for at most this share of the time that a candidate's samples take. */
+/* A new draw costs many samples' time: the pool grows for intervals that are still wide, and for at most this share
+ * of a candidate's wall limit. */
 static int may_grow(const struct series *r)
 {
-    return r->sampling.count < r->sampling.rules.sample_min ||
-           r->growth_ns <= GROWTH_SHARE * series_wall_ns(r);
+    const struct atoll_sampling_rules *rules = &r->sampling.rules;
+    return r->sampling.count < rules->sample_min ||
+           (atoll_sampling_half_width(&r->sampling) > GROWTH_WIDTH * rules->interval_target &&
+            r->growth_ns < GROWTH_SHARE * rules->wall_limit_ns);
 }
 
 static int series_step(struct session *s, struct series *r)
@@ -136,8 +140,7 @@ static int series_step(struct session *s, struct series *r)
     r->full += trial.compared_fully ? 1 : 0;
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
     if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns))
-        r->state =
-            atoll_sampling_add(&r->sampling, trial.ns, atoll_referee_now_ns() - r->begin_ns - r->first_ns);
+        r->state = atoll_sampling_add(&r->sampling, trial.ns, series_wall_ns(r));
     return 0;
 }
 
