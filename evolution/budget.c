@@ -4,7 +4,7 @@
 
 #define UNKNOWN_COST_NS 1e8  /* before anything was measured */
 #define DUEL_COST       2    /* a duel in evaluations, before one was measured */
-#define FINALS_SAFETY   2    /* final duels check more than others, compile, and may be followed by more */
+#define FINALS_SAFETY   1.5  /* final duels check more than others, compile, and may be followed by more */
 #define FINALS_LIMIT    0.35 /* of a budget, however long they may take */
 
 static double mean_of(double ns, uint64_t count, double otherwise)
