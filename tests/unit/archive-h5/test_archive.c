@@ -28,8 +28,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* One more attempt: a few events, each with a new elite. Returns its folder. */
-static const char *attempt_add(unsigned events)
+/* One more attempt: a few events, each with a new elite; only one that ends in order is sealed. Returns its folder. */
+static const char *attempt_make(unsigned events, int ends_in_order)
 {
     const char *folder;
     struct atoll_event tick;
@@ -42,9 +42,16 @@ static const char *attempt_add(unsigned events)
         struct atoll_decision elite = {.type = ATOLL_DECIDE_ELITE, .candidate = sample_id(number)};
         assert_int_equal(atoll_journal_append_decisions(j, number, &elite, 1, NULL), 0);
     }
+    if (ends_in_order)
+        assert_int_equal(atoll_journal_append_close(j, 9, "asked", NULL), 0);
     assert_int_equal(atoll_journal_sync(j, NULL), 0);
     atoll_journal_destroy(j);
     return folder;
+}
+
+static const char *attempt_add(unsigned events)
+{
+    return attempt_make(events, 0);
 }
 
 static uint64_t rows_of(const char *path, enum atoll_table table)
@@ -145,7 +152,7 @@ static void test_seal(void **state)
     assert_int_equal(rows_of(archive, ATOLL_TABLE_ELITES), before);
     attempt_add(2); /* killed: no segment */
     attempt_add(0);
-    const char *last = attempt_add(3);
+    const char *last = attempt_make(3, 1);
     assert_int_equal(atoll_archive_seal(campaign, last, NULL, &err), 0);
     scratch_join(second, last, "segment-0000.h5");
     assert_int_equal(rows_of(second, ATOLL_TABLE_ELITES), 5);
