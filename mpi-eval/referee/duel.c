@@ -14,6 +14,20 @@
 
 #define HIDDEN_DRAWS 2
 
+int atoll_duel_challenger_first(size_t pair)
+{
+    return (int)(pair & 1);
+}
+
+double atoll_duel_log_ratio(const double *weights, const double *elite_ns, const double *challenger_ns,
+                            size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += weights[i] * log(fmax(elite_ns[i], 1) / fmax(challenger_ns[i], 1));
+    return sum;
+}
+
 void atoll_duel_score_init(struct atoll_duel_score *score, double margin, double alpha, unsigned pair_limit)
 {
     static const unsigned plan[] = {6, 10, 16};
@@ -152,11 +166,11 @@ static int match_round(struct match *m, size_t k)
         double ns[2];
         struct atoll_draw d =
             atoll_case_fresh_draw(m->referee, m->known, l->variant, m->order->evaluation, m->draws++);
-        if (match_pair(m, &d, (int)(k & 1), ns) != 0)
+        if (match_pair(m, &d, atoll_duel_challenger_first(k), ns) != 0)
             return -1;
         l->ns[ELITE][k] = ns[ELITE];
         l->ns[CHALLENGER][k] = ns[CHALLENGER];
-        log_ratio += l->weight * log(fmax(ns[ELITE], 1) / fmax(ns[CHALLENGER], 1));
+        log_ratio += atoll_duel_log_ratio(&l->weight, &ns[ELITE], &ns[CHALLENGER], 1);
     }
     if (m->disturbed && m->again < m->score.pair_limit) {
         m->again++;

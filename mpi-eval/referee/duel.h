@@ -24,4 +24,11 @@ void atoll_duel_score_init(struct atoll_duel_score *score, double margin, double
 /* One pair.  MORE until a look decides; NOT_BETTER when the last look did not confirm. */
 enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, double log_ratio);
 
+/* Balanced blocks, elite challenger | challenger elite: whether the challenger runs first in this pair (from 0), so
+ * that what changes steadily over time falls on both sides alike. */
+int atoll_duel_challenger_first(size_t pair);
+/* ln(elite / challenger) of one pair over `count` bench variants; weights sum to 1, times in ns (below 1 count as 1). */
+double atoll_duel_log_ratio(const double *weights, const double *elite_ns, const double *challenger_ns,
+                            size_t count);
+
 #endif

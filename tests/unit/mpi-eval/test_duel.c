@@ -1,0 +1,66 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "mpi-eval/referee/duel.h"
+#include "tests/support/expect.h"
+
+/* A machine that gets slower at a steady rate must not favour a side over whole blocks of two pairs. */
+static void drift_falls_on_both_sides(void **state)
+{
+    double sum = 0, sum_of_one_order = 0;
+    double clock = 0;
+
+    (void)state;
+    for (size_t pair = 0; pair < 16; pair++) {
+        double first = 1e6 * exp(0.01 * clock), second = 1e6 * exp(0.01 * (clock + 1));
+        int swapped = atoll_duel_challenger_first(pair);
+
+        clock += 2;
+        sum += log(swapped ? second / first : first / second);
+        sum_of_one_order += log(first / second);
+    }
+    assert_true(fabs(sum) < 1e-9);
+    assert_true(fabs(sum_of_one_order) > 0.1); /* what AABB or always the same order would have shown */
+}
+
+static void variants_count_by_their_weight(void **state)
+{
+    static const double weights[] = {0.75, 0.25}, elite[] = {2e6, 1e6}, challenger[] = {1e6, 4e6};
+
+    (void)state;
+    expect_close(atoll_duel_log_ratio(weights, elite, challenger, 2), 0.75 * log(2) - 0.25 * log(4), 1e-12);
+    expect_close(atoll_duel_log_ratio(weights, elite, elite, 2), 0, 1e-12);
+    expect_close(atoll_duel_log_ratio(weights, elite, challenger, 0), 0, 1e-12);
+    assert_true(isfinite(atoll_duel_log_ratio(weights, (const double[]){0, 1}, challenger, 2)));
+}
+
+static void scores_decide_at_looks_alone(void **state)
+{
+    struct atoll_duel_score score;
+
+    (void)state;
+    atoll_duel_score_init(&score, log(1.01), 0.01, 16);
+    for (int pair = 1; pair <= 6; pair++) {
+        enum atoll_comparison now = atoll_duel_score_add(&score, log(2) + 0.001 * pair);
+
+        assert_int_equal(now, pair < 6 ? ATOLL_COMPARE_MORE : ATOLL_COMPARE_BETTER);
+    }
+    atoll_duel_score_init(&score, log(1.01), 0.01, 16);
+    for (int pair = 1; pair <= 16 && score.state == ATOLL_COMPARE_MORE; pair++) {
+        atoll_duel_score_add(&score, pair & 1 ? 0.01 : -0.01);
+    }
+    assert_int_equal(score.state, ATOLL_COMPARE_NOT_BETTER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(drift_falls_on_both_sides),
+                                       cmocka_unit_test(variants_count_by_their_weight),
+                                       cmocka_unit_test(scores_decide_at_looks_alone)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
