@@ -11,6 +11,7 @@
 #include "core/behaviour.h"
 #include "core/buffer.h"
 #include "core/id.h"
+#include "core/profile.h"
 #include "core/stats.h"
 #include "core/task.h"
 #include "core/verdict.h"
@@ -52,6 +53,7 @@ struct atoll_evaluation {
     double worst_error; /* of the compared elements, in units of the tolerance; < 1 is right */
     size_t timing_count;
     struct atoll_timing timings[ATOLL_TASK_VARIANT_LIMIT]; /* bench variants */
+    struct atoll_profile profile;
 };
 
 void atoll_evaluation_init(struct atoll_evaluation *e);

@@ -30,6 +30,26 @@ enum atoll_message_type {
     ATOLL_MSG_TYPE_COUNT
 };
 
+/* What a device API can launch, and facts that plans and prompts use; all 0 on cpu. */
+struct atoll_device_limits {
+    uint32_t compute_capability; /* 90 */
+    uint32_t multiprocessors, warp_size;
+    uint32_t threads_per_block, threads_per_multiprocessor, blocks_per_multiprocessor;
+    uint32_t registers_per_multiprocessor, registers_per_block;
+    uint32_t shared_bytes_per_block; /* with opt-in, static and dynamic together */
+    uint32_t shared_bytes_per_multiprocessor;
+    uint32_t cluster_blocks; /* most in one cluster; 0 = no clusters */
+    uint32_t cooperative;    /* 1: cooperative launches */
+    uint32_t grid[3], block[3]; /* largest extents */
+    double memory_bytes, clock_hz, memory_clock_hz;
+    /* measured rates of the tensor units by the type of their factors, operations per second; the last is tf32 */
+    double tensor_flops[ATOLL_DTYPE_COUNT + 1];
+    char driver[32];    /* "580.126.09, CUDA 13.0" */
+    char target[16];    /* of its compiler: "sm_90a" */
+    char counters[96];  /* "open", or why they are not */
+    uint32_t host_memory; /* 1: the device can address pageable host memory */
+};
+
 /* One device as measured by its evaluator. */
 struct atoll_device_info {
     uint64_t key;     /* stable hash of uuid (or of host and cores on cpu): equal over restarts */
@@ -44,6 +64,7 @@ struct atoll_device_info {
     double empty_launch_ns, clock_resolution_ns;
     double last_level_cache_bytes;
     char isolation[256]; /* what containment this node gives: "seccomp landlock-7 rlimit ..." */
+    struct atoll_device_limits limits;
 };
 void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_buffer *out);
 int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_device_info *ret_info,
@@ -72,6 +93,10 @@ struct atoll_setup {
     char compiler[256];      /* "cc" */
     char compile_flags[512]; /* "-O3 -march=native ..." */
     uint32_t backend_null;   /* 1: measure nothing, answer at once (bench/ only) */
+    char backend[16];        /* "cpu", "cuda" */
+    char include_path[256];  /* cuda: where CUTLASS and the like lie, "" none */
+    uint32_t profile_all;    /* 1: counters of every correct candidate, 0: of those near their cell's elite */
+    double profile_ratio;    /* near: at most this many times the elite's time; 0 = no counters; default 1.5 */
 };
 void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out);
 int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup,
@@ -93,7 +118,7 @@ struct atoll_order {
     struct atoll_order_candidate candidate; /* evaluate: it; duel: the challenger */
     struct atoll_order_candidate elite;     /* duel only */
     double baseline_ns;                     /* 0 unknown; deadline = clamp(20 x baseline, 0.2 s, 10 s) */
-    double incumbent_ns;  /* evaluate: drop early when clearly slower than this; 0 = never */
+    double incumbent_ns;  /* evaluate: the elite of its cell; drop early when clearly slower; 0 = none */
     double alpha, margin; /* duel: error rate of this challenge; ln(1.01) */
     uint32_t pair_limit;  /* duel */
 };

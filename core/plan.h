@@ -38,12 +38,28 @@ enum atoll_arg_kind {
     ATOLL_ARG_TENSORMAP
 };
 
+#define ATOLL_TENSORMAP_RANK_LIMIT 5
+
+/* A descriptor for the bulk copy engine: "tensormap(a, [K, M], [BK, BM], swizzle=128)".  Extents and box are in
+ * elements, the fastest axis first; strides are packed unless given in bytes for axis 1 and up. */
+struct atoll_tensormap {
+    size_t rank; /* 1..5 */
+    const struct atoll_expression *extent[ATOLL_TENSORMAP_RANK_LIMIT];
+    const struct atoll_expression *box[ATOLL_TENSORMAP_RANK_LIMIT];
+    const struct atoll_expression *stride_bytes[ATOLL_TENSORMAP_RANK_LIMIT - 1]; /* NULL = packed */
+    unsigned swizzle; /* bytes: 0, 32, 64, 128 */
+    unsigned l2;      /* promotion in bytes: 0, 64, 128, 256 */
+    int is_scratch;   /* arg.index is a scratch, not a tensor */
+    enum atoll_dtype dtype; /* of its elements: the tensor's own, or as the plan says */
+};
+
 struct atoll_arg {
     enum atoll_arg_kind kind;
     size_t index;
     enum atoll_dtype width; /* I32, I64, F32, F64 */
     const struct atoll_expression *value;
     double number;
+    const struct atoll_tensormap *map; /* TENSORMAP */
     const char *text; /* as written */
 };
 

@@ -1,0 +1,124 @@
+/* profile.h - why a kernel is as fast as it is: hardware counters, static resources of the binary, and where that puts
+ * it (MEASUREMENT.md 1, level 7).  Layer: core.  Plain values; encode/decode for wire and journal (docs/spec/wire.md).
+ * The order of both enums is the order in journals and archives: new ones go before COUNT. */
+#ifndef ATOLL_CORE_PROFILE_H
+#define ATOLL_CORE_PROFILE_H
+
+#include "core/buffer.h"
+
+/* Percentages are 0..100 of the device's peak; a value that was not measured is NaN. */
+enum atoll_counter {
+    ATOLL_COUNTER_SM_THROUGHPUT,   /* % */
+    ATOLL_COUNTER_DRAM_THROUGHPUT, /* % */
+    ATOLL_COUNTER_L1_THROUGHPUT,   /* % */
+    ATOLL_COUNTER_L2_THROUGHPUT,   /* % */
+    ATOLL_COUNTER_DRAM_READ_BYTES,
+    ATOLL_COUNTER_DRAM_WRITE_BYTES,
+    ATOLL_COUNTER_L1_HIT,       /* % */
+    ATOLL_COUNTER_L2_HIT,       /* % */
+    ATOLL_COUNTER_OCCUPANCY,    /* achieved, % of the warps an SM holds */
+    ATOLL_COUNTER_ISSUE_ACTIVE, /* % of cycles in which a scheduler issues */
+    ATOLL_COUNTER_INSTRUCTIONS, /* executed, of warps */
+    ATOLL_COUNTER_TENSOR,       /* % of the tensor pipes' peak */
+    ATOLL_COUNTER_FMA,          /* %, fp32 pipes */
+    ATOLL_COUNTER_ALU,          /* % */
+    ATOLL_COUNTER_FP64,         /* % */
+    ATOLL_COUNTER_XU,           /* %, transcendental */
+    ATOLL_COUNTER_LSU,          /* % */
+    ATOLL_COUNTER_BANK_CONFLICTS, /* extra shared-memory wavefronts */
+    ATOLL_COUNTER_SHARED_ACCESSES,
+    /* warps stalled per issue, by reason */
+    ATOLL_COUNTER_STALL_LONG_SCOREBOARD, /* device memory */
+    ATOLL_COUNTER_STALL_SHORT_SCOREBOARD,
+    ATOLL_COUNTER_STALL_BARRIER,
+    ATOLL_COUNTER_STALL_MIO,
+    ATOLL_COUNTER_STALL_LG,
+    ATOLL_COUNTER_STALL_MATH,
+    ATOLL_COUNTER_STALL_WAIT,
+    ATOLL_COUNTER_STALL_NOT_SELECTED,
+    ATOLL_COUNTER_STALL_TENSOR, /* wgmma and friends */
+    ATOLL_COUNTER_TIME_NS,      /* of the counted run: never a measurement */
+    ATOLL_COUNTER_COUNT
+};
+
+/* Classes of machine instructions in the binary, counted statically. */
+enum atoll_mix {
+    ATOLL_MIX_FP32,
+    ATOLL_MIX_FP64,
+    ATOLL_MIX_FP16, /* and bf16, packed */
+    ATOLL_MIX_INTEGER,
+    ATOLL_MIX_TRANSCENDENTAL,
+    ATOLL_MIX_TENSOR_F16, /* HMMA, HGMMA: f16 and bf16 */
+    ATOLL_MIX_TENSOR_TF32,
+    ATOLL_MIX_TENSOR_F8,
+    ATOLL_MIX_TENSOR_OTHER, /* f64, integer */
+    ATOLL_MIX_GLOBAL_LOAD,
+    ATOLL_MIX_GLOBAL_STORE,
+    ATOLL_MIX_SHARED,
+    ATOLL_MIX_LOCAL, /* spills and stack */
+    ATOLL_MIX_ASYNC_COPY, /* cp.async, bulk copies */
+    ATOLL_MIX_ATOMIC,
+    ATOLL_MIX_BARRIER,
+    ATOLL_MIX_BRANCH,
+    ATOLL_MIX_OTHER,
+    ATOLL_MIX_COUNT
+};
+
+/* What the measurement of counters amounts to. */
+enum atoll_tier {
+    ATOLL_TIER_TIMES,    /* 0: events or clocks only */
+    ATOLL_TIER_MONITOR,  /* 1: device monitor (clocks, power, throttling) */
+    ATOLL_TIER_STATIC,   /* 2: resources of the binary */
+    ATOLL_TIER_COUNTERS, /* 3 */
+    ATOLL_TIER_COUNT
+};
+
+enum atoll_limiter {
+    ATOLL_LIMITER_UNKNOWN,
+    ATOLL_LIMITER_MEMORY,      /* near the bandwidth of device memory or L2 */
+    ATOLL_LIMITER_INSTRUCTION, /* near the peak of an arithmetic or issue pipe */
+    ATOLL_LIMITER_LATENCY,     /* near neither: waits */
+    ATOLL_LIMITER_LAUNCH,      /* near the time of an empty launch */
+    ATOLL_LIMITER_COUNT
+};
+
+/* Of the kernel of a plan that needs most, registers and so on as the maximum over its kernels; mix as the sum. */
+struct atoll_resources {
+    uint32_t kernel_count; /* 0: nothing is known */
+    uint32_t registers;    /* per thread */
+    uint32_t static_shared_bytes, dynamic_shared_bytes;
+    uint32_t stack_bytes, spill_store_bytes, spill_load_bytes; /* per thread */
+    double occupancy; /* theoretical, 0..1, the least of its kernels at the first bench variant; 0 unknown */
+    uint32_t mix[ATOLL_MIX_COUNT];
+};
+
+struct atoll_profile {
+    enum atoll_tier tier;
+    enum atoll_limiter limiter;
+    double counters[ATOLL_COUNTER_COUNT];
+    double intensity_flops_per_byte; /* useful operations per byte of device memory moved; 0 unknown */
+    double wall_ns;                  /* what counting cost */
+    char reason[96];                 /* why no higher tier: "" at COUNTERS */
+    /* clocks of the timed samples */
+    double clock_hz;                       /* median of the device-side probe; 0 unknown */
+    uint64_t throttle_reasons;             /* of the monitor, all windows together */
+    struct atoll_resources resources;
+};
+
+void atoll_profile_init(struct atoll_profile *profile); /* counters NaN, the rest 0 */
+void atoll_profile_encode(const struct atoll_profile *profile, struct atoll_buffer *out);
+/* Takes one profile; hostile input: enums and numbers are checked, trouble is the reader's sticky failure. */
+void atoll_profile_decode(struct atoll_reader *reader, struct atoll_profile *ret_profile);
+
+const char *atoll_counter_name(enum atoll_counter counter); /* "dram_throughput": columns, JSON */
+const char *atoll_counter_unit(enum atoll_counter counter); /* "%", "bytes", "1", "ns" */
+const char *atoll_mix_name(enum atoll_mix mix);
+const char *atoll_tier_name(enum atoll_tier tier);
+const char *atoll_limiter_name(enum atoll_limiter limiter);
+
+/* Where a kernel stands.  time_ns: its median; empty_launch_ns: of the device; counters NaN where unknown.  Pure.
+ * Thresholds: a pipe or memory above 60 % of its peak limits; below all of that it waits (latency); at less than
+ * three empty launches it is the launch. */
+enum atoll_limiter atoll_limiter_of(const struct atoll_profile *profile, double time_ns, double empty_launch_ns);
+
+#endif

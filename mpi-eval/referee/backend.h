@@ -1,0 +1,70 @@
+/* backend.h - what the referee asks of a device API: one struct of functions (DESIGN.md 6).  Search, sampling, draws,
+ * floors, verdict order and comparisons are the referee's; how a sample is made, run and checked is a backend's.
+ * Layer: mpi-eval.  Immutable tables; every function is called by the referee's one owner thread, except prepare and
+ * compiler_create. */
+#ifndef ATOLL_MPI_EVAL_REFEREE_BACKEND_H
+#define ATOLL_MPI_EVAL_REFEREE_BACKEND_H
+
+#include "core/message.h"
+#include "mpi-eval/compiler.h"
+#include "mpi-eval/referee/draw.h"
+#include "mpi-eval/referee/prepare.h"
+
+struct atoll_referee;
+struct atoll_case;
+struct atoll_subject;
+struct atoll_trial_order;
+struct atoll_trial;
+
+struct atoll_backend {
+    const char *name;     /* of plans, variants, device records: "cpu", "cuda" */
+    const char *language; /* of its candidates: "c", "cuda" */
+    const char *unit_name; /* what diagnostics call a candidate: "candidate.c", "candidate.cu" */
+
+    /* Levels 1 and 2 and the translation unit, into p (prepare.h); any thread.  -1: a failure of ours. */
+    int (*prepare)(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
+                   const struct atoll_device_info *device, struct atoll_err *err);
+    struct atoll_compiler *(*compiler_create)(const struct atoll_setup *setup, unsigned slots, struct atoll_err *err);
+
+    /* Opens the device into referee->device_state, fills referee->info and jitter_ns, qualifies, calibrates. */
+    int (*open)(struct atoll_referee *referee, struct atoll_err *err);
+    void (*close)(struct atoll_referee *referee);
+    /* Known-answer kernel: 0 when the device computes. */
+    int (*qualify)(struct atoll_referee *referee, struct atoll_err *err);
+    int (*measure)(struct atoll_referee *referee, struct atoll_err *err); /* calibrates (again) */
+
+    /* Compiles the reference into known->oracle. */
+    int (*case_open)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
+    void (*case_close)(struct atoll_referee *referee, struct atoll_case *known);
+
+    /* Level 4, load: CORRECT, FORBIDDEN, LAUNCH_ERROR or INFRASTRUCTURE with the text in ret_detail
+     * (ATOLL_DETAIL_BYTES).  resources: static resources of what was loaded, filled where the backend knows them. */
+    enum atoll_verdict (*subject_open)(struct atoll_referee *referee, const struct atoll_prepared *prepared,
+                                       const void *object, size_t object_length, struct atoll_subject *ret_subject,
+                                       char *ret_detail);
+    void (*subject_close)(struct atoll_referee *referee, struct atoll_subject *subject);
+    /* One run on one draw with every output checked (trial.h). */
+    void (*trial)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
+                  const struct atoll_trial_order *order, struct atoll_trial *ret_trial);
+
+    /* Pool draws of a variant whose whole answer is at hand (see atoll_draw_order_init); at most limit. */
+    size_t (*kept)(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant, uint16_t *ret_numbers,
+                   size_t limit);
+    /* Keeps the answer to a draw from being forgotten until release; NULL with err when it cannot be had. */
+    void *(*hold)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
+                  int need_full, struct atoll_err *err);
+    void (*release)(struct atoll_referee *referee, void *held);
+
+    /* Level 7, counters of one run at a variant, never timed; fills ret_profile, never fails (a tier and a reason
+     * say what could not be had).  NULL: the backend has none. */
+    void (*profile)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
+                    uint32_t variant, struct atoll_profile *ret_profile);
+};
+
+extern const struct atoll_backend atoll_backend_cpu;
+extern const struct atoll_backend atoll_backend_cuda;
+
+/* By name; NULL when there is none. */
+const struct atoll_backend *atoll_backend_find(const char *name);
+
+#endif
