@@ -1,0 +1,301 @@
+/* worker.c - the referee's end of the link.  Nothing the device process says is trusted further than its own trouble
+ * goes: lengths are bounded, texts are terminated here, and silence ends in a kill of its group. */
+#include "mpi-eval/backend/cuda/worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi-eval/backend/cpu/spawn.h"
+#include "mpi-eval/backend/cuda/link.h"
+
+#define START_LIMIT_NS 60e9
+#define SPIN_NS        200e3 /* answers of short batches are not slept for */
+
+struct atoll_cuda_worker {
+    pid_t pid;
+    int socket;
+    struct atoll_cuda_facts facts;
+    unsigned char *reply; /* owned; grows to the largest reply */
+    size_t reply_room;
+};
+
+enum transfer { MOVED, LATE, GONE };
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static enum transfer wait_for(int fd, short events, double deadline)
+{
+    double left = deadline - now_ns();
+    if (left <= 0)
+        return LATE;
+    struct pollfd p = {fd, events, 0};
+    double ms = left / 1e6 + 1;
+    if (poll(&p, 1, ms > INT_MAX ? INT_MAX : (int)ms) < 0 && errno != EINTR)
+        return GONE;
+    return MOVED;
+}
+
+static enum transfer put_all(int fd, const void *bytes, size_t length, double deadline)
+{
+    const unsigned char *at = bytes;
+    while (length > 0) {
+        ssize_t n = send(fd, at, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n > 0) {
+            at += n;
+            length -= (size_t)n;
+        } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            return GONE;
+        } else {
+            enum transfer t = wait_for(fd, POLLOUT, deadline);
+            if (t != MOVED)
+                return t;
+        }
+    }
+    return MOVED;
+}
+
+/* Looks without sleeping for a while: most batches are shorter than a wake-up is late. */
+static enum transfer take_all(int fd, void *bytes, size_t length, double deadline)
+{
+    unsigned char *at = bytes;
+    double spin_until = now_ns() + SPIN_NS;
+    while (length > 0) {
+        ssize_t n = recv(fd, at, length, MSG_DONTWAIT);
+        if (n > 0) {
+            at += n;
+            length -= (size_t)n;
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            return GONE;
+        } else if (now_ns() > spin_until) {
+            enum transfer t = wait_for(fd, POLLIN, deadline);
+            if (t != MOVED)
+                return t;
+        }
+    }
+    return MOVED;
+}
+
+/* ---- start ---- */
+
+static int beside_program(char *path, size_t bytes, struct atoll_err *err)
+{
+    ssize_t n = readlink("/proc/self/exe", path, bytes - 1);
+    if (n < 0)
+        return atoll_err_errno(err, errno, "cannot read /proc/self/exe");
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    size_t room = bytes - (size_t)(slash + 1 - path);
+    int need = snprintf(slash + 1, room, "atoll-worker-cuda");
+    return need > 0 && (size_t)need < room
+               ? 0
+               : atoll_err_set(err, ATOLL_E_LIMIT, "the path of this program is too long");
+}
+
+/* What of the environment the driver reads, and nothing else: no keys, no PMIx. */
+#define ENVIRONMENT_LIMIT 16
+struct environment {
+    char text[ENVIRONMENT_LIMIT][1024];
+    char *list[ENVIRONMENT_LIMIT + 1];
+    size_t count;
+};
+
+static void environment_add(struct environment *e, const char *name, const char *value)
+{
+    if (!value || e->count == ENVIRONMENT_LIMIT)
+        return;
+    int n = snprintf(e->text[e->count], sizeof e->text[0], "%s=%s", name, value);
+    if (n <= 0 || (size_t)n >= sizeof e->text[0])
+        return;
+    e->list[e->count] = e->text[e->count];
+    e->list[++e->count] = NULL;
+}
+
+static void environment_init(struct environment *e)
+{
+    static const char *const kept[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+                                       "CUDA_HOME",       "CUDA_PATH",            "ATOLL_CUPTI"};
+    e->count = 0;
+    e->list[0] = NULL;
+    environment_add(e, "LC_ALL", "C");
+    environment_add(e, "CUDA_CACHE_DISABLE", "1");      /* cubins only: nothing to write anywhere */
+    environment_add(e, "CUDA_MODULE_LOADING", "EAGER"); /* no load in a first launch */
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        environment_add(e, kept[i], getenv(kept[i]));
+}
+
+static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_worker_settings *settings,
+                         struct atoll_err *err)
+{
+    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_FSIZE, (rlim_t)64 << 20}};
+    char beside[4096], ordinal[16];
+    const char *program = settings->program ? settings->program : getenv("ATOLL_WORKER_CUDA");
+    if (!program && beside_program(beside, sizeof beside, err) != 0)
+        return -1;
+    int pair[2];
+    struct atoll_filter filter = {0};
+    if (atoll_filter_init(&filter, ATOLL_FILTER_COMPILE, err) != 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        atoll_filter_fini(&filter);
+        return atoll_err_errno(err, errno, "cannot make a socket pair");
+    }
+    w->socket = pair[0];
+    struct environment environment;
+    environment_init(&environment);
+    snprintf(ordinal, sizeof ordinal, "%u", settings->ordinal);
+    char name[] = "atoll-worker-cuda", device[64];
+    snprintf(device, sizeof device, "%s", settings->uuid ? settings->uuid : ordinal);
+    char *argv[] = {name, device, NULL};
+    struct atoll_spawn spawn = {.path = program ? program : beside,
+                                .argv = argv,
+                                .environment = environment.list,
+                                .fds = {-1, -1, 2, pair[1]},
+                                .fd_count = 4,
+                                .limits = limits,
+                                .limit_count = sizeof limits / sizeof *limits,
+                                .ruleset = -1,
+                                .filter = &filter,
+                                .drop_privileges = 1};
+    w->pid = atoll_spawn_start(&spawn, err);
+    close(pair[1]);
+    atoll_filter_fini(&filter);
+    return w->pid > 0 ? 0 : -1;
+}
+
+static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll_err *err)
+{
+    struct atoll_cuda_hello hello;
+    enum transfer t = take_all(w->socket, &hello, sizeof hello, now_ns() + limit_ns);
+    if (t == LATE)
+        return atoll_err_set(err, ATOLL_E_TIMEOUT,
+                             "the device process was not ready after %.0f s; look at `atoll doctor` and the driver's "
+                             "log (dmesg)",
+                             limit_ns / 1e9);
+    if (t == GONE)
+        return atoll_err_set(err, ATOLL_E_CHILD,
+                             "the device process ended before it was ready; look at `atoll doctor`");
+    if (hello.version != ATOLL_CUDA_LINK_VERSION)
+        return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker-cuda is of another version; install both together");
+    hello.text[sizeof hello.text - 1] = '\0';
+    if (hello.code != ATOLL_OK)
+        return atoll_err_set(err, hello.code < ATOLL_CODE_COUNT ? (enum atoll_code)hello.code : ATOLL_E_CHILD, "%s",
+                             hello.text);
+    w->facts = hello.facts;
+    w->facts.model[sizeof w->facts.model - 1] = '\0';
+    w->facts.uuid[sizeof w->facts.uuid - 1] = '\0';
+    w->facts.limits.driver[sizeof w->facts.limits.driver - 1] = '\0';
+    w->facts.limits.target[sizeof w->facts.limits.target - 1] = '\0';
+    w->facts.limits.counters[sizeof w->facts.limits.counters - 1] = '\0';
+    return 0;
+}
+
+struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worker_settings *settings,
+                                                   struct atoll_err *err)
+{
+    struct atoll_cuda_worker *w = calloc(1, sizeof *w);
+    if (!w) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a device process");
+        return NULL;
+    }
+    w->socket = -1;
+    double limit = settings->start_limit_ns > 0 ? settings->start_limit_ns : START_LIMIT_NS;
+    if (process_start(w, settings, err) == 0 && hello_take(w, limit, err) == 0)
+        return w;
+    atoll_cuda_worker_destroy(w);
+    return NULL;
+}
+
+static void process_end(struct atoll_cuda_worker *w)
+{
+    if (w->pid <= 0)
+        return;
+    kill(-w->pid, SIGKILL);
+    kill(w->pid, SIGKILL); /* should it not lead its group yet */
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    w->pid = 0;
+}
+
+void atoll_cuda_worker_destroy(struct atoll_cuda_worker *worker)
+{
+    if (!worker)
+        return;
+    process_end(worker);
+    if (worker->socket >= 0)
+        close(worker->socket);
+    free(worker->reply);
+    free(worker);
+}
+
+const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_worker *worker)
+{
+    return &worker->facts;
+}
+
+/* ---- batches ---- */
+
+static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atoll_steps_reply *reply)
+{
+    process_end(w);
+    atoll_steps_reply_fini(reply);
+    atoll_steps_reply_init(reply);
+    reply->status = t == LATE ? ATOLL_STEPS_TIMEOUT : ATOLL_STEPS_LOST;
+    snprintf(reply->text, sizeof reply->text, "%s",
+             t == LATE ? "the device process was killed at the deadline" : "the device process ended by itself");
+}
+
+static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_buffer *batch, double deadline,
+                              size_t *ret_length)
+{
+    uint64_t length = batch->length;
+    enum transfer t = put_all(w->socket, &length, sizeof length, deadline);
+    if (t == MOVED)
+        t = put_all(w->socket, batch->data, batch->length, deadline);
+    if (t == MOVED)
+        t = take_all(w->socket, &length, sizeof length, deadline);
+    if (t != MOVED || length > ATOLL_CUDA_LINK_BYTES)
+        return t == MOVED ? GONE : t;
+    if (length > w->reply_room) {
+        unsigned char *grown = realloc(w->reply, (size_t)length);
+        if (!grown)
+            return GONE;
+        w->reply = grown;
+        w->reply_room = (size_t)length;
+    }
+    *ret_length = (size_t)length;
+    return take_all(w->socket, w->reply, (size_t)length, deadline);
+}
+
+int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps, double deadline_ns,
+                          struct atoll_steps_reply *ret_reply, struct atoll_err *err)
+{
+    size_t length = 0;
+    if (atoll_buffer_check(&steps->bytes, err) != 0)
+        return -1;
+    if (worker->pid <= 0) {
+        reply_fail(worker, GONE, ret_reply);
+        return 0;
+    }
+    enum transfer t = exchange(worker, &steps->bytes, now_ns() + deadline_ns, &length);
+    if (t != MOVED)
+        reply_fail(worker, t, ret_reply);
+    else if (atoll_steps_reply_decode(worker->reply, length, ret_reply, NULL) != 0)
+        reply_fail(worker, GONE, ret_reply);
+    else if (ret_reply->status == ATOLL_STEPS_FAULT)
+        process_end(worker);
+    return 0;
+}
