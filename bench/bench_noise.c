@@ -85,8 +85,7 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
            100 * (spread.hi95 - spread.lo95) / spread.median, 100 * candidate / wall);
     print_phases(atoll_referee_phases(device->referee));
     free(medians);
-    free(compiled.object);
-    free(compiled.diagnostics);
+    atoll_compiled_fini(&compiled);
     atoll_prepared_destroy(prepared);
     return 0;
 }

@@ -57,13 +57,15 @@ struct atoll_compiler_kind {
 };
 struct atoll_compiler {
     const struct atoll_compiler_kind *kind;
+    struct atoll_compiled *kept; /* finished jobs that atoll_compiler_run came across; NULL at first */
+    size_t kept_count;
 };
 
 void atoll_compiler_destroy(struct atoll_compiler *compiler); /* kills what runs; NULL is fine */
 /* "gcc (Debian 12.2.0-14) 12.2.0 -O3 ...", "nvrtc 13.0 sm_90a ...": version and flags, borrowed. */
 const char *atoll_compiler_version(const struct atoll_compiler *compiler);
 /* Queues a job.  text: the translation unit (copied); file_name: what diagnostics call it ("candidate.c").
- * defines: "NAME=VALUE" (copied).  job: the caller's number, given back. */
+ * defines: "NAME=VALUE" (copied).  job: the caller's number below UINT64_MAX, given back. */
 int atoll_compiler_submit(struct atoll_compiler *compiler, uint64_t job, const char *file_name, const char *text,
                           size_t length, const char *const *defines, size_t define_count, struct atoll_err *err);
 /* Fills at most `limit` pollfds that become readable when something may have happened; returns how many. */
@@ -72,13 +74,14 @@ size_t atoll_compiler_pollfds(const struct atoll_compiler *compiler, struct poll
 int atoll_compiler_timeout_ms(const struct atoll_compiler *compiler);
 /* 1: a finished job is in ret_compiled; 0: none yet; never blocks. */
 int atoll_compiler_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled);
-void atoll_compiled_fini(struct atoll_compiled *compiled); /* frees what it owns */
+/* Frees what it owns; what the receiver took must be NULL.  Twice is fine. */
+void atoll_compiled_fini(struct atoll_compiled *compiled);
 /* Stops and continues all children (SIGSTOP, SIGCONT to their groups): for timing windows.
  * Async-signal-cheap, may be called from the referee's thread.  A compiler whose children do not disturb the
  * device does nothing. */
 void atoll_compiler_pause(struct atoll_compiler *compiler);
 void atoll_compiler_resume(struct atoll_compiler *compiler);
-/* submit and wait for one job. */
+/* submit and wait for one job; what else finishes meanwhile is collected later. */
 int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, const char *text, size_t length,
                        const char *const *defines, size_t define_count, struct atoll_compiled *ret_compiled,
                        struct atoll_err *err);

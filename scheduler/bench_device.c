@@ -6,7 +6,10 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 
+#include "mpi-eval/referee/backend.h"
 #include "mpi-eval/setup.h"
+
+#define COMPILE_SLOTS 2
 
 int atoll_bench_setup(struct atoll_setup *ret_setup, struct atoll_err *err)
 {
@@ -22,16 +25,16 @@ int atoll_bench_setup(struct atoll_setup *ret_setup, struct atoll_err *err)
 
 int atoll_bench_device_open(struct atoll_bench_device *device, struct atoll_err *err)
 {
-    struct atoll_compiler_settings settings = {device->setup.compiler,
-                                               device->setup.compile_flags,
-                                               2,
-                                               device->setup.compile_deadline_ns,
-                                               device->setup.compile_memory_bytes,
-                                               (uint64_t)64 << 20};
+    const struct atoll_backend *backend = atoll_backend_find(device->setup.backend);
 
     prctl(PR_SET_DUMPABLE, 0);
     device->referee = NULL;
-    device->compiler = atoll_compiler_create(&settings, err);
+    device->compiler = NULL;
+    if (!backend) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"",
+                             device->setup.backend);
+    }
+    device->compiler = backend->compiler_create(&device->setup, COMPILE_SLOTS, err);
     if (device->compiler) {
         device->referee = atoll_referee_create(&device->setup, device->compiler, err);
     }

@@ -5,7 +5,7 @@
 
 #include "core/err.h"
 #include "core/message.h"
-#include "mpi-eval/backend/cpu/compile.h"
+#include "mpi-eval/compiler.h"
 #include "mpi-eval/referee/referee.h"
 
 struct atoll_bench_device {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi-eval/referee/backend.h"
+
 struct side {
     struct atoll_order_candidate candidate;
     struct atoll_prepared *prepared;
@@ -12,17 +14,19 @@ struct side {
 static void side_fini(struct side *side)
 {
     atoll_prepared_destroy(side->prepared);
-    free(side->compiled.object);
-    free(side->compiled.diagnostics);
+    atoll_compiled_fini(&side->compiled);
 }
 
 static int side_compile(struct side *side, struct atoll_bench_device *device, const struct atoll_task *task,
                         const char *name, const struct atoll_recheck_side *given, struct atoll_err *err)
 {
+    const struct atoll_backend *backend = atoll_backend_find(device->setup.backend);
+
     side->candidate.language = given->language;
     side->candidate.source = given->source;
     side->candidate.choice = given->choice;
-    side->prepared = atoll_prepared_create(task, &side->candidate, err);
+    side->prepared = atoll_prepared_create(task, backend, &side->candidate,
+                                           atoll_referee_device(device->referee), err);
     if (!side->prepared) {
         return -1;
     }
@@ -31,7 +35,7 @@ static int side_compile(struct side *side, struct atoll_bench_device *device, co
                              atoll_verdict_name(side->prepared->verdict), side->prepared->detail);
     }
     side->candidate.id = side->prepared->id;
-    if (atoll_compiler_run(device->compiler, "candidate.c", side->prepared->unit_text,
+    if (atoll_compiler_run(device->compiler, backend->unit_name, side->prepared->unit_text,
                            side->prepared->unit_length, NULL, 0, &side->compiled, err) != 0) {
         return -1;
     }

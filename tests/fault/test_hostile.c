@@ -188,8 +188,7 @@ static void check_hostile(const struct row *row)
         run_hostile(row, runner);
     }
     atoll_runner_destroy(runner);
-    free(object.object);
-    free(object.diagnostics);
+    atoll_compiled_fini(&object);
 }
 
 static void check_honest(const struct row *row)
@@ -213,8 +212,7 @@ static void check_honest(const struct row *row)
         assert_int_equal(buffers.y[UNITS], -1);
     }
     atoll_runner_destroy(runner);
-    free(object.object);
-    free(object.diagnostics);
+    atoll_compiled_fini(&object);
 }
 
 static void test_rows(void **state)
@@ -250,9 +248,9 @@ static int set_up(void **state)
 {
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_compiler_settings settings = {"cc", "-O2", 1, 10e9, UINT64_C(2) << 30, 16 << 20};
+    struct atoll_compiler_settings settings = {"cc", "-O2", NULL, 1, 10e9, UINT64_C(2) << 30, 16 << 20};
     page = (size_t)sysconf(_SC_PAGESIZE);
-    compiler = atoll_compiler_create(&settings, &err);
+    compiler = atoll_cc_create(&settings, &err);
     if (!compiler) {
         print_error("%s\n", err.text);
         return -1;

@@ -180,6 +180,11 @@ static int describe(struct atoll_toolchain *t, struct atoll_err *err)
     return t->version ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's version");
 }
 
+void atoll_toolchain_add_folder(struct atoll_toolchain *t, const char *folder)
+{
+    add_path(t, folder, strlen(folder));
+}
+
 int atoll_toolchain_init(struct atoll_toolchain *t, const char *command, struct atoll_err *err)
 {
     memset(t, 0, sizeof *t);

@@ -19,6 +19,8 @@ struct atoll_toolchain {
 
 /* command: a name searched in PATH, or a path.  ATOLL_E_MISSING with the remedy. */
 int atoll_toolchain_init(struct atoll_toolchain *t, const char *command, struct atoll_err *err);
+/* One more folder to read (resolved; what does not exist is left out). */
+void atoll_toolchain_add_folder(struct atoll_toolchain *t, const char *folder);
 void atoll_toolchain_fini(struct atoll_toolchain *t);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mpi-eval/backend/cpu/compile.h"
 #include "mpi-eval/examiner.h"
 
 #define FIXTURE_TASK ATOLL_SOURCE_DIR "/tests/fixtures/referee"
@@ -32,7 +33,7 @@ static inline struct atoll_compiler *fixture_compiler(void)
                                                      .memory_bytes = (uint64_t)2 << 30,
                                                      .output_bytes = (uint64_t)16 << 20};
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_compiler *compiler = atoll_compiler_create(&settings, &err);
+    struct atoll_compiler *compiler = atoll_cc_create(&settings, &err);
     if (!compiler)
         fail_msg("%s", err.text);
     return compiler;

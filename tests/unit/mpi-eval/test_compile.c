@@ -17,14 +17,14 @@
 #include "mpi-eval/backend/cpu/diagnostics.h"
 #include "mpi-eval/backend/cpu/sandbox.h"
 
-static const struct atoll_compiler_settings usual = {"cc", "-O1", 2, 20e9, UINT64_C(2) << 30, 16 << 20};
+static const struct atoll_compiler_settings usual = {"cc", "-O1", NULL, 2, 20e9, UINT64_C(2) << 30, 16 << 20};
 static char scratch[] = "/tmp/atoll-test-XXXXXX";
 static struct atoll_compiler *compiler;
 
 static struct atoll_compiler *create(const struct atoll_compiler_settings *settings)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_compiler *made = atoll_compiler_create(settings, &err);
+    struct atoll_compiler *made = atoll_cc_create(settings, &err);
     if (!made)
         fail_msg("%s", err.text);
     return made;
@@ -56,8 +56,7 @@ static struct atoll_compiled run(struct atoll_compiler *with, const char *text, 
 
 static void drop(struct atoll_compiled *result)
 {
-    free(result->object);
-    free(result->diagnostics);
+    atoll_compiled_fini(result);
 }
 
 static int set_up(void **state)
@@ -102,7 +101,7 @@ static void test_bad_settings(void **state)
         settings.flags = rows[i].flags;
         settings.slots = rows[i].slots;
         settings.deadline_ns = rows[i].deadline_ns;
-        assert_null(atoll_compiler_create(&settings, &err));
+        assert_null(atoll_cc_create(&settings, &err));
         if (err.code != rows[i].code || !strstr(err.text, rows[i].text))
             fail_msg("row %zu: %s: %s", i, atoll_code_name(err.code), err.text);
     }
@@ -114,7 +113,7 @@ static void test_no_scratch(void **state)
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
     setenv("ATOLL_SCRATCH", "/proc/no-such-folder", 1);
-    assert_null(atoll_compiler_create(&usual, &err));
+    assert_null(atoll_cc_create(&usual, &err));
     setenv("ATOLL_SCRATCH", scratch, 1);
     assert_non_null(strstr(err.text, "set ATOLL_SCRATCH"));
 }
@@ -214,7 +213,7 @@ static void test_limits(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct atoll_compiler_settings settings = {
-            "cc", "-O1", 1, rows[i].deadline_ns, rows[i].memory_bytes, rows[i].output_bytes};
+            "cc", "-O1", NULL, 1, rows[i].deadline_ns, rows[i].memory_bytes, rows[i].output_bytes};
         struct atoll_compiler *limited = create(&settings);
         char *text = bomb(rows[i].depth);
         struct atoll_compiled result = run(limited, text, NULL, 0);

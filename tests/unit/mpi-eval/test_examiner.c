@@ -61,9 +61,10 @@ static struct built build(const char *source)
                                         b.prepared->unit_length, NULL, 0, &compiled, NULL),
                      0);
     assert_int_equal(compiled.status, ATOLL_COMPILE_OK);
-    free(compiled.diagnostics);
     b.object.bytes = compiled.object;
     b.object.length = compiled.object_length;
+    compiled.object = NULL;
+    atoll_compiled_fini(&compiled);
     return b;
 }
 

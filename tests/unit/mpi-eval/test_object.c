@@ -43,8 +43,8 @@ static size_t good_length;
 static struct atoll_compiled compile(const char *text, const char *flags)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_compiler_settings settings = {"cc", flags, 1, 20e9, UINT64_C(2) << 30, 16 << 20};
-    struct atoll_compiler *compiler = atoll_compiler_create(&settings, &err);
+    struct atoll_compiler_settings settings = {"cc", flags, NULL, 1, 20e9, UINT64_C(2) << 30, 16 << 20};
+    struct atoll_compiler *compiler = atoll_cc_create(&settings, &err);
     struct atoll_compiled result;
     if (!compiler || atoll_compiler_run(compiler, "unit.c", text, strlen(text), NULL, 0, &result, &err) != 0)
         fail_msg("%s", err.text);
@@ -52,6 +52,7 @@ static struct atoll_compiled compile(const char *text, const char *flags)
     if (result.status != ATOLL_COMPILE_OK)
         fail_msg("%s", result.diagnostics);
     free(result.diagnostics);
+    free(result.report);
     return result;
 }
 

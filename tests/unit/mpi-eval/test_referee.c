@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi-eval/backend/cpu/compile.h"
 #include "mpi-eval/referee/referee.h"
 
 static struct atoll_task *task;
@@ -77,8 +78,7 @@ static void shelf_clear(void)
     while (shelf_count) {
         struct built *b = &shelf[--shelf_count].built;
         atoll_prepared_destroy(b->prepared);
-        free(b->compiled.object);
-        free(b->compiled.diagnostics);
+        atoll_compiled_fini(&b->compiled);
     }
 }
 
@@ -103,7 +103,7 @@ static int set_up(void **state)
     setenv("ATOLL_WORKER", ATOLL_BUILD_DIR "/atoll-worker", 1);
     snprintf(setup.compiler, sizeof setup.compiler, "cc");
     if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
-        !(compiler = atoll_compiler_create(&settings, &err)) ||
+        !(compiler = atoll_cc_create(&settings, &err)) ||
         !(referee = atoll_referee_create(&setup, compiler, &err)) ||
         atoll_referee_add_task(referee, 0, task, &err) != 0) {
         fprintf(stderr, "%s\n", err.text);

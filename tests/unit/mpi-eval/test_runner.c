@@ -51,8 +51,8 @@ static int set_up(void **state)
 {
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_compiler_settings settings = {"cc", "-O2", 1, 20e9, UINT64_C(2) << 30, 16 << 20};
-    struct atoll_compiler *compiler = atoll_compiler_create(&settings, &err);
+    struct atoll_compiler_settings settings = {"cc", "-O2", NULL, 1, 20e9, UINT64_C(2) << 30, 16 << 20};
+    struct atoll_compiler *compiler = atoll_cc_create(&settings, &err);
     struct atoll_compiled result;
     if (!compiler ||
         atoll_compiler_run(compiler, "unit.c", source, strlen(source), NULL, 0, &result, &err) != 0) {
@@ -63,7 +63,8 @@ static int set_up(void **state)
     print_message("%s", result.diagnostics);
     object = result.object;
     object_length = result.object_length;
-    free(result.diagnostics);
+    result.object = NULL;
+    atoll_compiled_fini(&result);
     for (int i = 0; i < 3; i++) {
         fds[i] = memfd_create("test", MFD_CLOEXEC);
         if (fds[i] < 0 || ftruncate(fds[i], BYTES) != 0)
