@@ -14,6 +14,7 @@
 void atoll_evaluation_init(struct atoll_evaluation *e)
 {
     memset(e, 0, sizeof *e);
+    atoll_profile_init(&e->profile);
 }
 
 void atoll_evaluation_fini(struct atoll_evaluation *e)
@@ -161,6 +162,7 @@ void atoll_evaluation_encode(const struct atoll_evaluation *e, struct atoll_buff
     for (size_t i = 0; i < e->timing_count; i++) {
         put_timing(out, &e->timings[i]);
     }
+    atoll_profile_encode(&e->profile, out);
 }
 
 static void read_head(struct atoll_reader *r, struct atoll_evaluation *e)
@@ -205,6 +207,9 @@ int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evalu
     read_head(&r, &decoded);
     read_costs(&r, &decoded);
     read_timings(&r, &decoded);
+    if (r.failed || r.offset < r.length) { /* frame version 1 ends here */
+        atoll_profile_decode(&r, &decoded.profile);
+    }
     if (atoll_reader_finish(&r, "evaluation", err)) {
         atoll_evaluation_fini(&decoded);
         return -1;

@@ -11,7 +11,7 @@
 #include "core/buffer.h"
 #include "core/err.h"
 
-#define ATOLL_FRAME_VERSION       1
+#define ATOLL_FRAME_VERSION       2 /* 2: an evaluation ends with a profile, a device with its limits */
 #define ATOLL_FRAME_HEADER_BYTES  24
 #define ATOLL_FRAME_PAYLOAD_LIMIT (64u << 20)
 

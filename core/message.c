@@ -2,6 +2,7 @@
  * in order. */
 #include "core/message.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "core/arena.h"
@@ -11,6 +12,7 @@
 #define THREAD_LIMIT   65536u
 #define LANGUAGE_LIMIT 31u
 #define MARGIN_LIMIT   10.0
+#define RATIO_LIMIT    1e6
 
 static double read_time(struct atoll_reader *r)
 {
@@ -26,6 +28,73 @@ static double read_rate(struct atoll_reader *r)
 static void put_fixed_text(struct atoll_buffer *out, const char *text, size_t text_bytes)
 {
     atoll_buffer_put_blob(out, text, strnlen(text, text_bytes - 1));
+}
+
+/* The integers of the limits in their order, and the most of each. */
+static const struct {
+    size_t offset;
+    uint32_t most;
+} limit_fields[] = {
+#define LIMIT(member, most)                                                                                  \
+    {                                                                                                        \
+        offsetof(struct atoll_device_limits, member), most                                                   \
+    }
+    LIMIT(compute_capability, 9999),
+    LIMIT(multiprocessors, 1u << 16),
+    LIMIT(warp_size, 1u << 10),
+    LIMIT(threads_per_block, 1u << 16),
+    LIMIT(threads_per_multiprocessor, 1u << 16),
+    LIMIT(blocks_per_multiprocessor, 1u << 16),
+    LIMIT(registers_per_multiprocessor, 1u << 24),
+    LIMIT(registers_per_block, 1u << 24),
+    LIMIT(shared_bytes_per_block, 1u << 30),
+    LIMIT(shared_bytes_per_multiprocessor, 1u << 30),
+    LIMIT(cluster_blocks, 1u << 16),
+    LIMIT(cooperative, 1),
+    LIMIT(grid[0], UINT32_MAX),
+    LIMIT(grid[1], UINT32_MAX),
+    LIMIT(grid[2], UINT32_MAX),
+    LIMIT(block[0], 1u << 16),
+    LIMIT(block[1], 1u << 16),
+    LIMIT(block[2], 1u << 16),
+    LIMIT(host_memory, 1),
+#undef LIMIT
+};
+#define LIMIT_FIELDS (sizeof limit_fields / sizeof *limit_fields)
+
+static void put_limits(struct atoll_buffer *out, const struct atoll_device_limits *l)
+{
+    for (size_t i = 0; i < LIMIT_FIELDS; i++) {
+        uint32_t value;
+        memcpy(&value, (const char *)l + limit_fields[i].offset, sizeof value);
+        atoll_buffer_put_u32(out, value);
+    }
+    atoll_buffer_put_f64(out, l->memory_bytes);
+    atoll_buffer_put_f64(out, l->clock_hz);
+    atoll_buffer_put_f64(out, l->memory_clock_hz);
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
+        atoll_buffer_put_f64(out, l->tensor_flops[t]);
+    }
+    put_fixed_text(out, l->driver, sizeof l->driver);
+    put_fixed_text(out, l->target, sizeof l->target);
+    put_fixed_text(out, l->counters, sizeof l->counters);
+}
+
+static void read_limits(struct atoll_reader *r, struct atoll_device_limits *l)
+{
+    for (size_t i = 0; i < LIMIT_FIELDS; i++) {
+        uint32_t value = atoll_reader_u32_in(r, 0, limit_fields[i].most);
+        memcpy((char *)l + limit_fields[i].offset, &value, sizeof value);
+    }
+    l->memory_bytes = read_rate(r);
+    l->clock_hz = read_rate(r);
+    l->memory_clock_hz = read_rate(r);
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
+        l->tensor_flops[t] = read_rate(r);
+    }
+    atoll_reader_fixed_text(r, l->driver, sizeof l->driver);
+    atoll_reader_fixed_text(r, l->target, sizeof l->target);
+    atoll_reader_fixed_text(r, l->counters, sizeof l->counters);
 }
 
 void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_buffer *out)
@@ -45,6 +114,7 @@ void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_bu
     atoll_buffer_put_f64(out, d->clock_resolution_ns);
     atoll_buffer_put_f64(out, d->last_level_cache_bytes);
     put_fixed_text(out, d->isolation, sizeof d->isolation);
+    put_limits(out, &d->limits);
 }
 
 int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_device_info *ret_info,
@@ -69,6 +139,9 @@ int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_devi
     d.clock_resolution_ns = read_time(&r);
     d.last_level_cache_bytes = read_rate(&r);
     atoll_reader_fixed_text(&r, d.isolation, sizeof d.isolation);
+    if (r.failed || r.offset < r.length) { /* frame version 1 ends here */
+        read_limits(&r, &d.limits);
+    }
     if (atoll_reader_finish(&r, "device", err)) {
         return -1;
     }
@@ -122,6 +195,10 @@ void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out)
     put_fixed_text(out, s->compiler, sizeof s->compiler);
     put_fixed_text(out, s->compile_flags, sizeof s->compile_flags);
     atoll_buffer_put_u32(out, s->backend_null != 0);
+    put_fixed_text(out, s->backend, sizeof s->backend);
+    put_fixed_text(out, s->include_path, sizeof s->include_path);
+    atoll_buffer_put_u32(out, s->profile_all != 0);
+    atoll_buffer_put_f64(out, s->profile_ratio);
 }
 
 int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup, struct atoll_err *err)
@@ -142,6 +219,10 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
     atoll_reader_fixed_text(&r, s.compiler, sizeof s.compiler);
     atoll_reader_fixed_text(&r, s.compile_flags, sizeof s.compile_flags);
     s.backend_null = atoll_reader_u32_in(&r, 0, 1);
+    atoll_reader_fixed_text(&r, s.backend, sizeof s.backend);
+    atoll_reader_fixed_text(&r, s.include_path, sizeof s.include_path);
+    s.profile_all = atoll_reader_u32_in(&r, 0, 1);
+    s.profile_ratio = atoll_reader_f64_in(&r, 0.0, RATIO_LIMIT);
     if (atoll_reader_finish(&r, "setup", err)) {
         return -1;
     }

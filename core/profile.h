@@ -75,7 +75,7 @@ enum atoll_tier {
 
 enum atoll_limiter {
     ATOLL_LIMITER_UNKNOWN,
-    ATOLL_LIMITER_MEMORY,      /* near the bandwidth of device memory or L2 */
+    ATOLL_LIMITER_MEMORY,      /* near the bandwidth of device memory, L2 or L1 */
     ATOLL_LIMITER_INSTRUCTION, /* near the peak of an arithmetic or issue pipe */
     ATOLL_LIMITER_LATENCY,     /* near neither: waits */
     ATOLL_LIMITER_LAUNCH,      /* near the time of an empty launch */
@@ -106,19 +106,23 @@ struct atoll_profile {
 };
 
 void atoll_profile_init(struct atoll_profile *profile); /* counters NaN, the rest 0 */
+/* 1 when nothing in it is known: as init leaves it. */
+int atoll_profile_is_empty(const struct atoll_profile *profile);
+/* A number beyond its range (docs/spec/wire.md) travels as unknown: a counter as NaN, anything else as 0. */
 void atoll_profile_encode(const struct atoll_profile *profile, struct atoll_buffer *out);
 /* Takes one profile; hostile input: enums and numbers are checked, trouble is the reader's sticky failure. */
 void atoll_profile_decode(struct atoll_reader *reader, struct atoll_profile *ret_profile);
 
-const char *atoll_counter_name(enum atoll_counter counter); /* "dram_throughput": columns, JSON */
+const char *atoll_counter_name(enum atoll_counter counter); /* "dram_throughput": columns, JSON; "unknown" beyond */
 const char *atoll_counter_unit(enum atoll_counter counter); /* "%", "bytes", "1", "ns" */
 const char *atoll_mix_name(enum atoll_mix mix);
 const char *atoll_tier_name(enum atoll_tier tier);
 const char *atoll_limiter_name(enum atoll_limiter limiter);
 
 /* Where a kernel stands.  time_ns: its median; empty_launch_ns: of the device; counters NaN where unknown.  Pure.
- * Thresholds: a pipe or memory above 60 % of its peak limits; below all of that it waits (latency); at less than
- * three empty launches it is the launch. */
+ * Thresholds: a pipe or memory above 60 % of its peak limits, the larger of both; below all of that it waits
+ * (latency); at less than three empty launches it is the launch.  Unknown where no pipe or no memory was counted
+ * and none that was limits. */
 enum atoll_limiter atoll_limiter_of(const struct atoll_profile *profile, double time_ns, double empty_launch_ns);
 
 #endif

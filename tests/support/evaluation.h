@@ -24,6 +24,35 @@ static inline void sample_timing(struct atoll_timing *t, uint32_t variant, doubl
     atoll_summary_of(t->samples_ns, t->sample_count, scratch, &t->summary);
 }
 
+/* Every field of it is set. */
+static inline void sample_profile(struct atoll_profile *p)
+{
+    atoll_profile_init(p);
+    p->tier = ATOLL_TIER_COUNTERS;
+    p->limiter = ATOLL_LIMITER_MEMORY;
+    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+        p->counters[c] = 1.5 + (double)c;
+    }
+    p->counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 88.25;
+    p->counters[ATOLL_COUNTER_DRAM_READ_BYTES] = 67108864.0;
+    p->intensity_flops_per_byte = 0.625;
+    p->wall_ns = 2.5e8;
+    snprintf(p->reason, sizeof p->reason, "held");
+    p->clock_hz = 1.98e9;
+    p->throttle_reasons = 4;
+    p->resources = (struct atoll_resources){.kernel_count = 2,
+                                            .registers = 48,
+                                            .static_shared_bytes = 1024,
+                                            .dynamic_shared_bytes = 32768,
+                                            .stack_bytes = 16,
+                                            .spill_store_bytes = 8,
+                                            .spill_load_bytes = 12,
+                                            .occupancy = 0.75};
+    for (uint32_t m = 0; m < ATOLL_MIX_COUNT; m++) {
+        p->resources.mix[m] = 10 + m;
+    }
+}
+
 /* Correct, two bench variants (1 and 3) of 9 samples each; to be fini'ed. */
 static inline void sample_evaluation(struct atoll_evaluation *e)
 {
@@ -50,6 +79,7 @@ static inline void sample_evaluation(struct atoll_evaluation *e)
     sample_timing(&e->timings[0], 1, 1000.0);
     sample_timing(&e->timings[1], 3, 50000.0);
     e->timings[1].flags = ATOLL_TIMING_AUDIT;
+    sample_profile(&e->profile);
 }
 
 static inline void sample_duel(struct atoll_duel *d)

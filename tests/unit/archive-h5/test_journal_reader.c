@@ -7,6 +7,7 @@
 
 #include "archive-h5/journal.h"
 #include "archive-h5/journal_reader.h"
+#include "core/arena.h"
 #include "core/frame.h"
 #include "tests/unit/archive-h5/scratch.h"
 
@@ -153,7 +154,7 @@ static const struct order_case order_cases[] = {
     {"normal", "heEdsc", ATOLL_OK, NULL},
     {"no header", "e", ATOLL_E_CORRUPT, "before the header"},
     {"two headers", "hh", ATOLL_E_CORRUPT, "comes twice"},
-    {"newer", "n", ATOLL_E_SCHEMA, "knows up to 1"},
+    {"newer", "n", ATOLL_E_SCHEMA, "knows up to 2"},
     {"unknown record", "hu", ATOLL_E_SCHEMA, "use a newer Atoll"},
     {"gap", "hE", ATOLL_E_CORRUPT, "out of order"},
     {"event twice", "hee", ATOLL_E_CORRUPT, "out of order"},
@@ -165,7 +166,8 @@ static const struct order_case order_cases[] = {
 
 static void put_record(struct atoll_buffer *file, char what)
 {
-    struct atoll_journal_header h = {.schema = what == 'n' ? 2 : 1, .engine_version = 1, .name = "local.0"};
+    struct atoll_journal_header h = {
+        .schema = what == 'n' ? ATOLL_JOURNAL_SCHEMA + 1 : 1, .engine_version = 1, .name = "local.0"};
     struct atoll_decision d = sample_evaluate(1, 0);
     struct atoll_event e;
     struct atoll_buffer p;
@@ -234,6 +236,64 @@ static void test_no_journal(void **state)
     atoll_journal_reader_close(NULL);
 }
 
+/* What a golden journal holds: its evaluations, those with a profile, and its device. */
+struct golden {
+    uint32_t schema;
+    unsigned evaluations, profiles, devices, capability;
+};
+
+static void count_golden(const struct atoll_record *record, struct atoll_arena *arena, struct golden *g)
+{
+    struct atoll_event e;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (record->type == ATOLL_RECORD_HEADER)
+        g->schema = record->header.schema;
+    if (record->type == ATOLL_RECORD_DEVICE) {
+        g->devices++;
+        g->capability = record->device.limits.compute_capability;
+    }
+    if (record->type != ATOLL_RECORD_EVENT)
+        return;
+    if (atoll_event_decode(record->bytes, record->length, arena, &e, &err) != 0)
+        fail_msg("%s", err.text);
+    if (e.type == ATOLL_EVENT_EVALUATED) {
+        g->evaluations++;
+        g->profiles += !atoll_profile_is_empty(&e.evaluation.profile);
+    }
+    atoll_event_fini(&e);
+}
+
+/* Journals of every released schema are read to their end. */
+static void test_golden(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        struct golden holds;
+    } cases[] = {{"journal-1.atl", {1, 51, 0, 1, 0}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct golden g = {0};
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_journal_end end;
+        const struct atoll_record *record;
+        struct atoll_arena *arena = atoll_arena_create((size_t)16 << 20, NULL);
+        char file[PATH_MAX];
+        int got;
+        snprintf(file, sizeof file, "%s/tests/fixtures/archive/%s", ATOLL_SOURCE_DIR, cases[i].file);
+        struct atoll_journal_reader *r = atoll_journal_reader_open(file, &err);
+        assert_non_null(r);
+        while ((got = atoll_journal_reader_next(r, &record, &err)) == 1)
+            count_golden(record, arena, &g);
+        if (got < 0)
+            fail_msg("%s", err.text);
+        atoll_journal_reader_end(r, &end);
+        assert_int_equal(end.ending, ATOLL_JOURNAL_CLOSED);
+        assert_memory_equal(&g, &cases[i].holds, sizeof g);
+        atoll_journal_reader_close(r);
+        atoll_arena_destroy(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +302,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hole_in_last_batch_is_torn, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_journal, set_up, tear_down),
+        cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

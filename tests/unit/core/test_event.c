@@ -64,7 +64,9 @@ static void every_type_travels(void **state)
         assert_int_equal(a.length, b.length);
         assert_memory_equal(a.data, b.data, a.length);
         atoll_event_fini(&back);
-        for (size_t length = 0; length < a.length; length++)
+        /* Before frame version 2 an evaluation ended without the byte that says it has no profile. */
+        size_t newer = type == ATOLL_EVENT_EVALUATED;
+        for (size_t length = 0; length < a.length - newer; length++)
             assert_int_equal(atoll_event_decode(a.data, length, arena, &back, NULL), -1);
         atoll_buffer_put_u8(&a, 0); /* something follows */
         assert_int_equal(atoll_event_decode(a.data, a.length, arena, &back, NULL), -1);

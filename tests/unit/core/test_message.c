@@ -13,7 +13,11 @@ struct kind {
     const char *name;
     void (*encode_sample)(struct atoll_buffer *out);
     int (*recode)(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err);
+    size_t newer_bytes; /* at the end, which frame version 1 does not have */
 };
+
+#define LIMITS_TEXT_BYTES 12 /* of the driver, target and counters below */
+#define LIMITS_BYTES      (19 * 4 + 3 * 8 + (ATOLL_DTYPE_COUNT + 1) * 8 + 3 * 4 + LIMITS_TEXT_BYTES)
 
 static void fill_device(struct atoll_device_info *d)
 {
@@ -31,6 +35,30 @@ static void fill_device(struct atoll_device_info *d)
     d->empty_launch_ns = 1500;
     d->clock_resolution_ns = 20;
     d->last_level_cache_bytes = 32e6;
+    d->limits = (struct atoll_device_limits){.compute_capability = 90,
+                                             .multiprocessors = 132,
+                                             .warp_size = 32,
+                                             .threads_per_block = 1024,
+                                             .threads_per_multiprocessor = 2048,
+                                             .blocks_per_multiprocessor = 32,
+                                             .registers_per_multiprocessor = 65536,
+                                             .registers_per_block = 65535,
+                                             .shared_bytes_per_block = 232448,
+                                             .shared_bytes_per_multiprocessor = 233472,
+                                             .cluster_blocks = 16,
+                                             .cooperative = 1,
+                                             .grid = {2147483647, 65535, 65535},
+                                             .block = {1024, 1024, 64},
+                                             .memory_bytes = 1.5e11,
+                                             .clock_hz = 1.98e9,
+                                             .memory_clock_hz = 3.2e9,
+                                             .driver = "580",
+                                             .target = "sm_90a",
+                                             .counters = "not",
+                                             .host_memory = 1};
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
+        d->limits.tensor_flops[t] = 1e14 + (double)t;
+    }
 }
 
 static void encode_device(struct atoll_buffer *out)
@@ -80,6 +108,10 @@ static void fill_setup(struct atoll_setup *s)
     s->compile_memory_bytes = 1u << 30;
     snprintf(s->compiler, sizeof s->compiler, "cc");
     snprintf(s->compile_flags, sizeof s->compile_flags, "-O3");
+    snprintf(s->backend, sizeof s->backend, "cuda");
+    snprintf(s->include_path, sizeof s->include_path, "/opt/include");
+    s->profile_all = 1;
+    s->profile_ratio = 1.5;
 }
 
 static void encode_setup(struct atoll_buffer *out)
@@ -146,9 +178,11 @@ static int recode_order(const void *bytes, size_t length, struct atoll_buffer *o
 }
 
 static const struct kind kinds[] = {
-    {"device", encode_device, recode_device}, {"heartbeat", encode_pulse, recode_pulse},
-    {"setup", encode_setup, recode_setup},    {"order", encode_evaluate, recode_order},
-    {"order", encode_duel, recode_order},
+    {"device", encode_device, recode_device, LIMITS_BYTES},
+    {"heartbeat", encode_pulse, recode_pulse, 0},
+    {"setup", encode_setup, recode_setup, 0},
+    {"order", encode_evaluate, recode_order, 0},
+    {"order", encode_duel, recode_order, 0},
 };
 #define KIND_COUNT (sizeof kinds / sizeof *kinds)
 
@@ -176,6 +210,9 @@ static void test_every_truncation_fails(void **state)
         kinds[k].encode_sample(&b);
         for (size_t length = 0; length < b.length; length++) {
             struct atoll_err err = ATOLL_ERR_INIT;
+            if (kinds[k].newer_bytes && length == b.length - kinds[k].newer_bytes) {
+                continue;
+            }
             unsigned char *exact = malloc(length ? length : 1);
             memcpy(exact, b.data, length);
             assert_int_equal(kinds[k].recode(exact, length, &unused, &err), -1);
@@ -317,6 +354,114 @@ static void test_orders_need_room(void **state)
     atoll_arena_destroy(tiny);
 }
 
+static void test_fields_arrive(void **state)
+{
+    struct atoll_buffer b;
+    struct atoll_setup s, s2;
+    struct atoll_device_info d, d2;
+    atoll_buffer_init(&b, 1u << 20);
+    fill_setup(&s);
+    atoll_setup_encode(&s, &b);
+    assert_int_equal(atoll_setup_decode(b.data, b.length, &s2, NULL), 0);
+    assert_memory_equal(&s, &s2, sizeof s);
+    fill_device(&d);
+    atoll_buffer_clear(&b);
+    atoll_device_info_encode(&d, &b);
+    assert_int_equal(atoll_device_info_decode(b.data, b.length, &d2, NULL), 0);
+    assert_memory_equal(&d, &d2, sizeof d);
+    /* Written before devices had limits. */
+    assert_int_equal(atoll_device_info_decode(b.data, b.length - LIMITS_BYTES, &d2, NULL), 0);
+    memset(&d.limits, 0, sizeof d.limits);
+    assert_memory_equal(&d, &d2, sizeof d);
+    atoll_buffer_fini(&b);
+}
+
+/* Each integer of the limits at its most, and one beyond. */
+static void test_limits_of_limits(void **state)
+{
+    static const struct {
+        size_t offset;
+        uint32_t most;
+    } fields[] = {
+#define FIELD(member, most) {offsetof(struct atoll_device_info, limits.member), most}
+        FIELD(compute_capability, 9999),
+        FIELD(multiprocessors, 65536),
+        FIELD(warp_size, 1024),
+        FIELD(threads_per_block, 65536),
+        FIELD(threads_per_multiprocessor, 65536),
+        FIELD(blocks_per_multiprocessor, 65536),
+        FIELD(registers_per_multiprocessor, 1u << 24),
+        FIELD(registers_per_block, 1u << 24),
+        FIELD(shared_bytes_per_block, 1u << 30),
+        FIELD(shared_bytes_per_multiprocessor, 1u << 30),
+        FIELD(cluster_blocks, 65536),
+        FIELD(cooperative, 1),
+        FIELD(block[0], 65536),
+        FIELD(block[1], 65536),
+        FIELD(block[2], 65536),
+        FIELD(host_memory, 1),
+#undef FIELD
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        for (uint32_t beyond = 0; beyond < 2; beyond++) {
+            struct atoll_device_info d;
+            struct atoll_buffer b;
+            uint32_t value = fields[i].most + beyond;
+            fill_device(&d);
+            memcpy((char *)&d + fields[i].offset, &value, sizeof value);
+            atoll_buffer_init(&b, 1u << 20);
+            atoll_device_info_encode(&d, &b);
+            assert_int_equal(atoll_device_info_decode(b.data, b.length, &d, NULL), beyond ? -1 : 0);
+            atoll_buffer_fini(&b);
+        }
+    }
+}
+
+static void test_hostile_numbers_of_devices(void **state)
+{
+    static const double bad[] = {-1.0, NAN, HUGE_VAL, 1.1e24};
+    static const size_t fields[] = {
+        offsetof(struct atoll_device_info, limits.memory_bytes),
+        offsetof(struct atoll_device_info, limits.clock_hz),
+        offsetof(struct atoll_device_info, limits.memory_clock_hz),
+        offsetof(struct atoll_device_info, limits.tensor_flops[0]),
+        offsetof(struct atoll_device_info, limits.tensor_flops[ATOLL_DTYPE_COUNT]),
+    };
+    for (size_t i = 0; i < 4 * sizeof fields / sizeof *fields; i++) {
+        struct atoll_device_info d;
+        struct atoll_buffer b;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        fill_device(&d);
+        memcpy((char *)&d + fields[i / 4], &bad[i % 4], sizeof(double));
+        atoll_buffer_init(&b, 1u << 20);
+        atoll_device_info_encode(&d, &b);
+        assert_int_equal(atoll_device_info_decode(b.data, b.length, &d, &err), -1);
+        expect_err(&err, ATOLL_E_PROTOCOL, "device: ");
+        atoll_buffer_fini(&b);
+    }
+}
+
+static void test_hostile_profile_settings(void **state)
+{
+    static const double bad[] = {-0.5, NAN, 1.1e6};
+    struct atoll_buffer b;
+    struct atoll_setup s;
+    atoll_buffer_init(&b, 1u << 20);
+    for (size_t i = 0; i < 3; i++) {
+        fill_setup(&s);
+        s.profile_ratio = bad[i];
+        atoll_buffer_clear(&b);
+        atoll_setup_encode(&s, &b);
+        assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
+    }
+    fill_setup(&s);
+    atoll_buffer_clear(&b);
+    atoll_setup_encode(&s, &b);
+    b.data[b.length - 12] = 2; /* profile_all, before the ratio */
+    assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
+    atoll_buffer_fini(&b);
+}
+
 static void test_hostile_setup_and_device(void **state)
 {
     struct atoll_buffer b;
@@ -354,6 +499,10 @@ int main(void)
         cmocka_unit_test(test_hostile_orders),
         cmocka_unit_test(test_too_many_choices),
         cmocka_unit_test(test_orders_need_room),
+        cmocka_unit_test(test_fields_arrive),
+        cmocka_unit_test(test_limits_of_limits),
+        cmocka_unit_test(test_hostile_numbers_of_devices),
+        cmocka_unit_test(test_hostile_profile_settings),
         cmocka_unit_test(test_hostile_setup_and_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,297 @@
+/* profile.c - names, bytes and verdict of a profile.  Both lists travel with their lengths and without what is unknown
+ * at their ends, so that an older record simply has shorter ones.  A counter that is no plausible number is not
+ * measured: counting never fails a candidate. */
+#include "core/profile.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TIME_LIMIT_NS 1e18
+#define COUNT_LIMIT   1e24   /* bytes, instructions, rates */
+#define PERCENT_LIMIT 1000.0 /* replayed passes differ: a share may come out above 100 */
+#define LIMITING      60.0   /* % of a peak */
+#define LAUNCHES      3.0    /* empty launches: what is shorter is mostly launch */
+
+static const struct {
+    const char *name, *unit;
+} counters[ATOLL_COUNTER_COUNT] = {
+    [ATOLL_COUNTER_SM_THROUGHPUT] = {"sm_throughput", "%"},
+    [ATOLL_COUNTER_DRAM_THROUGHPUT] = {"dram_throughput", "%"},
+    [ATOLL_COUNTER_L1_THROUGHPUT] = {"l1_throughput", "%"},
+    [ATOLL_COUNTER_L2_THROUGHPUT] = {"l2_throughput", "%"},
+    [ATOLL_COUNTER_DRAM_READ_BYTES] = {"dram_read_bytes", "bytes"},
+    [ATOLL_COUNTER_DRAM_WRITE_BYTES] = {"dram_write_bytes", "bytes"},
+    [ATOLL_COUNTER_L1_HIT] = {"l1_hit", "%"},
+    [ATOLL_COUNTER_L2_HIT] = {"l2_hit", "%"},
+    [ATOLL_COUNTER_OCCUPANCY] = {"occupancy", "%"},
+    [ATOLL_COUNTER_ISSUE_ACTIVE] = {"issue_active", "%"},
+    [ATOLL_COUNTER_INSTRUCTIONS] = {"instructions", "1"},
+    [ATOLL_COUNTER_TENSOR] = {"tensor", "%"},
+    [ATOLL_COUNTER_FMA] = {"fma", "%"},
+    [ATOLL_COUNTER_ALU] = {"alu", "%"},
+    [ATOLL_COUNTER_FP64] = {"fp64", "%"},
+    [ATOLL_COUNTER_XU] = {"xu", "%"},
+    [ATOLL_COUNTER_LSU] = {"lsu", "%"},
+    [ATOLL_COUNTER_BANK_CONFLICTS] = {"bank_conflicts", "1"},
+    [ATOLL_COUNTER_SHARED_ACCESSES] = {"shared_accesses", "1"},
+    [ATOLL_COUNTER_STALL_LONG_SCOREBOARD] = {"stall_long_scoreboard", "1"},
+    [ATOLL_COUNTER_STALL_SHORT_SCOREBOARD] = {"stall_short_scoreboard", "1"},
+    [ATOLL_COUNTER_STALL_BARRIER] = {"stall_barrier", "1"},
+    [ATOLL_COUNTER_STALL_MIO] = {"stall_mio", "1"},
+    [ATOLL_COUNTER_STALL_LG] = {"stall_lg", "1"},
+    [ATOLL_COUNTER_STALL_MATH] = {"stall_math", "1"},
+    [ATOLL_COUNTER_STALL_WAIT] = {"stall_wait", "1"},
+    [ATOLL_COUNTER_STALL_NOT_SELECTED] = {"stall_not_selected", "1"},
+    [ATOLL_COUNTER_STALL_TENSOR] = {"stall_tensor", "1"},
+    [ATOLL_COUNTER_TIME_NS] = {"counted_time_ns", "ns"},
+};
+
+static const char *const mixes[ATOLL_MIX_COUNT] = {
+    [ATOLL_MIX_FP32] = "fp32",
+    [ATOLL_MIX_FP64] = "fp64",
+    [ATOLL_MIX_FP16] = "fp16",
+    [ATOLL_MIX_INTEGER] = "integer",
+    [ATOLL_MIX_TRANSCENDENTAL] = "transcendental",
+    [ATOLL_MIX_TENSOR_F16] = "tensor_f16",
+    [ATOLL_MIX_TENSOR_TF32] = "tensor_tf32",
+    [ATOLL_MIX_TENSOR_F8] = "tensor_f8",
+    [ATOLL_MIX_TENSOR_OTHER] = "tensor_other",
+    [ATOLL_MIX_GLOBAL_LOAD] = "global_load",
+    [ATOLL_MIX_GLOBAL_STORE] = "global_store",
+    [ATOLL_MIX_SHARED] = "shared",
+    [ATOLL_MIX_LOCAL] = "local",
+    [ATOLL_MIX_ASYNC_COPY] = "async_copy",
+    [ATOLL_MIX_ATOMIC] = "atomic",
+    [ATOLL_MIX_BARRIER] = "barrier",
+    [ATOLL_MIX_BRANCH] = "branch",
+    [ATOLL_MIX_OTHER] = "other",
+};
+
+static const char *const tiers[ATOLL_TIER_COUNT] = {
+    [ATOLL_TIER_TIMES] = "times",
+    [ATOLL_TIER_MONITOR] = "monitor",
+    [ATOLL_TIER_STATIC] = "static",
+    [ATOLL_TIER_COUNTERS] = "counters",
+};
+
+static const char *const limiters[ATOLL_LIMITER_COUNT] = {
+    [ATOLL_LIMITER_UNKNOWN] = "unknown",         [ATOLL_LIMITER_MEMORY] = "memory",
+    [ATOLL_LIMITER_INSTRUCTION] = "instruction", [ATOLL_LIMITER_LATENCY] = "latency",
+    [ATOLL_LIMITER_LAUNCH] = "launch",
+};
+
+const char *atoll_counter_name(enum atoll_counter counter)
+{
+    return (unsigned)counter < ATOLL_COUNTER_COUNT ? counters[counter].name : "unknown";
+}
+
+const char *atoll_counter_unit(enum atoll_counter counter)
+{
+    return (unsigned)counter < ATOLL_COUNTER_COUNT ? counters[counter].unit : "1";
+}
+
+const char *atoll_mix_name(enum atoll_mix mix)
+{
+    return (unsigned)mix < ATOLL_MIX_COUNT ? mixes[mix] : "unknown";
+}
+
+const char *atoll_tier_name(enum atoll_tier tier)
+{
+    return (unsigned)tier < ATOLL_TIER_COUNT ? tiers[tier] : "unknown";
+}
+
+const char *atoll_limiter_name(enum atoll_limiter limiter)
+{
+    return (unsigned)limiter < ATOLL_LIMITER_COUNT ? limiters[limiter] : "unknown";
+}
+
+void atoll_profile_init(struct atoll_profile *p)
+{
+    memset(p, 0, sizeof *p);
+    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+        p->counters[c] = NAN;
+    }
+}
+
+static double limit_of(size_t counter)
+{
+    return counters[counter].unit[0] == '%' ? PERCENT_LIMIT : COUNT_LIMIT;
+}
+
+/* Whether value can be on the wire; false for NaN. */
+static int is_plausible(double value, double limit)
+{
+    return value >= 0.0 && value <= limit;
+}
+
+static size_t known_counters(const struct atoll_profile *p)
+{
+    size_t count = ATOLL_COUNTER_COUNT;
+    while (count && !is_plausible(p->counters[count - 1], limit_of(count - 1))) {
+        count--;
+    }
+    return count;
+}
+
+static size_t known_mixes(const struct atoll_resources *r)
+{
+    size_t count = ATOLL_MIX_COUNT;
+    while (count && r->mix[count - 1] == 0) {
+        count--;
+    }
+    return count;
+}
+
+int atoll_profile_is_empty(const struct atoll_profile *p)
+{
+    return p->tier == ATOLL_TIER_TIMES && p->limiter == ATOLL_LIMITER_UNKNOWN && known_counters(p) == 0 &&
+           !(p->intensity_flops_per_byte > 0.0) && !(p->wall_ns > 0.0) && p->reason[0] == '\0' &&
+           !(p->clock_hz > 0.0) && p->throttle_reasons == 0 && p->resources.kernel_count == 0;
+}
+
+static void put_known(struct atoll_buffer *out, double value, double limit)
+{
+    atoll_buffer_put_f64(out, is_plausible(value, limit) ? value : 0.0);
+}
+
+static void put_resources(struct atoll_buffer *out, const struct atoll_resources *r)
+{
+    const uint32_t values[] = {r->kernel_count,         r->registers,   r->static_shared_bytes,
+                               r->dynamic_shared_bytes, r->stack_bytes, r->spill_store_bytes,
+                               r->spill_load_bytes};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        atoll_buffer_put_u32(out, values[i]);
+    }
+    put_known(out, r->occupancy, 1.0);
+    size_t count = known_mixes(r);
+    atoll_buffer_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        atoll_buffer_put_u32(out, r->mix[i]);
+    }
+}
+
+void atoll_profile_encode(const struct atoll_profile *p, struct atoll_buffer *out)
+{
+    int there = !atoll_profile_is_empty(p);
+    atoll_buffer_put_u8(out, (uint8_t)there);
+    if (!there) {
+        return;
+    }
+    atoll_buffer_put_u8(out, (uint8_t)p->tier);
+    atoll_buffer_put_u8(out, (uint8_t)p->limiter);
+    size_t count = known_counters(p);
+    atoll_buffer_put_u32(out, (uint32_t)count);
+    for (size_t c = 0; c < count; c++) {
+        atoll_buffer_put_f64(out, is_plausible(p->counters[c], limit_of(c)) ? p->counters[c] : (double)NAN);
+    }
+    put_known(out, p->intensity_flops_per_byte, COUNT_LIMIT);
+    put_known(out, p->wall_ns, TIME_LIMIT_NS);
+    atoll_buffer_put_blob(out, p->reason, strnlen(p->reason, sizeof p->reason - 1));
+    put_known(out, p->clock_hz, COUNT_LIMIT);
+    atoll_buffer_put_u64(out, p->throttle_reasons);
+    put_resources(out, &p->resources);
+}
+
+static void refuse(struct atoll_reader *r)
+{
+    r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
+}
+
+static unsigned read_u8_below(struct atoll_reader *r, unsigned limit)
+{
+    unsigned value = atoll_reader_u8(r);
+    if (value >= limit) {
+        refuse(r);
+        return 0;
+    }
+    return value;
+}
+
+static size_t read_count(struct atoll_reader *r, size_t element_bytes, size_t limit)
+{
+    size_t count = atoll_reader_count(r, element_bytes);
+    if (count > limit) {
+        refuse(r);
+        return 0;
+    }
+    return count;
+}
+
+static void read_counters(struct atoll_reader *r, struct atoll_profile *p)
+{
+    size_t count = read_count(r, sizeof(double), ATOLL_COUNTER_COUNT);
+    for (size_t c = 0; c < count; c++) {
+        double value = atoll_reader_f64(r);
+        if (!isnan(value) && !is_plausible(value, limit_of(c))) {
+            refuse(r);
+        }
+        p->counters[c] = isnan(value) ? (double)NAN : value;
+    }
+}
+
+static void read_resources(struct atoll_reader *r, struct atoll_resources *ret)
+{
+    uint32_t *const values[] = {&ret->kernel_count,         &ret->registers,   &ret->static_shared_bytes,
+                                &ret->dynamic_shared_bytes, &ret->stack_bytes, &ret->spill_store_bytes,
+                                &ret->spill_load_bytes};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        *values[i] = atoll_reader_u32(r);
+    }
+    ret->occupancy = atoll_reader_f64_in(r, 0.0, 1.0);
+    size_t count = read_count(r, sizeof(uint32_t), ATOLL_MIX_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        ret->mix[i] = atoll_reader_u32(r);
+    }
+}
+
+void atoll_profile_decode(struct atoll_reader *r, struct atoll_profile *ret_profile)
+{
+    struct atoll_profile p;
+    atoll_profile_init(&p);
+    if (read_u8_below(r, 2)) {
+        p.tier = (enum atoll_tier)read_u8_below(r, ATOLL_TIER_COUNT);
+        p.limiter = (enum atoll_limiter)read_u8_below(r, ATOLL_LIMITER_COUNT);
+        read_counters(r, &p);
+        p.intensity_flops_per_byte = atoll_reader_f64_in(r, 0.0, COUNT_LIMIT);
+        p.wall_ns = atoll_reader_f64_in(r, 0.0, TIME_LIMIT_NS);
+        atoll_reader_fixed_text(r, p.reason, sizeof p.reason);
+        p.clock_hz = atoll_reader_f64_in(r, 0.0, COUNT_LIMIT);
+        p.throttle_reasons = atoll_reader_u64(r);
+        read_resources(r, &p.resources);
+    }
+    if (r->failed) {
+        atoll_profile_init(&p);
+    }
+    *ret_profile = p;
+}
+
+/* The largest of some counters; NaN when none of them is known. */
+static double largest(const struct atoll_profile *p, const enum atoll_counter *which, size_t count)
+{
+    double most = NAN;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, p->counters[which[i]]);
+    }
+    return most;
+}
+
+enum atoll_limiter atoll_limiter_of(const struct atoll_profile *p, double time_ns, double empty_launch_ns)
+{
+    static const enum atoll_counter memories[] = {ATOLL_COUNTER_DRAM_THROUGHPUT, ATOLL_COUNTER_L2_THROUGHPUT,
+                                                  ATOLL_COUNTER_L1_THROUGHPUT};
+    static const enum atoll_counter pipes[] = {
+        ATOLL_COUNTER_SM_THROUGHPUT, ATOLL_COUNTER_ISSUE_ACTIVE, ATOLL_COUNTER_TENSOR, ATOLL_COUNTER_FMA,
+        ATOLL_COUNTER_ALU,           ATOLL_COUNTER_FP64,         ATOLL_COUNTER_XU,     ATOLL_COUNTER_LSU};
+    if (time_ns > 0.0 && time_ns < LAUNCHES * empty_launch_ns) {
+        return ATOLL_LIMITER_LAUNCH;
+    }
+    double memory = largest(p, memories, sizeof memories / sizeof *memories);
+    double pipe = largest(p, pipes, sizeof pipes / sizeof *pipes);
+    if (memory > LIMITING && !(pipe > memory)) {
+        return ATOLL_LIMITER_MEMORY;
+    }
+    if (pipe > LIMITING) {
+        return ATOLL_LIMITER_INSTRUCTION;
+    }
+    return isnan(memory) || isnan(pipe) ? ATOLL_LIMITER_UNKNOWN : ATOLL_LIMITER_LATENCY;
+}
