@@ -60,7 +60,7 @@ struct atoll_arg {
     const struct atoll_expression *value;
     double number;
     const struct atoll_tensormap *map; /* TENSORMAP */
-    const char *text; /* as written */
+    const char *text; /* as written; of a tensormap its canonical form */
 };
 
 struct atoll_launch {
