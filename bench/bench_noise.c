@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "core/candidate.h"
+#include "mpi-eval/referee/backend.h"
 #include "scheduler/bench_device.h"
 
 static double now_ns(void)
@@ -39,6 +40,7 @@ static void print_phases(const struct atoll_phases *phases)
 static int measure(struct atoll_bench_device *device, const struct atoll_task *task, unsigned repeats,
                    struct atoll_err *err)
 {
+    const struct atoll_backend *backend = atoll_backend_find(device->setup.backend);
     struct atoll_order order;
     struct atoll_prepared *prepared;
     struct atoll_compiled compiled = {0};
@@ -48,10 +50,11 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
     memset(&order, 0, sizeof(order));
     order.candidate.language = task->seeds[0].language;
     order.candidate.source = task->seeds[0].source;
-    prepared = atoll_prepared_create(task, &order.candidate, err);
+    prepared =
+        atoll_prepared_create(task, backend, &order.candidate, atoll_referee_device(device->referee), err);
     if (!medians || !prepared || prepared->verdict != ATOLL_V_CORRECT ||
-        atoll_compiler_run(device->compiler, "candidate.c", prepared->unit_text, prepared->unit_length, NULL,
-                           0, &compiled, err) != 0 ||
+        atoll_compiler_run(device->compiler, backend->unit_name, prepared->unit_text, prepared->unit_length,
+                           NULL, 0, &compiled, err) != 0 ||
         compiled.status != ATOLL_COMPILE_OK || atoll_referee_add_task(device->referee, 0, task, err) != 0) {
         return -1;
     }

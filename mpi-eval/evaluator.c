@@ -25,7 +25,6 @@
 
 #define HEARTBEAT_NS       1e9
 #define LEAVE_NS           3e9 /* what a measurement gets to stop */
-#define COMPILE_OUTPUT     (64u << 20)
 #define ANSWER_LIMIT_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT)
 #define NULL_TASK_LIMIT    4096u
 #define NULL_ORDERS        32u
@@ -106,17 +105,14 @@ static void say_failed(struct evaluator *ev, const struct atoll_err *why)
 static int start_measuring(struct evaluator *ev, struct atoll_err *err)
 {
     const struct atoll_setup *setup = &ev->setup;
-    struct atoll_compiler_settings settings = {.command = setup->compiler,
-                                               .flags = setup->compile_flags,
-                                               .slots = ev->slots,
-                                               .deadline_ns = setup->compile_deadline_ns,
-                                               .memory_bytes = setup->compile_memory_bytes,
-                                               .output_bytes = COMPILE_OUTPUT};
-    ev->compiler = atoll_compiler_create(&settings, err);
+    const struct atoll_backend *backend = atoll_backend_find(setup->backend);
+    if (!backend)
+        return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
+    ev->compiler = backend->compiler_create(setup, ev->slots, err);
     if (ev->compiler)
         ev->examiner = atoll_examiner_create(setup, ev->compiler, err);
     if (ev->examiner)
-        ev->pipeline = atoll_pipeline_create(ev->compiler, ev->examiner, err);
+        ev->pipeline = atoll_pipeline_create(backend, ev->compiler, ev->examiner, err);
     return ev->pipeline ? 0 : -1;
 }
 

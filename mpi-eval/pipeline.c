@@ -40,6 +40,7 @@ struct task_place {
 };
 
 struct atoll_pipeline {
+    const struct atoll_backend *backend;
     struct atoll_compiler *compiler; /* borrowed */
     struct atoll_examiner *examiner; /* borrowed */
     struct atoll_cache *cache;
@@ -70,7 +71,8 @@ static void setup_post(struct atoll_pipeline *p, enum atoll_errand_kind kind, ui
     atoll_examiner_post_first(p->examiner, &p->setup);
 }
 
-struct atoll_pipeline *atoll_pipeline_create(struct atoll_compiler *compiler, struct atoll_examiner *examiner,
+struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend,
+                                             struct atoll_compiler *compiler, struct atoll_examiner *examiner,
                                              struct atoll_err *err)
 {
     struct atoll_pipeline *p = calloc(1, sizeof *p);
@@ -83,6 +85,7 @@ struct atoll_pipeline *atoll_pipeline_create(struct atoll_compiler *compiler, st
         free(p);
         return NULL;
     }
+    p->backend = backend;
     p->compiler = compiler;
     p->examiner = examiner;
     p->end = &p->first;
@@ -149,9 +152,15 @@ int atoll_pipeline_owns_compiler(const struct atoll_pipeline *p)
 
 /* ---- answers ---- */
 
+/* NULL before the device is open. */
+static const struct atoll_device_info *device_info(const struct atoll_pipeline *p)
+{
+    return p->open ? atoll_examiner_device(p->examiner) : NULL;
+}
+
 static uint64_t device_key(const struct atoll_pipeline *p)
 {
-    const struct atoll_device_info *device = p->open ? atoll_examiner_device(p->examiner) : NULL;
+    const struct atoll_device_info *device = device_info(p);
     return device ? device->key : 0;
 }
 
@@ -231,8 +240,8 @@ static void work_prepare(struct atoll_pipeline *p, struct work *work)
     const struct atoll_order_candidate *sides[SIDES] = {&work->order.candidate, &work->order.elite};
     struct atoll_err err = ATOLL_ERR_INIT;
     for (int side = 0; side < (work->order.is_duel ? SIDES : 1); side++) {
-        struct atoll_prepared *prepared =
-            atoll_prepared_create(p->tasks[work->order.task].task, sides[side], &err);
+        struct atoll_prepared *prepared = atoll_prepared_create(p->tasks[work->order.task].task, p->backend,
+                                                                sides[side], device_info(p), &err);
         work->prepared[side] = prepared;
         if (!prepared) {
             work_conclude(p, work, ATOLL_V_INFRASTRUCTURE, 0, err.text);
@@ -316,7 +325,7 @@ static int compile_start(struct atoll_pipeline *p, struct work *work, int side, 
     struct atoll_object *object = work->objects[side];
     if (p->job_count >= sizeof p->jobs / sizeof p->jobs[0])
         return atoll_err_set(err, ATOLL_E_LIMIT, "too many compilations at a time");
-    if (atoll_compiler_submit(p->compiler, p->next_job, "candidate.c", prepared->unit_text,
+    if (atoll_compiler_submit(p->compiler, p->next_job, p->backend->unit_name, prepared->unit_text,
                               prepared->unit_length, NULL, 0, err) != 0)
         return -1;
     p->jobs[p->job_count].job = p->next_job++;
@@ -392,8 +401,7 @@ static void compiles_collect(struct atoll_pipeline *p)
                 break;
             }
         }
-        free(compiled.object);
-        free(compiled.diagnostics);
+        atoll_compiled_fini(&compiled);
     }
 }
 

@@ -5,13 +5,15 @@
 #define ATOLL_MPI_EVAL_PIPELINE_H
 
 #include "mpi-eval/examiner.h"
+#include "mpi-eval/referee/backend.h"
 
 #define ATOLL_PIPELINE_ORDER_LIMIT 64 /* in hand; a coordinator that sends more breaks the protocol */
 
 struct atoll_pipeline;
 
-/* compiler and examiner: borrowed.  The referee is opened at once. */
-struct atoll_pipeline *atoll_pipeline_create(struct atoll_compiler *compiler, struct atoll_examiner *examiner,
+/* compiler (of that backend) and examiner: borrowed.  The referee is opened at once. */
+struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend,
+                                             struct atoll_compiler *compiler, struct atoll_examiner *examiner,
                                              struct atoll_err *err);
 void atoll_pipeline_destroy(struct atoll_pipeline *pipeline); /* after the examiner's thread ended */
 /* task: taken. */

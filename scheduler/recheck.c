@@ -25,8 +25,8 @@ static int side_compile(struct side *side, struct atoll_bench_device *device, co
     side->candidate.language = given->language;
     side->candidate.source = given->source;
     side->candidate.choice = given->choice;
-    side->prepared = atoll_prepared_create(task, backend, &side->candidate,
-                                           atoll_referee_device(device->referee), err);
+    side->prepared =
+        atoll_prepared_create(task, backend, &side->candidate, atoll_referee_device(device->referee), err);
     if (!side->prepared) {
         return -1;
     }

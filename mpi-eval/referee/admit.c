@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "core/init.h"
+#include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/check.h"
+#include "mpi-eval/referee/cpu/state.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/shape.h"
-#include "mpi-eval/referee/trial.h"
 
 #define AGREEMENT   0.05 /* of the tolerance, by which two runs of the reference may differ */
 #define BENCH_DRAWS 5
@@ -232,14 +233,14 @@ static void admit_spread(struct admission *a)
 static void admit_agreement(struct admission *a, const char *test, struct atoll_compiler *compiler,
                             unsigned threads)
 {
-    struct atoll_runner_settings settings = a->referee->runner;
+    struct atoll_runner_settings settings = atoll_cpu_of(a->referee)->runner;
     struct atoll_truth truth = {0};
     struct atoll_err err = ATOLL_ERR_INIT;
     settings.thread_count = threads;
     settings.cores = NULL;
     settings.spin = 0;
-    struct atoll_oracle *o =
-        atoll_oracle_create(a->task, compiler, &settings, a->referee->oracle_memory, a->referee->salt, &err);
+    struct atoll_oracle *o = atoll_oracle_create(
+        a->task, compiler, &settings, atoll_cpu_of(a->referee)->oracle_memory, a->referee->salt, &err);
     if (!o || atoll_oracle_ask(o, &a->answer->draw, -1, &truth, &err) != 0)
         report(a, test, 0, "%s", err.text);
     else {
@@ -259,7 +260,7 @@ static void admit_builds(struct admission *a)
                                                .deadline_ns = a->referee->setup.compile_deadline_ns,
                                                .memory_bytes = a->referee->setup.compile_memory_bytes,
                                                .output_bytes = (uint64_t)64 << 20};
-    struct atoll_compiler *plain = atoll_compiler_create(&settings, &err);
+    struct atoll_compiler *plain = atoll_cc_create(&settings, &err);
     admit_agreement(a, "reference agrees on 1 thread", a->referee->compiler, 1);
     admit_agreement(a, "reference agrees on 3 threads", a->referee->compiler, 3);
     if (plain)
@@ -297,10 +298,10 @@ static void admit_variants(struct admission *a)
         struct atoll_err err = ATOLL_ERR_INIT;
         const struct atoll_variant *v = &a->task->variants[i];
         char test[96];
-        if (!atoll_variant_is_here(v))
+        if (!atoll_variant_is_here(a->referee->backend, v))
             continue;
         snprintf(test, sizeof test, "variant %s fits", v->name);
-        int failed = blocks_fit(a->referee->memory, a->task, v, &err);
+        int failed = blocks_fit(atoll_cpu_of(a->referee)->memory, a->task, v, &err);
         report(a, test, !failed, "%s", failed ? err.text : "");
     }
 }
@@ -318,7 +319,7 @@ static int seed_variant(struct admission *a, struct atoll_subject *subject, uint
         struct atoll_trial_order order = {&draw, ATOLL_COMPARING_FULL, DEADLINE_NS,
                                           atoll_referee_placement(a->referee), 0};
         struct atoll_trial trial;
-        atoll_trial_run(a->referee, a->known, subject, &order, &trial);
+        a->referee->backend->trial(a->referee, a->known, subject, &order, &trial);
         if (trial.verdict != ATOLL_V_CORRECT) {
             snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %.1900s", atoll_verdict_name(trial.verdict),
                      trial.detail);
@@ -335,7 +336,7 @@ static int seed_run(struct admission *a, struct atoll_subject *subject, char *de
 {
     for (size_t i = 0; i < a->task->variant_count; i++) {
         double ns;
-        if (!atoll_variant_is_here(&a->task->variants[i]))
+        if (!atoll_variant_is_here(a->referee->backend, &a->task->variants[i]))
             continue;
         if (seed_variant(a, subject, (uint32_t)i, detail, &ns) != 0)
             return -1;
@@ -357,15 +358,17 @@ static int seed_build(struct admission *a, const struct atoll_seed *seed,
         arena ? atoll_plan_parse(arena, a->task, seed->language, seed->source, &body, &err) : NULL;
     if (plan)
         atoll_plan_first_choice(plan, &candidate.choice);
-    struct atoll_prepared *p = plan ? atoll_prepared_create(a->task, &candidate, &err) : NULL;
+    struct atoll_prepared *p =
+        plan ? atoll_prepared_create(a->task, a->referee->backend, &candidate, &a->referee->info, &err)
+             : NULL;
     atoll_arena_destroy(arena);
     *ret_prepared = p;
     if (p && p->verdict != ATOLL_V_CORRECT) {
         snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %.1900s", atoll_verdict_name(p->verdict), p->detail);
         return -1;
     }
-    if (!p || atoll_compiler_run(a->referee->compiler, "candidate.c", p->unit_text, p->unit_length, NULL, 0,
-                                 ret_compiled, &err) != 0) {
+    if (!p || atoll_compiler_run(a->referee->compiler, a->referee->backend->unit_name, p->unit_text,
+                                 p->unit_length, NULL, 0, ret_compiled, &err) != 0) {
         snprintf(detail, ATOLL_DETAIL_BYTES, "%s", err.text);
         return -1;
     }
@@ -385,16 +388,18 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     snprintf(test, sizeof test, "%s %s is right", seed->is_baseline ? "baseline" : "seed", seed->name);
     int failed = seed_build(a, seed, &prepared, &compiled, detail);
     if (!failed)
-        failed = atoll_subject_open(a->referee, prepared, compiled.object, compiled.object_length, &subject,
-                                    detail) != ATOLL_V_CORRECT ||
-                 seed_run(a, &subject, detail, &bench_ns) != 0;
+        failed =
+            a->referee->backend->subject_open(a->referee, prepared, compiled.object, compiled.object_length,
+                                              &subject, detail) != ATOLL_V_CORRECT ||
+            seed_run(a, &subject, detail, &bench_ns) != 0;
     if (!failed)
         snprintf(detail, sizeof detail, "%.4g ms%s", bench_ns / 1e6,
                  bench_ns > 0 && bench_ns < ATOLL_SAMPLING_SHORT_NS
                      ? "; warning: a bench variant below 20 us, clock and launch dominate; make it larger"
                      : "");
     report(a, test, !failed, "%s", detail);
-    atoll_subject_close(&subject);
+    if (subject.prepared)
+        a->referee->backend->subject_close(a->referee, &subject);
     free(compiled.object);
     free(compiled.diagnostics);
     atoll_prepared_destroy(prepared);
@@ -408,7 +413,7 @@ static void admit_all(struct admission *a)
     admit_impact(a);
     admit_builds(a);
     for (size_t i = 0; i < a->task->seed_count; i++)
-        if (strcmp(a->task->seeds[i].language, "c") == 0)
+        if (strcmp(a->task->seeds[i].language, a->referee->backend->language) == 0)
             admit_seed(a, &a->task->seeds[i]);
 }
 
@@ -416,7 +421,8 @@ static void admit_all(struct admission *a)
 static int battery_variant(const struct atoll_task *task, uint32_t *ret_variant, struct atoll_err *err)
 {
     for (size_t i = 0; i < task->variant_count; i++) {
-        if (task->variants[i].kind != ATOLL_VARIANT_CHECK || !atoll_variant_is_here(&task->variants[i]))
+        if (task->variants[i].kind != ATOLL_VARIANT_CHECK ||
+            !atoll_variant_is_here(&atoll_backend_cpu, &task->variants[i]))
             continue;
         *ret_variant = (uint32_t)i;
         return 0;
@@ -428,7 +434,8 @@ static struct atoll_answer *ask(struct admission *a, uint64_t number, struct ato
 {
     struct atoll_draw d = atoll_draw_make(a->referee->setup.secret, a->task, a->variant, SERIES, number);
     d.distribution = ATOLL_DRAW_BASE;
-    return atoll_answers_get(a->referee->answers, a->known->oracle, a->task, a->known->number, &d, 1, err);
+    return atoll_answers_get(atoll_cpu_of(a->referee)->answers, a->known->oracle, a->task, a->known->number,
+                             &d, 1, err);
 }
 
 int atoll_referee_admit(struct atoll_referee *referee, const struct atoll_task *task,
@@ -436,6 +443,9 @@ int atoll_referee_admit(struct atoll_referee *referee, const struct atoll_task *
 {
     struct admission a = {.referee = referee, .task = task, .row = row, .context = context};
     struct atoll_err why = ATOLL_ERR_INIT;
+    if (referee->backend != &atoll_backend_cpu)
+        return atoll_err_set(err, ATOLL_E_INPUT, "the admission battery runs on the cpu backend, not on %s",
+                             referee->backend->name);
     if (battery_variant(task, &a.variant, err) != 0)
         return -1;
     a.known = atoll_case_create(referee, UINT32_MAX - referee->admissions++, task, &why);
@@ -447,8 +457,8 @@ int atoll_referee_admit(struct atoll_referee *referee, const struct atoll_task *
     report(&a, "reference runs", a.previous != NULL, "%s", why.text);
     if (a.previous)
         admit_all(&a);
-    atoll_answers_release(referee->answers, a.answer);
-    atoll_answers_release(referee->answers, a.previous);
-    atoll_case_destroy(a.known);
+    atoll_answers_release(atoll_cpu_of(referee)->answers, a.answer);
+    atoll_answers_release(atoll_cpu_of(referee)->answers, a.previous);
+    atoll_case_destroy(referee, a.known);
     return a.failed ? 1 : 0;
 }

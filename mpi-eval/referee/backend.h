@@ -17,14 +17,15 @@ struct atoll_trial_order;
 struct atoll_trial;
 
 struct atoll_backend {
-    const char *name;     /* of plans, variants, device records: "cpu", "cuda" */
-    const char *language; /* of its candidates: "c", "cuda" */
+    const char *name;      /* of plans, variants, device records: "cpu", "cuda" */
+    const char *language;  /* of its candidates: "c", "cuda" */
     const char *unit_name; /* what diagnostics call a candidate: "candidate.c", "candidate.cu" */
 
     /* Levels 1 and 2 and the translation unit, into p (prepare.h); any thread.  -1: a failure of ours. */
     int (*prepare)(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
                    const struct atoll_device_info *device, struct atoll_err *err);
-    struct atoll_compiler *(*compiler_create)(const struct atoll_setup *setup, unsigned slots, struct atoll_err *err);
+    struct atoll_compiler *(*compiler_create)(const struct atoll_setup *setup, unsigned slots,
+                                              struct atoll_err *err);
 
     /* Opens the device into referee->device_state, fills referee->info and jitter_ns, qualifies, calibrates. */
     int (*open)(struct atoll_referee *referee, struct atoll_err *err);
@@ -40,16 +41,16 @@ struct atoll_backend {
     /* Level 4, load: CORRECT, FORBIDDEN, LAUNCH_ERROR or INFRASTRUCTURE with the text in ret_detail
      * (ATOLL_DETAIL_BYTES).  resources: static resources of what was loaded, filled where the backend knows them. */
     enum atoll_verdict (*subject_open)(struct atoll_referee *referee, const struct atoll_prepared *prepared,
-                                       const void *object, size_t object_length, struct atoll_subject *ret_subject,
-                                       char *ret_detail);
+                                       const void *object, size_t object_length,
+                                       struct atoll_subject *ret_subject, char *ret_detail);
     void (*subject_close)(struct atoll_referee *referee, struct atoll_subject *subject);
     /* One run on one draw with every output checked (trial.h). */
     void (*trial)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
                   const struct atoll_trial_order *order, struct atoll_trial *ret_trial);
 
     /* Pool draws of a variant whose whole answer is at hand (see atoll_draw_order_init); at most limit. */
-    size_t (*kept)(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant, uint16_t *ret_numbers,
-                   size_t limit);
+    size_t (*kept)(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant,
+                   uint16_t *ret_numbers, size_t limit);
     /* Keeps the answer to a draw from being forgotten until release; NULL with err when it cannot be had. */
     void *(*hold)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
                   int need_full, struct atoll_err *err);
@@ -64,7 +65,7 @@ struct atoll_backend {
 extern const struct atoll_backend atoll_backend_cpu;
 extern const struct atoll_backend atoll_backend_cuda;
 
-/* By name; NULL when there is none. */
+/* By name, "" is the cpu; NULL when there is none. */
 const struct atoll_backend *atoll_backend_find(const char *name);
 
 #endif

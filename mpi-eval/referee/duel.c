@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/trial.h"
@@ -115,7 +116,7 @@ static int match_run(struct match *m, enum side side, const struct atoll_draw *d
     struct atoll_trial trial;
     if (atomic_load(&m->referee->cancelled))
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "cancelled");
-    atoll_trial_run(m->referee, m->known, &m->sides[side], &order, &trial);
+    m->referee->backend->trial(m->referee, m->known, &m->sides[side], &order, &trial);
     *ret_ns = trial.ns;
     m->disturbed |= atoll_sampling_disturbed(trial.ns, trial.lost_ns);
     if (trial.verdict == ATOLL_V_CORRECT)
@@ -136,9 +137,8 @@ static int match_pair(struct match *m, const struct atoll_draw *draw, int swappe
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t placement = atoll_referee_placement(m->referee);
-    struct atoll_answer *answer = atoll_answers_get(m->referee->answers, m->known->oracle, m->known->task,
-                                                    m->known->number, draw, needs_full(m), &err);
-    if (!answer)
+    void *held = m->referee->backend->hold(m->referee, m->known, draw, needs_full(m), &err);
+    if (!held)
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
     enum side first = swapped ? CHALLENGER : ELITE, second = swapped ? ELITE : CHALLENGER;
     int failed = match_run(m, first, draw, placement, &ret_ns[first]);
@@ -152,7 +152,7 @@ static int match_pair(struct match *m, const struct atoll_draw *draw, int swappe
         else
             m->duel->better = 0;
     }
-    atoll_answers_release(m->referee->answers, answer);
+    m->referee->backend->release(m->referee, held);
     return failed;
 }
 
@@ -185,7 +185,7 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws
 {
     const struct atoll_task *task = m->known->task;
     for (size_t i = 0; i < task->variant_count; i++) {
-        if (task->variants[i].kind != kind || !atoll_variant_is_here(&task->variants[i]))
+        if (task->variants[i].kind != kind || !atoll_variant_is_here(m->referee->backend, &task->variants[i]))
             continue;
         for (int k = 0; k < draws; k++) {
             double ns[2];
@@ -209,7 +209,7 @@ static int match_repeat(struct match *m)
         struct atoll_trial_order order = {&d, ATOLL_COMPARING_HELD, m->deadline_ns,
                                           atoll_referee_placement(m->referee), 1};
         struct atoll_trial trial;
-        atoll_trial_run(m->referee, m->known, &m->sides[CHALLENGER], &order, &trial);
+        m->referee->backend->trial(m->referee, m->known, &m->sides[CHALLENGER], &order, &trial);
         if (trial.verdict != ATOLL_V_CORRECT)
             return match_end(m, trial.verdict, "%s", trial.detail);
         hashes[i] = trial.output_hash;
@@ -224,7 +224,7 @@ static void lanes_open(struct match *m)
     double sum = 0;
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
-        if (v->kind != ATOLL_VARIANT_BENCH || !atoll_variant_is_here(v))
+        if (v->kind != ATOLL_VARIANT_BENCH || !atoll_variant_is_here(m->referee->backend, v))
             continue;
         m->lanes[m->lane_count].variant = (uint32_t)i;
         m->lanes[m->lane_count++].weight = v->weight;
@@ -287,7 +287,8 @@ static int side_open(struct match *m, enum side side, const struct atoll_prepare
                      const void *object, size_t length)
 {
     char detail[ATOLL_DETAIL_BYTES];
-    enum atoll_verdict v = atoll_subject_open(m->referee, prepared, object, length, &m->sides[side], detail);
+    enum atoll_verdict v =
+        m->referee->backend->subject_open(m->referee, prepared, object, length, &m->sides[side], detail);
     if (v == ATOLL_V_CORRECT)
         return 0;
     return match_end(m, side == ELITE ? ATOLL_V_INFRASTRUCTURE : v, "%s", detail);
@@ -324,8 +325,9 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
         side_open(m, ELITE, elite, elite_object, elite_length) == 0)
         match_play(m);
     ret_duel->candidate_ns = m->sides[ELITE].candidate_ns + m->sides[CHALLENGER].candidate_ns;
-    atoll_subject_close(&m->sides[ELITE]);
-    atoll_subject_close(&m->sides[CHALLENGER]);
+    for (int side = ELITE; side <= CHALLENGER; side++)
+        if (m->sides[side].prepared)
+            referee->backend->subject_close(referee, &m->sides[side]);
     ret_duel->occupied_ns = atoll_referee_now_ns() - begin;
     free(m);
 }

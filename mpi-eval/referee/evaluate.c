@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "core/random.h"
+#include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/floor.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
@@ -55,7 +56,7 @@ static int session_try(struct session *s, const struct atoll_draw *draw, enum at
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
         return -1;
     }
-    atoll_trial_run(s->referee, s->known, &s->subject, &order, trial);
+    s->referee->backend->trial(s->referee, s->known, &s->subject, &order, trial);
     s->e->draw_count++;
     s->e->fully_compared_count += trial->compared_fully ? 1 : 0;
     s->e->worst_error = fmax(s->e->worst_error, trial->worst_error);
@@ -148,7 +149,7 @@ static int series_begin(struct session *s, struct series *r, struct atoll_err *e
 {
     const struct atoll_setup *setup = &s->referee->setup;
     uint16_t kept[256];
-    size_t kept_count = atoll_answers_kept(s->referee->answers, s->known->number, r->variant, kept, 256);
+    size_t kept_count = s->referee->backend->kept(s->referee, s->known, r->variant, kept, 256);
     struct atoll_sampling_rules rules = {.interval_target = setup->interval_target,
                                          .device_limit_ns = setup->sample_device_ns / s->bench_count,
                                          .wall_limit_ns = setup->sample_wall_ns / s->bench_count,
@@ -221,7 +222,7 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
         return -1;
     while (is_impossible(r, &floor) && s->remeasured < REMEASURE_LIMIT) {
         s->remeasured++;
-        if (atoll_referee_measure(s->referee, err) != 0 || floor_get(s, r->variant, &floor, err) != 0)
+        if (s->referee->backend->measure(s->referee, err) != 0 || floor_get(s, r->variant, &floor, err) != 0)
             return -1;
     }
     if (timing_store(s, r, &floor, err) != 0)
@@ -259,8 +260,8 @@ static int each_variant(struct session *s, enum atoll_variant_kind kind,
 {
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i < task->variant_count; i++)
-        if (task->variants[i].kind == kind && atoll_variant_is_here(&task->variants[i]) &&
-            step(s, (uint32_t)i) != 0)
+        if (task->variants[i].kind == kind &&
+            atoll_variant_is_here(s->referee->backend, &task->variants[i]) && step(s, (uint32_t)i) != 0)
             return -1;
     return 0;
 }
@@ -288,7 +289,7 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     struct atoll_evaluation *e = s->e;
     char detail[ATOLL_DETAIL_BYTES];
     enum atoll_verdict loaded =
-        atoll_subject_open(s->referee, prepared, object, object_length, &s->subject, detail);
+        s->referee->backend->subject_open(s->referee, prepared, object, object_length, &s->subject, detail);
     if (loaded != ATOLL_V_CORRECT) {
         session_end(s, loaded, loaded == ATOLL_V_INFRASTRUCTURE ? 0 : 4, "%s", detail);
         return;
@@ -341,7 +342,8 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
         return;
     }
     cascade(&s, prepared, object, object_length);
-    atoll_subject_close(&s.subject);
+    if (s.subject.prepared)
+        referee->backend->subject_close(referee, &s.subject);
     ret_evaluation->candidate_ns = s.subject.candidate_ns;
     ret_evaluation->occupied_ns = atoll_referee_now_ns() - begin;
 }

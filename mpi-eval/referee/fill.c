@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/random.h"
-#include "mpi-eval/referee/memory.h"
+#include "mpi-eval/referee/cpu/memory.h"
 
 const char *atoll_fill_name(enum atoll_fill_kind kind)
 {

@@ -17,15 +17,44 @@ struct atoll_prepared {
     struct atoll_behaviour behaviour;
     enum atoll_verdict verdict; /* CORRECT = go on to compile; BAD_PLAN, FORBIDDEN = that is the verdict */
     char detail[ATOLL_DETAIL_BYTES];
-    char *unit_text; /* C: params as #define lines, #line, body, one shim per launch: atoll_shim_<k> */
+    char
+        *unit_text; /* params as #define lines, #line, body, what the backend adds (C: one shim per launch) */
     size_t unit_length;
-    const char *symbols[ATOLL_PLAN_LAUNCH_LIMIT];
+    const char *symbols[ATOLL_PLAN_LAUNCH_LIMIT]; /* by launch: what the object has for it */
     size_t symbol_count;
 };
 
+struct atoll_backend;
+
+/* device: NULL when it is not open yet; limits that are not known are not checked then. */
 struct atoll_prepared *atoll_prepared_create(const struct atoll_task *task,
+                                             const struct atoll_backend *backend,
                                              const struct atoll_order_candidate *candidate,
-                                             struct atoll_err *err);
+                                             const struct atoll_device_info *device, struct atoll_err *err);
 void atoll_prepared_destroy(struct atoll_prepared *prepared);
+
+/* ---- for backends: their prepare calls atoll_prepare with what they add to it ---- */
+
+struct atoll_prepare_parts {
+    const struct atoll_backend *backend;
+    /* A launch at a variant of this backend: sizes, argument kinds, limits.  ATOLL_E_INPUT and the like: BAD_PLAN. */
+    int (*launch_check)(const struct atoll_prepared *p, const struct atoll_variant *variant, size_t launch,
+                        const struct atoll_device_info *device, struct atoll_err *err);
+    /* What follows the body in the unit; NULL nothing. */
+    void (*unit_end)(const struct atoll_prepared *p, struct atoll_buffer *out);
+    /* The name that the object has for a launch. */
+    void (*symbol)(const struct atoll_prepared *p, size_t launch, char *ret_name, size_t name_bytes);
+    int64_t scratch_limit_bytes; /* of one scratch block */
+};
+
+/* Plan, choice, the variants this backend measures (hidden ones are not looked at), rules, behaviour, unit.  p has
+ * task, arena and id.  -1: a failure of ours; everything else is in p->verdict and p->detail. */
+int atoll_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
+                  const struct atoll_device_info *device, const struct atoll_prepare_parts *parts,
+                  struct atoll_err *err);
+/* One expression of the plan at one variant within [low, high]; what: "units", "argument" ... for the text. */
+int atoll_prepare_within(const struct atoll_prepared *p, const struct atoll_variant *variant,
+                         const struct atoll_expression *expression, const char *what, int64_t low,
+                         int64_t high, struct atoll_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* referee.h - levels 4 to 8 of the cascade on one cpu device: seeds, expected values, samples, verdicts
+/* referee.h - levels 4 to 8 of the cascade on one device: seeds, expected values, samples, verdicts
  * (MEASUREMENT.md). Layer: mpi-eval.  Lifetime: create/destroy.  Blocking; one owner thread (the evaluator's
  * referee thread).  No candidate code ever runs in this process. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_REFEREE_H
@@ -8,15 +8,15 @@
 
 #include "core/message.h"
 #include "core/task.h"
-#include "mpi-eval/backend/cpu/compile.h"
+#include "mpi-eval/compiler.h"
 #include "mpi-eval/referee/phase.h"
 #include "mpi-eval/referee/prepare.h"
 
 struct atoll_referee;
 
-/* Opens the device: picks cores (the process's affinity mask; all but one for candidates, one for the
- * referee; with one core both share it), qualifies it with a known-answer kernel, calibrates (bandwidth,
- * peaks, empty launch).  compiler: borrowed, used for reference, known-answer and calibration kernels through
+/* Opens the device of setup's backend (cpu: picks cores from the process's affinity mask, all but one for
+ * candidates, one for the referee; with one core both share it), qualifies it with a known-answer kernel,
+ * calibrates (bandwidth, peaks, empty launch).  compiler: borrowed, of the same backend, used for reference, known-answer and calibration kernels through
  * atoll_compiler_run before orders come, and paused in timing windows.  setup: copied. */
 struct atoll_referee *atoll_referee_create(const struct atoll_setup *setup, struct atoll_compiler *compiler,
                                            struct atoll_err *err);

@@ -5,35 +5,27 @@
 
 #include <stdatomic.h>
 
-#include "mpi-eval/referee/answer.h"
-#include "mpi-eval/referee/calibrate.h"
-#include "mpi-eval/referee/device.h"
-#include "mpi-eval/referee/oracle.h"
+#include "mpi-eval/referee/draw.h"
 #include "mpi-eval/referee/phase.h"
 #include "mpi-eval/referee/referee.h"
+
+struct atoll_backend;
 
 /* A task the referee knows. */
 struct atoll_case {
     uint32_t number;
     const struct atoll_task *task;              /* borrowed */
-    struct atoll_oracle *oracle;                /* owned */
+    void *oracle;                               /* the backend's, made by case_open */
     size_t pool_size[ATOLL_TASK_VARIANT_LIMIT]; /* draws in use per variant, at least ATOLL_DRAW_POOL_MIN */
 };
 
 struct atoll_referee {
     struct atoll_setup setup;
+    const struct atoll_backend *backend;
+    void *device_state;              /* the backend's, made by open */
     struct atoll_compiler *compiler; /* borrowed */
-    struct atoll_device device;
     struct atoll_device_info info;
-    double jitter_ns; /* of empty launches */
-    struct atoll_runner_settings runner;
-    struct atoll_runner_settings
-        oracle_runner; /* nothing is timed there: every core, and the referee sleeps */
-    int oracle_cores[ATOLL_DEVICE_CORE_LIMIT];
-    struct atoll_calibration *calibration;
-    struct atoll_memory *memory;        /* of candidates */
-    struct atoll_memory *oracle_memory; /* of references: never shared with candidates */
-    struct atoll_answers *answers;
+    double jitter_ns;  /* of empty launches */
     uint64_t salt;     /* of this process: shifts, fills, guards, hashes */
     uint64_t launches; /* so far; with the salt it keys the next sample */
     struct atoll_phases phases;
@@ -47,7 +39,7 @@ struct atoll_case *atoll_referee_case(struct atoll_referee *referee, uint32_t nu
 /* Compiles the reference; owned by the caller, ended by atoll_case_destroy. */
 struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t number,
                                      const struct atoll_task *task, struct atoll_err *err);
-void atoll_case_destroy(struct atoll_case *known);
+void atoll_case_destroy(struct atoll_referee *referee, struct atoll_case *known);
 
 /* A pool draw of a variant.  Check variants deal the task's distributions in turn, bench variants as the seed
  * says. */
@@ -57,12 +49,11 @@ struct atoll_draw atoll_case_draw(const struct atoll_referee *referee, const str
 struct atoll_draw atoll_case_fresh_draw(const struct atoll_referee *referee, const struct atoll_case *known,
                                         uint32_t variant, uint64_t evaluation, uint64_t number);
 uint64_t atoll_referee_placement(struct atoll_referee *referee); /* another one with each call */
-int atoll_referee_measure(struct atoll_referee *referee, struct atoll_err *err); /* calibrates (again) */
 
 double atoll_referee_now_ns(void); /* CLOCK_MONOTONIC_RAW */
 double
 atoll_referee_deadline_ns(double baseline_ns); /* clamp(20 x baseline, 0.2 s, 10 s); 10 s when unknown */
-/* 1 when a variant is measured by this backend. */
-int atoll_variant_is_here(const struct atoll_variant *variant);
+/* 1 when a variant is measured by this backend: it names it, or none. */
+int atoll_variant_is_here(const struct atoll_backend *backend, const struct atoll_variant *variant);
 
 #endif

@@ -3,23 +3,17 @@
 #ifndef ATOLL_MPI_EVAL_REFEREE_TRIAL_H
 #define ATOLL_MPI_EVAL_REFEREE_TRIAL_H
 
-#include "mpi-eval/referee/fill.h"
 #include "mpi-eval/referee/state.h"
 
-/* A candidate with its worker. */
+/* A candidate that was loaded. */
 struct atoll_subject {
     const struct atoll_prepared *prepared;
     const void *object;
     size_t object_length;
-    struct atoll_runner *runner;
-    double candidate_ns; /* device time it used so far */
+    void *runner;                     /* the backend's */
+    double candidate_ns;              /* device time it used so far */
+    struct atoll_resources resources; /* kernel_count 0: the backend knows nothing */
 };
-
-/* Level 4, load: CORRECT, FORBIDDEN or INFRASTRUCTURE, with the text in ret_detail (ATOLL_DETAIL_BYTES). */
-enum atoll_verdict atoll_subject_open(struct atoll_referee *referee, const struct atoll_prepared *prepared,
-                                      const void *object, size_t object_length,
-                                      struct atoll_subject *ret_subject, char *ret_detail);
-void atoll_subject_close(struct atoll_subject *subject);
 
 /* How an output is checked.  What does not match its fingerprint is compared in full in any case. */
 enum atoll_comparing {
@@ -44,17 +38,10 @@ struct atoll_trial {
     double reference_ns; /* wall time of a question to the reference that nobody had asked before */
     int compared_fully;
     uint64_t output_hash;
+    double clock_hz;           /* of the device during the sample; 0 unknown */
+    uint64_t throttle_reasons; /* of the device's monitor; 0 none or unknown */
+    int disturbed;             /* 1: the device was slowed down (heat, power brake): the time says little */
     char detail[ATOLL_DETAIL_BYTES];
 };
-
-void atoll_trial_run(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                     const struct atoll_trial_order *order, struct atoll_trial *ret_trial);
-
-/* Checks one set of outputs against an answer; data: by tensor number, NULL where there is none; fills may be
- * NULL. 1 right, 0 wrong (detail filled), -1 err.  Used by trials and by the admission battery's fake
- * outputs. */
-int atoll_outputs_check(const struct atoll_case *known, const struct atoll_answer *answer,
-                        const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
-                        char *ret_detail, struct atoll_err *err);
 
 #endif

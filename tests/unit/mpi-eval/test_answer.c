@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi-eval/referee/answer.h"
+#include "mpi-eval/referee/cpu/answer.h"
 
 enum { COUNT = 19 * 37, X = 0, W = 1, Y = 2 };
 

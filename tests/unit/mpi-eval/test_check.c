@@ -11,7 +11,7 @@
 
 #include "core/random.h"
 #include "mpi-eval/referee/check.h"
-#include "mpi-eval/referee/fingerprint.h"
+#include "mpi-eval/referee/cpu/fingerprint.h"
 
 static struct atoll_task *task;
 static const struct atoll_variant *variant; /* M 19, N 37 */

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "mpi-eval/referee/backend.h"
 #include "tests/unit/mpi-eval/fixture_candidates.h"
 
 static struct atoll_compiler *compiler;
@@ -54,7 +55,7 @@ static struct built build(const char *source)
 {
     struct atoll_order_candidate candidate = {.language = "c", .source = source};
     struct atoll_compiled compiled;
-    struct built b = {.prepared = atoll_prepared_create(task, &candidate, NULL)};
+    struct built b = {.prepared = atoll_prepared_create(task, &atoll_backend_cpu, &candidate, NULL, NULL)};
     assert_non_null(b.prepared);
     assert_int_equal(b.prepared->verdict, ATOLL_V_CORRECT);
     assert_int_equal(atoll_compiler_run(compiler, "candidate.c", b.prepared->unit_text,

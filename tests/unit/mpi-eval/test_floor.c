@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "mpi-eval/referee/device.h"
+#include "mpi-eval/referee/cpu/device.h"
 #include "mpi-eval/referee/floor.h"
 
 #define BIT(t) (1u << (t))

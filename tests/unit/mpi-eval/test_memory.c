@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "mpi-eval/referee/fill.h"
-#include "mpi-eval/referee/memory.h"
+#include "mpi-eval/referee/cpu/memory.h"
 
 static void test_layout(void **state)
 {

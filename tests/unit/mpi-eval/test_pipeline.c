@@ -26,7 +26,7 @@ static int set_up(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     compiler = fixture_compiler();
     examiner = atoll_examiner_create(&setup, compiler, &err);
-    pipeline = examiner ? atoll_pipeline_create(compiler, examiner, &err) : NULL;
+    pipeline = examiner ? atoll_pipeline_create(&atoll_backend_cpu, compiler, examiner, &err) : NULL;
     return pipeline && atoll_pipeline_add_task(pipeline, 0, fixture_task(), &err) == 0 ? 0 : -1;
 }
 

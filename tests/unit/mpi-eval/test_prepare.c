@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/prepare.h"
 
 static struct atoll_task *task;
@@ -68,7 +69,7 @@ static void test_verdicts(void **state)
         struct atoll_order_candidate c = {.language = cases[i].language, .source = cases[i].source};
         c.choice.count = cases[i].choice_count;
         c.choice.values[0] = cases[i].choice;
-        struct atoll_prepared *p = atoll_prepared_create(task, &c, &err);
+        struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, &err);
         if (!p)
             fail_msg("case %zu: %s", i, err.text);
         if (p->verdict != cases[i].verdict || !strstr(p->detail, cases[i].says))
@@ -98,7 +99,7 @@ static void test_unit(void **state)
             "\"units\": \"M\", \"args\": [\"x\", \"y\", \"i32:N\"]}, {\"function\": \"g\", \"units\": \"1\", "
             "\"args\": [\"y\", \"s\", \"i64:N\", \"f32:0.5\", \"f64:2\", \"i32:T\"]}]") BODY,
         .choice = {1, {8}}};
-    struct atoll_prepared *p = atoll_prepared_create(task, &c, NULL);
+    struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, NULL);
     (void)state;
     assert_non_null(p);
     assert_string_equal(p->detail, "");
@@ -118,7 +119,7 @@ static void test_lines(void **state)
         .language = "c",
         .source = "/* atoll-plan {\n\"version\": 1,\n\"params\": {\"T\": [4, 8]},\n" LAUNCH "\n} */\n" BODY,
         .choice = {1, {4}}};
-    struct atoll_prepared *p = atoll_prepared_create(task, &c, NULL);
+    struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, NULL);
     (void)state;
     assert_non_null(p);
     assert_string_equal(p->detail, "");
@@ -133,7 +134,7 @@ static void test_limits(void **state)
     struct atoll_order_candidate c = {.language = "c", .source = huge};
     (void)state;
     memset(huge, ' ', sizeof huge - 1);
-    assert_null(atoll_prepared_create(task, &c, &err));
+    assert_null(atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, &err));
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     atoll_prepared_destroy(NULL);
 }

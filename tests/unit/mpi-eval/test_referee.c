@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "mpi-eval/backend/cpu/compile.h"
+#include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/referee.h"
 
 static struct atoll_task *task;
@@ -49,7 +50,7 @@ static struct built compile_body(const char *body)
     struct atoll_err err = ATOLL_ERR_INIT;
     char *source = source_of(body);
     struct atoll_order_candidate c = {.language = "c", .source = source};
-    b.prepared = atoll_prepared_create(task, &c, &err);
+    b.prepared = atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, &err);
     free(source);
     assert_non_null(b.prepared);
     if (b.prepared->verdict != ATOLL_V_CORRECT)

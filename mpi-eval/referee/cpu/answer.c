@@ -1,4 +1,4 @@
-#include "mpi-eval/referee/answer.h"
+#include "mpi-eval/referee/cpu/answer.h"
 
 #include <stdlib.h>
 #include <string.h>

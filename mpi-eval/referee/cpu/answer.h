@@ -1,11 +1,11 @@
 /* answer.h - what the referee remembers of the reference: per draw the fingerprints for good, the whole
- * expected arrays within a memory budget (least recently used go first). Layer: mpi-eval, referee.  Lifetime:
+ * expected arrays within a memory budget (least recently used go first). Layer: mpi-eval, referee/cpu.  Lifetime:
  * create/destroy; an answer is borrowed from get to release. */
-#ifndef ATOLL_MPI_EVAL_REFEREE_ANSWER_H
-#define ATOLL_MPI_EVAL_REFEREE_ANSWER_H
+#ifndef ATOLL_MPI_EVAL_REFEREE_CPU_ANSWER_H
+#define ATOLL_MPI_EVAL_REFEREE_CPU_ANSWER_H
 
-#include "mpi-eval/referee/fingerprint.h"
-#include "mpi-eval/referee/oracle.h"
+#include "mpi-eval/referee/cpu/fingerprint.h"
+#include "mpi-eval/referee/cpu/oracle.h"
 
 #define ATOLL_ANSWER_KEPT 8 /* whole answers of one (task, variant), unless more are asked for */
 

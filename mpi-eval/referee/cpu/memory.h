@@ -1,5 +1,5 @@
 /* memory.h - the buffers of one sample: memfds that the referee maps and a runner's child maps again.
- * Layer: mpi-eval, referee.  Lifetime: create/destroy of the pool; blocks are opened and closed within a
+ * Layer: mpi-eval, referee/cpu.  Lifetime: create/destroy of the pool; blocks are opened and closed within a
  * sample.
  *
  * Layout of a file: guard, shifted start (a secret multiple of the cache line), contents, guard.  Everything
@@ -8,8 +8,8 @@
  * is mapped and guarded ends at the page after the contents.
  * Files are sealed against growing and shrinking and reused in rotation, so that consecutive samples have
  * other pages under them. */
-#ifndef ATOLL_MPI_EVAL_REFEREE_MEMORY_H
-#define ATOLL_MPI_EVAL_REFEREE_MEMORY_H
+#ifndef ATOLL_MPI_EVAL_REFEREE_CPU_MEMORY_H
+#define ATOLL_MPI_EVAL_REFEREE_CPU_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>

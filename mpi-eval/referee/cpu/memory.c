@@ -1,4 +1,4 @@
-#include "mpi-eval/referee/memory.h"
+#include "mpi-eval/referee/cpu/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* calibrate.h - what this device can do, measured by kernels of ours through the ordinary runner: bandwidth,
- * peaks, an empty launch; and the known-answer kernel that qualifies it. Layer: mpi-eval, referee.  Lifetime:
+ * peaks, an empty launch; and the known-answer kernel that qualifies it. Layer: mpi-eval, referee/cpu.  Lifetime:
  * create/destroy of the compiled kernels. */
-#ifndef ATOLL_MPI_EVAL_REFEREE_CALIBRATE_H
-#define ATOLL_MPI_EVAL_REFEREE_CALIBRATE_H
+#ifndef ATOLL_MPI_EVAL_REFEREE_CPU_CALIBRATE_H
+#define ATOLL_MPI_EVAL_REFEREE_CPU_CALIBRATE_H
 
 #include "core/message.h"
 #include "mpi-eval/backend/cpu/compile.h"

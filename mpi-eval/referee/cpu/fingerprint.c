@@ -1,10 +1,10 @@
-#include "mpi-eval/referee/fingerprint.h"
+#include "mpi-eval/referee/cpu/fingerprint.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/random.h"
-#include "mpi-eval/referee/memory.h"
+#include "mpi-eval/referee/cpu/memory.h"
 #include "mpi-eval/referee/wide.h"
 
 #define BLOCK ((size_t)ATOLL_FINGERPRINT_BLOCK)

@@ -1,4 +1,4 @@
-#include "mpi-eval/referee/oracle.h"
+#include "mpi-eval/referee/cpu/oracle.h"
 
 #include <math.h>
 #include <stdlib.h>

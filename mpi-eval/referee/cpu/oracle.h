@@ -1,14 +1,14 @@
 /* oracle.h - the compiled reference of one task: inputs of a draw in, expected values in double precision
- * out. Layer: mpi-eval, referee.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
+ * out. Layer: mpi-eval, referee/cpu.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
  * never become a candidate's. */
-#ifndef ATOLL_MPI_EVAL_REFEREE_ORACLE_H
-#define ATOLL_MPI_EVAL_REFEREE_ORACLE_H
+#ifndef ATOLL_MPI_EVAL_REFEREE_CPU_ORACLE_H
+#define ATOLL_MPI_EVAL_REFEREE_CPU_ORACLE_H
 
 #include "core/task.h"
 #include "mpi-eval/backend/cpu/compile.h"
 #include "mpi-eval/backend/cpu/runner.h"
 #include "mpi-eval/referee/draw.h"
-#include "mpi-eval/referee/memory.h"
+#include "mpi-eval/referee/cpu/memory.h"
 
 struct atoll_oracle;
 

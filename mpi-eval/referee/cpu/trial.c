@@ -7,32 +7,35 @@
 
 #include "core/random.h"
 #include "mpi-eval/referee/check.h"
-#include "mpi-eval/referee/fill.h"
+#include "mpi-eval/referee/cpu/state.h"
 
 #define BLOCK_LIMIT (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
 #define LOST_LIMIT  3
 
-enum atoll_verdict atoll_subject_open(struct atoll_referee *referee, const struct atoll_prepared *prepared,
-                                      const void *object, size_t object_length,
-                                      struct atoll_subject *ret_subject, char *ret_detail)
+enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
+                                          const struct atoll_prepared *prepared, const void *object,
+                                          size_t object_length, struct atoll_subject *ret_subject,
+                                          char *ret_detail)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_runner *runner = NULL;
     for (int i = 0; i < LOST_LIMIT && !runner && err.code != ATOLL_E_INPUT; i++) {
         atoll_err_clear(&err);
-        runner = atoll_runner_create(&referee->runner, object, object_length,
+        runner = atoll_runner_create(&atoll_cpu_of(referee)->runner, object, object_length,
                                      prepared->task->allow_mutable_globals, prepared->symbols,
                                      prepared->symbol_count, &err);
     }
-    *ret_subject = (struct atoll_subject){prepared, object, object_length, runner, 0};
+    *ret_subject = (struct atoll_subject){
+        .prepared = prepared, .object = object, .object_length = object_length, .runner = runner};
     if (runner)
         return ATOLL_V_CORRECT;
     snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", err.text);
     return err.code == ATOLL_E_INPUT ? ATOLL_V_FORBIDDEN : ATOLL_V_INFRASTRUCTURE;
 }
 
-void atoll_subject_close(struct atoll_subject *subject)
+void atoll_cpu_subject_close(struct atoll_referee *referee, struct atoll_subject *subject)
 {
+    (void)referee;
     atoll_runner_destroy(subject->runner);
     subject->runner = NULL;
 }
@@ -40,6 +43,7 @@ void atoll_subject_close(struct atoll_subject *subject)
 /* Everything one trial owns while it runs.  Blocks: tensors by number, then the plan's scratch. */
 struct stage {
     struct atoll_referee *referee;
+    struct atoll_cpu *cpu;
     struct atoll_case *known;
     struct atoll_subject *subject;
     const struct atoll_trial_order *order;
@@ -64,7 +68,7 @@ static void stage_mark(struct stage *s, enum atoll_phase phase)
 static int stage_open_block(struct stage *s, size_t bytes, int read_only, struct atoll_err *err)
 {
     size_t i = s->block_count;
-    if (atoll_block_open(s->referee->memory, bytes, atoll_random_at(s->order->placement, i), &s->blocks[i],
+    if (atoll_block_open(s->cpu->memory, bytes, atoll_random_at(s->order->placement, i), &s->blocks[i],
                          err) != 0)
         return -1;
     s->request.buffers[i] = (struct atoll_run_buffer){s->blocks[i].fd, s->blocks[i].file_bytes, read_only};
@@ -91,7 +95,7 @@ static int stage_fill_tensor(struct stage *s, size_t tensor, struct atoll_err *e
     const struct atoll_tensor *t = &task->tensors[tensor];
     void *data = atoll_block_data(&s->blocks[tensor]);
     if (t->role != ATOLL_ROLE_OUT)
-        return atoll_answers_input(s->referee->answers, s->answer, task, tensor, data, err);
+        return atoll_answers_input(s->cpu->answers, s->answer, task, tensor, data, err);
     const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
     atoll_fill_init(&s->fills[tensor], t->dtype, s->answer->truth.counts[tensor], stale,
                     atoll_random_at(~s->order->placement, tensor));
@@ -214,7 +218,7 @@ static int stage_set(struct stage *s, struct atoll_err *err)
 static void stage_clear(struct stage *s)
 {
     for (size_t i = 0; i < s->block_count; i++)
-        atoll_block_close(s->referee->memory, &s->blocks[i]);
+        atoll_block_close(s->cpu->memory, &s->blocks[i]);
     s->block_count = 0;
 }
 
@@ -222,7 +226,7 @@ static int stage_open_runner(struct stage *s, struct atoll_err *err)
 {
     struct atoll_subject *u = s->subject;
     if (!u->runner)
-        u->runner = atoll_runner_create(&s->referee->runner, u->object, u->object_length,
+        u->runner = atoll_runner_create(&s->cpu->runner, u->object, u->object_length,
                                         s->known->task->allow_mutable_globals, u->prepared->symbols,
                                         u->prepared->symbol_count, err);
     return u->runner ? 0 : -1;
@@ -238,7 +242,7 @@ static int stage_run_once(struct stage *s, struct atoll_run_result *result, stru
     stage_mark(s, ATOLL_PHASE_INPUTS);
     atoll_runner_arm(runner);
     stage_mark(s, ATOLL_PHASE_FORK);
-    atoll_memory_flush(s->referee->memory, s->blocks, s->block_count);
+    atoll_memory_flush(s->cpu->memory, s->blocks, s->block_count);
     stage_mark(s, ATOLL_PHASE_FLUSH);
     if (failed) { /* nothing to run: the child goes with its worker */
         atoll_runner_destroy(runner);
@@ -386,14 +390,14 @@ static int prints_match(const struct stage *s)
 static int answer_get(struct stage *s, int need_full, struct atoll_trial *t, struct atoll_err *err)
 {
     double begin = atoll_referee_now_ns();
-    int is_new = !atoll_answers_know(s->referee->answers, s->known->number, s->order->draw);
-    struct atoll_answer *a = atoll_answers_get(s->referee->answers, s->known->oracle, s->known->task,
+    int is_new = !atoll_answers_know(s->cpu->answers, s->known->number, s->order->draw);
+    struct atoll_answer *a = atoll_answers_get(s->cpu->answers, s->known->oracle, s->known->task,
                                                s->known->number, s->order->draw, need_full, err);
     t->reference_ns += is_new ? atoll_referee_now_ns() - begin : 0;
     if (!a)
         return -1;
     if (s->answer)
-        atoll_answers_release(s->referee->answers, s->answer);
+        atoll_answers_release(s->cpu->answers, s->answer);
     s->answer = a;
     return 0;
 }
@@ -450,7 +454,7 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
         return -1;
     stage_mark(s, ATOLL_PHASE_ANSWER);
     s->stale =
-        atoll_answers_other(s->referee->answers, s->known->number, s->order->draw->variant, s->order->draw);
+        atoll_answers_other(s->cpu->answers, s->known->number, s->order->draw->variant, s->order->draw);
     if (stage_set(s, err) != 0)
         return judge_setting(s, t, err);
     stage_mark(s, ATOLL_PHASE_INPUTS);
@@ -481,7 +485,7 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
     return failed;
 }
 
-void atoll_trial_run(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
+void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
                      const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -492,6 +496,7 @@ void atoll_trial_run(struct atoll_referee *referee, struct atoll_case *known, st
         return;
     }
     s->referee = referee;
+    s->cpu = atoll_cpu_of(referee);
     s->known = known;
     s->subject = subject;
     s->order = order;
@@ -499,7 +504,7 @@ void atoll_trial_run(struct atoll_referee *referee, struct atoll_case *known, st
     if (trial_do(s, ret_trial, &err) != 0)
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
     stage_clear(s);
-    atoll_answers_release(referee->answers, s->stale);
-    atoll_answers_release(referee->answers, s->answer);
+    atoll_answers_release(s->cpu->answers, s->stale);
+    atoll_answers_release(s->cpu->answers, s->answer);
     free(s);
 }

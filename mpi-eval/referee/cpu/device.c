@@ -1,4 +1,4 @@
-#include "mpi-eval/referee/device.h"
+#include "mpi-eval/referee/cpu/device.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/id.h"
-#include "mpi-eval/referee/memory.h"
+#include "mpi-eval/referee/cpu/memory.h"
 
 void atoll_device_share(const int *cores, size_t count, uint32_t threads, struct atoll_device *ret_device)
 {

@@ -1,7 +1,7 @@
 /* device.h - the cpu device as the referee sees it: which cores, their name and their caches.
- * Layer: mpi-eval, referee.  Plain value; nothing is measured here (calibrate.h does). */
-#ifndef ATOLL_MPI_EVAL_REFEREE_DEVICE_H
-#define ATOLL_MPI_EVAL_REFEREE_DEVICE_H
+ * Layer: mpi-eval, referee/cpu.  Plain value; nothing is measured here (calibrate.h does). */
+#ifndef ATOLL_MPI_EVAL_REFEREE_CPU_DEVICE_H
+#define ATOLL_MPI_EVAL_REFEREE_CPU_DEVICE_H
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "mpi-eval/referee/calibrate.h"
+#include "mpi-eval/referee/cpu/calibrate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "core/stats.h"
-#include "mpi-eval/referee/memory.h"
+#include "mpi-eval/referee/cpu/memory.h"
 
 #define LONG_BYTES   ((size_t)32 << 20) /* hides launch overhead */
 #define SHORT_BYTES  ((size_t)2 << 20)  /* slips between whatever else the machine does */
