@@ -1,6 +1,6 @@
 /* support.h - kernels of ours on the device, as steps of a batch: inputs, fills, guards, hashes, cache flush, sealed
  * answers, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
- * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads results; device/*.cu holds the texts.
+ * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads results; the folder device holds the texts.
  *
  * Sealed answers: what the reference says of a draw lies on the device only encrypted (Threefry-2x64-20 keystream;
  * Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate has finished.
