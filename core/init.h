@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/init_value.h"
 #include "core/task.h"
 
 /* The distribution of one draw: one of ATOLL_DRAW_*, chosen from the task's set by the draw's seed. */
@@ -19,5 +20,10 @@ unsigned atoll_draw_distribution(const struct atoll_task *task, uint64_t draw_se
 int atoll_init_fill(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
                     uint64_t draw_seed, unsigned distribution, size_t begin, size_t end, void *base,
                     struct atoll_err *err);
+
+/* What its elements are made from, on any machine (init_value.h). */
+int atoll_init_settle(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
+                      uint64_t draw_seed, unsigned distribution, struct atoll_init_params *ret_params,
+                      struct atoll_err *err);
 
 #endif

@@ -73,6 +73,31 @@ static void test_splits(void **state)
             }
 }
 
+/* The element function that devices are given makes the bytes that the loops of the host make. */
+static void test_single_elements(void **state)
+{
+    enum { N = 5003 };
+    static unsigned char whole[N * 8];
+    struct atoll_task task = *scale;
+    for (size_t i = 0; i < INIT_COUNT * 5 * ATOLL_DTYPE_COUNT; i++) {
+        struct atoll_init_params params;
+        enum atoll_dtype dtype = (enum atoll_dtype)(i % ATOLL_DTYPE_COUNT);
+        unsigned distribution = distributions[i / ATOLL_DTYPE_COUNT % 5];
+        size_t bytes = atoll_dtype_bytes(dtype);
+        struct atoll_init init = inits[i / ATOLL_DTYPE_COUNT / 5];
+        fill(dtype, init, N, 1000 + i, distribution, 0, N, whole);
+        task.tensors[0].dtype = dtype;
+        task.tensors[0].init = init;
+        task.variants[0].dims[0] = N;
+        assert_int_equal(
+            atoll_init_settle(&task, 0, &task.variants[0], 1000 + i, distribution, &params, NULL), 0);
+        for (size_t k = 0; k < N; k++) {
+            atoll_u64 bits = atoll_init_bits(&params, k);
+            assert_memory_equal(&bits, whole + k * bytes, bytes);
+        }
+    }
+}
+
 struct shape {
     double mean, deviation, min, max, zeros;
 };
@@ -250,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_single_elements),
         cmocka_unit_test(test_normal),
         cmocka_unit_test(test_scaled_is_a_power_of_two),
         cmocka_unit_test(test_uniform_stays_inside),
