@@ -126,8 +126,9 @@ static void environment_add(struct environment *e, const char *name, const char 
 
 static void environment_init(struct environment *e)
 {
-    static const char *const kept[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-                                       "CUDA_HOME",       "CUDA_PATH",            "ATOLL_CUPTI"};
+    static const char *const kept[] = {"LD_LIBRARY_PATH",   "CUDA_VISIBLE_DEVICES",
+                                       "CUDA_DEVICE_ORDER", "CUDA_HOME",
+                                       "CUDA_PATH",         "ATOLL_CUPTI"};
     e->count = 0;
     e->list[0] = NULL;
     environment_add(e, "LC_ALL", "C");
@@ -181,19 +182,21 @@ static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll
     struct atoll_cuda_hello hello;
     enum transfer t = take_all(w->socket, &hello, sizeof hello, now_ns() + limit_ns);
     if (t == LATE)
-        return atoll_err_set(err, ATOLL_E_TIMEOUT,
-                             "the device process was not ready after %.0f s; look at `atoll doctor` and the driver's "
-                             "log (dmesg)",
-                             limit_ns / 1e9);
+        return atoll_err_set(
+            err, ATOLL_E_TIMEOUT,
+            "the device process was not ready after %.0f s; look at `atoll doctor` and the driver's "
+            "log (dmesg)",
+            limit_ns / 1e9);
     if (t == GONE)
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the device process ended before it was ready; look at `atoll doctor`");
     if (hello.version != ATOLL_CUDA_LINK_VERSION)
-        return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker-cuda is of another version; install both together");
+        return atoll_err_set(err, ATOLL_E_CHILD,
+                             "atoll-worker-cuda is of another version; install both together");
     hello.text[sizeof hello.text - 1] = '\0';
     if (hello.code != ATOLL_OK)
-        return atoll_err_set(err, hello.code < ATOLL_CODE_COUNT ? (enum atoll_code)hello.code : ATOLL_E_CHILD, "%s",
-                             hello.text);
+        return atoll_err_set(err, hello.code < ATOLL_CODE_COUNT ? (enum atoll_code)hello.code : ATOLL_E_CHILD,
+                             "%s", hello.text);
     w->facts = hello.facts;
     w->facts.model[sizeof w->facts.model - 1] = '\0';
     w->facts.uuid[sizeof w->facts.uuid - 1] = '\0';
@@ -255,7 +258,8 @@ static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atol
     atoll_steps_reply_init(reply);
     reply->status = t == LATE ? ATOLL_STEPS_TIMEOUT : ATOLL_STEPS_LOST;
     snprintf(reply->text, sizeof reply->text, "%s",
-             t == LATE ? "the device process was killed at the deadline" : "the device process ended by itself");
+             t == LATE ? "the device process was killed at the deadline"
+                       : "the device process ended by itself");
 }
 
 static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_buffer *batch, double deadline,
@@ -280,8 +284,8 @@ static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_bu
     return take_all(w->socket, w->reply, (size_t)length, deadline);
 }
 
-int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps, double deadline_ns,
-                          struct atoll_steps_reply *ret_reply, struct atoll_err *err)
+int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps,
+                          double deadline_ns, struct atoll_steps_reply *ret_reply, struct atoll_err *err)
 {
     size_t length = 0;
     if (atoll_buffer_check(&steps->bytes, err) != 0)

@@ -1,0 +1,691 @@
+/* executor.c - one stream, no waiting between steps.
+ * Small reads are queued like every other step: they land in pinned staging and move to their place in the results when
+ * all is done.  A large read waits for the stream.  Events are looked at while the stream works, so that the
+ * referee has a second clock: when the host saw each of them. */
+#include "mpi-eval/backend/cuda/executor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mpi-eval/backend/cuda/counters.h"
+#include "mpi-eval/backend/cuda/driver.h"
+
+#define STAGING_BYTES    ((size_t)1 << 20)
+#define READ_LIMIT       256    /* small reads of one batch */
+#define SHARED_DEFAULT   49152u /* dynamic shared bytes that need no opt-in */
+#define PORTABLE_CLUSTER 8u
+
+struct function {
+    struct CUfunc_st *handle;
+    uint32_t shared_bytes; /* opted in */
+    int wide_cluster;
+};
+
+/* A small read under way: `bytes` from staging belong at `place` of the results. */
+struct reading {
+    size_t staged, place, bytes;
+};
+
+struct atoll_cuda_executor {
+    const struct atoll_cuda *cuda;
+    int device, has_context;
+    struct CUctx_st *context;
+    struct CUstream_st *stream;
+    struct CUevent_st *events[ATOLL_STEP_EVENT_LIMIT];
+    struct CUmod_st *modules[ATOLL_STEP_MODULE_LIMIT];
+    struct function functions[ATOLL_STEP_FUNCTION_LIMIT];
+    uint32_t function_module[ATOLL_STEP_FUNCTION_LIMIT];
+    atoll_cuda_address memory[ATOLL_STEP_MEMORY_LIMIT];
+    unsigned char *staging;
+    struct atoll_counters *counters;
+    /* of the batch under way */
+    struct atoll_steps_reply *reply;
+    struct reading readings[READ_LIMIT];
+    size_t reading_count, staged;
+    uint32_t recorded; /* bit per event */
+    double begin_ns;
+};
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int cuda_fail(const struct atoll_cuda *cuda, unsigned result, const char *what, struct atoll_err *err)
+{
+    char text[256];
+    return atoll_err_set(err, result == ATOLL_CUDA_ERROR_OUT_OF_MEMORY ? ATOLL_E_MEMORY : ATOLL_E_CHILD,
+                         "%s: %s", what, atoll_cuda_describe(cuda, result, text, sizeof text));
+}
+
+/* ---- create ---- */
+
+static void uuid_text(const struct atoll_cuda_uuid *uuid, char *text, size_t bytes)
+{
+    const unsigned char *b = (const unsigned char *)uuid->bytes;
+    snprintf(text, bytes, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+             b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static int device_find(struct atoll_cuda_executor *x, const char *wanted, struct atoll_err *err)
+{
+    int count = 0;
+    char *end;
+    unsigned result = x->cuda->cuInit(0);
+    if (result == ATOLL_CUDA_SUCCESS)
+        result = x->cuda->cuDeviceGetCount(&count);
+    if (result != ATOLL_CUDA_SUCCESS || count == 0) {
+        char text[256];
+        return atoll_err_set(err, ATOLL_E_MISSING,
+                             "no CUDA device can be used: %s; look at nvidia-smi and at CUDA_VISIBLE_DEVICES",
+                             result ? atoll_cuda_describe(x->cuda, result, text, sizeof text)
+                                    : "there is none");
+    }
+    long ordinal = strtol(wanted, &end, 10);
+    for (int i = 0; i < count; i++) {
+        struct atoll_cuda_uuid uuid;
+        char text[64] = "";
+        if (x->cuda->cuDeviceGet(&x->device, i) != ATOLL_CUDA_SUCCESS)
+            continue;
+        if (x->cuda->cuDeviceGetUuid(&uuid, x->device) == ATOLL_CUDA_SUCCESS)
+            uuid_text(&uuid, text, sizeof text);
+        if (strcmp(text, wanted) == 0 || (end != wanted && !*end && ordinal == i))
+            return 0;
+    }
+    return atoll_err_set(err, ATOLL_E_MISSING, "CUDA device %s is not here; %d device%s can be seen", wanted,
+                         count, count == 1 ? "" : "s");
+}
+
+static int context_open(struct atoll_cuda_executor *x, struct atoll_err *err)
+{
+    const struct atoll_cuda *cuda = x->cuda;
+    unsigned r = cuda->cuDevicePrimaryCtxSetFlags(x->device, ATOLL_CU_CTX_SCHED_SPIN);
+    if (r == ATOLL_CUDA_SUCCESS || r == ATOLL_CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE)
+        r = cuda->cuDevicePrimaryCtxRetain(&x->context, x->device);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return cuda_fail(cuda, r, "cannot make a context on the device (is it in exclusive use?)", err);
+    x->has_context = 1;
+    if ((r = cuda->cuCtxSetCurrent(x->context)) != ATOLL_CUDA_SUCCESS)
+        return cuda_fail(cuda, r, "cannot use the context", err);
+    /* Smaller than the driver allows is rounded up; a driver that refuses one keeps its default. */
+    cuda->cuCtxSetLimit(ATOLL_CU_LIMIT_PRINTF_FIFO_SIZE, 4096);
+    cuda->cuCtxSetLimit(ATOLL_CU_LIMIT_MALLOC_HEAP_SIZE, 4096);
+    cuda->cuCtxSetLimit(ATOLL_CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
+    return 0;
+}
+
+static int resources_open(struct atoll_cuda_executor *x, struct atoll_err *err)
+{
+    const struct atoll_cuda *cuda = x->cuda;
+    void *staging = NULL;
+    unsigned r = cuda->cuStreamCreate(&x->stream, ATOLL_CU_STREAM_NON_BLOCKING);
+    if (r == ATOLL_CUDA_SUCCESS)
+        r = cuda->cuMemHostAlloc(&staging, STAGING_BYTES, 0);
+    x->staging = staging;
+    for (int i = 0; r == ATOLL_CUDA_SUCCESS && i < ATOLL_STEP_EVENT_LIMIT; i++)
+        r = cuda->cuEventCreate(&x->events[i], ATOLL_CU_EVENT_DEFAULT);
+    return r == ATOLL_CUDA_SUCCESS ? 0 : cuda_fail(cuda, r, "cannot set up the device", err);
+}
+
+struct atoll_cuda_executor *atoll_cuda_executor_create(const char *device, struct atoll_err *err)
+{
+    const struct atoll_cuda *cuda = atoll_cuda_open(err);
+    if (!cuda)
+        return NULL;
+    struct atoll_cuda_executor *x = calloc(1, sizeof *x);
+    if (!x) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an executor");
+        return NULL;
+    }
+    x->cuda = cuda;
+    if (device_find(x, device, err) == 0 && context_open(x, err) == 0 && resources_open(x, err) == 0)
+        return x;
+    atoll_cuda_executor_destroy(x);
+    return NULL;
+}
+
+void atoll_cuda_executor_destroy(struct atoll_cuda_executor *executor)
+{
+    if (!executor)
+        return;
+    const struct atoll_cuda *cuda = executor->cuda;
+    atoll_counters_destroy(executor->counters);
+    for (int i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++)
+        if (executor->events[i])
+            cuda->cuEventDestroy(executor->events[i]);
+    for (int i = 0; i < ATOLL_STEP_MODULE_LIMIT; i++)
+        if (executor->modules[i])
+            cuda->cuModuleUnload(executor->modules[i]);
+    for (int i = 0; i < ATOLL_STEP_MEMORY_LIMIT; i++)
+        if (executor->memory[i])
+            cuda->cuMemFree(executor->memory[i]);
+    if (executor->staging)
+        cuda->cuMemFreeHost(executor->staging);
+    if (executor->stream)
+        cuda->cuStreamDestroy(executor->stream);
+    if (executor->has_context)
+        cuda->cuDevicePrimaryCtxRelease(executor->device);
+    free(executor);
+}
+
+/* ---- facts ---- */
+
+static uint32_t attribute(const struct atoll_cuda_executor *x, unsigned which)
+{
+    int value = 0;
+    return x->cuda->cuDeviceGetAttribute(&value, which, x->device) == ATOLL_CUDA_SUCCESS && value > 0
+               ? (uint32_t)value
+               : 0;
+}
+
+static void limits_read(const struct atoll_cuda_executor *x, struct atoll_device_limits *l)
+{
+    const struct {
+        uint32_t *to;
+        unsigned which;
+    } rows[] = {
+        {&l->multiprocessors, ATOLL_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
+        {&l->warp_size, ATOLL_CU_DEVICE_ATTRIBUTE_WARP_SIZE},
+        {&l->threads_per_block, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
+        {&l->threads_per_multiprocessor, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
+        {&l->blocks_per_multiprocessor, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR},
+        {&l->registers_per_multiprocessor, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR},
+        {&l->registers_per_block, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK},
+        {&l->shared_bytes_per_block, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
+        {&l->shared_bytes_per_multiprocessor, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
+        {&l->cooperative, ATOLL_CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH},
+        {&l->grid[0], ATOLL_CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X},
+        {&l->grid[1], ATOLL_CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y},
+        {&l->grid[2], ATOLL_CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z},
+        {&l->block[0], ATOLL_CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X},
+        {&l->block[1], ATOLL_CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y},
+        {&l->block[2], ATOLL_CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z},
+        {&l->host_memory, ATOLL_CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        *rows[i].to = attribute(x, rows[i].which);
+    l->compute_capability = attribute(x, ATOLL_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                            attribute(x, ATOLL_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    /* 8 on every device that has clusters; 16 is non-portable but there on compute capability 9.0 */
+    if (attribute(x, ATOLL_CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH))
+        l->cluster_blocks = l->compute_capability == 90 ? 16 : PORTABLE_CLUSTER;
+    l->clock_hz = 1e3 * attribute(x, ATOLL_CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    l->memory_clock_hz = 1e3 * attribute(x, ATOLL_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+}
+
+int atoll_cuda_executor_facts(const struct atoll_cuda_executor *executor, struct atoll_cuda_facts *ret_facts,
+                              struct atoll_err *err)
+{
+    const struct atoll_cuda *cuda = executor->cuda;
+    struct atoll_cuda_uuid uuid;
+    size_t free_bytes = 0, total = 0;
+    int version = 0;
+    memset(ret_facts, 0, sizeof *ret_facts);
+    unsigned r = cuda->cuDeviceGetName(ret_facts->model, (int)sizeof ret_facts->model, executor->device);
+    if (r == ATOLL_CUDA_SUCCESS)
+        r = cuda->cuDeviceGetUuid(&uuid, executor->device);
+    if (r == ATOLL_CUDA_SUCCESS)
+        r = cuda->cuMemGetInfo(&free_bytes, &total);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return cuda_fail(cuda, r, "cannot read the device's facts", err);
+    uuid_text(&uuid, ret_facts->uuid, sizeof ret_facts->uuid);
+    limits_read(executor, &ret_facts->limits);
+    cuda->cuDriverGetVersion(&version);
+    snprintf(ret_facts->limits.driver, sizeof ret_facts->limits.driver, "CUDA %d.%d", version / 1000,
+             version % 1000 / 10);
+    ret_facts->limits.memory_bytes = (double)total;
+    ret_facts->free_bytes = free_bytes;
+    ret_facts->last_level_cache_bytes = attribute(executor, ATOLL_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    ret_facts->persisting_cache_bytes =
+        attribute(executor, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
+    return 0;
+}
+
+/* ---- modules and functions ---- */
+
+/* Each returns a CUresult; trouble of ours is a text and INVALID_VALUE. */
+static unsigned refuse(struct atoll_cuda_executor *x, const char *text)
+{
+    snprintf(x->reply->text, sizeof x->reply->text, "%s", text);
+    return ATOLL_CUDA_ERROR_INVALID_VALUE;
+}
+
+static unsigned module_unload(struct atoll_cuda_executor *x, uint32_t slot)
+{
+    if (slot >= ATOLL_STEP_MODULE_LIMIT)
+        return refuse(x, "no such module slot");
+    for (uint32_t i = 0; i < ATOLL_STEP_FUNCTION_LIMIT; i++)
+        if (x->function_module[i] == slot)
+            x->functions[i].handle = NULL;
+    struct CUmod_st *module = x->modules[slot];
+    x->modules[slot] = NULL;
+    return module ? x->cuda->cuModuleUnload(module) : ATOLL_CUDA_SUCCESS;
+}
+
+static unsigned module_load(struct atoll_cuda_executor *x, const struct atoll_step *s)
+{
+    unsigned r = module_unload(x, s->slot);
+    return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuModuleLoadData(&x->modules[s->slot], s->bytes) : r;
+}
+
+static void function_describe(struct atoll_cuda_executor *x, struct CUfunc_st *f, struct atoll_buffer *out)
+{
+    static const unsigned attributes[] = {ATOLL_CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                          ATOLL_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                          ATOLL_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+                                          ATOLL_CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+                                          ATOLL_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                          ATOLL_CU_FUNC_ATTRIBUTE_BINARY_VERSION};
+    uint32_t count = 0;
+    size_t offset[ATOLL_STEP_PARAM_LIMIT], bytes[ATOLL_STEP_PARAM_LIMIT];
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        int value = 0;
+        x->cuda->cuFuncGetAttribute(&value, attributes[i], f);
+        atoll_buffer_put_u32(out, (uint32_t)value);
+    }
+    while (x->cuda->cuFuncGetParamInfo && count < ATOLL_STEP_PARAM_LIMIT &&
+           x->cuda->cuFuncGetParamInfo(f, count, &offset[count], &bytes[count]) == ATOLL_CUDA_SUCCESS)
+        count++;
+    atoll_buffer_put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        atoll_buffer_put_u32(out, (uint32_t)offset[i]);
+        atoll_buffer_put_u32(out, (uint32_t)bytes[i]);
+    }
+}
+
+static unsigned function_get(struct atoll_cuda_executor *x, const struct atoll_step *s)
+{
+    char name[256];
+    if (s->slot >= ATOLL_STEP_FUNCTION_LIMIT || s->other >= ATOLL_STEP_MODULE_LIMIT ||
+        !x->modules[s->other] || s->name_length >= sizeof name)
+        return refuse(x, "no such function slot or module");
+    memcpy(name, s->name, s->name_length);
+    name[s->name_length] = '\0';
+    struct function *f = &x->functions[s->slot];
+    *f = (struct function){.shared_bytes = SHARED_DEFAULT};
+    x->function_module[s->slot] = s->other;
+    unsigned r = x->cuda->cuModuleGetFunction(&f->handle, x->modules[s->other], name);
+    if (r != ATOLL_CUDA_SUCCESS) {
+        f->handle = NULL;
+        return r;
+    }
+    struct atoll_buffer out;
+    atoll_buffer_init(&out, 4096);
+    function_describe(x, f->handle, &out);
+    atoll_buffer_put_blob(&x->reply->results, out.data, out.length);
+    atoll_buffer_fini(&out);
+    return r;
+}
+
+/* ---- memory ---- */
+
+static void result_u64(struct atoll_cuda_executor *x, const uint64_t *values, size_t count)
+{
+    atoll_buffer_put_u32(&x->reply->results, (uint32_t)(8 * count));
+    for (size_t i = 0; i < count; i++)
+        atoll_buffer_put_u64(&x->reply->results, values[i]);
+}
+
+static unsigned memory_free(struct atoll_cuda_executor *x, uint32_t slot)
+{
+    if (slot >= ATOLL_STEP_MEMORY_LIMIT)
+        return refuse(x, "no such memory slot");
+    atoll_cuda_address address = x->memory[slot];
+    x->memory[slot] = 0;
+    return address ? x->cuda->cuMemFree(address) : ATOLL_CUDA_SUCCESS;
+}
+
+static unsigned memory_alloc(struct atoll_cuda_executor *x, const struct atoll_step *s)
+{
+    unsigned r = memory_free(x, s->slot);
+    if (r == ATOLL_CUDA_SUCCESS)
+        r = x->cuda->cuMemAlloc(&x->memory[s->slot], (size_t)s->count);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return r;
+    uint64_t address = x->memory[s->slot];
+    result_u64(x, &address, 1);
+    return r;
+}
+
+static unsigned memory_info(struct atoll_cuda_executor *x)
+{
+    size_t free_bytes = 0, total = 0;
+    unsigned r = x->cuda->cuMemGetInfo(&free_bytes, &total);
+    uint64_t values[2] = {free_bytes, total};
+    if (r == ATOLL_CUDA_SUCCESS)
+        result_u64(x, values, 2);
+    return r;
+}
+
+/* Reserves the place of a read in the results; what is read now is zero. */
+static unsigned char *read_place(struct atoll_cuda_executor *x, size_t bytes, size_t *ret_place)
+{
+    static const unsigned char zeros[4096];
+    struct atoll_buffer *out = &x->reply->results;
+    atoll_buffer_put_u32(out, (uint32_t)bytes);
+    *ret_place = out->length;
+    for (size_t left = bytes; left > 0 && !out->failed;) {
+        size_t n = left < sizeof zeros ? left : sizeof zeros;
+        atoll_buffer_put_bytes(out, zeros, n);
+        left -= n;
+    }
+    return out->failed ? NULL : out->data + *ret_place;
+}
+
+static unsigned memory_read(struct atoll_cuda_executor *x, const struct atoll_step *s)
+{
+    size_t place, bytes = (size_t)s->count;
+    if (s->count > ATOLL_STEPS_BYTES)
+        return refuse(x, "more is read than a reply holds");
+    unsigned char *to = read_place(x, bytes, &place);
+    if (!to)
+        return refuse(x, "more is read than a reply holds");
+    if (bytes > STAGING_BYTES - x->staged || x->reading_count == READ_LIMIT) {
+        unsigned r = x->cuda->cuStreamSynchronize(x->stream);
+        return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuMemcpyDtoH(to, s->address, bytes) : r;
+    }
+    x->readings[x->reading_count++] = (struct reading){x->staged, place, bytes};
+    unsigned r = x->cuda->cuMemcpyDtoHAsync(x->staging + x->staged, s->address, bytes, x->stream);
+    x->staged += (bytes + 15) / 16 * 16;
+    x->staged = x->staged > STAGING_BYTES ? STAGING_BYTES : x->staged;
+    return r;
+}
+
+static unsigned memory_write(struct atoll_cuda_executor *x, const struct atoll_step *s)
+{
+    return x->cuda->cuMemcpyHtoDAsync(s->address, s->bytes, s->length, x->stream);
+}
+
+/* ---- launches ---- */
+
+static unsigned map_type(uint32_t dtype)
+{
+    static const struct {
+        unsigned type;
+    } types[ATOLL_DTYPE_COUNT + 1] = {
+        [ATOLL_F64] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
+        [ATOLL_F32] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
+        [ATOLL_F16] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_FLOAT16},
+        [ATOLL_BF16] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},
+        [ATOLL_F8E4M3] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_UINT8},
+        [ATOLL_F8E5M2] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_UINT8},
+        [ATOLL_I64] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_INT64},
+        [ATOLL_I32] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_INT32},
+        [ATOLL_I16] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_UINT16},
+        [ATOLL_I8] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_UINT8},
+        [ATOLL_U8] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_UINT8},
+        [ATOLL_DTYPE_COUNT] = {ATOLL_CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
+    };
+    return types[dtype <= ATOLL_DTYPE_COUNT ? dtype : ATOLL_U8].type;
+}
+
+static unsigned power_index(uint32_t bytes, uint32_t first)
+{
+    unsigned index = 0;
+    for (uint32_t b = first; b && b <= bytes; b *= 2)
+        index++;
+    return index;
+}
+
+static unsigned map_encode(struct atoll_cuda_executor *x, const struct atoll_step_map *m, unsigned char *to)
+{
+    static const uint32_t ones[5] = {1, 1, 1, 1, 1};
+    struct atoll_cuda_tensor_map map;
+    union {
+        uint64_t number;
+        void *pointer;
+    } address = {m->address};
+    unsigned r = x->cuda->cuTensorMapEncodeTiled(
+        &map, map_type(m->dtype), m->rank, address.pointer, m->extent, m->stride_bytes, m->box, ones,
+        ATOLL_CU_TENSOR_MAP_INTERLEAVE_NONE, power_index(m->swizzle_bytes, 32), power_index(m->l2_bytes, 64),
+        ATOLL_CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (r == ATOLL_CUDA_SUCCESS)
+        memcpy(to, &map, sizeof map);
+    return r;
+}
+
+static unsigned function_opt_in(struct atoll_cuda_executor *x, struct function *f,
+                                const struct atoll_step_launch *l)
+{
+    unsigned r = ATOLL_CUDA_SUCCESS;
+    if (l->shared_bytes > f->shared_bytes) {
+        r = x->cuda->cuFuncSetAttribute(f->handle, ATOLL_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        (int)l->shared_bytes);
+        f->shared_bytes = r == ATOLL_CUDA_SUCCESS ? l->shared_bytes : f->shared_bytes;
+    }
+    if (r == ATOLL_CUDA_SUCCESS && !f->wide_cluster && l->cluster[0] &&
+        (uint64_t)l->cluster[0] * l->cluster[1] * l->cluster[2] > PORTABLE_CLUSTER) {
+        r = x->cuda->cuFuncSetAttribute(f->handle, ATOLL_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                                        1);
+        f->wide_cluster = r == ATOLL_CUDA_SUCCESS;
+    }
+    return r;
+}
+
+static unsigned attributes_set(const struct atoll_step_launch *l,
+                               struct atoll_cuda_launch_attribute *attributes)
+{
+    unsigned count = 0;
+    if (l->cluster[0]) {
+        attributes[count].id = ATOLL_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim.x = l->cluster[0];
+        attributes[count].value.clusterDim.y = l->cluster[1];
+        attributes[count++].value.clusterDim.z = l->cluster[2];
+    }
+    if (l->cooperative) {
+        attributes[count].id = ATOLL_CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attributes[count++].value.cooperative = 1;
+    }
+    return count;
+}
+
+static unsigned launch(struct atoll_cuda_executor *x, struct atoll_step_launch *l)
+{
+    struct atoll_cuda_launch_attribute attributes[2];
+    if (l->function >= ATOLL_STEP_FUNCTION_LIMIT || !x->functions[l->function].handle)
+        return refuse(x, "no such function");
+    struct function *f = &x->functions[l->function];
+    memset(attributes, 0, sizeof attributes);
+    unsigned r = function_opt_in(x, f, l);
+    for (uint32_t i = 0; r == ATOLL_CUDA_SUCCESS && i < l->map_count; i++)
+        r = map_encode(x, &l->maps[i], l->params + l->maps[i].offset);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return r;
+    struct atoll_cuda_launch config = {.gridDimX = l->grid[0],
+                                       .gridDimY = l->grid[1],
+                                       .gridDimZ = l->grid[2],
+                                       .blockDimX = l->block[0],
+                                       .blockDimY = l->block[1],
+                                       .blockDimZ = l->block[2],
+                                       .sharedMemBytes = l->shared_bytes,
+                                       .hStream = x->stream,
+                                       .attrs = attributes,
+                                       .numAttrs = attributes_set(l, attributes)};
+    size_t bytes = l->param_bytes;
+    /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END of cuda.h */
+    void *extra[] = {(void *)1, l->params, (void *)2, &bytes, (void *)0};
+    return x->cuda->cuLaunchKernelEx(&config, f->handle, NULL, bytes ? extra : NULL);
+}
+
+/* ---- counters ---- */
+
+/* Trouble with counters is never the context's: a text of its own, and the batch ends there. */
+static unsigned counters_fail(struct atoll_cuda_executor *x, const struct atoll_err *err)
+{
+    snprintf(x->reply->text, sizeof x->reply->text, "%s", err->text);
+    return err->code == ATOLL_E_DENIED ? ATOLL_CUDA_ERROR_NOT_PERMITTED : ATOLL_CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static unsigned counters_open(struct atoll_cuda_executor *x, const struct atoll_step *s)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_reader names;
+    char text[ATOLL_STEP_COUNTER_LIMIT][128];
+    const char *list[ATOLL_STEP_COUNTER_LIMIT];
+    atoll_reader_init(&names, s->bytes, s->length);
+    for (uint64_t i = 0; i < s->count; i++) {
+        atoll_reader_fixed_text(&names, text[i], sizeof text[i]);
+        list[i] = text[i];
+    }
+    if (names.failed)
+        return refuse(x, "a metric's name is too long");
+    atoll_counters_destroy(x->counters);
+    x->counters = atoll_counters_create(x->context, list, (size_t)s->count, &err);
+    if (!x->counters)
+        return counters_fail(x, &err);
+    uint64_t passes = atoll_counters_passes(x->counters);
+    result_u64(x, &passes, 1);
+    return ATOLL_CUDA_SUCCESS;
+}
+
+static unsigned counters_begin(struct atoll_cuda_executor *x)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (!x->counters)
+        return refuse(x, "no counters are open");
+    unsigned r = x->cuda->cuStreamSynchronize(x->stream);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return r;
+    return atoll_counters_begin(x->counters, &err) == 0 ? r : counters_fail(x, &err);
+}
+
+static unsigned counters_end(struct atoll_cuda_executor *x)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    const double *values;
+    size_t ranges = 0, metrics = 0;
+    if (!x->counters)
+        return refuse(x, "no counters are open");
+    unsigned r = x->cuda->cuStreamSynchronize(x->stream);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return r;
+    if (atoll_counters_end(x->counters, &values, &ranges, &metrics, &err) != 0)
+        return counters_fail(x, &err);
+    struct atoll_buffer *out = &x->reply->results;
+    atoll_buffer_put_u32(out, (uint32_t)(4 + 8 * ranges * metrics));
+    atoll_buffer_put_u32(out, (uint32_t)ranges);
+    for (size_t i = 0; i < ranges * metrics; i++)
+        atoll_buffer_put_f64(out, values[i]);
+    return r;
+}
+
+/* ---- a batch ---- */
+
+static unsigned event_record(struct atoll_cuda_executor *x, uint32_t event)
+{
+    if (event >= ATOLL_STEP_EVENT_LIMIT)
+        return refuse(x, "no such event");
+    x->recorded |= 1u << event;
+    return x->cuda->cuEventRecord(x->events[event], x->stream);
+}
+
+static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_step *s,
+                          struct atoll_step_launch *l)
+{
+    switch (s->kind) {
+    case ATOLL_STEP_MODULE_LOAD: return module_load(x, s);
+    case ATOLL_STEP_MODULE_UNLOAD: return module_unload(x, s->slot);
+    case ATOLL_STEP_FUNCTION: return function_get(x, s);
+    case ATOLL_STEP_ALLOC: return memory_alloc(x, s);
+    case ATOLL_STEP_FREE: return memory_free(x, s->slot);
+    case ATOLL_STEP_MEMORY_INFO: return memory_info(x);
+    case ATOLL_STEP_LAUNCH: return launch(x, l);
+    case ATOLL_STEP_WRITE: return memory_write(x, s);
+    case ATOLL_STEP_READ: return memory_read(x, s);
+    case ATOLL_STEP_SET: return x->cuda->cuMemsetD32Async(s->address, s->slot, (size_t)s->count, x->stream);
+    case ATOLL_STEP_EVENT: return event_record(x, s->slot);
+    case ATOLL_STEP_CACHE_RESET: return x->cuda->cuCtxResetPersistingL2Cache();
+    case ATOLL_STEP_SYNC: return x->cuda->cuStreamSynchronize(x->stream);
+    case ATOLL_STEP_COUNTERS_OPEN: return counters_open(x, s);
+    case ATOLL_STEP_COUNTERS_BEGIN: return counters_begin(x);
+    case ATOLL_STEP_COUNTERS_END: return counters_end(x);
+    case ATOLL_STEP_KIND_COUNT: break;
+    }
+    return refuse(x, "no such step");
+}
+
+/* Waits for the stream and notes when each event was seen. */
+static unsigned wait_watching(struct atoll_cuda_executor *x)
+{
+    unsigned r = ATOLL_CUDA_SUCCESS;
+    for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++) {
+        if (!(x->recorded >> i & 1))
+            continue;
+        do
+            r = x->cuda->cuEventQuery(x->events[i]);
+        while (r == ATOLL_CUDA_ERROR_NOT_READY);
+        if (r != ATOLL_CUDA_SUCCESS)
+            return r;
+        x->reply->seen_ns[i] = now_ns() - x->begin_ns;
+    }
+    return x->cuda->cuStreamSynchronize(x->stream);
+}
+
+static void events_read(struct atoll_cuda_executor *x)
+{
+    for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++) {
+        float ms;
+        if (!(x->recorded >> i & 1) || !(x->recorded & 1))
+            continue;
+        if (x->cuda->cuEventElapsedTime(&ms, x->events[0], x->events[i]) == ATOLL_CUDA_SUCCESS)
+            x->reply->event_ns[i] = (double)ms * 1e6;
+        x->reply->event_count = i + 1;
+    }
+}
+
+static void reads_settle(struct atoll_cuda_executor *x)
+{
+    for (size_t i = 0; i < x->reading_count; i++)
+        memcpy(x->reply->results.data + x->readings[i].place, x->staging + x->readings[i].staged,
+               x->readings[i].bytes);
+}
+
+/* A failed call leaves the context in order unless the stream cannot be waited for any more. */
+static void batch_fail(struct atoll_cuda_executor *x, unsigned result)
+{
+    struct atoll_steps_reply *reply = x->reply;
+    unsigned after = x->cuda->cuStreamSynchronize(x->stream);
+    char own[sizeof reply->text];
+    memcpy(own, reply->text, sizeof own);
+    reply->status = after == ATOLL_CUDA_SUCCESS ? ATOLL_STEPS_REFUSED : ATOLL_STEPS_FAULT;
+    reply->code = (int32_t)(after == ATOLL_CUDA_SUCCESS ? result : after);
+    if (!own[0] || after != ATOLL_CUDA_SUCCESS)
+        atoll_cuda_describe(x->cuda, (unsigned)reply->code, reply->text, sizeof reply->text);
+}
+
+void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *batch, size_t length,
+                             struct atoll_steps_reply *ret_reply)
+{
+    struct atoll_cuda_executor *x = executor;
+    struct atoll_reader reader;
+    struct atoll_step step;
+    struct atoll_step_launch *l = malloc(sizeof *l);
+    unsigned r = l ? ATOLL_CUDA_SUCCESS : ATOLL_CUDA_ERROR_OUT_OF_MEMORY;
+    int more = 0;
+    x->reply = ret_reply;
+    x->reading_count = x->staged = 0;
+    x->recorded = 0;
+    x->begin_ns = now_ns();
+    atoll_reader_init(&reader, batch, length);
+    while (r == ATOLL_CUDA_SUCCESS && (more = atoll_step_next(&reader, &step, l)) == 1) {
+        r = carry_out(x, &step, l);
+        ret_reply->step += r == ATOLL_CUDA_SUCCESS;
+    }
+    free(l);
+    if (r == ATOLL_CUDA_SUCCESS && more < 0)
+        r = refuse(x, "the batch is broken");
+    if (r == ATOLL_CUDA_SUCCESS)
+        r = wait_watching(x);
+    ret_reply->wall_ns = now_ns() - x->begin_ns;
+    if (r != ATOLL_CUDA_SUCCESS) {
+        batch_fail(x, r);
+        return;
+    }
+    events_read(x);
+    reads_settle(x);
+}
