@@ -14,9 +14,9 @@
 #define ATOLL_STEP_FUNCTION_LIMIT 512
 #define ATOLL_STEP_MEMORY_LIMIT   64
 #define ATOLL_STEP_EVENT_LIMIT    32
-#define ATOLL_STEP_PARAM_BYTES    4096 /* kernel parameters of one launch */
-#define ATOLL_STEP_PARAM_LIMIT    64   /* kernel parameters, in number */
-#define ATOLL_STEP_MAP_LIMIT      16   /* tensor maps of one launch */
+#define ATOLL_STEP_PARAM_BYTES    4096               /* kernel parameters of one launch */
+#define ATOLL_STEP_PARAM_LIMIT    64                 /* kernel parameters, in number */
+#define ATOLL_STEP_MAP_LIMIT      16                 /* tensor maps of one launch */
 #define ATOLL_STEPS_BYTES         ((size_t)96 << 20) /* of a batch and of a reply */
 #define ATOLL_STEP_COUNTER_LIMIT  64
 
@@ -51,9 +51,9 @@ struct atoll_step_map {
 };
 
 struct atoll_step_launch {
-    uint32_t function;                     /* slot */
+    uint32_t function;                      /* slot */
     uint32_t grid[3], block[3], cluster[3]; /* cluster: 0 = none */
-    uint32_t shared_bytes;                 /* dynamic; above 48 KiB the function is opted in */
+    uint32_t shared_bytes;                  /* dynamic; above 48 KiB the function is opted in */
     uint32_t cooperative;
     uint32_t param_bytes;
     unsigned char params[ATOLL_STEP_PARAM_BYTES];
@@ -115,15 +115,16 @@ enum atoll_steps_status {
 
 struct atoll_steps_reply {
     enum atoll_steps_status status;
-    uint32_t step; /* that failed, from 0 */
-    int32_t code;  /* CUresult */
+    uint32_t step;  /* that failed, from 0 */
+    int32_t code;   /* CUresult */
     char text[256]; /* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
     double wall_ns; /* first step queued to last one finished, by the process's clock (CLOCK_MONOTONIC_RAW) */
     uint32_t event_count;
     double event_ns[ATOLL_STEP_EVENT_LIMIT]; /* after event 0, by the device; NaN where not recorded */
-    double seen_ns[ATOLL_STEP_EVENT_LIMIT];  /* when the process saw the event done, after the first step; NaN */
-    struct atoll_buffer results; /* of the steps that have some, in order, each a blob */
-    struct atoll_reader reader;  /* over results; take with the functions below */
+    double
+        seen_ns[ATOLL_STEP_EVENT_LIMIT]; /* when the process saw the event done, after the first step; NaN */
+    struct atoll_buffer results;         /* of the steps that have some, in order, each a blob */
+    struct atoll_reader reader;          /* over results; take with the functions below */
 };
 
 void atoll_steps_reply_init(struct atoll_steps_reply *r);
@@ -131,7 +132,8 @@ void atoll_steps_reply_fini(struct atoll_steps_reply *r);
 /* Results in the order of their steps; trouble is the reader's sticky failure (atoll_reader_finish tells). */
 uint64_t atoll_steps_take_u64(struct atoll_steps_reply *r); /* ALLOC */
 void atoll_steps_take_function(struct atoll_steps_reply *r, struct atoll_step_function *ret_function);
-const void *atoll_steps_take_bytes(struct atoll_steps_reply *r, size_t *ret_length); /* READ and others; borrowed */
+const void *atoll_steps_take_bytes(struct atoll_steps_reply *r,
+                                   size_t *ret_length); /* READ and others; borrowed */
 
 /* Wire form, both sides. */
 int atoll_steps_reply_decode(const void *bytes, size_t length, struct atoll_steps_reply *ret_reply,
@@ -149,6 +151,7 @@ struct atoll_step {
     size_t length;
 };
 /* 1: the next step is in ret_step; 0: the end; -1: not a batch.  launch is filled for LAUNCH. */
-int atoll_step_next(struct atoll_reader *reader, struct atoll_step *ret_step, struct atoll_step_launch *ret_launch);
+int atoll_step_next(struct atoll_reader *reader, struct atoll_step *ret_step,
+                    struct atoll_step_launch *ret_launch);
 
 #endif

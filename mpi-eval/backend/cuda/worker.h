@@ -30,12 +30,13 @@ struct atoll_cuda_facts {
 /* Errors: ATOLL_E_MISSING (no driver library, no such device; with the remedy), ATOLL_E_CHILD, ATOLL_E_TIMEOUT. */
 struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worker_settings *settings,
                                                    struct atoll_err *err);
-void atoll_cuda_worker_destroy(struct atoll_cuda_worker *worker); /* kills the group and reaps it; NULL is fine */
+void atoll_cuda_worker_destroy(
+    struct atoll_cuda_worker *worker); /* kills the group and reaps it; NULL is fine */
 const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_worker *worker); /* borrowed */
 
 /* Carries out one batch.  deadline_ns: of wall time; then the group is killed and the status is TIMEOUT.  After FAULT,
  * TIMEOUT and LOST nothing but destroy may follow.  0, or -1 with err for a batch that was never sent (too large). */
-int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps, double deadline_ns,
-                          struct atoll_steps_reply *ret_reply, struct atoll_err *err);
+int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps,
+                          double deadline_ns, struct atoll_steps_reply *ret_reply, struct atoll_err *err);
 
 #endif
