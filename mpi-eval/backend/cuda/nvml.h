@@ -84,7 +84,8 @@ enum atoll_nvml_constant { ATOLL_NVML_CONSTANTS(ATOLL_NVML_CONSTANT) };
 #undef ATOLL_NVML_CONSTANT
 
 /* X(optional, member, symbol, older symbol, result, parameters).  Optional and NULL with older drivers:
- * nvmlDeviceGetComputeRunningProcesses, nvmlDeviceGetMigMode. */
+ * nvmlDeviceGetComputeRunningProcesses, nvmlDeviceGetMigMode; deprecated since CUDA 13.0, so that it may go:
+ * nvmlDeviceGetTemperature. */
 #define ATOLL_NVML_FUNCTIONS(X)                                                                              \
     X(0, nvmlInit, "nvmlInit_v2", NULL, unsigned int, (void))                                                \
     X(0, nvmlShutdown, "nvmlShutdown", NULL, unsigned int, (void))                                           \
@@ -121,7 +122,7 @@ enum atoll_nvml_constant { ATOLL_NVML_CONSTANTS(ATOLL_NVML_CONSTANT) };
       (struct nvmlDevice_st * device, unsigned int *count, struct atoll_nvml_process *ret_processes))        \
     X(0, nvmlDeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates", NULL, unsigned int,                 \
       (struct nvmlDevice_st * device, struct atoll_nvml_utilization * ret_utilization))                      \
-    X(0, nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature", NULL, unsigned int,                           \
+    X(1, nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature", NULL, unsigned int,                           \
       (struct nvmlDevice_st * device, unsigned int sensor, unsigned int *ret_celsius))                       \
     X(0, nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage", NULL, unsigned int,                             \
       (struct nvmlDevice_st * device, unsigned int *ret_milliwatt))                                          \
