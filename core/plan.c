@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BINDING_LIMIT (ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT)
-#define SCRATCH_BYTES ((int64_t)1 << 40)
-#define UNIT_LIMIT    ((int64_t)1 << 40)
-#define SHARED_LIMIT  ((int64_t)1 << 24)
+#include "core/plan_place.h"
 
 size_t atoll_plan_bindings(const struct atoll_task *task, const struct atoll_variant *variant,
                            const struct atoll_plan *plan, const struct atoll_choice *choice,
@@ -19,11 +16,6 @@ size_t atoll_plan_bindings(const struct atoll_task *task, const struct atoll_var
         ret_bindings[n].value = choice->values[i];
     }
     return n;
-}
-
-static int concerns(const struct atoll_plan *plan, const struct atoll_variant *v)
-{
-    return !v->backend || strcmp(v->backend, plan->backend) == 0;
 }
 
 static int uses_dims(const struct atoll_task *task, const struct atoll_expression *e)
@@ -39,7 +31,7 @@ static int holds_at(const struct atoll_task *task, const struct atoll_variant *v
                     const struct atoll_plan *plan, const struct atoll_choice *choice, size_t require,
                     struct atoll_err *err)
 {
-    struct atoll_binding bindings[BINDING_LIMIT];
+    struct atoll_binding bindings[ATOLL_PLAN_BINDING_LIMIT];
     int64_t value = 0;
     size_t n = atoll_plan_bindings(task, variant, plan, choice, bindings);
     if (atoll_expression_eval(plan->require[require], bindings, n, &value, err))
@@ -54,7 +46,7 @@ static int requirement_holds(const struct atoll_task *task, const struct atoll_p
         return holds_at(task, NULL, plan, choice, require, err);
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
-        if (v->kind == ATOLL_VARIANT_HIDDEN || !concerns(plan, v))
+        if (v->kind == ATOLL_VARIANT_HIDDEN || !atoll_plan_concerns(plan, v))
             continue;
         int rc = holds_at(task, v, plan, choice, require, err);
         if (rc != 1)
@@ -86,101 +78,6 @@ int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_pl
             return rc;
     }
     return 1;
-}
-
-/* ---- everything else that a choice decides ---- */
-
-struct place {
-    const struct atoll_plan *plan;
-    const struct atoll_variant *variant;
-    const struct atoll_binding *bindings;
-    size_t binding_count;
-    struct atoll_err *err;
-};
-
-static int check_value(const struct place *p, const struct atoll_expression *e, int64_t low, int64_t high,
-                       const char *field)
-{
-    struct atoll_err inner = ATOLL_ERR_INIT;
-    int64_t value = 0;
-    if (!e)
-        return 0;
-    if (atoll_expression_eval(e, p->bindings, p->binding_count, &value, &inner))
-        return atoll_err_set(p->err, ATOLL_E_INPUT, "plan: field '%s' at variant '%s': %s", field,
-                             p->variant->name, inner.text);
-    if (value < low || value > high)
-        return atoll_err_set(p->err, ATOLL_E_INPUT,
-                             "plan: field '%s': '%s' is %lld at variant '%s', must lie between %lld and %lld",
-                             field, atoll_expression_text(e), (long long)value, p->variant->name,
-                             (long long)low, (long long)high);
-    return 0;
-}
-
-static int check_extents(const struct place *p, size_t launch, const char *key,
-                         const struct atoll_expression *const extents[3])
-{
-    char field[64];
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(field, sizeof field, "launch[%zu].%s[%zu]", launch, key, i);
-        if (check_value(p, extents[i], 1, INT32_MAX, field))
-            return -1;
-    }
-    return 0;
-}
-
-static int check_launch(const struct place *p, size_t index)
-{
-    const struct atoll_launch *l = &p->plan->launches[index];
-    char field[64];
-    snprintf(field, sizeof field, "launch[%zu].units", index);
-    if (check_value(p, l->units, 1, UNIT_LIMIT, field))
-        return -1;
-    if (check_extents(p, index, "grid", l->grid) || check_extents(p, index, "block", l->block) ||
-        check_extents(p, index, "cluster", l->cluster))
-        return -1;
-    snprintf(field, sizeof field, "launch[%zu].shared_bytes", index);
-    if (check_value(p, l->shared_bytes, 0, SHARED_LIMIT, field))
-        return -1;
-    for (size_t i = 0; i < l->arg_count; i++) {
-        int narrow = l->args[i].width == ATOLL_I32;
-        snprintf(field, sizeof field, "launch[%zu].args[%zu]", index, i);
-        if (l->args[i].kind == ATOLL_ARG_INTEGER &&
-            check_value(p, l->args[i].value, narrow ? INT32_MIN : INT64_MIN, narrow ? INT32_MAX : INT64_MAX,
-                        field))
-            return -1;
-    }
-    return 0;
-}
-
-static int check_at_variant(const struct place *p)
-{
-    char field[64];
-    for (size_t i = 0; i < p->plan->scratch_count; i++) {
-        snprintf(field, sizeof field, "scratch.%s", p->plan->scratch[i].name);
-        if (check_value(p, p->plan->scratch[i].bytes, 0, SCRATCH_BYTES, field))
-            return -1;
-    }
-    for (size_t i = 0; i < p->plan->launch_count; i++)
-        if (check_launch(p, i))
-            return -1;
-    return 0;
-}
-
-int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_plan *plan,
-                            const struct atoll_choice *choice, struct atoll_err *err)
-{
-    struct atoll_binding bindings[BINDING_LIMIT];
-    if (choice->count != plan->param_count)
-        return atoll_err_set(err, ATOLL_E_INPUT, "plan: %zu values chosen for %zu params", choice->count,
-                             plan->param_count);
-    for (size_t i = 0; i < task->variant_count; i++) {
-        const struct atoll_variant *v = &task->variants[i];
-        size_t n = atoll_plan_bindings(task, v, plan, choice, bindings);
-        const struct place p = {plan, v, bindings, n, err};
-        if (concerns(plan, v) && check_at_variant(&p))
-            return -1;
-    }
-    return 0;
 }
 
 /* ---- choices ---- */
