@@ -209,11 +209,11 @@ static int check_strides(const struct map_site *m)
     for (size_t i = 1; i < m->map->rank; i++) {
         char part[32];
         snprintf(part, sizeof part, "stride[%zu]", i - 1);
+        if (m->stride[i] > STRIDE_LIMIT)
+            return map_fails(m, part, m->stride[i], "at most", STRIDE_LIMIT, "reorder the axes");
         if (m->stride[i] % COPY_BYTES)
             return map_fails(m, part, m->stride[i], "must be a multiple of", COPY_BYTES,
                              "the engine needs aligned rows: pass the plain pointer for such shapes");
-        if (m->stride[i] > STRIDE_LIMIT)
-            return map_fails(m, part, m->stride[i], "at most", STRIDE_LIMIT, "reorder the axes");
     }
     return 0;
 }
