@@ -14,6 +14,7 @@
 #include "mpi-eval/referee/trial.h"
 
 #define HIDDEN_DRAWS 2
+#define CLOCK_APART  0.02
 
 int atoll_duel_challenger_first(size_t pair)
 {
@@ -61,6 +62,13 @@ enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, doubl
     return score->state;
 }
 
+int atoll_duel_clocks_differ(double one_hz, double other_hz)
+{
+    if (!(one_hz > 0) || !(other_hz > 0))
+        return 0;
+    return fabs(one_hz - other_hz) > CLOCK_APART * fmax(one_hz, other_hz);
+}
+
 enum side { ELITE, CHALLENGER };
 
 /* Times of one bench variant, both sides. */
@@ -80,10 +88,11 @@ struct match {
     size_t lane_count;
     struct lane lanes[ATOLL_TASK_VARIANT_LIMIT];
     struct atoll_duel_score score;
-    uint64_t draws; /* fresh draws used so far */
-    int disturbed;  /* others took cores during the round under way */
-    unsigned again; /* rounds played again for that */
-    int varies;     /* FINAL: two runs of the challenger on the same inputs differ in some bit */
+    uint64_t draws;     /* fresh draws used so far */
+    int disturbed;      /* others took cores, or the device changed its clocks, during the round under way */
+    unsigned again;     /* rounds played again for that */
+    double clock_hz[2]; /* of the device during the pair under way; 0 unknown */
+    int varies;         /* FINAL: two runs of the challenger on the same inputs differ in some bit */
 };
 
 static int match_end(struct match *m, enum atoll_verdict verdict, const char *format, ...)
@@ -118,7 +127,8 @@ static int match_run(struct match *m, enum side side, const struct atoll_draw *d
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "cancelled");
     m->referee->backend->trial(m->referee, m->known, &m->sides[side], &order, &trial);
     *ret_ns = trial.ns;
-    m->disturbed |= atoll_sampling_disturbed(trial.ns, trial.lost_ns);
+    m->clock_hz[side] = trial.clock_hz;
+    m->disturbed |= trial.disturbed || atoll_sampling_disturbed(trial.ns, trial.lost_ns);
     if (trial.verdict == ATOLL_V_CORRECT)
         return 0;
     if (side == ELITE)
@@ -144,6 +154,7 @@ static int match_pair(struct match *m, const struct atoll_draw *draw, int swappe
     int failed = match_run(m, first, draw, placement, &ret_ns[first]);
     if (!failed)
         failed = match_run(m, second, draw, placement, &ret_ns[second]);
+    m->disturbed |= !failed && atoll_duel_clocks_differ(m->clock_hz[ELITE], m->clock_hz[CHALLENGER]);
     /* Both may be wrong on this draw: the challenger must not win by the elite's failure. */
     if (failed && m->duel->better && first == ELITE) {
         struct atoll_duel kept = *m->duel;

@@ -31,4 +31,8 @@ int atoll_duel_challenger_first(size_t pair);
 double atoll_duel_log_ratio(const double *weights, const double *elite_ns, const double *challenger_ns,
                             size_t count);
 
+/* 1 when the device ran the two sides of a pair at clocks more than 2 % apart (MEASUREMENT.md 3); 0 when one of
+ * them is not known (0). */
+int atoll_duel_clocks_differ(double one_hz, double other_hz);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "core/random.h"
 #include "mpi-eval/referee/backend.h"
+#include "mpi-eval/referee/counting.h"
 #include "mpi-eval/referee/floor.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
@@ -19,7 +20,8 @@
 #define AUDIT_DRAWS     4
 #define GROWTH_SHARE    0.25
 #define GROWTH_WIDTH    2.0 /* times the target */
-#define REMEASURE_LIMIT 3   /* a busy machine may have looked slower than it is */
+#define CLOCK_LIMIT     1024
+#define REMEASURE_LIMIT 3 /* a busy machine may have looked slower than it is */
 
 /* One evaluation while it is under way. */
 struct session {
@@ -31,6 +33,8 @@ struct session {
     double deadline_ns;
     unsigned bench_count;
     int remeasured; /* times the device was calibrated again on this candidate's account */
+    size_t clock_count;
+    double clocks_hz[CLOCK_LIMIT]; /* of timed samples, as far as the device tells */
 };
 
 static int session_end(struct session *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
@@ -121,6 +125,13 @@ static int may_grow(const struct series *r)
             r->growth_ns < GROWTH_SHARE * rules->wall_limit_ns);
 }
 
+static void clock_note(struct session *s, const struct atoll_trial *trial)
+{
+    s->e->profile.throttle_reasons |= trial->throttle_reasons;
+    if (trial->clock_hz > 0 && s->clock_count < CLOCK_LIMIT)
+        s->clocks_hz[s->clock_count++] = trial->clock_hz;
+}
+
 static int series_step(struct session *s, struct series *r)
 {
     struct atoll_trial trial;
@@ -140,7 +151,8 @@ static int series_step(struct session *s, struct series *r)
         r->growth_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
-    if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns))
+    clock_note(s, &trial);
+    if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns, trial.disturbed))
         r->state = atoll_sampling_add(&r->sampling, trial.ns, series_wall_ns(r));
     return 0;
 }
@@ -228,9 +240,10 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
     if (timing_store(s, r, &floor, err) != 0)
         return -1;
     if (r->state != ATOLL_SAMPLING_DROPPED && atoll_sampling_is_unstable(&r->sampling))
-        return session_end(s, ATOLL_V_UNSTABLE, 6,
-                           "variant %s: other programs took the device's cores during %zu of %zu samples",
+        return session_end(s, ATOLL_V_UNSTABLE, 6, "variant %s: %s during %zu of %zu samples",
                            s->known->task->variants[r->variant].name,
+                           r->sampling.slowed ? "heat or hardware slowed the device down"
+                                              : "other programs took the device's cores",
                            r->sampling.discarded + r->sampling.disturbed,
                            r->sampling.discarded + r->sampling.count);
     if (is_impossible(r, &floor))
@@ -283,6 +296,22 @@ static int sample_step(struct session *s, uint32_t variant)
     return failed;
 }
 
+/* Level 7: after everything that is timed. */
+static void session_count(struct session *s)
+{
+    struct atoll_evaluation *e = s->e;
+    struct atoll_summary clocks;
+    double *scratch = s->clock_count ? malloc(s->clock_count * sizeof *scratch) : NULL;
+    if (scratch) {
+        atoll_summary_of(s->clocks_hz, s->clock_count, scratch, &clocks);
+        e->profile.clock_hz = clocks.median;
+    }
+    free(scratch);
+    if (e->verdict == ATOLL_V_CORRECT && e->timing_count)
+        atoll_counting_run(s->referee, s->known, &s->subject, s->order, e->timings[0].variant,
+                           e->timings[0].summary.median, e);
+}
+
 static void cascade(struct session *s, const struct atoll_prepared *prepared, const void *object,
                     size_t object_length)
 {
@@ -302,6 +331,7 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     if (!failed && each_variant(s, ATOLL_VARIANT_BENCH, sample_step) == 0)
         e->level = 6;
     e->sampling_ns = atoll_referee_now_ns() - begin;
+    session_count(s);
 }
 
 static int64_t unix_now_ns(void)

@@ -37,7 +37,7 @@ double atoll_sampling_half_width(const struct atoll_sampling *s)
 static int is_clearly_slower(const struct atoll_sampling *s)
 {
     double incumbent = s->rules.incumbent_ns;
-    if (incumbent <= 0 || s->count < ATOLL_SAMPLING_DROP_MIN)
+    if (incumbent <= 0 || s->count < ATOLL_SAMPLING_DROP_MIN || s->slowed_kept)
         return 0;
     if (s->least_ns > incumbent * ATOLL_SAMPLING_DROP_RATIO)
         return 1;
@@ -73,12 +73,14 @@ int atoll_sampling_disturbed(double sample_ns, double lost_ns)
     return lost_ns > fmax(ATOLL_SAMPLING_LOST_NS, ATOLL_SAMPLING_LOST_RATIO * sample_ns);
 }
 
-int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns)
+int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns, int is_slowed)
 {
-    if (!atoll_sampling_disturbed(sample_ns, lost_ns))
+    if (!is_slowed && !atoll_sampling_disturbed(sample_ns, lost_ns))
         return 0;
+    s->slowed += is_slowed ? 1 : 0;
     if (s->discarded > s->count) {
         s->disturbed++;
+        s->slowed_kept += is_slowed ? 1 : 0;
         s->lost_ns = lost_ns;
         return 0;
     }

@@ -36,6 +36,7 @@ struct atoll_sampling {
     struct atoll_sampling_rules rules;
     size_t count;
     size_t discarded, disturbed;  /* thrown away; kept although disturbed */
+    size_t slowed, slowed_kept;   /* of all those, the device itself was slowed down; of the kept ones */
     double lost_ns;               /* of the sample that is added next */
     double least_ns;              /* fastest sample without the time lost to others */
     double *samples_ns, *scratch; /* owned, ATOLL_SAMPLES_LIMIT each */
@@ -50,10 +51,11 @@ void atoll_sampling_fini(struct atoll_sampling *s);
 enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns);
 /* disturbed: whether others took enough of a sample's time to count.
  * discards: a sample during which the candidate's threads went without their cores for lost_ns altogether (negative:
- * unknown).  1: throw it away (it is counted).  At most as many are thrown away as are kept, then disturbed ones
- * count, too. */
+ * unknown), or the device was slowed down by heat or hardware.  1: throw it away (it is counted).  At most as many are
+ * thrown away as are kept, then disturbed ones count, too; a slowed one never makes a candidate look slower than the
+ * incumbent. */
 int atoll_sampling_disturbed(double sample_ns, double lost_ns);
-int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns);
+int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns, int is_slowed);
 /* 1 when nearly all samples were disturbed: the numbers say nothing. */
 int atoll_sampling_is_unstable(const struct atoll_sampling *s);
 /* Half the interval with the resolution in it, relative to the median. */

@@ -155,7 +155,7 @@ static void test_disturbed(void **state)
         assert_int_equal(atoll_sampling_init(&s, &base, NULL), 0);
         for (size_t k = 0; k < 40; k++) {
             double lost = k % rows[i].every ? 0 : rows[i].lost_ns;
-            if (!atoll_sampling_discards(&s, 1e6, lost))
+            if (!atoll_sampling_discards(&s, 1e6, lost, 0))
                 atoll_sampling_add(&s, 1e6, 1);
         }
         assert_int_equal(s.discarded, rows[i].discarded);
@@ -176,10 +176,42 @@ static void test_disturbed_drop(void **state)
     rules.interval_target = 1e-9;
     assert_int_equal(atoll_sampling_init(&s, &rules, NULL), 0);
     for (int i = 0; i < 20; i++)
-        if (!atoll_sampling_discards(&s, 2e6 + i, 1e6))
+        if (!atoll_sampling_discards(&s, 2e6 + i, 1e6, 0))
             assert_int_equal(atoll_sampling_add(&s, 2e6 + i, 1), ATOLL_SAMPLING_MORE);
     assert_true(s.disturbed >= 9);
     atoll_sampling_fini(&s);
+}
+
+/* A device that is slowed down all the time: half is thrown away, nothing is dropped, and the numbers say nothing. */
+static void test_slowed(void **state)
+{
+    struct atoll_sampling s;
+    struct atoll_sampling_rules rules = base;
+    (void)state;
+    rules.incumbent_ns = 1e6;
+    rules.interval_target = 1e-9;
+    assert_int_equal(atoll_sampling_init(&s, &rules, NULL), 0);
+    assert_int_equal(atoll_sampling_discards(&s, 2e6, -1, 1), 1);
+    for (int i = 0; i < 39; i++)
+        if (!atoll_sampling_discards(&s, 2e6 + i, -1, 1))
+            assert_int_equal(atoll_sampling_add(&s, 2e6 + i, 1), ATOLL_SAMPLING_MORE);
+    assert_int_equal(s.slowed, 40);
+    assert_int_equal(s.discarded, 20);
+    assert_int_equal(s.slowed_kept, 20);
+    assert_true(atoll_sampling_is_unstable(&s));
+    atoll_sampling_fini(&s);
+}
+
+static void test_duel_clocks(void **state)
+{
+    static const struct {
+        double one_hz, other_hz;
+        int differ;
+    } rows[] = {{0, 0, 0},           {1.98e9, 0, 0},     {0, 1.98e9, 0},     {1.98e9, 1.98e9, 0},
+                {1.98e9, 1.95e9, 0}, {1.98e9, 1.9e9, 1}, {1.9e9, 1.98e9, 1}, {2e9, 1.961e9, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(atoll_duel_clocks_differ(rows[i].one_hz, rows[i].other_hz), rows[i].differ);
 }
 
 static void test_duel_plan(void **state)
@@ -232,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stops),     cmocka_unit_test(test_sample_limit),
         cmocka_unit_test(test_disturbed), cmocka_unit_test(test_disturbed_drop),
+        cmocka_unit_test(test_slowed),    cmocka_unit_test(test_duel_clocks),
         cmocka_unit_test(test_duel_plan), cmocka_unit_test(test_duel_decides)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+#include "mpi-eval/referee/counting.h"
+
+#include <stdio.h>
+
+#include "mpi-eval/referee/backend.h"
+
+int atoll_counting_wanted(const struct atoll_setup *setup, double incumbent_ns, double time_ns)
+{
+    if (!(setup->profile_ratio > 0))
+        return 0;
+    return setup->profile_all || !(incumbent_ns > 0) || time_ns <= setup->profile_ratio * incumbent_ns;
+}
+
+/* Why there are no counters although nothing failed; NULL when they are to be read. */
+static const char *reason_not(const struct atoll_referee *referee, const struct atoll_order *order,
+                              double time_ns)
+{
+    if (!referee->backend->profile)
+        return "this backend has no counters";
+    if (!(referee->setup.profile_ratio > 0))
+        return "counters are switched off";
+    if (!atoll_counting_wanted(&referee->setup, order->incumbent_ns, time_ns))
+        return "too far behind the elite of its cell";
+    return NULL;
+}
+
+void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
+                        struct atoll_subject *subject, const struct atoll_order *order, uint32_t variant,
+                        double time_ns, struct atoll_evaluation *evaluation)
+{
+    struct atoll_profile *p = &evaluation->profile;
+    const char *reason = reason_not(referee, order, time_ns);
+    p->resources = subject->resources;
+    p->tier = p->resources.kernel_count ? ATOLL_TIER_STATIC
+              : p->clock_hz > 0         ? ATOLL_TIER_MONITOR
+                                        : ATOLL_TIER_TIMES;
+    if (reason) {
+        snprintf(p->reason, sizeof p->reason, "%s", reason);
+    } else {
+        double begin = atoll_referee_now_ns();
+        referee->backend->profile(referee, known, subject, variant, p);
+        p->wall_ns = atoll_referee_now_ns() - begin;
+    }
+    p->limiter = atoll_limiter_of(p, time_ns, referee->info.empty_launch_ns);
+}
