@@ -29,6 +29,7 @@ union atoll_any_row {
     struct atoll_row_evaluation evaluation;
     struct atoll_row_timing timing;
     struct atoll_row_sample sample;
+    struct atoll_row_profile profile;
     struct atoll_row_duel duel;
     struct atoll_row_elite elite;
     struct atoll_row_migration migration;

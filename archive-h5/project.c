@@ -77,6 +77,38 @@ const struct atoll_tables *atoll_projection_tables(const struct atoll_projection
     return p->tables;
 }
 
+static int put_limits(struct atoll_projection *p, const struct atoll_device_limits *l,
+                      struct atoll_row_device *row, struct atoll_err *err)
+{
+    row->compute_capability = l->compute_capability;
+    row->multiprocessors = l->multiprocessors;
+    row->warp_size = l->warp_size;
+    row->threads_per_block = l->threads_per_block;
+    row->threads_per_multiprocessor = l->threads_per_multiprocessor;
+    row->blocks_per_multiprocessor = l->blocks_per_multiprocessor;
+    row->registers_per_multiprocessor = l->registers_per_multiprocessor;
+    row->registers_per_block = l->registers_per_block;
+    row->shared_bytes_per_block = l->shared_bytes_per_block;
+    row->shared_bytes_per_multiprocessor = l->shared_bytes_per_multiprocessor;
+    row->cluster_blocks = l->cluster_blocks;
+    row->cooperative = l->cooperative;
+    row->host_memory = l->host_memory;
+    row->memory_bytes = l->memory_bytes;
+    row->clock_hz = l->clock_hz;
+    row->memory_clock_hz = l->memory_clock_hz;
+    row->tensor_f64_flops = l->tensor_flops[ATOLL_F64];
+    row->tensor_tf32_flops = l->tensor_flops[ATOLL_DTYPE_COUNT];
+    row->tensor_f16_flops = l->tensor_flops[ATOLL_F16];
+    row->tensor_bf16_flops = l->tensor_flops[ATOLL_BF16];
+    row->tensor_f8_flops = l->tensor_flops[ATOLL_F8E4M3];
+    row->tensor_i8_flops = l->tensor_flops[ATOLL_I8];
+    return atoll_projection_put_text(p, l->driver, &row->driver, err) != 0 ||
+                   atoll_projection_put_text(p, l->target, &row->target, err) != 0 ||
+                   atoll_projection_put_text(p, l->counters, &row->counters, err) != 0
+               ? -1
+               : 0;
+}
+
 int atoll_projection_device(struct atoll_projection *p, const struct atoll_device_info *d,
                             struct atoll_err *err)
 {
@@ -97,7 +129,8 @@ int atoll_projection_device(struct atoll_projection *p, const struct atoll_devic
         atoll_projection_put_text(p, d->uuid, &row.uuid, err) != 0 ||
         atoll_projection_put_text(p, d->node, &row.node, err) != 0 ||
         atoll_projection_put_text(p, d->toolchain, &row.toolchain, err) != 0 ||
-        atoll_projection_put_text(p, d->isolation, &row.isolation, err) != 0)
+        atoll_projection_put_text(p, d->isolation, &row.isolation, err) != 0 ||
+        put_limits(p, &d->limits, &row, err) != 0)
         return -1;
     for (uint64_t i = 0; i < atoll_tables_count(p->tables, ATOLL_TABLE_DEVICES); i++) {
         atoll_tables_get(p->tables, ATOLL_TABLE_DEVICES, i, &old);

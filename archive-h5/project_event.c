@@ -1,4 +1,4 @@
-/* project_event.c - events into rows: tasks, evaluations with timings and samples, duels. */
+/* project_event.c - events into rows: tasks, evaluations with timings, samples and profiles, duels. */
 #include <string.h>
 
 #include "archive-h5/project_state.h"
@@ -77,6 +77,39 @@ static int add_timing(struct atoll_projection *p, const struct atoll_evaluation 
     return add_samples(p, e, t, err);
 }
 
+/* Only what something is known of has a row. */
+static int add_profile(struct atoll_projection *p, const struct atoll_profile *from,
+                       const struct atoll_row_evaluation *e, struct atoll_err *err)
+{
+    const struct atoll_resources *r = &from->resources;
+    struct atoll_row_profile row = {.event = e->event,
+                                    .evaluation = e->evaluation,
+                                    .candidate = e->candidate,
+                                    .task = e->task,
+                                    .device = e->device,
+                                    .tier = (uint8_t)from->tier,
+                                    .limiter = (uint8_t)from->limiter,
+                                    .clock_hz = from->clock_hz,
+                                    .throttle_reasons = from->throttle_reasons,
+                                    .intensity_flops_per_byte = from->intensity_flops_per_byte,
+                                    .wall_ns = from->wall_ns,
+                                    .kernel_count = r->kernel_count,
+                                    .registers = r->registers,
+                                    .static_shared_bytes = r->static_shared_bytes,
+                                    .dynamic_shared_bytes = r->dynamic_shared_bytes,
+                                    .stack_bytes = r->stack_bytes,
+                                    .spill_store_bytes = r->spill_store_bytes,
+                                    .spill_load_bytes = r->spill_load_bytes,
+                                    .theoretical_occupancy = r->occupancy};
+    if (atoll_profile_is_empty(from))
+        return 0;
+    memcpy(row.counters, from->counters, sizeof row.counters);
+    memcpy(row.mix, r->mix, sizeof row.mix);
+    if (atoll_projection_put_text(p, from->reason, &row.reason, err) != 0)
+        return -1;
+    return atoll_tables_append(p->tables, ATOLL_TABLE_PROFILES, &row, err);
+}
+
 static void count_evaluation(struct atoll_projection *p, const struct atoll_projection_task *t,
                              const struct atoll_row_evaluation *e)
 {
@@ -142,7 +175,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         if (add_timing(p, e, &e->timings[i], t ? t->task : NULL, err) != 0)
             return -1;
     count_evaluation(p, t, &row);
-    return 0;
+    return add_profile(p, &e->profile, &row, err);
 }
 
 /* Promotions, no-ops and finals leave their traces in tasks and campaign. */

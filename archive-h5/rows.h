@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/id.h"
+#include "core/profile.h"
 
 struct atoll_row_campaign {
     struct atoll_id id;
@@ -43,6 +44,15 @@ struct atoll_row_device {
     uint32_t threads;
     double bandwidth_bytes_per_s, peak_f64_flops, peak_f32_flops, peak_f16_flops, peak_bf16_flops;
     double empty_launch_ns, clock_resolution_ns, last_level_cache_bytes;
+    uint32_t driver, target, counters;
+    uint32_t compute_capability, multiprocessors, warp_size;
+    uint32_t threads_per_block, threads_per_multiprocessor, blocks_per_multiprocessor;
+    uint32_t registers_per_multiprocessor, registers_per_block;
+    uint32_t shared_bytes_per_block, shared_bytes_per_multiprocessor;
+    uint32_t cluster_blocks, cooperative, host_memory;
+    double memory_bytes, clock_hz, memory_clock_hz;
+    double tensor_f64_flops, tensor_tf32_flops, tensor_f16_flops, tensor_bf16_flops, tensor_f8_flops,
+        tensor_i8_flops;
 };
 
 struct atoll_row_candidate {
@@ -86,6 +96,25 @@ struct atoll_row_sample {
     uint64_t event, evaluation;
     uint32_t variant, number;
     double time_ns;
+};
+
+/* What is known of a binary and its counters; evaluations of which nothing is known have none. */
+struct atoll_row_profile {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    struct atoll_id candidate;
+    uint32_t task;
+    uint64_t device;
+    uint8_t tier, limiter;
+    uint32_t reason;
+    double clock_hz;
+    uint64_t throttle_reasons;
+    double intensity_flops_per_byte, wall_ns;
+    uint32_t kernel_count, registers, static_shared_bytes, dynamic_shared_bytes, stack_bytes,
+        spill_store_bytes, spill_load_bytes;
+    double theoretical_occupancy;
+    double counters[ATOLL_COUNTER_COUNT]; /* a column each; NaN = not measured */
+    uint32_t mix[ATOLL_MIX_COUNT];        /* a column each */
 };
 
 struct atoll_row_duel {

@@ -1,6 +1,6 @@
 /* schema.c - every table and column of the archive.  A column is never renamed or given another meaning: a
  * change of the schema adds columns, raises ATOLL_ARCHIVE_SCHEMA and leaves a golden file behind. */
-#include "archive-h5/table.h"
+#include "archive-h5/schema_column.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,22 +37,6 @@ static const char *decision_name(unsigned v)
                                         "redispatch",    "abandon",  "task_done", "stop"};
     return v < sizeof names / sizeof *names ? names[v] : "unknown";
 }
-
-#define FIELD(row, name) offsetof(struct atoll_row_##row, name)
-#define COL(row, name, type, unit, text)                                                                     \
-    {                                                                                                        \
-#name, ATOLL_COLUMN_##type, 0, FIELD(row, name), unit, text, NULL, 0                                 \
-    }
-#define KEY(row, name, type, unit, text)                                                                     \
-    {                                                                                                        \
-#name, ATOLL_COLUMN_##type, 1, FIELD(row, name), unit, text, NULL, 0                                 \
-    }
-#define ENUM(row, name, names, count, text)                                                                  \
-    {                                                                                                        \
-#name, ATOLL_COLUMN_U8, 0, FIELD(row, name), "", text, names, count                                  \
-    }
-#define OWNER(row) KEY(row, campaign, CAMPAIGN, "", "row of the table campaign it belongs to")
-#define EVENT(row) KEY(row, event, U64, "", "number of the journaled event it comes from")
 
 static const struct atoll_column campaign_columns[] = {
     KEY(campaign, id, ID, "", "identity of the campaign"),
@@ -122,6 +106,31 @@ static const struct atoll_column device_columns[] = {
     COL(device, empty_launch_ns, F64, "ns", "time of an empty launch"),
     COL(device, clock_resolution_ns, F64, "ns", "resolution of the clock"),
     COL(device, last_level_cache_bytes, F64, "B", "size of the last-level cache"),
+    NEW(device, driver, TEXT, "", "driver and what it supports, empty where there is none"),
+    NEW(device, target, TEXT, "", "target of its compiler, sm_90a ..."),
+    NEW(device, counters, TEXT, "", "open, or why hardware counters are not"),
+    NEW(device, compute_capability, U32, "", "10 times major plus minor, 0 = not such a device"),
+    NEW(device, multiprocessors, U32, "", "multiprocessors"),
+    NEW(device, warp_size, U32, "", "threads of a warp"),
+    NEW(device, threads_per_block, U32, "", "most threads of a block"),
+    NEW(device, threads_per_multiprocessor, U32, "", "most threads on a multiprocessor"),
+    NEW(device, blocks_per_multiprocessor, U32, "", "most blocks on a multiprocessor"),
+    NEW(device, registers_per_multiprocessor, U32, "", "32-bit registers of a multiprocessor"),
+    NEW(device, registers_per_block, U32, "", "most 32-bit registers of a block"),
+    NEW(device, shared_bytes_per_block, U32, "B", "most shared memory of a block, with opt-in"),
+    NEW(device, shared_bytes_per_multiprocessor, U32, "B", "shared memory of a multiprocessor"),
+    NEW(device, cluster_blocks, U32, "", "most blocks of a cluster, 0 = no clusters"),
+    NEW(device, cooperative, U32, "", "1 = cooperative launches"),
+    NEW(device, host_memory, U32, "", "1 = it can address pageable host memory"),
+    NEW(device, memory_bytes, F64, "B", "device memory"),
+    NEW(device, clock_hz, F64, "Hz", "highest clock"),
+    NEW(device, memory_clock_hz, F64, "Hz", "highest clock of the memory"),
+    NEW(device, tensor_f64_flops, F64, "1/s", "measured peak of the tensor units, f64; 0 = not measured"),
+    NEW(device, tensor_tf32_flops, F64, "1/s", "the same, tf32"),
+    NEW(device, tensor_f16_flops, F64, "1/s", "the same, f16"),
+    NEW(device, tensor_bf16_flops, F64, "1/s", "the same, bf16"),
+    NEW(device, tensor_f8_flops, F64, "1/s", "the same, f8e4m3"),
+    NEW(device, tensor_i8_flops, F64, "1/s", "the same, i8"),
 };
 
 static const struct atoll_column candidate_columns[] = {
@@ -133,8 +142,13 @@ static const struct atoll_column candidate_columns[] = {
     COL(candidate, task, U32, "", "task"),
     COL(candidate, island, U32, "", "island"),
     COL(candidate, generation, U32, "", "generation of the island"),
-    {"operator", ATOLL_COLUMN_U8, 0, FIELD(candidate, operator_), "", "how it was made", operator_name,
-     ATOLL_OPERATOR_COUNT},
+    {.name = "operator",
+     .type = ATOLL_COLUMN_U8,
+     .offset = FIELD(candidate, operator_),
+     .unit = "",
+     .description = "how it was made",
+     .value_name = operator_name,
+     .value_count = ATOLL_OPERATOR_COUNT},
     COL(candidate, parent, ID, "", "candidate it was derived from, zero = none"),
     COL(candidate, source_id, ID, "", "hash of language and source text"),
     COL(candidate, language, TEXT, "", "language of the source"),
@@ -270,7 +284,7 @@ static const struct atoll_column decision_columns[] = {
 #define TABLE(noun, name, text)                                                                              \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof noun##_columns / sizeof *noun##_columns,         \
-            noun##_columns                                                                                   \
+            noun##_columns, 0                                                                                \
     }
 
 static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
@@ -281,6 +295,8 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     TABLE(evaluation, "evaluations", "one row per journaled result of a candidate"),
     TABLE(timing, "timings", "one row per timed variant of an evaluation"),
     TABLE(sample, "samples", "one row per raw timing sample"),
+    {"profiles", "one row per evaluation of whose binary or counters something is known",
+     sizeof(struct atoll_row_profile), ATOLL_PROFILE_COLUMN_COUNT, atoll_profile_columns, 2},
     TABLE(duel, "duels", "one row per interleaved comparison of two candidates"),
     TABLE(elite, "elites", "one row per change of an elite, in order"),
     TABLE(migration, "migrations", "one row per migration between islands"),
@@ -304,8 +320,8 @@ int atoll_table_find(const char *name, enum atoll_table *ret_table)
 
 const char *atoll_table_names(void)
 {
-    return "campaign, tasks, devices, candidates, evaluations, timings, samples, duels, elites, migrations, "
-           "decisions";
+    return "campaign, tasks, devices, candidates, evaluations, timings, samples, profiles, duels, elites, "
+           "migrations, decisions";
 }
 
 static const struct {

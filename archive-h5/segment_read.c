@@ -222,6 +222,11 @@ static int read_columns(struct input *in, hid_t group, enum atoll_table table)
     uint64_t count = 0, have;
     for (size_t c = 0; c < schema->column_count; c++) {
         const struct atoll_column *column = &schema->columns[c];
+        if (column->since > in->schema) { /* never the first column */
+            if (count)
+                memset(cells[c], 0, (size_t)count * atoll_column_bytes(column->type));
+            continue;
+        }
         hid_t set = admit(in, group, schema->name, column->name, column->type, &have);
         if (set < 0)
             return -1;
@@ -243,6 +248,8 @@ static int read_columns(struct input *in, hid_t group, enum atoll_table table)
 
 static int read_table(struct input *in, enum atoll_table table)
 {
+    if (atoll_table_schema(table)->since > in->schema)
+        return 0;
     hid_t group = open_group(in->file, atoll_table_schema(table)->name);
     if (group < 0)
         return damaged(in, atoll_table_schema(table)->name, NULL, "is missing");

@@ -10,8 +10,8 @@
 #include "archive-h5/rows.h"
 #include "core/err.h"
 
-#define ATOLL_ARCHIVE_SCHEMA 1
-#define ATOLL_COLUMN_LIMIT   40
+#define ATOLL_ARCHIVE_SCHEMA 2
+#define ATOLL_COLUMN_LIMIT   80
 
 enum atoll_table {
     ATOLL_TABLE_CAMPAIGN,
@@ -21,6 +21,7 @@ enum atoll_table {
     ATOLL_TABLE_EVALUATIONS,
     ATOLL_TABLE_TIMINGS,
     ATOLL_TABLE_SAMPLES,
+    ATOLL_TABLE_PROFILES,
     ATOLL_TABLE_DUELS,
     ATOLL_TABLE_ELITES,
     ATOLL_TABLE_MIGRATIONS,
@@ -51,6 +52,8 @@ struct atoll_column {
     const char *description;
     const char *(*value_name)(unsigned value); /* U8 that counts an enum; else NULL */
     unsigned value_count;
+    uint32_t since; /* schema that added it; files of an earlier one have zeros there; 0 = the first */
+    int may_be_nan; /* F64: NaN where it was not measured */
 };
 
 struct atoll_table_schema {
@@ -58,6 +61,7 @@ struct atoll_table_schema {
     size_t row_bytes; /* of the row struct */
     size_t column_count;
     const struct atoll_column *columns;
+    uint32_t since; /* schema that added it; files of an earlier one have no rows of it; 0 = the first */
 };
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table); /* static storage */
 int atoll_table_find(const char *name, enum atoll_table *ret_table);         /* -1 when unknown */

@@ -44,15 +44,11 @@ static void check_references(struct check *c, const struct atoll_tables *t, cons
     static const struct {
         enum atoll_table table;
         const char *column;
-    } references[] = {{ATOLL_TABLE_EVALUATIONS, "candidate"},
-                      {ATOLL_TABLE_DUELS, "challenger"},
-                      {ATOLL_TABLE_DUELS, "elite"},
-                      {ATOLL_TABLE_ELITES, "candidate"},
-                      {ATOLL_TABLE_ELITES, "replaced"},
-                      {ATOLL_TABLE_CANDIDATES, "parent"},
-                      {ATOLL_TABLE_TASKS, "best"},
-                      {ATOLL_TABLE_TASKS, "baseline"},
-                      {ATOLL_TABLE_MIGRATIONS, "candidate"}};
+    } references[] = {{ATOLL_TABLE_EVALUATIONS, "candidate"}, {ATOLL_TABLE_PROFILES, "candidate"},
+                      {ATOLL_TABLE_DUELS, "challenger"},      {ATOLL_TABLE_DUELS, "elite"},
+                      {ATOLL_TABLE_ELITES, "candidate"},      {ATOLL_TABLE_ELITES, "replaced"},
+                      {ATOLL_TABLE_CANDIDATES, "parent"},     {ATOLL_TABLE_TASKS, "best"},
+                      {ATOLL_TABLE_TASKS, "baseline"},        {ATOLL_TABLE_MIGRATIONS, "candidate"}};
     for (size_t r = 0; r < sizeof references / sizeof *references; r++) {
         const struct atoll_table_schema *schema = atoll_table_schema(references[r].table);
         const uint32_t *campaigns = atoll_tables_column(t, references[r].table, 0);
@@ -80,7 +76,7 @@ static void check_cells(struct check *c, const struct atoll_tables *t, enum atol
         for (uint64_t i = 0; column->value_name && i < count; i++)
             bad += ((const uint8_t *)cells)[i] >= column->value_count;
         for (uint64_t i = 0; column->type == ATOLL_COLUMN_F64 && i < count; i++)
-            bad += isnan(((const double *)cells)[i]) || ((const double *)cells)[i] < 0;
+            bad += isnan(((const double *)cells)[i]) ? !column->may_be_nan : ((const double *)cells)[i] < 0;
         if (bad)
             say(c, 1, "%s.%s has %llu values out of range", schema->name, column->name,
                 (unsigned long long)bad);

@@ -106,8 +106,8 @@ static const struct atoll_command export_command = {
     "export",
     "(--csv TABLE | --jsonl TABLE) DIR|ARCHIVE",
     "print a table of the archive as CSV or JSON lines",
-    "Tables: campaign, tasks, devices, candidates, evaluations, timings, samples, duels, elites, migrations, "
-    "decisions. Columns and "
+    "Tables: campaign, tasks, devices, candidates, evaluations, timings, samples, profiles, duels, elites, "
+    "migrations, decisions. Columns and "
     "units are those of the HDF5 archive.",
     "atoll export my-campaign --csv evaluations > evaluations.csv",
     export_options};

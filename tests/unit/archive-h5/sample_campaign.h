@@ -90,6 +90,27 @@ static void sample_timing(struct sample_campaign *s, struct atoll_timing *t, uin
     t->resolution_ns = 20;
 }
 
+/* What counters may say of a kernel that takes so long; every other candidate has some. */
+static void sample_counters(struct atoll_profile *p, const struct atoll_id *candidate, double ns)
+{
+    uint64_t draw = atoll_id_u64(candidate);
+    if (draw % 2)
+        return;
+    p->tier = ATOLL_TIER_COUNTERS;
+    p->counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 20 + (double)(draw / 2 % 64);
+    p->counters[ATOLL_COUNTER_SM_THROUGHPUT] = 40;
+    p->counters[ATOLL_COUNTER_DRAM_READ_BYTES] = 3e6;
+    p->counters[ATOLL_COUNTER_STALL_LONG_SCOREBOARD] = 2.5;
+    p->intensity_flops_per_byte = 0.5 + (double)(draw / 128 % 8);
+    p->limiter = atoll_limiter_of(p, ns, 900);
+    p->wall_ns = 2e8;
+    p->clock_hz = 1.98e9;
+    p->resources = (struct atoll_resources){
+        .kernel_count = 1, .registers = 40, .static_shared_bytes = 4096, .occupancy = 0.75};
+    p->resources.mix[ATOLL_MIX_FP32] = 120;
+    p->resources.mix[ATOLL_MIX_GLOBAL_LOAD] = 16;
+}
+
 /* The result of d; the decisions that follow from it are collected by the caller. */
 static double sample_evaluated(struct sample_campaign *s, const struct atoll_task *task,
                                const struct atoll_decision *d, enum atoll_verdict verdict, double ns)
@@ -117,6 +138,8 @@ static double sample_evaluated(struct sample_campaign *s, const struct atoll_tas
         if (task->variants[i].kind == ATOLL_VARIANT_BENCH)
             sample_timing(s, &v->timings[v->timing_count++], i, ns);
     double time_ns = atoll_evaluation_time_ns(v, task);
+    if (verdict == ATOLL_V_CORRECT)
+        sample_counters(&v->profile, &v->candidate, time_ns);
     sample_put(s, &e);
     return time_ns;
 }
@@ -250,6 +273,15 @@ static void sample_begin(struct sample_campaign *s, const struct atoll_campaign_
                                        .isolation = "seccomp landlock-7"};
     struct atoll_event e;
     device.peak_flops[ATOLL_F32] = 9.1e10;
+    device.limits = (struct atoll_device_limits){.compute_capability = 90,
+                                                 .multiprocessors = 132,
+                                                 .memory_bytes = 1.5e11,
+                                                 .clock_hz = 1.98e9,
+                                                 .driver = "580.126.09, CUDA 13.0",
+                                                 .target = "sm_90a",
+                                                 .counters = "open"};
+    device.limits.tensor_flops[ATOLL_F16] = 6e14;
+    device.limits.tensor_flops[ATOLL_DTYPE_COUNT] = 3e14;
     atoll_event_init(&e, ATOLL_EVENT_START);
     e.search = config->search;
     sample_put(s, &e);

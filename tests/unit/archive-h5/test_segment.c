@@ -1,4 +1,4 @@
-/* HDF5 files: round trip, protocol, hostile and newer files, the golden file of schema 1, merge, the
+/* HDF5 files: round trip, protocol, hostile and newer files, the golden files, merge, the
  * documented example. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -177,8 +177,8 @@ static void test_missing_and_newer(void **state)
     assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     snprintf(command, sizeof command,
              "/usr/bin/python3 -c 'import h5py,numpy; f=h5py.File(\"%.2000s\",\"r+\"); "
-             "f.attrs.modify(\"schema\",numpy.uint32(2))'",
-             path);
+             "f.attrs.modify(\"schema\",numpy.uint32(%d))'",
+             path, ATOLL_ARCHIVE_SCHEMA + 1);
     assert_int_equal(system(command), 0);
     assert_null(atoll_segment_read(path, &err));
     assert_int_equal(err.code, ATOLL_E_SCHEMA);
@@ -377,20 +377,61 @@ static void test_build_from_campaign(void **state)
     atoll_tables_destroy(got);
 }
 
-/* Files of released schema versions stay readable.  ATOLL_WRITE_GOLDEN=1 makes a missing one. */
+static uint64_t count_profiles(const struct atoll_tables *t)
+{
+    return atoll_tables_count(t, ATOLL_TABLE_PROFILES);
+}
+
+/* Files of released schema versions stay readable.  ATOLL_WRITE_GOLDEN=1 makes a missing one of this version. */
 static void test_golden(void **state)
 {
     (void)state;
+    static const struct {
+        const char *file;
+        int has_profiles;
+    } cases[] = {{"schema-1.h5", 0}, {"schema-2.h5", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_verify_report report = {.problems = 0};
+        struct atoll_row_device device;
+        char golden[PATH_MAX];
+        snprintf(golden, sizeof golden, "%s/tests/fixtures/archive/%s", ATOLL_SOURCE_DIR, cases[i].file);
+        if (getenv("ATOLL_WRITE_GOLDEN") && access(golden, F_OK) != 0)
+            assert_int_equal(atoll_segment_write(golden, tables, NULL, NULL, NULL), 0);
+        struct atoll_tables *got = atoll_segment_read(golden, &err);
+        if (!got)
+            fail_msg("%s", err.text);
+        assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_TASKS), 2);
+        assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
+        assert_int_equal(count_profiles(got), cases[i].has_profiles ? count_profiles(tables) : 0);
+        atoll_tables_get(got, ATOLL_TABLE_DEVICES, 0, &device);
+        assert_string_equal(atoll_tables_text(got, device.model), "Example Processor 9000");
+        assert_int_equal(device.multiprocessors, cases[i].has_profiles ? 132 : 0);
+        assert_string_equal(atoll_tables_text(got, device.driver),
+                            cases[i].has_profiles ? "580.126.09, CUDA 13.0" : "");
+        assert_int_equal(atoll_verify_tables(got, NULL, NULL, &report), 0);
+        assert_string_equal(report.first_problem, "");
+        atoll_tables_destroy(got);
+    }
+}
+
+/* An archive of the first schema and one of this: the same campaign, the later file wins and adds its profiles. */
+static void test_merge_with_older(void **state)
+{
+    (void)state;
+    const char *const paths[] = {ATOLL_SOURCE_DIR "/tests/fixtures/archive/schema-1.h5", path};
+    char out[PATH_MAX];
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_verify_report report = {.problems = 0};
-    const char *golden = ATOLL_SOURCE_DIR "/tests/fixtures/archive/schema-1.h5";
-    if (getenv("ATOLL_WRITE_GOLDEN") && access(golden, F_OK) != 0)
-        assert_int_equal(atoll_segment_write(golden, tables, NULL, NULL, NULL), 0);
-    struct atoll_tables *got = atoll_segment_read(golden, &err);
-    if (!got)
+    assert_true(count_profiles(tables) > 5);
+    assert_true(count_profiles(tables) < atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS));
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
+    if (atoll_merge_files(paths, 2, scratch_join(out, dir, "merged.h5"), NULL, &err) != 0)
         fail_msg("%s", err.text);
-    assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_TASKS), 2);
+    struct atoll_tables *got = atoll_segment_read(out, &err);
+    assert_non_null(got);
     assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
+    assert_int_equal(count_profiles(got), count_profiles(tables));
     assert_int_equal(atoll_verify_tables(got, NULL, NULL, &report), 0);
     assert_string_equal(report.first_problem, "");
     atoll_tables_destroy(got);
@@ -440,6 +481,7 @@ int main(void)
         CASE(test_merge_of_two_campaigns),
         CASE(test_build_from_campaign),
         CASE(test_golden),
+        CASE(test_merge_with_older),
         CASE(test_documented_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
