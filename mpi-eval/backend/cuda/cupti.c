@@ -51,3 +51,44 @@ const char *atoll_cupti_describe(const struct atoll_cupti *cupti, unsigned int r
     }
     return ret_text;
 }
+
+/* What a bad result means for whoever decides how to go on; all others are ATOLL_E_MISSING: no counters here. */
+static const struct {
+    unsigned int result;
+    enum atoll_code code;
+    const char *remedy;
+} meanings[] = {
+    {ATOLL_CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, ATOLL_E_DENIED,
+     "the driver keeps counters to administrators (ERR_NVGPUCTRPERM): ask for "
+     "NVreg_RestrictProfilingToAdminUsers=0"},
+    {ATOLL_CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, ATOLL_E_DENIED,
+     "the host of this virtual device keeps counters to itself"},
+    {ATOLL_CUPTI_ERROR_HARDWARE_BUSY, ATOLL_E_DENIED, "another tool (DCGM, a profiler) holds the counters"},
+    {ATOLL_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, ATOLL_E_DENIED, "another tool holds CUPTI"},
+    {ATOLL_CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED, ATOLL_E_DENIED, "another tool holds CUPTI"},
+    {ATOLL_CUPTI_ERROR_OUT_OF_MEMORY, ATOLL_E_MEMORY, "the counters found no memory"},
+    {ATOLL_CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, ATOLL_E_MISSING, "a virtual device has no counters"},
+    {ATOLL_CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, ATOLL_E_MISSING,
+     "a confidential device has no counters"},
+    {ATOLL_CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, ATOLL_E_MISSING, "a MIG slice has no counters"},
+    {ATOLL_CUPTI_ERROR_NOT_SUPPORTED, ATOLL_E_MISSING,
+     "this device or driver has no counters for this CUPTI"},
+    {ATOLL_CUPTI_ERROR_NOT_COMPATIBLE, ATOLL_E_MISSING,
+     "CUPTI and driver do not fit: use a CUDA of the driver's age"},
+};
+
+int atoll_cupti_check(const struct atoll_cupti *cupti, unsigned int result, const char *call,
+                      struct atoll_err *err)
+{
+    if (result == ATOLL_CUPTI_SUCCESS) {
+        return 0;
+    }
+    char name[96];
+    atoll_cupti_describe(cupti, result, name, sizeof name);
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (meanings[i].result == result) {
+            return atoll_err_set(err, meanings[i].code, "%s: %s: %s", call, name, meanings[i].remedy);
+        }
+    }
+    return atoll_err_set(err, ATOLL_E_MISSING, "%s: %s: no counters on this device", call, name);
+}
