@@ -48,15 +48,29 @@ static int host_open(struct atoll_counters *c, const char *chip, const uint8_t *
     ATOLL_CUPTI_PARAMS(host_initialize, params, .profilerType = ATOLL_CUPTI_PROFILER_TYPE_RANGE_PROFILER,
                        .pChipName = chip, .pCounterAvailabilityImage = availability);
     if (CALL(c->cupti, cuptiProfilerHostInitialize, &params, err)) {
-        return atoll_err_add(err, "; chip %s", chip);
+        return atoll_err_add(err, "chip %s", chip);
     }
     c->host = params.pHostObject;
     return 0;
 }
 
-/* What made CUPTI refuse a set; only called then. */
-static int metric_blame(struct atoll_counters *c, const char *chip, struct atoll_err *err)
+static void host_close(struct atoll_counters *c)
 {
+    if (c->host) {
+        ATOLL_CUPTI_PARAMS(host_deinitialize, params, .pHostObject = c->host);
+        c->cupti->cuptiProfilerHostDeinitialize(&params);
+        c->host = NULL;
+    }
+}
+
+/* Which one made CUPTI refuse a set; with a fresh object, as the old one refuses everything from then on. */
+static int metric_blame(struct atoll_counters *c, const char *chip, const uint8_t *availability,
+                        struct atoll_err *err)
+{
+    host_close(c);
+    if (host_open(c, chip, availability, err)) {
+        return -1;
+    }
     for (size_t i = 0; i < c->count; i++) {
         ATOLL_CUPTI_PARAMS(add_metrics, params, .pHostObject = c->host, .ppMetricNames = &c->names[i],
                            .numMetrics = 1);
@@ -68,13 +82,14 @@ static int metric_blame(struct atoll_counters *c, const char *chip, struct atoll
 }
 
 /* All at once: what is added one by one shares no pass. */
-static int metrics_add(struct atoll_counters *c, const char *chip, struct atoll_err *err)
+static int metrics_add(struct atoll_counters *c, const char *chip, const uint8_t *availability,
+                       struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(add_metrics, params, .pHostObject = c->host, .ppMetricNames = c->names,
                        .numMetrics = c->count);
     unsigned int result = c->cupti->cuptiProfilerHostConfigAddMetrics(&params);
     if (result == ATOLL_CUPTI_ERROR_INVALID_PARAMETER || result == ATOLL_CUPTI_ERROR_INVALID_METRIC_NAME) {
-        return metric_blame(c, chip, err);
+        return metric_blame(c, chip, availability, err);
     }
     return atoll_cupti_check(c->cupti, result, "cuptiProfilerHostConfigAddMetrics", err);
 }
@@ -104,7 +119,10 @@ static int config_make(struct atoll_counters *c, struct atoll_err *err)
 static int host_prepare(struct atoll_counters *c, const char *chip, const uint8_t *availability,
                         struct atoll_err *err)
 {
-    return host_open(c, chip, availability, err) || metrics_add(c, chip, err) || config_make(c, err) ? -1 : 0;
+    return host_open(c, chip, availability, err) || metrics_add(c, chip, availability, err) ||
+                   config_make(c, err)
+               ? -1
+               : 0;
 }
 
 /* ---- lifetime ---- */
@@ -162,10 +180,7 @@ void atoll_counters_destroy(struct atoll_counters *c)
         return;
     }
     disable(c);
-    if (c->host) {
-        ATOLL_CUPTI_PARAMS(host_deinitialize, params, .pHostObject = c->host);
-        c->cupti->cuptiProfilerHostDeinitialize(&params);
-    }
+    host_close(c);
     for (size_t i = 0; i < c->count; i++) {
         free((char *)(uintptr_t)c->names[i]);
     }
