@@ -1,3 +1,26 @@
+#define COLUMNS 8 /* of the result at a time: each power is read once for them */
+
+/* Columns first ... of one row: the weighted sum of the values. */
+static void weigh(const struct atoll_reference_args *a, long unit, long first, const double *power, double sum,
+                  double share)
+{
+    const long keys = dim_L(a), depth = dim_D(a), head = unit / keys * keys;
+    const long count = depth - first < COLUMNS ? depth - first : COLUMNS;
+    double total[COLUMNS] = {0}, magnitude[COLUMNS] = {0};
+    for (long j = 0; j < keys; j++) {
+        for (long d = 0; d < COLUMNS; d++) {
+            const long column = d < count ? first + d : first;
+            const double term = power[j] * get_v(a, (head + j) * depth + column);
+            total[d] += term;
+            magnitude[d] += atoll_fabs(term);
+        }
+    }
+    for (long d = 0; d < count; d++) {
+        put_y(a, unit * depth + first + d, total[d] / sum);
+        scale_y(a, unit * depth + first + d, magnitude[d] / sum * share);
+    }
+}
+
 /* One row of one head: scores against every key, their softmax, the weighted sum of the values. An error of a
  * score counts as often as the score is large, so the scale grows with the largest sum of |q||k|. */
 void reference(const struct atoll_reference_args *a, long unit)
@@ -21,14 +44,6 @@ void reference(const struct atoll_reference_args *a, long unit)
         power[j] = atoll_exp(power[j] - top);
         sum += power[j];
     }
-    for (long d = 0; d < depth; d++) {
-        double total = 0.0, magnitude = 0.0;
-        for (long j = 0; j < keys; j++) {
-            const double term = power[j] * get_v(a, (head + j) * depth + d);
-            total += term;
-            magnitude += atoll_fabs(term);
-        }
-        put_y(a, unit * depth + d, total / sum);
-        scale_y(a, unit * depth + d, magnitude / sum * (1.0 + largest));
-    }
+    for (long first = 0; first < depth; first += COLUMNS)
+        weigh(a, unit, first, power, sum, 1.0 + largest);
 }

@@ -1,0 +1,89 @@
+"""Every CUDA seed of the bundled suites compiles for sm_90a with its first choice: by NVRTC, else by nvcc."""
+import ctypes
+import ctypes.util
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+suites = sys.argv[1]
+arch = "sm_90a"
+roots = [p for p in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if p and os.path.isdir(p)]
+
+
+def split(path):
+    """Plan and body of a source."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    start, end = text.index("atoll-plan") + len("atoll-plan"), text.index("*/")
+    return json.loads(text[start:end]), text[end + 2:]
+
+
+class Nvrtc:
+    """Compiles in this process."""
+
+    def __init__(self, library):
+        self.lib = library
+        self.flags = [f"--gpu-architecture={arch}", "--std=c++17"] + [f"-I{r}/include" for r in roots]
+
+    def compile(self, text):
+        lib, program, size = self.lib, ctypes.c_void_p(), ctypes.c_size_t()
+        if lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"seed.cu", 0, None, None):
+            return "nvrtcCreateProgram failed"
+        flags = (ctypes.c_char_p * len(self.flags))(*[f.encode() for f in self.flags])
+        status = lib.nvrtcCompileProgram(program, len(flags), flags)
+        lib.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        lib.nvrtcGetProgramLog(program, log)
+        lib.nvrtcGetCUBINSize(program, ctypes.byref(size))
+        lib.nvrtcDestroyProgram(ctypes.byref(program))
+        return "" if status == 0 and size.value > 0 else log.value.decode() or f"status {status}"
+
+
+class Nvcc:
+    """Compiles by command."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def compile(self, text):
+        with tempfile.TemporaryDirectory() as scratch:
+            source = os.path.join(scratch, "seed.cu")
+            with open(source, "w", encoding="utf-8") as f:
+                f.write(text)
+            done = subprocess.run([self.command, "-cubin", f"-arch={arch}", "-std=c++17", "-o", source + "bin", source],
+                                  capture_output=True, text=True, check=False)
+        return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def find_compiler():
+    names = [ctypes.util.find_library("nvrtc")]
+    names += [p for r in roots for d in ("lib64", "lib") for p in sorted(glob.glob(f"{r}/{d}/libnvrtc.so*"))]
+    for name in filter(None, names):
+        try:
+            return Nvrtc(ctypes.CDLL(name))
+        except OSError:
+            continue
+    command = shutil.which("nvcc") or next((f"{r}/bin/nvcc" for r in roots if os.path.exists(f"{r}/bin/nvcc")), None)
+    return Nvcc(command) if command else None
+
+
+compiler = find_compiler()
+if not compiler:
+    print("skipped: neither libnvrtc nor nvcc found")
+    sys.exit(77)
+paths = sorted(glob.glob(f"{suites}/*/*/seeds/*.cu"))
+failed = 0
+for path in paths:
+    plan, body = split(path)
+    first = "".join(f"#define {name} {values[0]}\n" for name, values in plan.get("params", {}).items())
+    log = compiler.compile(first + body)
+    missing = [launch["kernel"] for launch in plan["launch"] if launch["kernel"] + "(" not in body]
+    if log or missing:
+        failed += 1
+        print(f"{path}: {log[:2000]}{''.join(f' no kernel {name}' for name in missing)}")
+print(f"{len(paths)} seeds, {failed} failed ({type(compiler).__name__})")
+sys.exit(1 if failed or not paths else 0)
