@@ -7,14 +7,18 @@
 #include "mpi-eval/backend/cuda/support.h"
 #include "mpi-eval/referee/draw.h"
 
+enum atoll_expected_kind { ATOLL_EXPECTED_UNKNOWN, ATOLL_EXPECTED_SEALED, ATOLL_EXPECTED_PLAIN };
+
 struct atoll_sealed {
     uint32_t task;
     struct atoll_draw draw;
-    int has_hashes; /* input_hash was seen once; it never changes */
+    int has_hashes;      /* input_hash was seen once; it never changes */
+    uint32_t generation; /* of the device process that made the inputs last */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];
     int is_sealed;                                  /* offset and bytes hold an answer */
     uint64_t offset, bytes;                         /* in the sealed memory */
     uint64_t array_offset[ATOLL_TASK_TENSOR_LIMIT]; /* of each output within it */
+    enum atoll_expected_kind has_expected;          /* what expected_hash was taken of */
     uint64_t expected_hash[ATOLL_TASK_TENSOR_LIMIT];
     struct atoll_support_key key;
     unsigned damaged; /* times the sealed answer was not what had been sealed */

@@ -1,0 +1,579 @@
+/* One sample: answer (when it is not known), run, check.  A lost device process starts it again; a fault while the
+ * candidate ran is the candidate's. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "core/random.h"
+#include "mpi-eval/backend/cuda/backend.h"
+#include "mpi-eval/backend/cuda/evidence.h"
+#include "mpi-eval/backend/cuda/launch.h"
+
+#define PLACES_WANTED   2
+#define CLOCK_TRIES     3 /* of a sample whose event time does not fit the host's clock */
+#define CLOCK_ABS_NS    30e3
+#define CLOCK_SHARE     0.03
+#define OWN_NS          0.5e9 /* of the run batch beside the candidate */
+#define OWN_BYTES_PER_S 20e9
+#define DAMAGE_LIMIT    2
+
+struct stage {
+    struct atoll_referee *referee;
+    struct atoll_cuda_device *device;
+    struct atoll_case *known;
+    struct atoll_subject *subject;
+    const struct atoll_trial_order *order;
+    const struct atoll_variant *variant;
+    struct atoll_sealed *answer;
+    struct atoll_cuda_sample sample;
+    struct atoll_sample_results results;
+    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT];
+    size_t count;
+    uint64_t total_bytes;
+    int is_kept; /* the answer is sealed */
+    struct atoll_trial *trial;
+    double mark_ns;
+};
+
+/* What a step of a stage says besides 0, go on. */
+enum { FAILED = -1, AGAIN = 1, JUDGED = 2 };
+
+static void stage_mark(struct stage *s, enum atoll_phase phase)
+{
+    double now = atoll_referee_now_ns();
+    s->referee->phases.ns[phase] += now - s->mark_ns;
+    s->mark_ns = now;
+}
+
+static int judge(struct stage *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static int judge(struct stage *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+{
+    struct atoll_trial *t = s->trial;
+    size_t n = (size_t)snprintf(t->detail, sizeof t->detail, "variant %.64s: ", s->variant->name);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->detail + n, sizeof t->detail - n, format, args);
+    va_end(args);
+    t->verdict = verdict;
+    t->level = level;
+    return JUDGED;
+}
+
+/* ---- before: process, memory, modules, place ---- */
+
+static int stage_refused(struct stage *s, const struct atoll_err *why, struct atoll_err *err)
+{
+    if (why->code == ATOLL_E_INPUT || why->code == ATOLL_E_LIMIT)
+        return judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why->text);
+    if (err)
+        *err = *why;
+    return FAILED;
+}
+
+static int stage_memory(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    struct atoll_cuda_plain *plain = &s->sample.plain;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    uint32_t sms = d->facts.limits.multiprocessors;
+    if (atoll_cuda_buffer_bytes(s->subject->prepared, s->variant, s->bytes, &s->count, &why) != 0)
+        return stage_refused(s, &why, err);
+    if (atoll_cuda_plain_plan(s->known->task, s->variant, sms, 0, plain, err) != 0)
+        return FAILED;
+    int rc =
+        atoll_cuda_device_reserve(d, atoll_layout_need(s->bytes, s->count, 0),
+                                  atoll_layout_need(s->bytes, s->count, PLACES_WANTED), plain->need, &why);
+    if (rc != 0)
+        return rc > 0 ? AGAIN : stage_refused(s, &why, err);
+    if (atoll_cuda_plain_plan(s->known->task, s->variant, sms, d->areas[ATOLL_AREA_PLAIN].address, plain,
+                              err) != 0)
+        return FAILED;
+    if (atoll_cuda_device_place(d, s->bytes, s->count, s->order->placement, &s->sample.layout, &why) != 0)
+        return stage_refused(s, &why, err);
+    s->total_bytes = 0;
+    for (size_t i = 0; i < s->count; i++)
+        s->total_bytes += s->bytes[i];
+    return 0;
+}
+
+static int stage_modules(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int rc = atoll_cuda_oracle_load(s->device, s->known, err);
+    if (rc != 0)
+        return rc;
+    rc = atoll_cuda_subject_load(s->device, s->subject, &why);
+    return rc < 0 ? stage_refused(s, &why, err) : rc;
+}
+
+static void sample_begin(struct stage *s)
+{
+    const struct atoll_cuda_device *d = s->device;
+    struct atoll_cuda_sample *m = &s->sample;
+    m->task = s->known->task;
+    m->variant = s->variant;
+    m->draw = s->order->draw;
+    m->subject = s->subject;
+    m->oracle = s->known->oracle;
+    m->placement = s->order->placement;
+    m->hash_key = atoll_random_at(s->referee->salt, 0x68617368ull);
+    m->flush = d->areas[ATOLL_AREA_FLUSH];
+    m->result = d->areas[ATOLL_AREA_RESULT].address;
+    m->sealed = d->areas[ATOLL_AREA_SEALED].address;
+    m->multiprocessors = d->facts.limits.multiprocessors;
+    m->shared_bytes = d->facts.limits.shared_bytes_per_block;
+    m->hashes_late = s->order->comparing != ATOLL_COMPARING_PRINT;
+}
+
+static int stage_prepare(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (atoll_cuda_device_ready(s->device, err) != 0)
+        return FAILED;
+    int rc = stage_memory(s, err);
+    if (rc == 0)
+        rc = stage_modules(s, err);
+    if (rc != 0)
+        return rc;
+    sample_begin(s);
+    return atoll_sample_set(&s->sample, &why) == 0 ? 0 : stage_refused(s, &why, err);
+}
+
+/* ---- the answer ---- */
+
+/* A key per draw and sealing; it leaves the referee in batches without candidates only. */
+static struct atoll_support_key key_make(const struct stage *s)
+{
+    struct {
+        char purpose[8];
+        struct atoll_id task;
+        struct atoll_draw draw;
+        uint64_t salt, count;
+    } of;
+    struct atoll_support_key key;
+    memset(&of, 0, sizeof of);
+    memcpy(of.purpose, "seal", 4);
+    of.task = s->known->task->id;
+    of.draw.variant = s->answer->draw.variant;
+    of.draw.series = s->answer->draw.series;
+    of.draw.number = s->answer->draw.number;
+    of.draw.seed = s->answer->draw.seed;
+    of.salt = s->referee->salt;
+    of.count = ++s->device->clock;
+    struct atoll_id id =
+        atoll_id_keyed(s->referee->setup.secret, sizeof s->referee->setup.secret, &of, sizeof of);
+    memcpy(key.words, id.bytes, sizeof key.words);
+    return key;
+}
+
+static int answer_reserve(struct stage *s)
+{
+    const struct atoll_cuda_plain *plain = &s->sample.plain;
+    struct atoll_answer_store *store = s->device->answers;
+    size_t pool = s->known->pool_size[s->order->draw->variant];
+    if (!atoll_answer_is_kept(store, plain->sealed_bytes, pool) ||
+        atoll_answer_place(store, s->answer, plain->sealed_bytes) != 0)
+        return 0;
+    memcpy(s->answer->array_offset, plain->sealed_offset, sizeof s->answer->array_offset);
+    s->answer->key = key_make(s);
+    return 1;
+}
+
+/* The first sight of a draw defines its inputs; whatever differs later is the device's fault. */
+static int hashes_learn(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_sealed *a = s->answer;
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; a->has_hashes && i < task->tensor_count; i++)
+        if (a->input_hash[i] != s->results.input_hash[i]) {
+            atoll_cuda_device_drop(s->device);
+            atoll_err_set(err, ATOLL_E_CHILD, "the device makes other values of input %s of the same draw",
+                          task->tensors[i].name);
+            return AGAIN;
+        }
+    memcpy(a->input_hash, s->results.input_hash, sizeof a->input_hash);
+    a->has_hashes = 1;
+    a->generation = s->device->generation;
+    return 0;
+}
+
+static void magnitudes_learn(struct stage *s)
+{
+    struct atoll_cuda_oracle *o = s->known->oracle;
+    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
+        const struct atoll_support_finding *f = &s->results.findings[i];
+        double size = f->count ? sqrt(f->expected2 / (double)f->count) : 0;
+        if (atoll_cuda_is_output(s->known->task, i) && isfinite(size) && size > 0)
+            o->magnitude[i] = size;
+    }
+}
+
+/* What is expected, as hashed by the first look at it: a change means damage. */
+static void expectation_keep(struct stage *s)
+{
+    for (size_t i = 0; i < s->known->task->tensor_count; i++)
+        s->answer->expected_hash[i] = s->results.findings[i].expected_hash;
+    s->answer->has_expected = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
+}
+
+static int answer_run(struct stage *s, int is_new, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    double begin = atoll_referee_now_ns();
+    atoll_steps_clear(&d->steps);
+    int rc = atoll_sample_answer(&s->sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
+    if (rc == 0)
+        rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
+    if (rc == 0)
+        rc = atoll_sample_read(&s->sample, &d->reply, &s->results, err);
+    if (rc == 0)
+        rc = hashes_learn(s, err);
+    if (rc == 0 && s->is_kept && is_new) {
+        expectation_keep(s);
+        magnitudes_learn(s);
+    }
+    if (rc < 0) /* plain values may stand somewhere */
+        atoll_cuda_device_drop(d);
+    s->trial->reference_ns += is_new ? atoll_referee_now_ns() - begin : 0;
+    return rc;
+}
+
+static int stage_answer(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_sealed *a = s->answer;
+    s->is_kept = a->is_sealed;
+    int is_new = !a->is_sealed && answer_reserve(s);
+    if (is_new)
+        s->is_kept = 1;
+    if (!is_new && a->has_hashes && a->generation == s->device->generation)
+        return 0;
+    int rc = answer_run(s, is_new, err);
+    if (rc != 0 && is_new)
+        atoll_answer_unseal(s->device->answers, a);
+    return rc;
+}
+
+/* ---- the candidate ---- */
+
+/* Errors that a kernel cannot bring about: the machine's (CUDA driver API, CUresult). */
+static int is_hardware(int32_t code)
+{
+    static const int32_t codes[] = {46 /* device unavailable */,
+                                    214 /* ECC */,
+                                    220 /* NVLink */,
+                                    226,
+                                    721 /* contained */,
+                                    800,
+                                    802,
+                                    803,
+                                    810};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i] == code)
+            return 1;
+    return 0;
+}
+
+static int run_refused(struct stage *s, struct atoll_err *err)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    char text[256];
+    if (r->step < s->sample.first_launch || r->step >= s->sample.end_launch) {
+        atoll_err_set(err, ATOLL_E_CHILD, "a sample's step %u was refused: %s", r->step, r->text);
+        atoll_cuda_device_drop(s->device);
+        return AGAIN;
+    }
+    size_t k = r->step - s->sample.first_launch;
+    return judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
+                 s->subject->prepared->plan->launches[k].symbol,
+                 atoll_cuda_launch_text(&s->sample.launches[k], text, sizeof text), r->text);
+}
+
+/* The process is gone: whose doing was it? */
+static int run_lost(struct stage *s, struct atoll_err *err)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    if (r->status == ATOLL_STEPS_TIMEOUT) {
+        s->subject->candidate_ns += s->order->deadline_ns;
+        return judge(s, ATOLL_V_TIMEOUT, 4, "not finished after %.3g s", s->order->deadline_ns / 1e9);
+    }
+    if (r->status == ATOLL_STEPS_FAULT && !is_hardware(r->code))
+        return judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
+    atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost: %s", r->text);
+    return AGAIN;
+}
+
+/* Where the time of the batch went, by the process's clock. */
+static void run_account(struct stage *s)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
+    double filled = r->seen_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
+           span = s->trial->ns;
+    s->mark_ns = now;
+    if (!(filled >= 0) || !(start >= filled)) {
+        ns[ATOLL_PHASE_INPUTS] += wall;
+        return;
+    }
+    ns[ATOLL_PHASE_INPUTS] += filled;
+    ns[ATOLL_PHASE_FLUSH] += start - filled;
+    ns[ATOLL_PHASE_SPAN] += span;
+    ns[ATOLL_PHASE_FORK] += fmax(wall - start - span, 0); /* the way there and back */
+}
+
+static int run_once(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    double deadline = s->order->deadline_ns + OWN_NS + 1e9 * (double)s->total_bytes / OWN_BYTES_PER_S;
+    atoll_steps_clear(&d->steps);
+    if (atoll_sample_run(&s->sample, &d->steps, err) != 0)
+        return FAILED;
+    int rc = atoll_cuda_device_run(d, deadline, err);
+    if (rc != 0)
+        return rc > 0 ? run_lost(s, err) : FAILED;
+    if (d->reply.status == ATOLL_STEPS_REFUSED)
+        return run_refused(s, err);
+    s->trial->ns = d->reply.event_ns[ATOLL_SAMPLE_STOP];
+    run_account(s);
+    return 0;
+}
+
+/* The host saw start and stop, too: a span that does not fit into its bracket is not believed. */
+static int clocks_agree(const struct stage *s)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    double ns = r->event_ns[ATOLL_SAMPLE_STOP];
+    double seen = r->seen_ns[ATOLL_SAMPLE_STOP] - r->seen_ns[ATOLL_SAMPLE_START];
+    return ns > 0 && fabs(seen - ns) <= fmax(CLOCK_ABS_NS, CLOCK_SHARE * ns) && ns <= r->wall_ns;
+}
+
+static int stage_run(struct stage *s, struct atoll_err *err)
+{
+    for (int i = 0; i < CLOCK_TRIES; i++) {
+        int rc = run_once(s, err);
+        if (rc != 0)
+            return rc;
+        if (clocks_agree(s)) {
+            s->subject->candidate_ns += s->trial->ns;
+            return 0;
+        }
+    }
+    const struct atoll_steps_reply *r = &s->device->reply;
+    double seen = r->seen_ns[ATOLL_SAMPLE_STOP] - r->seen_ns[ATOLL_SAMPLE_START];
+    return judge(
+        s, s->trial->ns < seen && s->trial->ns > 0 ? ATOLL_V_IMPOSSIBLE : ATOLL_V_UNSTABLE, 6,
+        "the device says that the sample took %.0f ns, the referee's clock %.0f ns, %d times in a row",
+        s->trial->ns, seen, CLOCK_TRIES);
+}
+
+/* ---- the check ---- */
+
+static int guards_judge(struct stage *s)
+{
+    const struct atoll_layout *l = &s->sample.layout;
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; i <= l->count; i++) {
+        int64_t distance = 0;
+        size_t b = i;
+        if (i < l->count && atoll_sample_tail_touched(&s->sample, &s->results, i))
+            distance = 0;
+        else if (s->results.guards[i].changed)
+            b = atoll_layout_trespass(l, i, s->results.guards[i].first, &distance);
+        else
+            continue;
+        const char *name = b < task->tensor_count
+                               ? task->tensors[b].name
+                               : s->subject->prepared->plan->scratch[b - task->tensor_count].name;
+        atoll_cuda_device_drop(s->device); /* who knows what else it wrote to */
+        if (distance < 0)
+            return judge(s, ATOLL_V_WRONG, 5, "wrote out of bounds: %lld bytes before the start of %s",
+                         (long long)-distance, name);
+        return judge(s, ATOLL_V_WRONG, 5, "wrote out of bounds: %lld bytes past the end of %s (%llu bytes)",
+                     (long long)distance, name, (unsigned long long)l->buffers[b].bytes);
+    }
+    return 0;
+}
+
+static int late_judge(struct stage *s)
+{
+    for (size_t i = 0; s->sample.hashes_late && i < s->known->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
+            return judge(s, ATOLL_V_WRONG, 6,
+                         "outputs were written after the sample had said that it was done");
+    return 0;
+}
+
+static int inputs_judge(struct stage *s)
+{
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        enum atoll_role role = task->tensors[i].role;
+        if ((role == ATOLL_ROLE_IN || role == ATOLL_ROLE_CONSTANT) &&
+            s->results.input_hash[i] != s->answer->input_hash[i])
+            return judge(s, ATOLL_V_WRONG, 5,
+                         "changed the input %s; tensors of role %s must stay as they are",
+                         task->tensors[i].name, role == ATOLL_ROLE_IN ? "in" : "constant");
+    }
+    return 0;
+}
+
+static int damage_judge(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_sealed *a = s->answer;
+    enum atoll_expected_kind kind = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
+    if (a->has_expected != kind) {
+        expectation_keep(s);
+        return 0;
+    }
+    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
+        if (!atoll_cuda_is_output(s->known->task, i) ||
+            s->results.findings[i].expected_hash == a->expected_hash[i])
+            continue;
+        atoll_answer_unseal(s->device->answers, a);
+        a->has_expected = ATOLL_EXPECTED_UNKNOWN;
+        if (++a->damaged < DAMAGE_LIMIT)
+            return AGAIN;
+        atoll_cuda_device_drop(s->device);
+        return atoll_err_set(err, ATOLL_E_CHILD,
+                             "the answer to a draw of variant %s changed on the device %u times",
+                             s->variant->name, a->damaged);
+    }
+    return 0;
+}
+
+static int outputs_judge(struct stage *s, struct atoll_err *err)
+{
+    const struct atoll_task *task = s->known->task;
+    char detail[ATOLL_DETAIL_BYTES];
+    int rc = damage_judge(s, err);
+    if (rc != 0)
+        return rc;
+    magnitudes_learn(s);
+    s->trial->compared_fully = 1;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_support_finding *f = &s->results.findings[i];
+        if (!atoll_cuda_is_output(task, i))
+            continue;
+        s->trial->worst_error = fmax(s->trial->worst_error, f->worst_error);
+        if (s->order->hash_outputs)
+            s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ f->output_hash, i);
+        if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof detail))
+            continue;
+        atoll_cuda_evidence(s->device, &s->sample, i, f, detail);
+        s->trial->verdict = ATOLL_V_WRONG;
+        s->trial->level = 5;
+        snprintf(s->trial->detail, sizeof s->trial->detail, "variant %.64s, %.1800s", s->variant->name,
+                 detail);
+        return JUDGED;
+    }
+    return 0;
+}
+
+static void clock_note(struct stage *s)
+{
+    double hz = 0;
+    int count = 0;
+    for (int i = 0; i < 2; i++)
+        if (s->results.probes[i].ns > 0 && s->results.probes[i].cycles > 0) {
+            hz += 1e9 * (double)s->results.probes[i].cycles / (double)s->results.probes[i].ns;
+            count++;
+        }
+    s->trial->clock_hz = count ? hz / count : 0;
+}
+
+static void check_account(struct stage *s)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
+    first = first >= 0 && first <= wall ? first : 0;
+    s->referee->phases.ns[ATOLL_PHASE_UNTOUCHED] += first;
+    s->referee->phases.ns[ATOLL_PHASE_OUTPUTS] += wall - first;
+    s->mark_ns = now;
+}
+
+static int stage_check(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    atoll_steps_clear(&d->steps);
+    int rc = atoll_sample_check(&s->sample, &d->steps, s->is_kept ? s->answer : NULL, err);
+    if (rc == 0)
+        rc = atoll_cuda_device_run_own(d, "check of a sample", err);
+    if (rc == 0)
+        rc = atoll_sample_read(&s->sample, &d->reply, &s->results, err);
+    if (rc < 0)
+        atoll_cuda_device_drop(d);
+    if (rc != 0)
+        return rc;
+    check_account(s);
+    clock_note(s);
+    if ((rc = guards_judge(s)) != 0 || (rc = late_judge(s)) != 0 || (rc = inputs_judge(s)) != 0)
+        return rc;
+    return outputs_judge(s, err);
+}
+
+/* ---- the whole ---- */
+
+static int trial_once(struct stage *s, struct atoll_err *err)
+{
+    s->mark_ns = atoll_referee_now_ns();
+    int rc = stage_prepare(s, err);
+    stage_mark(s, ATOLL_PHASE_INPUTS);
+    if (rc == 0)
+        rc = stage_answer(s, err);
+    stage_mark(s, ATOLL_PHASE_ANSWER);
+    if (rc == 0)
+        rc = stage_run(s, err);
+    if (rc == 0)
+        rc = stage_check(s, err);
+    s->referee->phases.trial_count += rc == 0 || rc == JUDGED;
+    return rc;
+}
+
+static void trial_run(struct stage *s)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int rc = AGAIN;
+    for (int i = 0; rc == AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
+        struct atoll_trial fresh = {.verdict = ATOLL_V_CORRECT, .reference_ns = s->trial->reference_ns};
+        *s->trial = fresh;
+        atoll_err_clear(&err);
+        rc = trial_once(s, &err);
+    }
+    if (rc == 0 || rc == JUDGED)
+        return;
+    s->trial->verdict = ATOLL_V_INFRASTRUCTURE;
+    s->trial->level = 0;
+    snprintf(s->trial->detail, sizeof s->trial->detail, "%s",
+             err.text[0]                ? err.text
+             : s->device->reply.text[0] ? s->device->reply.text
+                                        : "the device was lost");
+}
+
+void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
+                      const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
+{
+    struct stage *s = calloc(1, sizeof *s);
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_sealed *answer = s ? atoll_answer_take(d->answers, known->number, order->draw) : NULL;
+    *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
+    if (!answer) {
+        ret_trial->verdict = ATOLL_V_INFRASTRUCTURE;
+        snprintf(ret_trial->detail, sizeof ret_trial->detail, "no memory for a sample");
+        free(s);
+        return;
+    }
+    s->referee = referee;
+    s->device = d;
+    s->known = known;
+    s->subject = subject;
+    s->order = order;
+    s->variant = &known->task->variants[order->draw->variant];
+    s->answer = answer;
+    s->trial = ret_trial;
+    trial_run(s);
+    atoll_answer_give(d->answers, answer);
+    free(s);
+}
