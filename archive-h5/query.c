@@ -19,7 +19,7 @@ struct groups {
 struct atoll_query {
     const struct atoll_tables *tables;
     struct atoll_row_index candidates, evaluations;
-    struct groups by_candidate, timings, samples;
+    struct groups by_candidate, timings, samples, profiles;
 };
 
 const double atoll_fast_thresholds[5] = {1.0, 1.5, 2.0, 3.0, 5.0};
@@ -114,6 +114,13 @@ static int64_t evaluation_of_sample(const struct atoll_query *q, uint64_t row)
     return find_evaluation(q, campaigns[row], events[row]);
 }
 
+static int64_t evaluation_of_profile(const struct atoll_query *q, uint64_t row)
+{
+    const uint64_t *events = column(q->tables, ATOLL_TABLE_PROFILES, "event");
+    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_PROFILES, "campaign");
+    return find_evaluation(q, campaigns[row], events[row]);
+}
+
 /* Counting sort by owner, which keeps the order of rows; rows without owner are left out. */
 static int group(struct atoll_query *q, struct groups *g, uint64_t owner_count, uint64_t row_count,
                  owner_of *owner, struct atoll_err *err)
@@ -155,7 +162,9 @@ struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atol
         group(q, &q->timings, evaluations, atoll_tables_count(t, ATOLL_TABLE_TIMINGS), evaluation_of_timing,
               err) != 0 ||
         group(q, &q->samples, evaluations, atoll_tables_count(t, ATOLL_TABLE_SAMPLES), evaluation_of_sample,
-              err) != 0) {
+              err) != 0 ||
+        group(q, &q->profiles, evaluations, atoll_tables_count(t, ATOLL_TABLE_PROFILES),
+              evaluation_of_profile, err) != 0) {
         atoll_query_destroy(q);
         return NULL;
     }
@@ -177,6 +186,7 @@ void atoll_query_destroy(struct atoll_query *q)
     free_groups(&q->by_candidate);
     free_groups(&q->timings);
     free_groups(&q->samples);
+    free_groups(&q->profiles);
     free(q);
 }
 
@@ -226,6 +236,36 @@ int64_t atoll_query_best_evaluation(const struct atoll_query *q, uint64_t candid
         if (merit(&e) > best_merit) {
             best_merit = merit(&e);
             best = rows.rows[i];
+        }
+    }
+    return best;
+}
+
+int64_t atoll_query_profile(const struct atoll_query *q, uint64_t evaluation_row)
+{
+    struct atoll_rows rows = rows_of(&q->profiles, evaluation_row);
+    return rows.count ? (int64_t)rows.rows[rows.count - 1] : -1;
+}
+
+int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t candidate_row,
+                                      uint64_t *ret_evaluation)
+{
+    struct atoll_rows rows = atoll_query_evaluations(q, candidate_row);
+    struct atoll_row_evaluation e;
+    struct atoll_row_profile profile;
+    int64_t best = -1;
+    double best_merit = -1;
+    for (size_t i = 0; i < rows.count; i++) {
+        int64_t row = atoll_query_profile(q, rows.rows[i]);
+        if (row < 0)
+            continue;
+        atoll_tables_get(q->tables, ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
+        atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        double worth = 8.0 * profile.tier + merit(&e);
+        if (worth > best_merit) {
+            best_merit = worth;
+            best = row;
+            *ret_evaluation = rows.rows[i];
         }
     }
     return best;

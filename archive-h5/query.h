@@ -27,6 +27,12 @@ struct atoll_rows {
 struct atoll_rows atoll_query_evaluations(const struct atoll_query *query, uint64_t candidate_row);
 struct atoll_rows atoll_query_timings(const struct atoll_query *query, uint64_t evaluation_row);
 struct atoll_rows atoll_query_samples(const struct atoll_query *query, uint64_t evaluation_row);
+/* Row in profiles of an evaluation; -1 when nothing is known of its binary and counters. */
+int64_t atoll_query_profile(const struct atoll_query *query, uint64_t evaluation_row);
+/* The profile that says most of a candidate: the highest tier, of its fastest evaluation; -1 when there is none.
+ * ret_evaluation: the evaluation it is of. */
+int64_t atoll_query_candidate_profile(const struct atoll_query *query, uint64_t candidate_row,
+                                      uint64_t *ret_evaluation);
 /* The evaluation that counts: correct before others, the fastest of them; -1 when there is none. */
 int64_t atoll_query_best_evaluation(const struct atoll_query *query, uint64_t candidate_row);
 

@@ -3,6 +3,7 @@
 
 #include "archive-h5/query.h"
 #include "archive-h5/report_html.h"
+#include "archive-h5/report_profile.h"
 #include "archive-h5/report_svg.h"
 
 #define PAGE_LIMIT_BYTES ((size_t)512 << 20)
@@ -21,6 +22,7 @@ static void put_task(struct atoll_buffer *out, const struct atoll_query *query, 
     atoll_buffer_printf(out, "</div>\n<div><h3>Elites by behaviour, speedup</h3>\n");
     atoll_svg_elites(out, query, row);
     atoll_buffer_printf(out, "</div>\n</div>\n");
+    atoll_html_profile(out, query, row);
     atoll_html_lineage(out, query, row);
     atoll_buffer_printf(out, "</section>\n");
 }

@@ -361,51 +361,21 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
     put_source(out, query, (uint64_t)best);
 }
 
-void atoll_html_devices(struct atoll_buffer *out, const struct atoll_query *query)
-{
-    const struct atoll_tables *t = atoll_query_tables(query);
-    char bytes[32];
-    if (atoll_tables_count(t, ATOLL_TABLE_DEVICES) == 0)
-        return;
-    atoll_buffer_printf(
-        out, "<h2>Devices</h2>\n<div class=\"card scroll\"><table><tr><th class=\"l\">node</th><th "
-             "class=\"l\">device</th>"
-             "<th class=\"l\">backend</th><th>threads</th><th>bandwidth</th><th>peak f32</th><th>cache</th>"
-             "<th class=\"l\">toolchain</th></tr>\n");
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
-        struct atoll_row_device d;
-        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
-        const uint32_t texts[] = {d.node, d.model, d.backend};
-        atoll_buffer_printf(out, "<tr>");
-        for (size_t k = 0; k < 3; k++) {
-            atoll_buffer_printf(out, "<td class=\"l\">");
-            atoll_html_text(out, atoll_tables_text(t, texts[k]));
-            atoll_buffer_printf(out, "</td>");
-        }
-        uint64_t cache = d.last_level_cache_bytes > 0 && d.last_level_cache_bytes < 1e15
-                             ? (uint64_t)d.last_level_cache_bytes
-                             : 0;
-        atoll_buffer_printf(
-            out, "<td>%u</td><td>%.1f GB/s</td><td>%.1f Gflop/s</td><td>%s</td><td class=\"wrap mono\">",
-            d.threads, d.bandwidth_bytes_per_s * 1e-9, d.peak_f32_flops * 1e-9,
-            atoll_bytes_text(cache, bytes, sizeof bytes));
-        atoll_html_text(out, atoll_tables_text(t, d.toolchain));
-        atoll_buffer_printf(out, "</td></tr>\n");
-    }
-    atoll_buffer_printf(out, "</table></div>\n");
-}
-
 void atoll_html_end(struct atoll_buffer *out)
 {
-    atoll_buffer_printf(out, "<footer><p>Speedup is baseline time over best time; where a final comparison "
-                             "was made it is the ratio of interleaved "
-                             "samples of both on one device, with its one-sided p-value. Of floor: the "
-                             "roofline floor (memory traffic or arithmetic "
-                             "that the task cannot avoid, from bandwidth and peaks measured on the device) "
-                             "over the best time. In the plots every dot "
-                             "is a correct candidate and the line is the best so far; the dotted line is the "
-                             "baseline. In the grids a cell shows the "
-                             "speedup of its fastest elite over all islands, darker for higher fitness. "
-                             "False promotions: an elite compared with "
-                             "itself that was called better.</p></footer>\n</main>\n</body>\n</html>\n");
+    atoll_buffer_printf(
+        out, "<footer><p>Speedup is baseline time over best time; where a final comparison "
+             "was made it is the ratio of interleaved "
+             "samples of both on one device, with its one-sided p-value. Of floor: the "
+             "roofline floor (memory traffic or arithmetic "
+             "that the task cannot avoid, from bandwidth and peaks measured on the device) "
+             "over the best time. In the plots every dot "
+             "is a correct candidate and the line is the best so far; the dotted line is the "
+             "baseline. In the grids a cell shows the "
+             "speedup of its fastest elite over all islands, darker for higher fitness. "
+             "Under the roofline every dot is a candidate that is or was an elite, the large one the "
+             "best; the lines are the bandwidth and the peaks measured on the device, and operations "
+             "are those the task needs. "
+             "False promotions: an elite compared with "
+             "itself that was called better.</p></footer>\n</main>\n</body>\n</html>\n");
 }

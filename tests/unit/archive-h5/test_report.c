@@ -257,6 +257,11 @@ static void test_report(void **state)
     assert_non_null(strstr(page, "&#60;script&#62;alert(1)&#60;/script&#62;"));
     assert_int_equal(count_text(page, "<svg class=\"plot\""), 2);
     assert_int_equal(count_text(page, "<svg class=\"elites\""), 2);
+    assert_int_equal(count_text(page, "<svg class=\"roofline\""), 2);
+    assert_non_null(strstr(page, "Limited by: <b>"));
+    assert_non_null(strstr(page, "<td class=\"l\">dram throughput</td><td>"));
+    assert_non_null(strstr(page, "tensor f16</text>"));
+    assert_non_null(strstr(page, "132 multiprocessors"));
     assert_null(strstr(page, "nan"));
     assert_null(strstr(page, "inf\""));
     free(page);
