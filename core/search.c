@@ -14,6 +14,18 @@ const char *atoll_island_role_name(enum atoll_island_role role)
     return (unsigned)role < ATOLL_ISLAND_ROLE_COUNT ? role_names[role] : "unknown";
 }
 
+const char *atoll_language_name(enum atoll_language language)
+{
+    static const char *const names[ATOLL_LANGUAGE_COUNT] = {
+        [ATOLL_LANGUAGE_C] = "c", [ATOLL_LANGUAGE_CUDA] = "cuda"};
+    return (unsigned)language < ATOLL_LANGUAGE_COUNT ? names[language] : "unknown";
+}
+
+enum atoll_language atoll_language_of_backend(const char *backend)
+{
+    return strcmp(backend, "cuda") == 0 ? ATOLL_LANGUAGE_CUDA : ATOLL_LANGUAGE_C;
+}
+
 void atoll_search_defaults(struct atoll_search *ret_search)
 {
     *ret_search = (struct atoll_search){
@@ -107,6 +119,20 @@ void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++)
         field_encode(&fields[i], s, out);
+    if (s->language != ATOLL_LANGUAGE_C)
+        atoll_buffer_put_u8(out, (uint8_t)s->language);
+}
+
+/* The byte at the end, where there is one: any language but c. */
+static int language_decode(struct atoll_reader *r, struct atoll_search *s, struct atoll_err *err)
+{
+    unsigned language = atoll_reader_u8(r);
+    if (r->failed)
+        return 0;
+    if (language == ATOLL_LANGUAGE_C || language >= ATOLL_LANGUAGE_COUNT)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: language is %u", language);
+    s->language = (enum atoll_language)language;
+    return 0;
 }
 
 int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *ret_search,
@@ -119,6 +145,8 @@ int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *r
     double values[FIELD_COUNT];
     for (size_t i = 0; i < FIELD_COUNT; i++)
         values[i] = field_decode(&fields[i], &r, &s);
+    if (!r.failed && r.offset < r.length && language_decode(&r, &s, err))
+        return -1;
     if (atoll_reader_finish(&r, "search settings", err))
         return -1;
     for (size_t i = 0; i < FIELD_COUNT; i++)

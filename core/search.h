@@ -28,6 +28,12 @@ enum atoll_island_role {
 };
 const char *atoll_island_role_name(enum atoll_island_role role);
 
+/* Of the sources that are evolved: what the campaign's backend takes. */
+enum atoll_language { ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_CUDA, ATOLL_LANGUAGE_COUNT };
+const char *atoll_language_name(enum atoll_language language); /* as tasks and plans say it: "c", "cuda" */
+/* Of a backend by name ("cpu", "cuda", "" and "null" as cpu). */
+enum atoll_language atoll_language_of_backend(const char *backend);
+
 struct atoll_search {
     uint64_t seed;
     uint32_t islands;            /* per task, 1..16; default 2 */
@@ -47,9 +53,13 @@ struct atoll_search {
     uint32_t noop_interval; /* one no-op duel every so many promotions; 0 = never; default 10 */
     /* evaluations of a task without a new elite after which it yields; default 60 */
     uint32_t stagnation_limit;
+    enum atoll_language
+        language; /* follows from the campaign's backend; no key of its own in campaign.yaml */
 };
 
 void atoll_search_defaults(struct atoll_search *ret_search);
+/* A u8 language ends the bytes when it is not c: settings that were written before there was a choice are as they
+ * were. */
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out);
 int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *ret_search,
                         struct atoll_err *err);

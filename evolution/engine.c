@@ -47,14 +47,29 @@ static int on_start(struct atoll_engine *e, const struct atoll_event *event, str
     return 0;
 }
 
-/* The first baseline is measured first (a task lists baselines before seeds); the others are queued in its
- * order. */
+static int is_ours(const struct atoll_engine *e, const char *language)
+{
+    return strcmp(language, atoll_language_name(e->search.language)) == 0;
+}
+
+/* 1 when the task has a baseline in the language that is evolved. */
+static int has_baseline(const struct atoll_engine *e, const struct atoll_task *task)
+{
+    for (size_t i = 0; i < task->seed_count; i++)
+        if (task->seeds[i].is_baseline && is_ours(e, task->seeds[i].language))
+            return 1;
+    return 0;
+}
+
+/* The first baseline is measured first (a task lists baselines before seeds), without one in this language the first
+ * seed; the others are queued in the task's order. */
 static int add_seeds(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
 {
+    int any = !has_baseline(e, t->task);
     for (size_t i = 0; i < t->task->seed_count; i++) {
         const struct atoll_seed *seed = &t->task->seeds[i];
-        int first = seed->is_baseline && t->baseline_source == ATOLL_NONE;
-        if (strcmp(seed->language, ATOLL_ENGINE_LANGUAGE) != 0)
+        int first = (seed->is_baseline || any) && t->baseline_source == ATOLL_NONE;
+        if (!is_ours(e, seed->language))
             continue;
         if (atoll_propose_source(e, t, seed->language, seed->source, ATOLL_OPERATOR_SEED, ATOLL_NONE, first,
                                  err))
@@ -101,7 +116,7 @@ static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, s
 static int on_source(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     if (event->task >= e->task_count || e->tasks[event->task].done || !event->source || !event->language ||
-        strcmp(event->language, ATOLL_ENGINE_LANGUAGE) != 0 || strlen(event->source) > ATOLL_SOURCE_LIMIT)
+        !is_ours(e, event->language) || strlen(event->source) > ATOLL_SOURCE_LIMIT)
         return IGNORED;
     uint32_t island = event->island % e->search.islands;
     return atoll_propose_source(e, &e->tasks[event->task], event->language, event->source,

@@ -12,8 +12,6 @@
 #include "evolution/individual.h"
 #include "evolution/source.h"
 
-#define ATOLL_ENGINE_LANGUAGE "c" /* sources of other languages wait for their backend */
-
 /* A source that was not tried yet, and the island that gets it. */
 struct atoll_pending {
     uint32_t source, island;

@@ -10,6 +10,14 @@
 
 #define TASK_BYTES_LIMIT (64u << 20)
 
+static const char *option_value(const struct atoll_campaign_config *config, const char *key)
+{
+    for (size_t i = 0; i < config->option_count; i++)
+        if (strcmp(config->options[i].key, key) == 0)
+            return config->options[i].value;
+    return "";
+}
+
 static int add_start(struct atoll_ledger *ledger, const struct atoll_campaign_config *config, int64_t unix_ns,
                      struct atoll_err *err)
 {
@@ -17,6 +25,7 @@ static int add_start(struct atoll_ledger *ledger, const struct atoll_campaign_co
     atoll_event_init(&event, ATOLL_EVENT_START);
     event.unix_ns = unix_ns;
     event.search = config->search;
+    event.search.language = atoll_language_of_backend(option_value(config, "backend"));
     return atoll_ledger_add(ledger, &event, err);
 }
 

@@ -11,7 +11,9 @@
 
 #include "core/units.h"
 
-enum kind { KIND_TEXT, KIND_SECONDS, KIND_BYTES, KIND_COUNT, KIND_NUMBER, KIND_BACKEND };
+#define CPU_COMPILER "cc"
+
+enum kind { KIND_TEXT, KIND_SECONDS, KIND_BYTES, KIND_COUNT, KIND_NUMBER, KIND_BACKEND, KIND_COUNTERS };
 
 static const struct row {
     const char *key;
@@ -33,7 +35,10 @@ static const struct row {
     ROW("interval", KIND_NUMBER, interval_target, 1e-6, 1),
     ROW("full-compares", KIND_COUNT, full_compares, 1, 4096),
     ROW("threads", KIND_COUNT, threads, 0, 4096),
-    ROW("backend", KIND_BACKEND, backend_null, 0, 1),
+    ROW("backend", KIND_BACKEND, backend, 0, 0),
+    ROW("include-path", KIND_TEXT, include_path, 0, 0),
+    ROW("counters", KIND_COUNTERS, profile_all, 0, 0),
+    ROW("counters-ratio", KIND_NUMBER, profile_ratio, 1, 1e6),
 #undef ROW
 };
 
@@ -46,8 +51,10 @@ void atoll_setup_defaults(struct atoll_setup *ret_setup)
                                       .full_compares = 5,
                                       .compile_deadline_ns = 20e9,
                                       .compile_memory_bytes = (uint64_t)2 << 30,
-                                      .compiler = "cc",
-                                      .compile_flags = ATOLL_SETUP_COMPILE_FLAGS};
+                                      .compiler = CPU_COMPILER,
+                                      .compile_flags = ATOLL_SETUP_COMPILE_FLAGS,
+                                      .backend = "cpu",
+                                      .profile_ratio = ATOLL_SETUP_COUNTERS_RATIO};
 }
 
 static int number_parse(const struct row *row, const char *value, double *ret_number, struct atoll_err *err)
@@ -61,12 +68,6 @@ static int number_parse(const struct row *row, const char *value, double *ret_nu
         rc = atoll_bytes_parse(value, &bytes, err);
         *ret_number = (double)bytes;
         return rc;
-    }
-    if (row->kind == KIND_BACKEND) {
-        *ret_number = strcmp(value, "null") == 0;
-        return *ret_number > 0 || strcmp(value, "cpu") == 0
-                   ? 0
-                   : atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no backend; there are cpu and null", value);
     }
     *ret_number = strtod(value, &end);
     if (end == value || *end || (row->kind == KIND_COUNT && *ret_number != floor(*ret_number)))
@@ -87,10 +88,49 @@ static void number_store(struct atoll_setup *setup, const struct row *row, doubl
     memcpy(field, value, row->size);
 }
 
+/* What compiles for a backend unless the campaign says otherwise. */
+static void compiler_suit(struct atoll_setup *setup)
+{
+    if (strcmp(setup->backend, "cuda") != 0)
+        return;
+    if (strcmp(setup->compiler, CPU_COMPILER) == 0)
+        snprintf(setup->compiler, sizeof setup->compiler, "nvrtc");
+    if (strcmp(setup->compile_flags, ATOLL_SETUP_COMPILE_FLAGS) == 0)
+        setup->compile_flags[0] = '\0';
+}
+
+static int backend_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+{
+    setup->backend_null = strcmp(value, "null") == 0;
+    if (setup->backend_null)
+        return 0;
+    if (strcmp(value, "cpu") != 0 && strcmp(value, "cuda") != 0)
+        return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no backend; there are cpu, cuda and null", value);
+    snprintf(setup->backend, sizeof setup->backend, "%s", value);
+    compiler_suit(setup);
+    return 0;
+}
+
+/* none, near (the elite of their cell) or all. */
+static int counters_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+{
+    if (strcmp(value, "none") != 0 && strcmp(value, "near") != 0 && strcmp(value, "all") != 0)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "'%s' is no choice of counters; there are none, near and all", value);
+    setup->profile_all = strcmp(value, "all") == 0;
+    if (strcmp(value, "none") == 0)
+        setup->profile_ratio = 0;
+    return 0;
+}
+
 static int row_apply(struct atoll_setup *setup, const struct row *row, const char *value,
                      struct atoll_err *err)
 {
     double number = 0;
+    if (row->kind == KIND_BACKEND)
+        return backend_apply(setup, value, err);
+    if (row->kind == KIND_COUNTERS)
+        return counters_apply(setup, value, err);
     if (row->kind == KIND_TEXT) {
         if (strlen(value) >= row->size)
             return atoll_err_set(err, ATOLL_E_INPUT, "the text is longer than %zu bytes", row->size - 1);
@@ -101,6 +141,8 @@ static int row_apply(struct atoll_setup *setup, const struct row *row, const cha
         return -1;
     if (!(number >= row->min && number <= row->max))
         return atoll_err_set(err, ATOLL_E_INPUT, "%s is not within %g to %g", value, row->min, row->max);
+    if (row->offset == offsetof(struct atoll_setup, profile_ratio) && !(setup->profile_ratio > 0))
+        return 0; /* counters: none stands, wherever it stood */
     number_store(setup, row, number);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* setup.h - what evaluators are told at the start, from the campaign's frozen options.
  * Layer: mpi-eval.  Keys of campaign.yaml's options: compiler, compile-flags, compile-deadline,
- * compile-memory, sample-device, sample-wall, sample-min, interval, full-compares, threads, backend (cpu or
- * null); others are somebody else's. */
+ * compile-memory, sample-device, sample-wall, sample-min, interval, full-compares, threads, backend (cpu,
+ * cuda or null), include-path, counters (none, near or all), counters-ratio; others are somebody else's.
+ * With the backend cuda, compiler and compile-flags are "nvrtc" and "" where the campaign does not change them. */
 #ifndef ATOLL_MPI_EVAL_SETUP_H
 #define ATOLL_MPI_EVAL_SETUP_H
 
@@ -12,6 +13,9 @@
  * change NaN, Inf or the order of sums. */
 #define ATOLL_SETUP_COMPILE_FLAGS                                                                            \
     "-std=gnu11 -O3 -march=native -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-contract=fast"
+
+/* Candidates within this many times the time of their cell's elite have their counters read. */
+#define ATOLL_SETUP_COUNTERS_RATIO 1.5
 
 /* Without the secret (zero). */
 void atoll_setup_defaults(struct atoll_setup *ret_setup);

@@ -36,18 +36,31 @@ static inline void sim_write(const char *dir, const char *name, const char *text
     assert_int_equal(fclose(f), 0);
 }
 
+/* Names that end in .cu are kernels of the cuda language. */
+static inline int sim_is_cuda(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 3 && strcmp(name + length - 3, ".cu") == 0;
+}
+
 static inline void sim_write_seed(const char *dir, const struct sim_seed *seed)
 {
     char text[2048], name[64], require[256] = "";
     if (seed->require)
         snprintf(require, sizeof require, "\"require\": [\"%s\"],", seed->require);
     snprintf(text, sizeof text,
-             "/* atoll-plan {\"version\": 1, \"params\": {%s}, %s\n"
-             "\"launch\": [{\"function\": \"f\", \"units\": \"N\", \"args\": [\"x\", \"y\"]}]} */\n"
-             "void f(long begin, long end, const float *x, float *y) /* %s */\n"
-             "{ for (long i = begin; i < end; i++) y[i] = x[i]; }\n",
+             sim_is_cuda(seed->name)
+                 ? "/* atoll-plan {\"version\": 1, \"params\": {%s}, %s\n"
+                   "\"launch\": [{\"kernel\": \"f\", \"grid\": [\"cdiv(N, 256)\"], \"block\": [\"256\"], "
+                   "\"args\": [\"x\", \"y\", \"i32:N\"]}]} */\n"
+                   "extern \"C\" __global__ void f(const float *x, float *y, int n) /* %s */\n"
+                   "{ int i = blockIdx.x * 256 + threadIdx.x; if (i < n) y[i] = x[i]; }\n"
+                 : "/* atoll-plan {\"version\": 1, \"params\": {%s}, %s\n"
+                   "\"launch\": [{\"function\": \"f\", \"units\": \"N\", \"args\": [\"x\", \"y\"]}]} */\n"
+                   "void f(long begin, long end, const float *x, float *y) /* %s */\n"
+                   "{ for (long i = begin; i < end; i++) y[i] = x[i]; }\n",
              seed->params ? seed->params : "", require, seed->name);
-    snprintf(name, sizeof name, "seeds/%s.c", seed->name);
+    snprintf(name, sizeof name, "seeds/%s%s", seed->name, sim_is_cuda(seed->name) ? "" : ".c");
     sim_write(dir, name, text);
 }
 
@@ -83,7 +96,8 @@ static inline void sim_task(const char *name, const struct sim_seed *seeds, size
     assert_int_equal(atoll_task_encode(task, out, &err), 0);
     atoll_task_destroy(task);
     for (size_t i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/seeds/%s.c", dir, seeds[i].name);
+        snprintf(path, sizeof path, "%s/seeds/%s%s", dir, seeds[i].name,
+                 sim_is_cuda(seeds[i].name) ? "" : ".c");
         unlink(path);
     }
     const char *const rest[] = {"/task.yaml", "/reference.c", "/seeds", ""};

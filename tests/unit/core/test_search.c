@@ -30,6 +30,40 @@ static void defaults_travel(void **state)
     atoll_buffer_fini(&b);
 }
 
+/* The language of c is not written, so older settings are the same bytes; no other value of it is taken. */
+static void languages_travel(void **state)
+{
+    struct atoll_search s, back;
+    struct atoll_buffer plain, bytes;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_search_defaults(&s);
+    assert_int_equal(s.language, ATOLL_LANGUAGE_C);
+    atoll_buffer_init(&plain, 4096);
+    atoll_buffer_init(&bytes, 4096);
+    atoll_search_encode(&s, &plain);
+    assert_int_equal(atoll_search_decode(plain.data, plain.length, &back, &err), 0);
+    assert_int_equal(back.language, ATOLL_LANGUAGE_C);
+    s.language = ATOLL_LANGUAGE_CUDA;
+    atoll_search_encode(&s, &bytes);
+    assert_int_equal(bytes.length, plain.length + 1);
+    assert_int_equal(atoll_search_decode(bytes.data, bytes.length, &back, &err), 0);
+    assert_int_equal(back.language, ATOLL_LANGUAGE_CUDA);
+    static const unsigned char wrong[] = {ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_COUNT, 255};
+    for (size_t i = 0; i < sizeof wrong; i++) {
+        bytes.data[plain.length] = wrong[i];
+        atoll_err_clear(&err);
+        assert_int_equal(atoll_search_decode(bytes.data, bytes.length, &back, &err), -1);
+        expect_err(&err, ATOLL_E_PROTOCOL, "language is");
+    }
+    assert_string_equal(atoll_language_name(ATOLL_LANGUAGE_CUDA), "cuda");
+    assert_string_equal(atoll_language_name(ATOLL_LANGUAGE_COUNT), "unknown");
+    assert_int_equal(atoll_language_of_backend("cuda"), ATOLL_LANGUAGE_CUDA);
+    assert_int_equal(atoll_language_of_backend("cpu"), ATOLL_LANGUAGE_C);
+    assert_int_equal(atoll_language_of_backend(""), ATOLL_LANGUAGE_C);
+    atoll_buffer_fini(&plain);
+    atoll_buffer_fini(&bytes);
+}
+
 static void set_islands_0(struct atoll_search *s)
 {
     s->islands = 0;
@@ -141,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_travel),
+        cmocka_unit_test(languages_travel),
         cmocka_unit_test(wrong_values_are_named),
         cmocka_unit_test(roles_have_names),
     };

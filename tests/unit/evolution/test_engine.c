@@ -277,6 +277,47 @@ static void broken_baseline_ends_the_task(void **state)
     free(s);
 }
 
+/* One language is evolved; without a baseline in it the first seed is the baseline, and a task that has no seed in it
+ * is over at once.  The state comes back with it. */
+static void one_language_is_evolved(void **state)
+{
+    static const struct sim_seed mixed[] = {
+        {"naive", NULL, NULL}, {"first.cu", NULL, NULL}, {"second.cu", NULL, NULL}};
+    static const enum atoll_language languages[] = {ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_CUDA};
+    struct fixture *f = *state;
+    struct atoll_buffer task;
+    atoll_buffer_init(&task, 1u << 24);
+    sim_task("mixed", mixed, 3, 1, &task);
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_search search = settings();
+        struct atoll_task_status t;
+        struct atoll_id source;
+        struct atoll_choice choice;
+        const char *language, *text;
+        struct sim *s = malloc(sizeof *s);
+        search.language = languages[i];
+        sim_start(s, 1, &search);
+        sim_add_task(s, 0, &task);
+        sim_add_task(s, 1, &f->tasks[0]);
+        sim_source(s, 0, 0, "/* not in this language */"); /* c */
+        sim_capacity(s, 1);
+        drain(s);
+        atoll_engine_task_status(s->engine, 0, &t);
+        assert_int_equal(t.evaluated, languages[i] == ATOLL_LANGUAGE_C ? 1 : 2);
+        assert_int_equal(atoll_engine_candidate(s->engine, 0, &t.baseline, &source, &choice), 0);
+        assert_int_equal(atoll_engine_source(s->engine, &source, &language, &text), 0);
+        assert_string_equal(language, atoll_language_name(languages[i]));
+        atoll_engine_task_status(s->engine, 1, &t);
+        assert_int_equal(t.evaluated > 0, languages[i] == ATOLL_LANGUAGE_C);
+        if (languages[i] == ATOLL_LANGUAGE_CUDA)
+            assert_int_equal(t.reason, ATOLL_REASON_NO_BASELINE);
+        check_end(s);
+        sim_fini(s);
+        free(s);
+    }
+    atoll_buffer_fini(&task);
+}
+
 static void wall_budget_leaves_time_for_finals(void **state)
 {
     struct fixture *f = *state;
@@ -574,6 +615,7 @@ int main(void)
         cmocka_unit_test(exhausted_campaign),
         cmocka_unit_test(retries_then_abandon),
         cmocka_unit_test(broken_baseline_ends_the_task),
+        cmocka_unit_test(one_language_is_evolved),
         cmocka_unit_test(wall_budget_leaves_time_for_finals),
         cmocka_unit_test(wall_time_over_abandons),
         cmocka_unit_test(tasks_share_the_device),

@@ -36,18 +36,55 @@ static void test_options(void **state)
     assert_int_equal(atoll_setup_option(&s, "ranks", "3", NULL), 0); /* somebody else's */
 }
 
+/* What compiles follows the backend, unless the campaign has a mind of its own. */
+static void test_cuda(void **state)
+{
+    static const struct {
+        const char *options[3][2], *backend, *compiler, *flags;
+        double ratio;
+        uint32_t all;
+    } rows[] = {
+        {{{"backend", "cpu"}, {NULL, NULL}}, "cpu", "cc", ATOLL_SETUP_COMPILE_FLAGS, 1.5, 0},
+        {{{"backend", "cuda"}, {NULL, NULL}}, "cuda", "nvrtc", "", 1.5, 0},
+        {{{"compiler", "/opt/nvcc"}, {"backend", "cuda"}, {NULL, NULL}}, "cuda", "/opt/nvcc", "", 1.5, 0},
+        {{{"backend", "cuda"}, {"compile-flags", "-lineinfo"}, {NULL, NULL}},
+         "cuda",
+         "nvrtc",
+         "-lineinfo",
+         1.5,
+         0},
+        {{{"backend", "cuda"}, {"counters", "all"}, {"counters-ratio", "2"}}, "cuda", "nvrtc", "", 2, 1},
+        {{{"counters", "none"}, {"counters-ratio", "2"}, {"backend", "cuda"}}, "cuda", "nvrtc", "", 0, 0},
+        {{{"counters-ratio", "2"}, {"counters", "none"}, {"backend", "cuda"}}, "cuda", "nvrtc", "", 0, 0},
+        {{{"counters", "near"}, {"counters-ratio", "3"}, {"backend", "cuda"}}, "cuda", "nvrtc", "", 3, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct atoll_setup s;
+        atoll_setup_defaults(&s);
+        for (size_t k = 0; k < 3 && rows[i].options[k][0]; k++)
+            assert_int_equal(atoll_setup_option(&s, rows[i].options[k][0], rows[i].options[k][1], NULL), 1);
+        if (strcmp(s.backend, rows[i].backend) != 0 || strcmp(s.compiler, rows[i].compiler) != 0 ||
+            strcmp(s.compile_flags, rows[i].flags) != 0)
+            fail_msg("row %zu: %s, %s, \"%s\"", i, s.backend, s.compiler, s.compile_flags);
+        assert_true(s.profile_ratio == rows[i].ratio);
+        assert_int_equal(s.profile_all, rows[i].all);
+    }
+}
+
 static void test_wrong_values(void **state)
 {
     static char long_text[2000];
     static const struct {
         const char *key, *value, *text;
     } cases[] = {
-        {"sample-min", "0", "not within"},      {"sample-min", "2.5", "not a number"},
-        {"sample-min", "", "not a number"},     {"threads", "-1", "not within"},
-        {"interval", "nan", "not within"},      {"interval", "1e-9", "not within"},
-        {"backend", "cuda", "no backend"},      {"compile-deadline", "never", "duration"},
-        {"compile-memory", "1K", "not within"}, {"compiler", long_text, "longer"},
-        {"sample-device", "0s", "not within"},
+        {"sample-min", "0", "not within"},         {"sample-min", "2.5", "not a number"},
+        {"sample-min", "", "not a number"},        {"threads", "-1", "not within"},
+        {"interval", "nan", "not within"},         {"interval", "1e-9", "not within"},
+        {"backend", "opencl", "no backend"},       {"counters", "some", "no choice of counters"},
+        {"counters-ratio", "0.5", "not within"},   {"include-path", long_text, "longer"},
+        {"compile-deadline", "never", "duration"}, {"compile-memory", "1K", "not within"},
+        {"compiler", long_text, "longer"},         {"sample-device", "0s", "not within"},
     };
     memset(long_text, 'x', sizeof long_text - 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -65,6 +102,7 @@ static void test_wrong_values(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options), cmocka_unit_test(test_wrong_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options), cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_wrong_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
