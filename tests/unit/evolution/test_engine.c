@@ -294,6 +294,7 @@ static void one_language_is_evolved(void **state)
         struct atoll_id source;
         struct atoll_choice choice;
         const char *language, *text;
+        struct atoll_engine_status status;
         struct sim *s = malloc(sizeof *s);
         search.language = languages[i];
         sim_start(s, 1, &search);
@@ -303,7 +304,9 @@ static void one_language_is_evolved(void **state)
         sim_capacity(s, 1);
         drain(s);
         atoll_engine_task_status(s->engine, 0, &t);
-        assert_int_equal(t.evaluated, languages[i] == ATOLL_LANGUAGE_C ? 1 : 2);
+        assert_int_equal(t.evaluated, 2);
+        atoll_engine_status(s->engine, &status);
+        assert_int_equal(status.ignored, languages[i] == ATOLL_LANGUAGE_C ? 0 : 1);
         assert_int_equal(atoll_engine_candidate(s->engine, 0, &t.baseline, &source, &choice), 0);
         assert_int_equal(atoll_engine_source(s->engine, &source, &language, &text), 0);
         assert_string_equal(language, atoll_language_name(languages[i]));
@@ -312,6 +315,8 @@ static void one_language_is_evolved(void **state)
         if (languages[i] == ATOLL_LANGUAGE_CUDA)
             assert_int_equal(t.reason, ATOLL_REASON_NO_BASELINE);
         check_end(s);
+        sim_reload(s);
+        sim_check_replay(s);
         sim_fini(s);
         free(s);
     }
