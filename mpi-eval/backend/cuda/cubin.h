@@ -29,19 +29,21 @@ struct atoll_cubin {
     unsigned target; /* 90 */
     size_t kernel_count;
     struct atoll_cubin_kernel kernels[ATOLL_CUBIN_KERNEL_LIMIT];
-    uint64_t writable_bytes;   /* module globals that a kernel can change, all together */
-    char writable_name[128];   /* of one of them, "" */
-    char undefined_name[128];  /* a symbol it would need from elsewhere (device runtime ...), "" */
+    uint64_t writable_bytes;  /* module globals that a kernel can change, all together */
+    char writable_name[128];  /* of one of them, "" */
+    char undefined_name[128]; /* a symbol it would need from elsewhere (device runtime ...), "" */
 };
 
 /* report: the compiler's (ptxas -v), may be "".  ATOLL_E_INPUT when it is no cubin. */
 int atoll_cubin_read(const void *bytes, size_t length, const char *report, struct atoll_cubin *ret_cubin,
                      struct atoll_err *err);
-const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubin, const char *name); /* or NULL */
+const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubin,
+                                                  const char *name); /* or NULL */
 
 /* Theoretical occupancy, 0..1, by registers, shared memory, warps and blocks (CUDA C++ programming guide, "compute
  * capabilities"); *ret_by names what limits it. */
-double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel, const struct atoll_device_limits *limits,
-                             uint32_t threads_per_block, uint32_t dynamic_shared_bytes, const char **ret_by);
+double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel,
+                             const struct atoll_device_limits *limits, uint32_t threads_per_block,
+                             uint32_t dynamic_shared_bytes, const char **ret_by);
 
 #endif

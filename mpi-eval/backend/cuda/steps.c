@@ -194,7 +194,7 @@ static int map_take(struct atoll_reader *r, struct atoll_step_map *m, uint32_t p
         m->stride_bytes[i] = atoll_reader_u64(r);
     for (int i = 0; i < 5; i++)
         m->box[i] = atoll_reader_u32(r);
-    return m->offset % 64 == 0 && m->offset <= param_bytes && param_bytes - m->offset >= 128 ? 0 : -1;
+    return m->offset % 8 == 0 && m->offset <= param_bytes && param_bytes - m->offset >= 128 ? 0 : -1;
 }
 
 static int launch_take(struct atoll_reader *r, uint32_t function, struct atoll_step_launch *l)

@@ -40,7 +40,8 @@ enum atoll_step_kind {
     ATOLL_STEP_KIND_COUNT
 };
 
-/* A tensor map encoded into the parameter bytes of a launch (128 bytes at `offset`, which is a multiple of 64). */
+/* A tensor map encoded into the parameter bytes of a launch (128 bytes at `offset`, where the kernel's image says:
+ * alignment counts from the constant bank's start, so 48 is a usual offset of a first parameter on 9.0). */
 struct atoll_step_map {
     uint32_t offset;
     uint32_t dtype; /* enum atoll_dtype */
