@@ -21,6 +21,7 @@ enum atoll_dtype {
     ATOLL_DTYPE_COUNT
 };
 
+#ifndef __CUDACC__                                                    /* device code takes the enum alone */
 const char *atoll_dtype_name(enum atoll_dtype t);                     /* "f32" ... */
 int atoll_dtype_parse(const char *name, enum atoll_dtype *ret_dtype); /* -1 when unknown */
 const char *atoll_dtype_names(void);                                  /* "f64, f32, ..." for error texts */
@@ -34,5 +35,6 @@ void atoll_dtype_store(enum atoll_dtype t, void *base, size_t index, double valu
 /* Whole arrays, fast: the two above in a loop the compiler can vectorise. */
 void atoll_dtype_load_array(enum atoll_dtype t, const void *base, size_t count, double *ret_values);
 void atoll_dtype_store_array(enum atoll_dtype t, void *base, size_t count, const double *values);
+#endif
 
 #endif

@@ -17,7 +17,8 @@ static const char prelude_types[] =
     "struct atoll_reference_args {\n"
     "    const long long *dims;\n    const void *const *inputs;\n    double *const *expected;\n"
     "    double *const *scale;\n    double *scratch;\n};\n"
-    "#define ATOLL_INFINITY (__builtin_huge_val())\n";
+    "#ifdef ATOLL_DEVICE\n#define ATOLL_INFINITY (__longlong_as_double(0x7ff0000000000000LL))\n"
+    "#else\n#define ATOLL_INFINITY (__builtin_huge_val())\n#endif\n";
 
 static const struct {
     const char *name, *parameters, *arguments,

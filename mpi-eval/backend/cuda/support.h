@@ -19,12 +19,14 @@
 #define ATOLL_SUPPORT_MODULE_END   2
 #define ATOLL_SUPPORT_FUNCTION_END 64
 
-/* The translation unit of the support module and of the calibration module, to be compiled for the device. */
+/* The translation unit of the support module and of the calibration module, to be compiled for the device (sm_90a where
+ * the architecture has such a form: it decides which tensor instructions are used).  They need no header and no option
+ * besides the architecture; what must not be contracted is written so. */
 const char *atoll_support_text(void);
 const char *atoll_support_calibration_text(void);
 /* Loads both and looks their kernels up (FUNCTION results: skip atoll_support_result_count() of them). */
-void atoll_support_load(struct atoll_steps *s, const void *cubin, size_t length, const void *calibration_cubin,
-                        size_t calibration_length);
+void atoll_support_load(struct atoll_steps *s, const void *cubin, size_t length,
+                        const void *calibration_cubin, size_t calibration_length);
 unsigned atoll_support_result_count(void);
 
 /* ---- before the candidate ---- */
@@ -41,15 +43,21 @@ struct atoll_support_fill {
     uint64_t key;
     double magnitude; /* of RANDOM and STALE: a typical size of right values; 0 = 1 */
 };
-void atoll_support_fill(struct atoll_steps *s, const struct atoll_support_fill *fill, uint64_t address, uint64_t count);
+void atoll_support_fill(struct atoll_steps *s, const struct atoll_support_fill *fill, uint64_t address,
+                        uint64_t count);
 /* A keyed pattern over [address, address + bytes), bytes a multiple of 8; check adds to the 16-byte result slot at
- * `result`: u64 number of changed words, u64 index of the first one (all ones: none). */
+ * `result`, which guard_clear sets up: u64 number of changed words, u64 index of the first one (all ones: none).  Any
+ * address will do. */
+void atoll_support_guard_clear(struct atoll_steps *s, uint64_t result);
 void atoll_support_guard(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key);
-void atoll_support_guard_check(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key, uint64_t result);
-/* Keyed hash of bytes into the u64 at result (added to what is there; order of threads does not matter). */
-void atoll_support_hash(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key, uint64_t result);
+void atoll_support_guard_check(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+                               uint64_t result);
+/* Keyed hash of bytes into the u64 at result (added to what is there; order of threads does not matter).
+ * Equal bytes at another address, aligned otherwise, have the same hash. */
+void atoll_support_hash(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+                        uint64_t result);
 /* Puts everything out of the caches: writes `bytes` at area, then reads as much at area + bytes (the area has
- * 2 * bytes); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets changing garbage. */
+ * 2 * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets changing garbage. */
 void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, uint32_t multiprocessors,
                          uint32_t shared_bytes, uint64_t key, uint64_t result);
 /* Spins about 20 us on one multiprocessor and writes u64 cycles, u64 nanoseconds to the 16 bytes at result. */
@@ -57,8 +65,11 @@ void atoll_support_clock_probe(struct atoll_steps *s, uint64_t result);
 
 /* ---- after the candidate ---- */
 
-/* The reference of one task: its unit (reference.c within the device prelude), compiled by the caller. */
-int atoll_support_reference_text(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err);
+/* The reference of one task: its unit (reference.c within the device prelude), compiled by the caller with
+ * ATOLL_SUPPORT_REFERENCE_OPTION besides the architecture: the author's functions are not annotated. */
+#define ATOLL_SUPPORT_REFERENCE_OPTION "--device-as-default-execution-space"
+int atoll_support_reference_text(const struct atoll_task *task, struct atoll_buffer *out,
+                                 struct atoll_err *err);
 /* Name of its kernel. */
 const char *atoll_support_reference_kernel(void);
 
@@ -79,7 +90,8 @@ struct atoll_support_output {
 
 /* Runs the reference over all units: expected (and scale) of every output is written; inputs: addresses by tensor
  * number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
- * threads in flight follow from it. */
+ * threads in flight follow from it; ATOLL_E_LIMIT when it is too small for one.  expected is NaN where no unit puts a
+ * value. */
 int atoll_support_reference(struct atoll_steps *s, uint32_t function, const struct atoll_task *task,
                             const struct atoll_variant *variant, const uint64_t *inputs,
                             const struct atoll_support_output *outputs, size_t output_count, uint64_t scratch,
@@ -89,7 +101,8 @@ int atoll_support_reference(struct atoll_steps *s, uint32_t function, const stru
 uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale);
 void atoll_support_seal(struct atoll_steps *s, const struct atoll_support_output *output, uint64_t sealed,
                         const struct atoll_support_key *key, uint64_t salt);
-/* Compares an output against plain (sealed 0) or sealed expected values, every element, and adds the finding to the
+/* Compares an output against plain (sealed 0) or sealed expected values, every element, by float-rounded scales in both
+ * cases.  key (NULL: zeros) and salt also key the finding's hashes: the same for plain and sealed.  Adds the finding to the
  * ATOLL_SUPPORT_FINDING_BYTES at result (which clear sets up).  Writes no expected value anywhere. */
 #define ATOLL_SUPPORT_FINDING_BYTES 256
 void atoll_support_compare_clear(struct atoll_steps *s, uint64_t result);
@@ -100,17 +113,18 @@ void atoll_support_compare(struct atoll_steps *s, const struct atoll_task *task,
 struct atoll_support_finding {
     uint64_t count, wrong_count, nonfinite_count, unwritten_count;
     uint64_t worst_index, first_wrong, last_wrong;
-    double worst_error;             /* in units of the tolerance */
+    double worst_error; /* in units of the tolerance */
     double worst_expected, worst_got;
     double difference2, expected2, got2, product; /* sums of squares and products, for norm and cosine */
-    uint64_t output_hash;           /* of the bits compared */
-    uint64_t expected_hash;         /* of the expected values used: a sealed answer that was damaged differs */
+    uint64_t output_hash;                         /* of the bits compared */
+    uint64_t expected_hash; /* of the expected values used: a sealed answer that was damaged differs */
 };
 /* bytes: ATOLL_SUPPORT_FINDING_BYTES read back from result. */
 void atoll_support_finding_read(const void *bytes, struct atoll_support_finding *ret_finding);
 /* What MEASUREMENT.md 2 makes of it: 1 right, 0 wrong with the text. */
-int atoll_support_finding_judge(const struct atoll_support_finding *f, const struct atoll_task *task, size_t tensor,
-                                const struct atoll_variant *variant, char *ret_detail, size_t detail_bytes);
+int atoll_support_finding_judge(const struct atoll_support_finding *f, const struct atoll_task *task,
+                                size_t tensor, const struct atoll_variant *variant, char *ret_detail,
+                                size_t detail_bytes);
 
 /* ---- the device itself ---- */
 
@@ -121,12 +135,15 @@ void atoll_support_known_answer(struct atoll_steps *s, uint64_t area, uint32_t m
 uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t key);
 /* Calibration: each appends its launch(es) between event and event + 1 and says what it did. */
 void atoll_support_empty(struct atoll_steps *s);
-void atoll_support_copy(struct atoll_steps *s, uint64_t to, uint64_t from, uint64_t bytes, uint32_t multiprocessors);
-void atoll_support_read(struct atoll_steps *s, uint64_t from, uint64_t bytes, uint32_t multiprocessors, uint64_t result);
-/* FMA peak of f64, f32, f16 (packed), bf16 (packed): operations done are in *ret_flops. */
-int atoll_support_fma(struct atoll_steps *s, enum atoll_dtype dtype, uint32_t multiprocessors, uint64_t result,
-                      double *ret_flops);
-/* Tensor peak by the type of the factors (index ATOLL_DTYPE_COUNT = tf32); -1 when the architecture has none. */
+void atoll_support_copy(struct atoll_steps *s, uint64_t to, uint64_t from, uint64_t bytes,
+                        uint32_t multiprocessors);
+void atoll_support_read(struct atoll_steps *s, uint64_t from, uint64_t bytes, uint32_t multiprocessors,
+                        uint64_t result);
+/* FMA peak of f64, f32, f16 (packed), bf16 (packed): operations done are in *ret_flops; -1 for other types.  The u64 at
+ * result is cleared and then 1 when the kernel did them, 0 when the architecture has no such instruction. */
+int atoll_support_fma(struct atoll_steps *s, enum atoll_dtype dtype, uint32_t multiprocessors,
+                      uint64_t result, double *ret_flops);
+/* Tensor peak by the type of the factors (index ATOLL_DTYPE_COUNT = tf32; f64, f16, bf16, both f8, i8); the same. */
 int atoll_support_tensor(struct atoll_steps *s, unsigned type, uint32_t multiprocessors, uint64_t result,
                          double *ret_flops);
 

@@ -1,0 +1,80 @@
+/* Hashes of inputs, the cache flush, the clock probe. */
+
+/* Four words in flight per thread; bytes after the last whole word are a word of their own. */
+ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_hash_kernel(atoll_area_launch p)
+{
+    atoll_u64 words = p.bytes / 8, sum = 0, step = thread_count(), i = thread_index();
+    if ((p.address & 15) == 0) {
+        const ulonglong2 *pairs = (const ulonglong2 *)p.address;
+#pragma unroll 4
+        for (; i < words / 2; i += step) {
+            ulonglong2 v = pairs[i];
+            sum += atoll_hash_term(atoll_position_key(p.key, 2 * i), v.x);
+            sum += atoll_hash_term(atoll_position_key(p.key, 2 * i + 1), v.y);
+        }
+        i = words / 2 * 2 + thread_index();
+    }
+#pragma unroll 4
+    for (; i < words; i += step)
+        sum += atoll_hash_term(atoll_position_key(p.key, i), word_get(p.address, i));
+    if (thread_index() == 0 && p.bytes % 8) {
+        atoll_u64 rest = 0;
+        for (unsigned k = 0; k < p.bytes % 8; k++)
+            rest |= (atoll_u64)((const atoll_byte *)p.address)[words * 8 + k] << 8 * k;
+        sum += atoll_hash_term(atoll_position_key(p.key, words), rest);
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        atomicAdd((atoll_u64 *)p.result, sum);
+}
+
+/* One block per multiprocessor: its dynamic shared memory is all that a block can have. */
+ATOLL_KERNEL __launch_bounds__(1024) atoll_flush_write_kernel(atoll_area_launch p)
+{
+    extern __shared__ unsigned garbage[];
+    unsigned shared_words;
+    asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared_words));
+    shared_words /= 4;
+    for (unsigned i = threadIdx.x; i < shared_words; i += blockDim.x)
+        ((volatile unsigned *)garbage)[i] = (unsigned)p.key + (i + blockIdx.x) * 0x9e3779b1u;
+    ulonglong2 *to = (ulonglong2 *)p.address;
+    for (atoll_u64 i = thread_index(); i < p.bytes / 16; i += thread_count())
+        to[i] = make_ulonglong2(p.key + i, p.key ^ i);
+}
+
+/* The store keeps the loads alive; it happens once in 2^64 keys. */
+ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_flush_read_kernel(atoll_area_launch p)
+{
+    const ulonglong2 *from = (const ulonglong2 *)p.address;
+    atoll_u64 sum = p.key;
+#pragma unroll 4
+    for (atoll_u64 i = thread_index(); i < p.bytes / 16; i += thread_count()) {
+        ulonglong2 v = from[i];
+        sum += v.x ^ v.y;
+    }
+    if (sum == 0x5bd1e9955bd1e995ull)
+        *(atoll_u64 *)p.result = sum;
+}
+
+ATOLL_INLINE atoll_u64 nanoseconds()
+{
+    atoll_u64 t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
+    return t;
+}
+
+/* From one tick of the timer to another one at least 20 us later. */
+ATOLL_KERNEL atoll_clock_kernel(atoll_area_launch p)
+{
+    atoll_u64 t0 = nanoseconds(), t1;
+    do
+        t1 = nanoseconds();
+    while (t1 == t0);
+    long long c1 = clock64();
+    atoll_u64 t2;
+    do
+        t2 = nanoseconds();
+    while (t2 - t1 < 20000);
+    ((atoll_u64 *)p.result)[0] = (atoll_u64)(clock64() - c1);
+    ((atoll_u64 *)p.result)[1] = t2 - t1;
+}
