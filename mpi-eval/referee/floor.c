@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-/* The measured peak that stands for an arithmetic type: types without a measurement of their own count as the
- * next wider one that has one, since the audit floor refuses nothing. */
+/* The measured peak that stands for an arithmetic type, of ordinary or tensor units, whichever is faster: types without
+ * a measurement of their own count as float, since the audit floor refuses nothing. */
 static double peak_of(const struct atoll_device_info *device, unsigned precisions)
 {
     double best = 0;
     for (unsigned t = 0; t <= ATOLL_DTYPE_COUNT; t++) {
         if (!(precisions >> t & 1u))
             continue;
-        double peak = t < ATOLL_DTYPE_COUNT ? device->peak_flops[t] : 0;
+        double peak = fmax(t < ATOLL_DTYPE_COUNT ? device->peak_flops[t] : 0, device->limits.tensor_flops[t]);
         best = fmax(best, peak > 0 || t == ATOLL_F64 ? peak : device->peak_flops[ATOLL_F32]);
     }
     return best;

@@ -15,7 +15,7 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, s
 /* calibration.c: bandwidth, peaks, empty launch, jitter, resolution into referee->info and jitter_ns. */
 int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err);
 /* profile.c: counters of the plan's launches. */
-void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                        uint32_t variant, struct atoll_profile *ret_profile);
+void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
+                        struct atoll_subject *subject, uint32_t variant, struct atoll_profile *ret_profile);
 
 #endif

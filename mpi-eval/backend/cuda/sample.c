@@ -96,6 +96,20 @@ static void results_clear(const struct atoll_cuda_sample *s, struct atoll_steps 
     atoll_steps_set(steps, s->result + AT_INPUT_HASH, 0, (AT_END - AT_INPUT_HASH) / 4);
 }
 
+/* A zone's first changed word is the least of those found. */
+static void guards_check(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    uint64_t none[2 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)];
+    for (size_t i = 0; i <= s->layout.count; i++) {
+        none[2 * i] = 0;
+        none[2 * i + 1] = UINT64_MAX;
+    }
+    atoll_steps_write(steps, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
+    for (size_t i = 0; i <= s->layout.count; i++)
+        atoll_support_guard_check(steps, s->layout.guards[i].address, s->layout.guards[i].bytes,
+                                  key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
+}
+
 /* Everything plain that a batch may have written. */
 static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
 {
@@ -237,9 +251,7 @@ int atoll_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
     results_clear(s, steps);
     atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
     inputs_hash(s, steps);
-    for (size_t i = 0; i <= s->layout.count; i++)
-        atoll_support_guard_check(steps, s->layout.guards[i].address, s->layout.guards[i].bytes,
-                                  key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
+    guards_check(s, steps);
     if (s->hashes_late)
         outputs_hash(s, steps, AT_END_HASH);
     atoll_steps_event(steps, ATOLL_SAMPLE_FILLED);

@@ -46,6 +46,12 @@ static void test_floors(void **state)
             f.reporting_ns != cases[i].reporting_ns)
             fail_msg("case %zu: %g %g %g", i, f.hard_ns, f.audit_ns, f.reporting_ns);
     }
+    device.limits.tensor_flops[ATOLL_DTYPE_COUNT] = 100e9; /* tf32 */
+    device.limits.tensor_flops[ATOLL_F64] = 20e9;
+    assert_true(atoll_floor_of(&cases[3].work, BIT(ATOLL_F32), &device).audit_ns == 1e5);
+    assert_true(atoll_floor_of(&cases[3].work, BIT(ATOLL_F64), &device).audit_ns == 5e4);
+    assert_true(atoll_floor_of(&cases[3].work, BIT(ATOLL_F32) | BIT(ATOLL_DTYPE_COUNT), &device).audit_ns ==
+                1e4);
     memset(&device, 0, sizeof device);
     struct atoll_floor f = atoll_floor_of(&cases[3].work, BIT(ATOLL_F32), &device);
     assert_true(f.hard_ns == 0 && f.audit_ns == 0); /* not calibrated: nothing is impossible */
