@@ -6,10 +6,12 @@
 
 #include "core/err.h"
 
-/* Checks body (the source after its plan) for one language: include allow-list, no inline assembly, no
- * constructors or ifuncs or section attributes, no #pragma other than a short list, no #line, no _Pragma
- * tricks, no token pasting into forbidden names, no system-call or thread or file functions, trigraphs, and
- * so on: a table of rows (id, pattern, why). 0, or -1 with ATOLL_E_INPUT "rule <id>, line <n>: <why>". */
+/* Checks body (the source after its plan) for one language, by a table of rows (id, pattern, why).  Both: include
+ * allow-list, pragmas of a short list, no #line, no _Pragma, no token pasting, no trigraphs, no attributes that place or
+ * export.  "c": no inline assembly, no functions of the system, of threads, files, clocks or allocators.  "cuda": no
+ * mutable variables of file scope or static ones, kernels are extern "C", no runtime or driver functions, launches,
+ * allocation, printing, traps or clocks, and inline PTX without directives, calls, clocks or persisting lines.
+ * 0, or -1 with ATOLL_E_INPUT "rule <id>, line <n>: <why>". */
 int atoll_rules_check(const char *language, const char *body, struct atoll_err *err);
 
 /* Row access for docs and prompts. */

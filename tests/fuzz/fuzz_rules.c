@@ -9,6 +9,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void look(const char *language, const char *text)
+{
+    int first = atoll_rules_check(language, text, NULL);
+    struct atoll_behaviour a = atoll_behaviour_classify(language, text, NULL, NULL);
+    struct atoll_behaviour b = atoll_behaviour_classify(language, text, NULL, NULL);
+    if (first != atoll_rules_check(language, text, NULL) ||
+        atoll_behaviour_cell(a) != atoll_behaviour_cell(b) ||
+        atoll_behaviour_cell(a) >= ATOLL_BEHAVIOUR_CELLS)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
@@ -16,12 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = 0;
-    int first = atoll_rules_check("c", text, NULL);
-    struct atoll_behaviour a = atoll_behaviour_classify("c", text, NULL, NULL);
-    struct atoll_behaviour b = atoll_behaviour_classify("c", text, NULL, NULL);
-    if (first != atoll_rules_check("c", text, NULL) || atoll_behaviour_cell(a) != atoll_behaviour_cell(b) ||
-        atoll_behaviour_cell(a) >= ATOLL_BEHAVIOUR_CELLS)
-        abort();
+    look("c", text);
+    look("cuda", text);
     free(text);
     return 0;
 }
