@@ -23,7 +23,7 @@
 
 struct cc {
     struct atoll_compiler base;
-    const struct atoll_cc_style *style;
+    struct atoll_cc_style style;
     struct atoll_toolchain toolchain;
     struct atoll_scratch *scratch;
     struct atoll_filter filter;
@@ -128,7 +128,7 @@ static int set_up(struct cc *cc, const struct atoll_compiler_settings *settings,
         atoll_toolchain_init(&cc->toolchain, settings->command, err) != 0 ||
         atoll_filter_init(&cc->filter, ATOLL_FILTER_COMPILE, err) != 0)
         return -1;
-    for (const char *const *folder = cc->style->folders; folder && *folder; folder++)
+    for (const char *const *folder = cc->style.folders; folder && *folder; folder++)
         atoll_toolchain_add_folder(&cc->toolchain, *folder);
     if (asprintf(&cc->version, "%s %s", cc->toolchain.version, settings->flags) < 0) {
         cc->version = NULL;
@@ -142,7 +142,7 @@ static int set_up(struct cc *cc, const struct atoll_compiler_settings *settings,
 /* What a candidate needs, tried once. */
 static int probe(struct cc *cc, struct atoll_err *err)
 {
-    const struct atoll_cc_style *style = cc->style;
+    const struct atoll_cc_style *style = &cc->style;
     struct atoll_compiled result;
     struct atoll_err why = ATOLL_ERR_INIT;
     if (atoll_compiler_run(&cc->base, style->probe_name, style->probe_text, strlen(style->probe_text), NULL,
@@ -163,25 +163,25 @@ static char **make_arguments(const struct cc *cc, const struct atoll_compile_job
 {
     static char output[] = "-o";
     size_t fixed = 0, tail = 0, n = 0;
-    while (cc->style->flags[fixed])
+    while (cc->style.flags[fixed])
         fixed++;
-    while (cc->style->tail[tail])
+    while (cc->style.tail[tail])
         tail++;
     char **argv = calloc(5 + fixed + cc->flag_count + job->define_count + tail, sizeof *argv);
     if (!argv)
         return NULL;
     argv[n++] = cc->toolchain.path;
     for (size_t i = 0; i < fixed; i++)
-        argv[n++] = (char *)(uintptr_t)cc->style->flags[i];
+        argv[n++] = (char *)(uintptr_t)cc->style.flags[i];
     for (size_t i = 0; i < cc->flag_count; i++)
         argv[n++] = cc->flags[i];
     for (size_t i = 0; i < job->define_count; i++)
         argv[n++] = job->defines[i];
     argv[n++] = output;
-    argv[n++] = (char *)(uintptr_t)cc->style->object_name;
+    argv[n++] = (char *)(uintptr_t)cc->style.object_name;
     argv[n++] = (char *)(uintptr_t)job->file_name;
     for (size_t i = 0; i < tail; i++)
-        argv[n++] = (char *)(uintptr_t)cc->style->tail[i];
+        argv[n++] = (char *)(uintptr_t)cc->style.tail[i];
     argv[n] = NULL;
     return argv;
 }
@@ -239,7 +239,7 @@ static int cc_submit(struct atoll_compiler *compiler, uint64_t number, const cha
                      struct atoll_err *err)
 {
     struct cc *cc = (struct cc *)compiler;
-    struct atoll_compile_job *job = atoll_compile_job_create(number, file_name, cc->style->suffix, text,
+    struct atoll_compile_job *job = atoll_compile_job_create(number, file_name, cc->style.suffix, text,
                                                              length, defines, define_count, err);
     if (!job)
         return -1;
@@ -295,8 +295,8 @@ static int cc_timeout_ms(const struct atoll_compiler *compiler)
 static void conclude(struct cc *cc, struct atoll_compile_slot *slot, int wait_status)
 {
     char diagnostics[ATOLL_DIAGNOSTICS_BYTES] = "", report[ATOLL_COMPILE_REPORT_BYTES] = "";
-    if (cc->style->report)
-        cc->style->report(slot->output, report);
+    if (cc->style.report)
+        cc->style.report(slot->output, report);
     enum atoll_compile_status status =
         slot->timed_out ? ATOLL_COMPILE_TIMEOUT
                         : atoll_compile_judge(slot->output, slot->job->file_name, wait_status);
@@ -306,7 +306,7 @@ static void conclude(struct cc *cc, struct atoll_compile_slot *slot, int wait_st
     else if (status != ATOLL_COMPILE_OK)
         atoll_diagnostics_trim(slot->output, slot->folder, diagnostics);
     if (status == ATOLL_COMPILE_OK &&
-        atoll_compile_slot_read_object(slot, cc->style->object_name, cc->output_bytes) != 0) {
+        atoll_compile_slot_read_object(slot, cc->style.object_name, cc->output_bytes) != 0) {
         status = ATOLL_COMPILE_BROKEN;
         snprintf(diagnostics, sizeof diagnostics, "the compiler left no object of at most %llu bytes",
                  (unsigned long long)cc->output_bytes);
@@ -390,7 +390,7 @@ struct atoll_compiler *atoll_cc_create_styled(const struct atoll_cc_style *style
         return NULL;
     }
     cc->base.kind = &cc_kind;
-    cc->style = style;
+    cc->style = *style;
     cc->deadline_ns = settings->deadline_ns;
     cc->output_bytes = settings->output_bytes;
     pthread_mutex_init(&cc->mutex, NULL);

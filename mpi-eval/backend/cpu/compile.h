@@ -9,8 +9,8 @@
 
 #define ATOLL_COMPILE_REPORT_BYTES 8192 /* of atoll_compiled.report, with the NUL */
 
-/* How a compiler driver is called and what it leaves.  Texts and tables: borrowed for the compiler's lifetime, unless
- * they say otherwise. */
+/* How a compiler driver is called and what it leaves.  Copied, but what it points to is borrowed for the compiler's
+ * lifetime. */
 struct atoll_cc_style {
     const char *const *flags; /* before the user's; NULL ends */
     const char *const *tail;  /* after the source; NULL ends */

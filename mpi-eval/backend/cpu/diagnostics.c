@@ -20,11 +20,15 @@ static int line_has(const char *line, size_t length, const char *what)
     return memmem(line, length, what, strlen(what)) != NULL;
 }
 
-/* What drivers say after the linker failed tells nothing. */
+/* What drivers say at the end tells nothing. */
 static int is_summary(const char *line, size_t length)
 {
-    return line_has(line, length, "collect2: error: ld returned") ||
-           line_has(line, length, "error: linker command failed");
+    static const char *const phrases[] = {"collect2: error: ld returned", "error: linker command failed",
+                                          "detected in the compilation of", "Ptx assembly aborted"};
+    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
+        if (line_has(line, length, phrases[i]))
+            return 1;
+    return length == 23 && memcmp(line, "Compilation terminated.", 23) == 0;
 }
 
 static int is_error(const char *line, size_t length)
@@ -36,14 +40,15 @@ static int is_error(const char *line, size_t length)
     for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
         if (line_has(line, length, phrases[i]))
             return 1;
-    return line_has(line, length, " error: ") || line_has(line, length, " fatal error: ");
+    return line_has(line, length, " error: ") || line_has(line, length, "; error   : ");
 }
 
 static int is_message(const char *line, size_t length)
 {
-    return line_has(line, length, " warning: ") || line_has(line, length, " note: ") ||
-           line_has(line, length, ": In function") || line_has(line, length, ": At top level") ||
-           (length >= 8 && memcmp(line, "In file ", 8) == 0);
+    return line_has(line, length, " warning: ") || line_has(line, length, ": warning #") ||
+           line_has(line, length, " note: ") || line_has(line, length, ": remark #") ||
+           (length >= 8 && memcmp(line, "Remark: ", 8) == 0) || line_has(line, length, ": In function") ||
+           line_has(line, length, ": At top level") || (length >= 8 && memcmp(line, "In file ", 8) == 0);
 }
 
 /* Length of a path or temporary name of ours at the start of s; ret_name what to write instead. */

@@ -165,6 +165,28 @@ static const struct rule sample_allowed[] = {
     ANY("restart_syscall"),
 };
 
+static const struct rule alone_denied[] = {
+    ANY("execve"),
+    ANY("execveat"),
+    ANY("fork"),
+    ANY("vfork"),
+    MASKED("clone", 0, CLONE_THREAD, 0),
+    ANY("kill"),
+    ANY("tkill"),
+    ANY("rt_sigqueueinfo"),
+    ANY("rt_tgsigqueueinfo"),
+    ANY("pidfd_open"),
+    ANY("pidfd_send_signal"),
+    MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG),
+    ANY("setpriority"),
+    ANY("sched_setscheduler"),
+    ANY("memfd_create"),
+    ANY("chmod"),
+    ANY("fchmod"),
+    ANY("fchmodat"),
+    ANY("utimensat"),
+};
+
 #define ROWS(table) table, sizeof table / sizeof table[0]
 static const struct filter_table {
     const struct rule *rules;
@@ -174,6 +196,7 @@ static const struct filter_table {
     [ATOLL_FILTER_COMPILE] = {ROWS(compile_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM)},
     [ATOLL_FILTER_ZYGOTE] = {ROWS(zygote_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW},
     [ATOLL_FILTER_SAMPLE] = {ROWS(sample_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW},
+    [ATOLL_FILTER_ALONE] = {ROWS(alone_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM)},
 };
 
 static int add_rule(scmp_filter_ctx context, uint32_t action, const struct rule *rule)

@@ -168,8 +168,9 @@ static int describe(struct atoll_toolchain *t, struct atoll_err *err)
     char answer[ANSWER_BYTES];
     if (ask(t, "--version", answer, sizeof answer, err) != 0)
         return -1;
-    answer[strcspn(answer, "\n")] = '\0';
-    t->version = strdup(answer[0] ? answer : "unknown compiler");
+    const char *line = strstr(answer, "Cuda compilation tools"); /* nvcc starts with its name and copyright */
+    line = line ? line : answer;
+    t->version = line[0] ? strndup(line, strcspn(line, "\n")) : strdup("unknown compiler");
     if (ask(t, "-print-search-dirs", answer, sizeof answer, err) != 0)
         return -1;
     for (size_t i = 0; i < sizeof system_paths / sizeof system_paths[0]; i++)
