@@ -25,6 +25,7 @@
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/evaluator.h"
 #include "mpi-eval/forwarder.h"
+#include "mpi-eval/gpus.h"
 #include "mpi-eval/setup.h"
 
 #define FAREWELL_NS 8e9
@@ -39,9 +40,11 @@ struct settings {
 static const struct atoll_option options[] = {
     {"local", 0, ATOLL_OPT_FLAG, offsetof(struct settings, local), NULL, NULL, 0, 0, NULL,
      "Run on this machine alone, without MPI."},
-    {"evaluators", 0, ATOLL_OPT_INT, offsetof(struct settings, evaluators), "N", "1", 1,
+    {"evaluators", 0, ATOLL_OPT_INT, offsetof(struct settings, evaluators), "N", "0", 0,
      ATOLL_SPAWNER_CHILD_LIMIT, NULL,
-     "With --local: evaluator processes. More than one measure at the same time and disturb each other."},
+     "With --local: evaluator processes; 0 is one, and with the backend cuda one for each GPU. More than one "
+     "on the "
+     "cores of one machine disturb each other."},
     {"job", 0, ATOLL_OPT_TEXT, offsetof(struct settings, job), "ID", "local", 0, 0, NULL,
      "Name of the job this attempt belongs to; attempts are kept in jobs/ID.<n>."},
     {"wall", 0, ATOLL_OPT_DURATION, offsetof(struct settings, wall_s), "TIME", "0", 0, 1e9, NULL,
@@ -296,6 +299,20 @@ static int run_evaluator(const struct settings *settings)
     return atoll_evaluator_run(ATOLL_SPAWNER_CHILD_FD, &err) == 0 ? 0 : atoll_code_exit_status(err.code);
 }
 
+/* One for each GPU where the campaign wants them; a campaign that does not open is complained about later. */
+static unsigned evaluators_for(const char *dir, int is_null)
+{
+    struct atoll_gpus gpus = {0};
+    struct atoll_campaign *campaign = is_null ? NULL : atoll_campaign_open(dir, NULL, NULL);
+    const char *backend = campaign ? atoll_campaign_option(campaign, "backend") : NULL;
+    if (backend && strcmp(backend, "cuda") == 0 && !getenv(ATOLL_GPU_VARIABLE))
+        atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus);
+    atoll_campaign_close(campaign);
+    return gpus.count < 1                           ? 1
+           : gpus.count < ATOLL_SPAWNER_CHILD_LIMIT ? gpus.count
+                                                    : ATOLL_SPAWNER_CHILD_LIMIT;
+}
+
 /* For docs/man/write and the test that compares the page; no option of a run. */
 static int is_man_asked(int argc, char **argv)
 {
@@ -325,6 +342,8 @@ int main(int argc, char **argv)
         return (int)ended(&err);
     atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "");
     int is_local = settings.local || !is_launched_by_mpi();
+    if (settings.evaluators == 0)
+        settings.evaluators = evaluators_for(arguments[0], settings.null_backend);
     char here[24];
     snprintf(here, sizeof here, "%lld", settings.evaluators);
     if (is_local)

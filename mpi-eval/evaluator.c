@@ -19,6 +19,7 @@
 #include "core/log.h"
 #include "core/message.h"
 #include "mpi-eval/clock.h"
+#include "mpi-eval/gpus.h"
 #include "mpi-eval/pipeline.h"
 #include "mpi-eval/stream.h"
 #include "mpi-eval/synthetic.h"
@@ -102,12 +103,24 @@ static void say_failed(struct evaluator *ev, const struct atoll_err *why)
 
 /* ---- messages ---- */
 
+/* The spawner found no device for this process. */
+static int is_surplus(const struct atoll_backend *backend)
+{
+    const char *device = getenv(ATOLL_GPU_VARIABLE);
+    return backend != &atoll_backend_cpu && device && strcmp(device, ATOLL_GPU_SURPLUS) == 0;
+}
+
 static int start_measuring(struct evaluator *ev, struct atoll_err *err)
 {
     const struct atoll_setup *setup = &ev->setup;
     const struct atoll_backend *backend = atoll_backend_find(setup->backend);
     if (!backend)
         return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
+    if (is_surplus(backend))
+        return atoll_err_set(
+            err, ATOLL_E_LIMIT,
+            "this node has fewer GPUs than evaluators; start one rank for each GPU, and one more for "
+            "rank 0 on its node");
     ev->compiler = backend->compiler_create(setup, ev->slots, err);
     if (ev->compiler)
         ev->examiner = atoll_examiner_create(setup, ev->compiler, err);

@@ -6,7 +6,7 @@
  * owner only. */
 #include "mpi-eval/spawner.h"
 
-#include "mpi-eval/slice.h"
+#include "mpi-eval/gpus.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,6 +52,7 @@ struct nursery {
     const char *const *argv;
     char **environment;
     struct atoll_slice slice; /* of this rank; a count in ATOLL_EVALUATORS_HERE goes before */
+    struct atoll_gpus gpus;
     struct child children[ATOLL_SPAWNER_CHILD_LIMIT];
 };
 
@@ -70,13 +71,13 @@ static int is_allowed(const char *entry)
     return 0;
 }
 
-/* Lives as long as the process, so the entries stay where they are. */
+/* Lives as long as the process, so the entries stay where they are; there is room for one more at the end. */
 static char **environment_clean(void)
 {
     size_t count = 0, kept = 0;
     while (environ && environ[count])
         count++;
-    char **clean = calloc(count + 1, sizeof *clean);
+    char **clean = calloc(count + 2, sizeof *clean);
     for (size_t i = 0; clean && i < count; i++) {
         if (is_allowed(environ[i]))
             clean[kept++] = environ[i];
@@ -123,14 +124,23 @@ static void signals_default(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Several evaluators of one node get cores of their own. */
+/* Several evaluators of one node get cores and a device of their own; who chose a device in the environment keeps it. */
 static void slice_take(const struct nursery *nursery, unsigned tag)
 {
+    static char entry[sizeof ATOLL_GPU_VARIABLE + ATOLL_GPU_NAME_BYTES];
     struct atoll_slice slice = nursery->slice;
     const char *here = getenv("ATOLL_EVALUATORS_HERE");
     if (here)
         slice = (struct atoll_slice){tag, (unsigned)strtoul(here, NULL, 10)};
     atoll_slice_bind(&slice);
+    const char *gpu = getenv(ATOLL_GPU_VARIABLE) ? NULL : atoll_gpus_of(&nursery->gpus, &slice);
+    char **end = nursery->environment;
+    while (gpu && *end)
+        end++;
+    if (gpu) {
+        snprintf(entry, sizeof entry, "%s=%s", ATOLL_GPU_VARIABLE, gpu);
+        *end = entry;
+    }
 }
 
 static _Noreturn void child_main(const struct nursery *nursery, int socket_fd, pid_t parent, unsigned tag)
@@ -329,6 +339,7 @@ static _Noreturn void nursery_begin(int fd, const char *program, const char *con
     close_all_but(fd);
     stdio_detach();
     nursery.environment = environment_clean();
+    atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &nursery.gpus);
     if (!nursery.environment)
         _exit(1);
     nursery_main(&nursery);
