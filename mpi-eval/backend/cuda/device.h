@@ -58,8 +58,10 @@ struct atoll_cuda_device {
     /* the placement before this one: two subjects of a pair share it */
     uint64_t last_key;
     int last_place;
-    unsigned places;          /* of the last layout */
-    struct atoll_steps steps; /* of one batch at a time */
+    unsigned places;              /* of the last layout */
+    uint32_t counters_generation; /* of the process whose counters are set up */
+    char counters_reason[96];     /* why there are none; "" not known, or there are */
+    struct atoll_steps steps;     /* of one batch at a time */
     struct atoll_steps_reply reply;
 };
 

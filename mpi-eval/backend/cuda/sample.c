@@ -245,6 +245,17 @@ int atoll_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, str
     return 0;
 }
 
+int atoll_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+{
+    if (contents_make(s, steps, err) != 0)
+        return -1;
+    atoll_steps_counters_begin(steps);
+    for (size_t k = 0; k < s->launch_count; k++)
+        atoll_steps_launch(steps, &s->launches[k]);
+    atoll_steps_counters_end(steps);
+    return 0;
+}
+
 int atoll_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
                        const struct atoll_sealed *seal, struct atoll_err *err)
 {

@@ -40,6 +40,8 @@ int atoll_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
 int atoll_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
                         const struct atoll_sealed *seal, struct atoll_err *err);
 int atoll_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+/* The launches between the marks of the counters, on inputs and fills as in a sample. */
+int atoll_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
 /* seal: NULL compares with the reference, run here. */
 int atoll_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
                        const struct atoll_sealed *seal, struct atoll_err *err);

@@ -11,8 +11,8 @@
 #include "mpi-eval/backend/cuda/backend.h"
 #include "mpi-eval/backend/cuda/evidence.h"
 #include "mpi-eval/backend/cuda/launch.h"
+#include "mpi-eval/backend/cuda/stage.h"
 
-#define PLACES_WANTED   2
 #define CLOCK_TRIES     3 /* of a sample whose event time does not fit the host's clock */
 #define CLOCK_ABS_NS    30e3
 #define CLOCK_SHARE     0.03
@@ -20,19 +20,16 @@
 #define OWN_BYTES_PER_S 20e9
 #define DAMAGE_LIMIT    2
 
-struct stage {
-    struct atoll_referee *referee;
+struct trial {
+    struct atoll_cuda_stage stage;
+    struct atoll_referee *referee; /* the stage's, for short */
     struct atoll_cuda_device *device;
     struct atoll_case *known;
     struct atoll_subject *subject;
     const struct atoll_trial_order *order;
     const struct atoll_variant *variant;
     struct atoll_sealed *answer;
-    struct atoll_cuda_sample sample;
     struct atoll_sample_results results;
-    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT];
-    size_t count;
-    uint64_t total_bytes;
     int is_kept; /* the answer is sealed */
     struct atoll_trial *trial;
     double mark_ns;
@@ -41,16 +38,16 @@ struct stage {
 /* What a step of a stage says besides 0, go on. */
 enum { FAILED = -1, AGAIN = 1, JUDGED = 2 };
 
-static void stage_mark(struct stage *s, enum atoll_phase phase)
+static void trial_mark(struct trial *s, enum atoll_phase phase)
 {
     double now = atoll_referee_now_ns();
     s->referee->phases.ns[phase] += now - s->mark_ns;
     s->mark_ns = now;
 }
 
-static int judge(struct stage *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+static int judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-static int judge(struct stage *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+static int judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
 {
     struct atoll_trial *t = s->trial;
     size_t n = (size_t)snprintf(t->detail, sizeof t->detail, "variant %.64s: ", s->variant->name);
@@ -63,90 +60,24 @@ static int judge(struct stage *s, enum atoll_verdict verdict, unsigned level, co
     return JUDGED;
 }
 
-/* ---- before: process, memory, modules, place ---- */
-
-static int stage_refused(struct stage *s, const struct atoll_err *why, struct atoll_err *err)
+/* What a plan asks for and cannot have is the candidate's doing. */
+static int trial_prepare(struct trial *s, struct atoll_err *err)
 {
-    if (why->code == ATOLL_E_INPUT || why->code == ATOLL_E_LIMIT)
-        return judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why->text);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int rc = atoll_cuda_stage_set(&s->stage, &why);
+    if (rc >= 0)
+        return rc;
+    if (why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT)
+        return judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why.text);
     if (err)
-        *err = *why;
+        *err = why;
     return FAILED;
-}
-
-static int stage_memory(struct stage *s, struct atoll_err *err)
-{
-    struct atoll_cuda_device *d = s->device;
-    struct atoll_cuda_plain *plain = &s->sample.plain;
-    struct atoll_err why = ATOLL_ERR_INIT;
-    uint32_t sms = d->facts.limits.multiprocessors;
-    if (atoll_cuda_buffer_bytes(s->subject->prepared, s->variant, s->bytes, &s->count, &why) != 0)
-        return stage_refused(s, &why, err);
-    if (atoll_cuda_plain_plan(s->known->task, s->variant, sms, 0, plain, err) != 0)
-        return FAILED;
-    int rc =
-        atoll_cuda_device_reserve(d, atoll_layout_need(s->bytes, s->count, 0),
-                                  atoll_layout_need(s->bytes, s->count, PLACES_WANTED), plain->need, &why);
-    if (rc != 0)
-        return rc > 0 ? AGAIN : stage_refused(s, &why, err);
-    if (atoll_cuda_plain_plan(s->known->task, s->variant, sms, d->areas[ATOLL_AREA_PLAIN].address, plain,
-                              err) != 0)
-        return FAILED;
-    if (atoll_cuda_device_place(d, s->bytes, s->count, s->order->placement, &s->sample.layout, &why) != 0)
-        return stage_refused(s, &why, err);
-    s->total_bytes = 0;
-    for (size_t i = 0; i < s->count; i++)
-        s->total_bytes += s->bytes[i];
-    return 0;
-}
-
-static int stage_modules(struct stage *s, struct atoll_err *err)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    int rc = atoll_cuda_oracle_load(s->device, s->known, err);
-    if (rc != 0)
-        return rc;
-    rc = atoll_cuda_subject_load(s->device, s->subject, &why);
-    return rc < 0 ? stage_refused(s, &why, err) : rc;
-}
-
-static void sample_begin(struct stage *s)
-{
-    const struct atoll_cuda_device *d = s->device;
-    struct atoll_cuda_sample *m = &s->sample;
-    m->task = s->known->task;
-    m->variant = s->variant;
-    m->draw = s->order->draw;
-    m->subject = s->subject;
-    m->oracle = s->known->oracle;
-    m->placement = s->order->placement;
-    m->hash_key = atoll_random_at(s->referee->salt, 0x68617368ull);
-    m->flush = d->areas[ATOLL_AREA_FLUSH];
-    m->result = d->areas[ATOLL_AREA_RESULT].address;
-    m->sealed = d->areas[ATOLL_AREA_SEALED].address;
-    m->multiprocessors = d->facts.limits.multiprocessors;
-    m->shared_bytes = d->facts.limits.shared_bytes_per_block;
-    m->hashes_late = s->order->comparing != ATOLL_COMPARING_PRINT;
-}
-
-static int stage_prepare(struct stage *s, struct atoll_err *err)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    if (atoll_cuda_device_ready(s->device, err) != 0)
-        return FAILED;
-    int rc = stage_memory(s, err);
-    if (rc == 0)
-        rc = stage_modules(s, err);
-    if (rc != 0)
-        return rc;
-    sample_begin(s);
-    return atoll_sample_set(&s->sample, &why) == 0 ? 0 : stage_refused(s, &why, err);
 }
 
 /* ---- the answer ---- */
 
 /* A key per draw and sealing; it leaves the referee in batches without candidates only. */
-static struct atoll_support_key key_make(const struct stage *s)
+static struct atoll_support_key key_make(const struct trial *s)
 {
     struct {
         char purpose[8];
@@ -170,9 +101,9 @@ static struct atoll_support_key key_make(const struct stage *s)
     return key;
 }
 
-static int answer_reserve(struct stage *s)
+static int answer_reserve(struct trial *s)
 {
-    const struct atoll_cuda_plain *plain = &s->sample.plain;
+    const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
     struct atoll_answer_store *store = s->device->answers;
     size_t pool = s->known->pool_size[s->order->draw->variant];
     if (!atoll_answer_is_kept(store, plain->sealed_bytes, pool) ||
@@ -184,7 +115,7 @@ static int answer_reserve(struct stage *s)
 }
 
 /* The first sight of a draw defines its inputs; whatever differs later is the device's fault. */
-static int hashes_learn(struct stage *s, struct atoll_err *err)
+static int hashes_learn(struct trial *s, struct atoll_err *err)
 {
     struct atoll_sealed *a = s->answer;
     const struct atoll_task *task = s->known->task;
@@ -201,7 +132,7 @@ static int hashes_learn(struct stage *s, struct atoll_err *err)
     return 0;
 }
 
-static void magnitudes_learn(struct stage *s)
+static void magnitudes_learn(struct trial *s)
 {
     struct atoll_cuda_oracle *o = s->known->oracle;
     for (size_t i = 0; i < s->known->task->tensor_count; i++) {
@@ -213,23 +144,23 @@ static void magnitudes_learn(struct stage *s)
 }
 
 /* What is expected, as hashed by the first look at it: a change means damage. */
-static void expectation_keep(struct stage *s)
+static void expectation_keep(struct trial *s)
 {
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
         s->answer->expected_hash[i] = s->results.findings[i].expected_hash;
     s->answer->has_expected = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
 }
 
-static int answer_run(struct stage *s, int is_new, struct atoll_err *err)
+static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
     atoll_steps_clear(&d->steps);
-    int rc = atoll_sample_answer(&s->sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
+    int rc = atoll_sample_answer(&s->stage.sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
     if (rc == 0)
-        rc = atoll_sample_read(&s->sample, &d->reply, &s->results, err);
+        rc = atoll_sample_read(&s->stage.sample, &d->reply, &s->results, err);
     if (rc == 0)
         rc = hashes_learn(s, err);
     if (rc == 0 && s->is_kept && is_new) {
@@ -242,7 +173,7 @@ static int answer_run(struct stage *s, int is_new, struct atoll_err *err)
     return rc;
 }
 
-static int stage_answer(struct stage *s, struct atoll_err *err)
+static int trial_answer(struct trial *s, struct atoll_err *err)
 {
     struct atoll_sealed *a = s->answer;
     s->is_kept = a->is_sealed;
@@ -277,23 +208,23 @@ static int is_hardware(int32_t code)
     return 0;
 }
 
-static int run_refused(struct stage *s, struct atoll_err *err)
+static int run_refused(struct trial *s, struct atoll_err *err)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     char text[256];
-    if (r->step < s->sample.first_launch || r->step >= s->sample.end_launch) {
+    if (r->step < s->stage.sample.first_launch || r->step >= s->stage.sample.end_launch) {
         atoll_err_set(err, ATOLL_E_CHILD, "a sample's step %u was refused: %s", r->step, r->text);
         atoll_cuda_device_drop(s->device);
         return AGAIN;
     }
-    size_t k = r->step - s->sample.first_launch;
+    size_t k = r->step - s->stage.sample.first_launch;
     return judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
                  s->subject->prepared->plan->launches[k].symbol,
-                 atoll_cuda_launch_text(&s->sample.launches[k], text, sizeof text), r->text);
+                 atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
 }
 
 /* The process is gone: whose doing was it? */
-static int run_lost(struct stage *s, struct atoll_err *err)
+static int run_lost(struct trial *s, struct atoll_err *err)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     if (r->status == ATOLL_STEPS_TIMEOUT) {
@@ -306,30 +237,30 @@ static int run_lost(struct stage *s, struct atoll_err *err)
     return AGAIN;
 }
 
-/* Where the time of the batch went, by the process's clock. */
-static void run_account(struct stage *s)
+/* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
+static void run_account(struct trial *s)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
-    double filled = r->seen_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
+    double flush = -r->event_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
            span = s->trial->ns;
     s->mark_ns = now;
-    if (!(filled >= 0) || !(start >= filled)) {
+    if (!(flush >= 0) || !(start >= flush)) {
         ns[ATOLL_PHASE_INPUTS] += wall;
         return;
     }
-    ns[ATOLL_PHASE_INPUTS] += filled;
-    ns[ATOLL_PHASE_FLUSH] += start - filled;
+    ns[ATOLL_PHASE_INPUTS] += start - flush;
+    ns[ATOLL_PHASE_FLUSH] += flush;
     ns[ATOLL_PHASE_SPAN] += span;
-    ns[ATOLL_PHASE_FORK] += fmax(wall - start - span, 0); /* the way there and back */
+    ns[ATOLL_PHASE_FORK] += fmax(wall - start - span, 0); /* the way there and back, and hashes */
 }
 
-static int run_once(struct stage *s, struct atoll_err *err)
+static int run_once(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    double deadline = s->order->deadline_ns + OWN_NS + 1e9 * (double)s->total_bytes / OWN_BYTES_PER_S;
+    double deadline = s->order->deadline_ns + OWN_NS + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
     atoll_steps_clear(&d->steps);
-    if (atoll_sample_run(&s->sample, &d->steps, err) != 0)
+    if (atoll_sample_run(&s->stage.sample, &d->steps, err) != 0)
         return FAILED;
     int rc = atoll_cuda_device_run(d, deadline, err);
     if (rc != 0)
@@ -342,7 +273,7 @@ static int run_once(struct stage *s, struct atoll_err *err)
 }
 
 /* The host saw start and stop, too: a span that does not fit into its bracket is not believed. */
-static int clocks_agree(const struct stage *s)
+static int clocks_agree(const struct trial *s)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     double ns = r->event_ns[ATOLL_SAMPLE_STOP];
@@ -350,7 +281,7 @@ static int clocks_agree(const struct stage *s)
     return ns > 0 && fabs(seen - ns) <= fmax(CLOCK_ABS_NS, CLOCK_SHARE * ns) && ns <= r->wall_ns;
 }
 
-static int stage_run(struct stage *s, struct atoll_err *err)
+static int sampled_run(struct trial *s, struct atoll_err *err)
 {
     for (int i = 0; i < CLOCK_TRIES; i++) {
         int rc = run_once(s, err);
@@ -371,14 +302,14 @@ static int stage_run(struct stage *s, struct atoll_err *err)
 
 /* ---- the check ---- */
 
-static int guards_judge(struct stage *s)
+static int guards_judge(struct trial *s)
 {
-    const struct atoll_layout *l = &s->sample.layout;
+    const struct atoll_layout *l = &s->stage.sample.layout;
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i <= l->count; i++) {
         int64_t distance = 0;
         size_t b = i;
-        if (i < l->count && atoll_sample_tail_touched(&s->sample, &s->results, i))
+        if (i < l->count && atoll_sample_tail_touched(&s->stage.sample, &s->results, i))
             distance = 0;
         else if (s->results.guards[i].changed)
             b = atoll_layout_trespass(l, i, s->results.guards[i].first, &distance);
@@ -397,16 +328,16 @@ static int guards_judge(struct stage *s)
     return 0;
 }
 
-static int late_judge(struct stage *s)
+static int late_judge(struct trial *s)
 {
-    for (size_t i = 0; s->sample.hashes_late && i < s->known->task->tensor_count; i++)
+    for (size_t i = 0; s->stage.sample.hashes_late && i < s->known->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
             return judge(s, ATOLL_V_WRONG, 6,
                          "outputs were written after the sample had said that it was done");
     return 0;
 }
 
-static int inputs_judge(struct stage *s)
+static int inputs_judge(struct trial *s)
 {
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i < task->tensor_count; i++) {
@@ -420,7 +351,7 @@ static int inputs_judge(struct stage *s)
     return 0;
 }
 
-static int damage_judge(struct stage *s, struct atoll_err *err)
+static int damage_judge(struct trial *s, struct atoll_err *err)
 {
     struct atoll_sealed *a = s->answer;
     enum atoll_expected_kind kind = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
@@ -444,7 +375,7 @@ static int damage_judge(struct stage *s, struct atoll_err *err)
     return 0;
 }
 
-static int outputs_judge(struct stage *s, struct atoll_err *err)
+static int outputs_judge(struct trial *s, struct atoll_err *err)
 {
     const struct atoll_task *task = s->known->task;
     char detail[ATOLL_DETAIL_BYTES];
@@ -462,7 +393,7 @@ static int outputs_judge(struct stage *s, struct atoll_err *err)
             s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ f->output_hash, i);
         if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof detail))
             continue;
-        atoll_cuda_evidence(s->device, &s->sample, i, f, detail);
+        atoll_cuda_evidence(s->device, &s->stage.sample, i, f, detail);
         s->trial->verdict = ATOLL_V_WRONG;
         s->trial->level = 5;
         snprintf(s->trial->detail, sizeof s->trial->detail, "variant %.64s, %.1800s", s->variant->name,
@@ -472,7 +403,7 @@ static int outputs_judge(struct stage *s, struct atoll_err *err)
     return 0;
 }
 
-static void clock_note(struct stage *s)
+static void clock_note(struct trial *s)
 {
     double hz = 0;
     int count = 0;
@@ -484,7 +415,7 @@ static void clock_note(struct stage *s)
     s->trial->clock_hz = count ? hz / count : 0;
 }
 
-static void check_account(struct stage *s)
+static void check_account(struct trial *s)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
@@ -494,15 +425,15 @@ static void check_account(struct stage *s)
     s->mark_ns = now;
 }
 
-static int stage_check(struct stage *s, struct atoll_err *err)
+static int trial_check(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     atoll_steps_clear(&d->steps);
-    int rc = atoll_sample_check(&s->sample, &d->steps, s->is_kept ? s->answer : NULL, err);
+    int rc = atoll_sample_check(&s->stage.sample, &d->steps, s->is_kept ? s->answer : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
     if (rc == 0)
-        rc = atoll_sample_read(&s->sample, &d->reply, &s->results, err);
+        rc = atoll_sample_read(&s->stage.sample, &d->reply, &s->results, err);
     if (rc < 0)
         atoll_cuda_device_drop(d);
     if (rc != 0)
@@ -516,23 +447,23 @@ static int stage_check(struct stage *s, struct atoll_err *err)
 
 /* ---- the whole ---- */
 
-static int trial_once(struct stage *s, struct atoll_err *err)
+static int trial_once(struct trial *s, struct atoll_err *err)
 {
     s->mark_ns = atoll_referee_now_ns();
-    int rc = stage_prepare(s, err);
-    stage_mark(s, ATOLL_PHASE_INPUTS);
+    int rc = trial_prepare(s, err);
+    trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
-        rc = stage_answer(s, err);
-    stage_mark(s, ATOLL_PHASE_ANSWER);
+        rc = trial_answer(s, err);
+    trial_mark(s, ATOLL_PHASE_ANSWER);
     if (rc == 0)
-        rc = stage_run(s, err);
+        rc = sampled_run(s, err);
     if (rc == 0)
-        rc = stage_check(s, err);
+        rc = trial_check(s, err);
     s->referee->phases.trial_count += rc == 0 || rc == JUDGED;
     return rc;
 }
 
-static void trial_run(struct stage *s)
+static void trial_run(struct trial *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int rc = AGAIN;
@@ -555,7 +486,7 @@ static void trial_run(struct stage *s)
 void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
                       const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
 {
-    struct stage *s = calloc(1, sizeof *s);
+    struct trial *s = calloc(1, sizeof *s);
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_sealed *answer = s ? atoll_answer_take(d->answers, known->number, order->draw) : NULL;
     *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
@@ -573,6 +504,13 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, s
     s->variant = &known->task->variants[order->draw->variant];
     s->answer = answer;
     s->trial = ret_trial;
+    s->stage = (struct atoll_cuda_stage){.referee = referee,
+                                         .device = d,
+                                         .known = known,
+                                         .subject = subject,
+                                         .draw = order->draw,
+                                         .placement = order->placement,
+                                         .hashes_late = order->comparing != ATOLL_COMPARING_PRINT};
     trial_run(s);
     atoll_answer_give(d->answers, answer);
     free(s);
