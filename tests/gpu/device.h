@@ -19,7 +19,8 @@
 static inline struct atoll_cuda_worker *gpu_open(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_cuda_worker_settings settings = {.program = ATOLL_BUILD_DIR "/atoll-worker-cuda"};
+    struct atoll_cuda_worker_settings settings = {
+        .program = getenv("ATOLL_WORKER_CUDA") ? NULL : ATOLL_BUILD_DIR "/atoll-worker-cuda"};
     const char *device = getenv("ATOLL_GPU");
     settings.uuid = device && strncmp(device, "GPU-", 4) == 0 ? device : NULL;
     settings.ordinal = device && !settings.uuid ? (unsigned)atoi(device) : 0;

@@ -141,7 +141,7 @@ static void environment_init(struct environment *e)
 static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_worker_settings *settings,
                          struct atoll_err *err)
 {
-    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_FSIZE, (rlim_t)64 << 20}};
+    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}};
     char beside[4096], ordinal[16];
     const char *program = settings->program ? settings->program : getenv("ATOLL_WORKER_CUDA");
     if (!program && beside_program(beside, sizeof beside, err) != 0)
@@ -177,6 +177,22 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
     return w->pid > 0 ? 0 : -1;
 }
 
+/* What the process left with, once its end of the socket is closed. */
+static const char *end_text(struct atoll_cuda_worker *w, char *text, size_t bytes)
+{
+    int status = 0;
+    pid_t reaped;
+    while ((reaped = waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
+        ;
+    if (reaped == w->pid)
+        w->pid = 0;
+    if (WIFSIGNALED(status))
+        snprintf(text, bytes, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, bytes, "exit status %d", WEXITSTATUS(status));
+    return text;
+}
+
 static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll_err *err)
 {
     struct atoll_cuda_hello hello;
@@ -187,9 +203,12 @@ static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll
             "the device process was not ready after %.0f s; look at `atoll doctor` and the driver's "
             "log (dmesg)",
             limit_ns / 1e9);
-    if (t == GONE)
+    if (t == GONE) {
+        char text[96];
         return atoll_err_set(err, ATOLL_E_CHILD,
-                             "the device process ended before it was ready; look at `atoll doctor`");
+                             "the device process ended before it was ready (%s); look at `atoll doctor`",
+                             end_text(w, text, sizeof text));
+    }
     if (hello.version != ATOLL_CUDA_LINK_VERSION)
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "atoll-worker-cuda is of another version; install both together");

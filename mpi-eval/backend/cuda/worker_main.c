@@ -1,22 +1,35 @@
 /* atoll-worker-cuda: the device process.  Started by worker.c with its socket in place; of no use by hand. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "mpi-eval/backend/cuda/executor.h"
 #include "mpi-eval/backend/cuda/link.h"
 
+#define LOOKS 2000 /* about a millisecond */
+
+/* The socket does not block; socket calls are not this process's to make (its filter), reads and writes are. */
+static void wait_for(short events)
+{
+    struct pollfd p = {ATOLL_CUDA_LINK_FD, events, 0};
+    poll(&p, 1, -1);
+}
+
 static int put_all(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
     while (length > 0) {
-        ssize_t n = send(ATOLL_CUDA_LINK_FD, at, length, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
+        ssize_t n = write(ATOLL_CUDA_LINK_FD, at, length);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+            wait_for(POLLOUT);
             continue;
+        }
         if (n <= 0)
             return -1;
         at += n;
@@ -31,9 +44,10 @@ static int take_all(void *bytes, size_t length)
     unsigned char *at = bytes;
     unsigned looks = 0;
     while (length > 0) {
-        ssize_t n = recv(ATOLL_CUDA_LINK_FD, at, length, looks < 2000 ? MSG_DONTWAIT : 0);
+        ssize_t n = read(ATOLL_CUDA_LINK_FD, at, length);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
-            looks++;
+            if (++looks > LOOKS)
+                wait_for(POLLIN);
             continue;
         }
         if (n <= 0)
@@ -99,6 +113,8 @@ int main(int argc, char **argv)
         return 2;
     }
     prctl(PR_SET_DUMPABLE, 0);
+    signal(SIGPIPE, SIG_IGN);
+    fcntl(ATOLL_CUDA_LINK_FD, F_SETFL, O_NONBLOCK);
     struct atoll_cuda_executor *executor = atoll_cuda_executor_create(argv[1], &err);
     int rc = hello_put(executor, &err);
     while (executor && rc == 0)
