@@ -11,42 +11,56 @@
 #include "core/units.h"
 #include "mpi-eval/backend/cpu/runner.h"
 #include "scheduler/bench_device.h"
+#include "scheduler/doctor_cuda.h"
 #include "scheduler/local/launch.h"
 
 struct doctor_settings {
     const char *compiler;
-    int json;
+    int calibrate, json;
 };
 
 #define FIELD(name) offsetof(struct doctor_settings, name)
 
 static const struct atoll_option doctor_options[] = {
     {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler to try."},
+    {"calibrate", 0, ATOLL_OPT_FLAG, FIELD(calibrate), NULL, NULL, 0, 0, NULL,
+     "Measure bandwidth, peaks and launch time of every GPU too (about half a minute each)."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."},
     {0}};
 
 static const struct atoll_command doctor_command = {
     "doctor",
     "",
-    "say what works on this node: compiler, containment, device, MPI, scratch",
+    "say what works on this node: compiler, containment, devices, MPI, scratch",
     "Tries everything a run needs on this node and prints one line each: ok, or what is missing and what to "
-    "do. Compiles and times "
-    "the calibration kernels (about a second). Exit status 0 when a run would work.",
-    "atoll doctor\nsrun -N 2 atoll doctor --json",
+    "do; -- is something that only other runs need. Compiles and times the calibration kernels of the cpu "
+    "(about a second). Of every CUDA device: model, UUID, compute capability, memory, clocks, whether "
+    "hardware "
+    "counters are open, what else runs on it, whether an evaluator holds it. Drivers are asked in a process "
+    "of "
+    "their own, with a deadline. Exit status 0 when a run would work.",
+    "atoll doctor\natoll doctor --calibrate\nsrun -N 2 atoll doctor --json",
     doctor_options};
 
 struct findings {
-    json_t *object; /* check -> {ok, text} */
+    json_t *object; /* check -> {ok, needed, text} */
     int json, bad;
 };
 
+/* needed: 0 where only some runs need it. */
+static void find_maybe(struct findings *findings, const char *check, int ok, int needed, const char *text)
+{
+    findings->bad |= needed && !ok;
+    json_object_set_new(findings->object, check,
+                        json_pack("{s:b, s:b, s:s}", "ok", ok, "needed", needed, "text", text));
+    if (!findings->json) {
+        printf("%-4s %-18s %s\n", ok ? "ok" : needed ? "FAIL" : "--", check, text);
+    }
+}
+
 static void find(struct findings *findings, const char *check, int ok, const char *text)
 {
-    findings->bad |= !ok;
-    json_object_set_new(findings->object, check, json_pack("{s:b, s:s}", "ok", ok, "text", text));
-    if (!findings->json) {
-        printf("%-4s %-12s %s\n", ok ? "ok" : "FAIL", check, text);
-    }
+    find_maybe(findings, check, ok, 1, text);
 }
 
 static void check_containment(struct findings *findings)
@@ -129,6 +143,73 @@ static void check_device(struct findings *findings, const char *compiler)
     atoll_bench_device_close(&device);
 }
 
+/* Only where there are devices is the compiler needed; without CUPTI and NVML they work, and less is known of them. */
+static void check_libraries(struct findings *findings, const json_t *cuda, int has_devices)
+{
+    static const struct {
+        const char *name;
+        int needed; /* where there are devices */
+    } libraries[] = {{"driver", 1}, {"nvrtc", 1}, {"cupti", 0}, {"nvml", 0}};
+
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
+        const json_t *library = json_object_get(cuda, libraries[i].name);
+
+        find_maybe(findings, libraries[i].name, json_is_true(json_object_get(library, "ok")),
+                   libraries[i].needed && has_devices, json_string_value(json_object_get(library, "text")));
+    }
+}
+
+/* The programs of the cuda backend. */
+static void check_cuda_programs(struct findings *findings, int has_devices)
+{
+    static const char *const programs[] = {"atoll-worker-cuda", "atoll-compile-cuda"};
+    char path[4096];
+
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        int ok = atoll_launch_beside(programs[i], path, sizeof(path), &err) == 0;
+
+        find_maybe(findings, programs[i], ok, has_devices, ok ? path : err.text);
+    }
+}
+
+static void check_gpu(struct findings *findings, json_t *device, int calibrate)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char name[32];
+
+    snprintf(name, sizeof(name), "gpu %d", (int)json_integer_value(json_object_get(device, "number")));
+    if (calibrate && atoll_doctor_cuda_calibrate(device, &err) != 0) {
+        find(findings, name, 0, err.text);
+    } else {
+        find(findings, name, 1, json_string_value(json_object_get(device, "model")));
+    }
+    if (!findings->json) {
+        atoll_doctor_cuda_print(device, stdout);
+    }
+}
+
+static void check_cuda(struct findings *findings, int calibrate)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    json_t *cuda = atoll_doctor_cuda(&err), *devices, *device;
+    size_t i;
+
+    if (!cuda) {
+        find(findings, "driver", 0, err.text);
+        return;
+    }
+    devices = json_object_get(cuda, "devices");
+    check_libraries(findings, cuda, json_array_size(devices) > 0);
+    check_cuda_programs(findings, json_array_size(devices) > 0);
+    json_array_foreach(devices, i, device)
+    {
+        check_gpu(findings, device, calibrate);
+    }
+    json_object_set(findings->object, "devices", devices);
+    json_decref(cuda);
+}
+
 static int run_doctor(int argc, char **argv, struct atoll_err *err)
 {
     struct doctor_settings settings = {0};
@@ -147,6 +228,7 @@ static int run_doctor(int argc, char **argv, struct atoll_err *err)
     check_scratch(&findings);
     check_mpi(&findings);
     check_device(&findings, settings.compiler);
+    check_cuda(&findings, settings.calibrate);
     if (settings.json) {
         json_dumpf(findings.object, stdout, JSON_INDENT(2));
         putchar('\n');

@@ -11,6 +11,7 @@
 #include "core/verdict.h"
 #include "scheduler/archive_view.h"
 #include "scheduler/json_text.h"
+#include "scheduler/profile_view.h"
 #include "scheduler/task_table.h"
 
 struct inspect_settings {
@@ -169,6 +170,7 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
             printf("  %s\n", atoll_tables_text(view->tables, e.detail));
         }
         print_timings(view, rows.rows[i], with_samples);
+        atoll_profile_view_print(view, rows.rows[i], stdout);
     }
 }
 
@@ -265,14 +267,15 @@ static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t 
         struct atoll_row_evaluation e;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
-        json_array_append_new(array, json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o}", "evaluation",
-                                               (json_int_t)e.evaluation, "verdict",
+        json_array_append_new(array, json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o, s:o}",
+                                               "evaluation", (json_int_t)e.evaluation, "verdict",
                                                atoll_verdict_name((enum atoll_verdict)e.verdict), "detail",
                                                atoll_json_text(atoll_tables_text(view->tables, e.detail)),
                                                "time_ns", e.time_ns, "fitness", e.fitness, "cell",
                                                (int)e.memory, (int)e.algorithm, (int)e.coordination,
                                                "timings", timings_json(view, rows.rows[i]), "samples",
-                                               samples_json(view, rows.rows[i])));
+                                               samples_json(view, rows.rows[i]), "profile",
+                                               atoll_profile_view_json(view, rows.rows[i])));
     }
     return array;
 }
