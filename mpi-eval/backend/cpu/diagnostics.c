@@ -46,7 +46,8 @@ static int is_error(const char *line, size_t length)
 static int is_message(const char *line, size_t length)
 {
     return line_has(line, length, " warning: ") || line_has(line, length, ": warning #") ||
-           line_has(line, length, " note: ") || line_has(line, length, ": remark #") ||
+           line_has(line, length, " note: ") || line_has(line, length, ": note #") ||
+           line_has(line, length, ": remark #") || (length >= 6 && memcmp(line, "Note #", 6) == 0) ||
            (length >= 8 && memcmp(line, "Remark: ", 8) == 0) || line_has(line, length, ": In function") ||
            line_has(line, length, ": At top level") || (length >= 8 && memcmp(line, "In file ", 8) == 0);
 }
