@@ -1,0 +1,28 @@
+/* atoll-plan {
+  "version": 1,
+  "launch": [{"kernel": "gemm", "grid": ["cdiv(N, 32)", "cdiv(M, 8)"], "block": ["32", "8"],
+              "args": ["a", "b", "c", "i64:M", "i64:N", "i64:K"]}]
+} */
+/* One thread per element. */
+static __device__ float from_bf16(unsigned short bits)
+{
+    return __uint_as_float((unsigned)bits << 16);
+}
+
+static __device__ unsigned short to_bf16(float v)
+{
+    unsigned u = __float_as_uint(v);
+    return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+extern "C" __global__ void gemm(const unsigned short *a, const unsigned short *b, unsigned short *c, long long m, long long n, long long depth)
+{
+    long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y;
+    long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (long long k = 0; k < depth; k++)
+        sum += from_bf16(a[row * depth + k]) * from_bf16(b[k * n + column]);
+    c[row * n + column] = to_bf16(sum);
+}
