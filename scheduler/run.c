@@ -14,11 +14,12 @@
 #include "evolution/engine.h"
 #include "mpi-eval/setup.h"
 #include "scheduler/drive.h"
+#include "scheduler/suit.h"
 
 struct run_settings {
-    const char *out, *compiler, *flags, *ack_log, *seed;
+    const char *out, *backend, *compiler, *flags, *include_path, *counters, *ack_log, *seed;
     long long ranks, evaluations, islands, threads;
-    double seconds, sample_seconds;
+    double seconds, sample_seconds, counters_ratio;
     struct atoll_option_list only;
     int json, quiet, create_only;
 };
@@ -42,10 +43,25 @@ static const struct atoll_option run_options[] = {
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
     {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0.4", 0.01, 600, NULL,
      "Wall-clock limit of sampling one candidate on one bench variant."},
-    {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL,
-     "C compiler for candidates."},
-    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_SETUP_COMPILE_FLAGS, 0, 0, NULL,
-     "Flags candidates and baselines are compiled with."},
+    {"backend", 'b', ATOLL_OPT_TEXT, FIELD(backend), "NAME", "cpu", 0, 0, NULL,
+     "What measures: cpu evolves the .c seeds on this machine's cores, cuda the .cu seeds on its GPUs, one "
+     "evaluator "
+     "for each."},
+    {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", NULL, 0, 0, NULL,
+     "Compiler for candidates: a C compiler, by default cc; with the backend cuda nvrtc (default), nvcc or "
+     "the path of "
+     "an nvcc."},
+    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", NULL, 0, 0, NULL,
+     "Flags candidates and baselines are compiled with; by default " ATOLL_SETUP_COMPILE_FLAGS
+     ", with the backend cuda none."},
+    {"include-path", 0, ATOLL_OPT_TEXT, FIELD(include_path), "DIR", NULL, 0, 0, NULL,
+     "Backend cuda: a folder of headers that candidates may include, such as CUTLASS."},
+    {"counters", 0, ATOLL_OPT_TEXT, FIELD(counters), "WHICH", "near", 0, 0, NULL,
+     "Backend cuda: whose hardware counters are read: of all correct candidates, of those near the best of "
+     "their cell, "
+     "or of none."},
+    {"counters-ratio", 0, ATOLL_OPT_DOUBLE, FIELD(counters_ratio), "RATIO", "1.5", 1, 1e6, NULL,
+     "What is near: at most this many times the time of the best of its cell."},
     {"create-only", 0, ATOLL_OPT_FLAG, FIELD(create_only), NULL, NULL, 0, 0, NULL,
      "Only make the campaign directory; `atoll resume DIR` starts it."},
     {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
@@ -73,7 +89,7 @@ struct plan {
     const struct run_settings *settings;
     struct atoll_task **tasks;
     char **dirs; /* owned */
-    size_t count, capacity;
+    size_t count, capacity, skipped;
 };
 
 static void plan_fini(struct plan *plan)
@@ -86,6 +102,12 @@ static void plan_fini(struct plan *plan)
     free(plan->dirs);
 }
 
+/* "null" stands in for the cpu. */
+static const char *measuring_backend(const struct run_settings *settings)
+{
+    return strcmp(settings->backend, "null") == 0 ? "cpu" : settings->backend;
+}
+
 static int wanted(const struct run_settings *settings, const char *name)
 {
     for (size_t i = 0; i < settings->only.count; i++) {
@@ -94,6 +116,23 @@ static int wanted(const struct run_settings *settings, const char *name)
         }
     }
     return settings->only.count == 0;
+}
+
+/* 0: the task is left out with a warning; -1: it was asked for by name. */
+static int plan_suits(struct plan *plan, const char *dir, const struct atoll_task *task,
+                      struct atoll_err *err)
+{
+    char why[256];
+
+    if (atoll_task_suits(task, measuring_backend(plan->settings), why, sizeof(why))) {
+        return 1;
+    }
+    if (plan->settings->only.count) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", dir, why);
+    }
+    plan->skipped++;
+    fprintf(stderr, "atoll: warning: %s is left out: %s\n", dir, why);
+    return 0;
 }
 
 static int plan_add(void *context, const char *dir, struct atoll_err *err)
@@ -107,6 +146,11 @@ static int plan_add(void *context, const char *dir, struct atoll_err *err)
     if (!wanted(plan->settings, task->name)) {
         atoll_task_destroy(task);
         return 0;
+    }
+    int suits = plan_suits(plan, dir, task, err);
+    if (suits != 1) {
+        atoll_task_destroy(task);
+        return suits;
     }
     for (size_t i = 0; i < plan->count; i++) {
         if (strcmp(plan->tasks[i]->name, task->name) == 0) {
@@ -156,7 +200,15 @@ static int plan_tasks(struct plan *plan, const char *const *suites, size_t count
                                  settings->only.items[i], suites[0]);
         }
     }
-    return plan->count ? 0 : atoll_err_set(err, ATOLL_E_NOTFOUND, "%s holds no task", suites[0]);
+    if (plan->count) {
+        return 0;
+    }
+    return plan->skipped
+               ? atoll_err_set(err, ATOLL_E_INPUT,
+                               "no task of %s has what the backend %s needs; add seeds in its language or "
+                               "choose another one with --backend",
+                               suites[0], settings->backend)
+               : atoll_err_set(err, ATOLL_E_NOTFOUND, "%s holds no task", suites[0]);
 }
 
 static int choose_seed(const struct run_settings *settings, uint64_t *ret_seed, struct atoll_err *err)
@@ -203,16 +255,41 @@ static int make_parents(const char *path, struct atoll_err *err)
     return 0;
 }
 
-/* The campaign keeps what a resume needs as options. */
-static int create_campaign(const struct run_settings *settings, const struct plan *plan,
-                           struct atoll_err *err)
+/* Checks what evaluators would refuse later, and completes it: the compiler follows the backend. */
+static int setup_choose(const struct run_settings *settings, struct atoll_setup *ret_setup,
+                        struct atoll_err *err)
 {
-    char ranks[24], threads[24], sample[32];
+    const char *const given[][2] = {{"compiler", settings->compiler},
+                                    {"compile-flags", settings->flags},
+                                    {"include-path", settings->include_path},
+                                    {"counters", settings->counters},
+                                    {"backend", settings->backend}};
+
+    atoll_setup_defaults(ret_setup);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        if (given[i][1] && atoll_setup_option(ret_setup, given[i][0], given[i][1], err) < 0) {
+            atoll_err_add(err, "in --%s", given[i][0]);
+            err->code = ATOLL_E_USAGE;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The campaign keeps what a resume needs as options. */
+static int create_campaign(const struct run_settings *settings, const struct atoll_setup *setup,
+                           const struct plan *plan, struct atoll_err *err)
+{
+    char ranks[24], threads[24], sample[32], ratio[32];
     const struct atoll_campaign_option options[] = {{"ranks", ranks},
                                                     {"threads", threads},
                                                     {"sample-wall", sample},
-                                                    {"compiler", settings->compiler},
-                                                    {"compile-flags", settings->flags}};
+                                                    {"backend", settings->backend},
+                                                    {"compiler", setup->compiler},
+                                                    {"compile-flags", setup->compile_flags},
+                                                    {"include-path", setup->include_path},
+                                                    {"counters", settings->counters},
+                                                    {"counters-ratio", ratio}};
     struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
                                            .created_unix_ns = unix_ns(),
                                            .atoll_version = ATOLL_VERSION,
@@ -225,6 +302,7 @@ static int create_campaign(const struct run_settings *settings, const struct pla
     snprintf(ranks, sizeof(ranks), "%lld", settings->ranks);
     snprintf(threads, sizeof(threads), "%lld", settings->threads);
     snprintf(sample, sizeof(sample), "%.17gs", settings->sample_seconds);
+    snprintf(ratio, sizeof(ratio), "%.17g", settings->counters_ratio);
     atoll_search_defaults(&config.search);
     config.search.islands = (uint32_t)settings->islands;
     config.search.evaluation_budget = (uint64_t)settings->evaluations;
@@ -257,6 +335,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     struct run_settings settings = {0};
     const char *suites[16];
     struct plan plan = {.settings = &settings};
+    struct atoll_setup setup;
     struct atoll_drive drive;
     size_t count;
     int status = atoll_verb_parse(&run_command, argc, argv, &settings, suites, 16, &count, err);
@@ -269,9 +348,10 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
                       "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
         return atoll_code_exit_status(err->code);
     }
-    status = plan_tasks(&plan, suites, count, err);
+    status = setup_choose(&settings, &setup, err);
+    status = status == 0 ? plan_tasks(&plan, suites, count, err) : status;
     status = status == 0 ? make_parents(settings.out, err) : status;
-    status = status == 0 ? create_campaign(&settings, &plan, err) : status;
+    status = status == 0 ? create_campaign(&settings, &setup, &plan, err) : status;
     plan_fini(&plan);
     if (status != 0) {
         return atoll_code_exit_status(err->code);

@@ -3,7 +3,7 @@
 
 #include "mpi-eval/referee/backend.h"
 
-static const struct atoll_backend *const backends[] = {&atoll_backend_cpu};
+static const struct atoll_backend *const backends[] = {&atoll_backend_cpu, &atoll_backend_cuda};
 
 const struct atoll_backend *atoll_backend_find(const char *name)
 {

@@ -92,6 +92,7 @@ static void test_find(void **state)
     (void)state;
     assert_ptr_equal(atoll_backend_find(""), &atoll_backend_cpu);
     assert_ptr_equal(atoll_backend_find("cpu"), &atoll_backend_cpu);
+    assert_ptr_equal(atoll_backend_find("cuda"), &atoll_backend_cuda);
     assert_null(atoll_backend_find("cp"));
     assert_null(atoll_backend_find("nonsense"));
 }
