@@ -339,16 +339,18 @@ static void a_lost_device_is_an_error(void **state)
 }
 
 static const struct {
-    unsigned int count; /* pids 100, 101 ... on the device */
+    unsigned int count, pid; /* on the device: pid and those that follow it */
     pid_t ours[2];
     size_t ours_count;
     int has_others;
     size_t other_count;
     pid_t first;
 } process_cases[] = {
-    {0, {100, 0}, 1, 1, 0, 0},     {1, {100, 0}, 1, 1, 0, 0},      {3, {101, 0}, 1, 1, 2, 100},
-    {3, {100, 101}, 2, 1, 1, 102}, {2, {0, 0}, 0, 1, 2, 100},      {2, {7, 8}, 2, 0, 0, 0},
-    {70, {100, 0}, 1, 1, 69, 101}, {2, {-100, 100}, 2, 1, 1, 101}, {300, {100, 0}, 1, 1, 299, 0},
+    {0, 100, {100, 0}, 1, 1, 0, 0},     {1, 100, {100, 0}, 1, 1, 0, 0},
+    {3, 100, {101, 0}, 1, 1, 2, 100},   {3, 100, {100, 101}, 2, 1, 1, 102},
+    {2, 100, {0, 0}, 0, 1, 2, 100},     {2, 100, {7, 8}, 2, 0, 0, 0},
+    {70, 100, {100, 0}, 1, 1, 69, 101}, {2, 100, {-100, 100}, 2, 1, 1, 101},
+    {300, 100, {100, 0}, 1, 1, 299, 0}, {2, 0, {0, 0}, 1, 0, 0, 0}, /* no process of ours has pid 0 */
 };
 
 static void others_are_told_from_ours(void **state)
@@ -357,12 +359,13 @@ static void others_are_told_from_ours(void **state)
         setup(NULL);
         script.process_count = process_cases[i].count;
         for (unsigned int k = 0; k < script.process_count; k++) {
-            script.pids[k] = 100 + k;
+            script.pids[k] = process_cases[i].pid + k;
         }
         struct atoll_monitor_reading r = read_once(process_cases[i].ours, process_cases[i].ours_count);
         assert_int_equal(r.process_count, process_cases[i].count);
         assert_int_equal(r.has_others, process_cases[i].has_others);
         assert_int_equal(r.other_count, process_cases[i].other_count);
+        assert_int_equal(r.xid_count, 0);
         if (r.has_others) {
             assert_int_equal(r.others[0], process_cases[i].first);
         }
