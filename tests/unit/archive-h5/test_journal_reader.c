@@ -270,7 +270,7 @@ static void test_golden(void **state)
     static const struct {
         const char *file;
         struct golden holds;
-    } cases[] = {{"journal-1.atl", {1, 51, 0, 1, 0}}};
+    } cases[] = {{"journal-1.atl", {1, 51, 0, 1, 0}}, {"journal-2.atl", {2, 51, 23, 1, 90}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct golden g = {0};
         struct atoll_err err = ATOLL_ERR_INIT;

@@ -68,6 +68,46 @@ static void test_tasks(void **state)
     assert_int_equal(t.reason, ATOLL_REASON_STAGNATION);
 }
 
+/* The row says what the journaled profile said, and belongs to the evaluation of its event. */
+static void test_profiles(void **state)
+{
+    (void)state;
+    uint64_t count = atoll_tables_count(tables, ATOLL_TABLE_PROFILES), evaluations = 0;
+    assert_true(count > 5 && count < atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS));
+    for (uint64_t i = 0; i < count; i++) {
+        struct atoll_row_profile p;
+        struct atoll_row_evaluation e = {.event = UINT64_MAX};
+        atoll_tables_get(tables, ATOLL_TABLE_PROFILES, i, &p);
+        while (e.event != p.event)
+            atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, evaluations++, &e);
+        assert_true(e.evaluation == p.evaluation && e.device == p.device && e.task == p.task);
+        assert_true(atoll_id_equal(&e.candidate, &p.candidate));
+        uint64_t draw = atoll_id_u64(&p.candidate);
+        assert_int_equal(p.tier, ATOLL_TIER_COUNTERS);
+        assert_true(p.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] == 20 + (double)(draw / 2 % 64));
+        assert_int_equal(p.limiter, p.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] > 60 ? ATOLL_LIMITER_MEMORY
+                                                                                   : ATOLL_LIMITER_LATENCY);
+        assert_true(p.counters[ATOLL_COUNTER_TENSOR] != p.counters[ATOLL_COUNTER_TENSOR]); /* NaN */
+        assert_true(p.wall_ns == 2e8 && p.clock_hz == 1.98e9 && p.theoretical_occupancy == 0.75);
+        assert_int_equal(p.registers, 40);
+        assert_int_equal(p.mix[ATOLL_MIX_GLOBAL_LOAD], 16);
+    }
+}
+
+static void test_limits_of_the_device(void **state)
+{
+    (void)state;
+    struct atoll_row_device d;
+    atoll_tables_get(tables, ATOLL_TABLE_DEVICES, 0, &d);
+    assert_int_equal(d.compute_capability, 90);
+    assert_int_equal(d.multiprocessors, 132);
+    assert_true(d.memory_bytes == 1.5e11 && d.clock_hz == 1.98e9);
+    assert_true(d.tensor_f16_flops == 6e14 && d.tensor_tf32_flops == 3e14);
+    assert_string_equal(atoll_tables_text(tables, d.driver), "580.126.09, CUDA 13.0");
+    assert_string_equal(atoll_tables_text(tables, d.target), "sm_90a");
+    assert_string_equal(atoll_tables_text(tables, d.counters), "open");
+}
+
 static void test_infrastructure_and_second_answers(void **state)
 {
     (void)state;
@@ -182,6 +222,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tasks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_profiles, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_of_the_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_infrastructure_and_second_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_campaign_row, set_up, tear_down),

@@ -377,6 +377,20 @@ static void test_build_from_campaign(void **state)
     atoll_tables_destroy(got);
 }
 
+/* ATOLL_WRITE_GOLDEN=1 keeps the sample's journal as the golden one of this schema. */
+static void keep_journal(void)
+{
+    const char *golden = ATOLL_SOURCE_DIR "/tests/fixtures/archive/journal-2.atl";
+    char from[PATH_MAX];
+    size_t length;
+    if (!getenv("ATOLL_WRITE_GOLDEN") || access(golden, F_OK) == 0)
+        return;
+    char *bytes =
+        scratch_read(scratch_join(from, atoll_campaign_dir(campaign), "jobs/local.0/journal.atl"), &length);
+    scratch_write(golden, bytes, length);
+    free(bytes);
+}
+
 static uint64_t count_profiles(const struct atoll_tables *t)
 {
     return atoll_tables_count(t, ATOLL_TABLE_PROFILES);
@@ -390,6 +404,7 @@ static void test_golden(void **state)
         const char *file;
         int has_profiles;
     } cases[] = {{"schema-1.h5", 0}, {"schema-2.h5", 1}};
+    keep_journal();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_verify_report report = {.problems = 0};
@@ -437,6 +452,42 @@ static void test_merge_with_older(void **state)
     atoll_tables_destroy(got);
 }
 
+/* A campaign begun before there were profiles: its journal is archived, sealed and followed by one of this schema. */
+static void test_older_journal(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_replay_report report;
+    char to[PATH_MAX];
+    size_t length;
+    char *bytes = scratch_read(ATOLL_SOURCE_DIR "/tests/fixtures/archive/journal-1.atl", &length);
+    scratch_write(scratch_join(to, atoll_campaign_dir(campaign), "jobs/local.0/journal.atl"), bytes, length);
+    free(bytes);
+    struct atoll_projection *older = atoll_projection_of_campaign(campaign, NULL, &err);
+    if (!older)
+        fail_msg("%s", err.text);
+    assert_int_equal(atoll_tables_count(atoll_projection_tables(older), ATOLL_TABLE_EVALUATIONS), 50);
+    assert_int_equal(count_profiles(atoll_projection_tables(older)), 0);
+    atoll_projection_destroy(older);
+
+    struct atoll_journal *j = atoll_campaign_start_attempt(campaign, "local", 1, 12, NULL, &err);
+    if (!j)
+        fail_msg("%s", err.text);
+    uint64_t events = atoll_journal_next_event(j);
+    struct atoll_event e;
+    sample_tick(&e, INT64_MAX / 2);
+    assert_int_equal(atoll_journal_append_event(j, &e, NULL, NULL), 0);
+    assert_int_equal(atoll_journal_append_decisions(j, events, NULL, 0, NULL), 0);
+    assert_int_equal(atoll_journal_append_close(j, 5, "stopped", NULL), 0);
+    assert_int_equal(atoll_journal_sync(j, NULL), 0);
+    atoll_journal_destroy(j);
+    if (atoll_campaign_replay(campaign, NULL, NULL, &report, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(report.event_count, events + 1);
+    assert_int_equal(report.attempt_count, 2);
+    assert_int_equal(report.quarantined_records, 0);
+}
+
 /* The example of docs/spec/archive.md, run as it stands there. */
 static void test_documented_example(void **state)
 {
@@ -482,6 +533,7 @@ int main(void)
         CASE(test_build_from_campaign),
         CASE(test_golden),
         CASE(test_merge_with_older),
+        CASE(test_older_journal),
         CASE(test_documented_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
