@@ -9,6 +9,7 @@
 
 #include "core/random.h"
 #include "mpi-eval/backend/cuda/lock.h"
+#include "mpi-eval/gpus.h"
 
 #define FAILURE_LIMIT 2 /* known-answer kernels in a row */
 #define START_LIMIT   3
@@ -21,7 +22,7 @@
 
 void atoll_cuda_device_choose(struct atoll_cuda_worker_settings *ret)
 {
-    const char *text = getenv("ATOLL_DEVICE");
+    const char *text = getenv(ATOLL_GPU_VARIABLE);
     char *end = NULL;
     *ret = (struct atoll_cuda_worker_settings){0};
     if (!text || !text[0])
@@ -309,6 +310,7 @@ static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
         return -1;
     if (d->referee->setup.backend_null)
         return 0;
+    atoll_watch_open(&d->watch, d->uuid);
     if (texts_compile(d, err) != 0)
         return -1;
     struct atoll_err why = ATOLL_ERR_INIT;
@@ -344,6 +346,7 @@ void atoll_cuda_device_close(struct atoll_referee *referee)
         return;
     atoll_cuda_device_drop(d);
     atoll_answer_store_destroy(d->answers);
+    atoll_watch_close(&d->watch);
     atoll_cuda_unlock(d->lock_fd);
     free(d->support.bytes);
     free(d->calibration.bytes);

@@ -10,6 +10,7 @@
 #include "mpi-eval/backend/cuda/answer.h"
 #include "mpi-eval/backend/cuda/layout.h"
 #include "mpi-eval/backend/cuda/support.h"
+#include "mpi-eval/backend/cuda/watch.h"
 #include "mpi-eval/backend/cuda/worker.h"
 #include "mpi-eval/compiler.h"
 #include "mpi-eval/referee/state.h"
@@ -47,6 +48,7 @@ struct atoll_cuda_device {
     unsigned failures;   /* known-answer kernels failed in a row */
     int is_quarantined;
     int lock_fd;
+    struct atoll_watch watch;
     struct atoll_cuda_cubin_bytes support, calibration;
     struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */

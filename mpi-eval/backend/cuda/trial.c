@@ -473,8 +473,11 @@ static void trial_run(struct trial *s)
         atoll_err_clear(&err);
         rc = trial_once(s, &err);
     }
-    if (rc == 0 || rc == JUDGED)
+    if (rc == 0 || rc == JUDGED) {
+        if (atoll_watch_note(&s->device->watch, s->mark_ns, s->trial))
+            atoll_cuda_device_drop(s->device);
         return;
+    }
     s->trial->verdict = ATOLL_V_INFRASTRUCTURE;
     s->trial->level = 0;
     snprintf(s->trial->detail, sizeof s->trial->detail, "%s",
