@@ -1,8 +1,10 @@
 /* Parameters are set in the plan's order; a requirement is evaluated when the last parameter it names is set,
- * at every check and bench variant (those it holds at, as in atoll_plan_choice_legal). */
+ * at every check and bench variant of its backend (those it holds at, as in atoll_plan_choice_legal). */
 #include "evolution/legal.h"
 
 #include <string.h>
+
+#include "core/plan_place.h"
 
 struct dive {
     const struct atoll_task *task;
@@ -32,7 +34,7 @@ static int holds(const struct dive *d, const struct atoll_expression *require)
     for (size_t v = 0; v < d->task->variant_count; v++) {
         const struct atoll_variant *variant = &d->task->variants[v];
         int64_t value;
-        if (variant->kind == ATOLL_VARIANT_HIDDEN)
+        if (variant->kind == ATOLL_VARIANT_HIDDEN || !atoll_plan_concerns(d->plan, variant))
             continue;
         size_t count = atoll_plan_bindings(d->task, variant, d->plan, &d->choice, bindings);
         if (atoll_expression_eval(require, bindings, count, &value, NULL) || !value)

@@ -161,6 +161,25 @@ static void huge_spaces_are_sampled(void **state)
     atoll_tune_destroy(tune);
 }
 
+/* What a requirement says at a variant of another backend is nothing to this plan. */
+static void other_backends_do_not_count(void **state)
+{
+    struct fixture *f = *state;
+    const struct atoll_plan *plan =
+        plan_of(f, VAST, "\"A == 7\", \"B == 6\", \"C == 5\", \"D == 4\", \"N > 100\"");
+    for (int other = 0; other < 2; other++) {
+        struct atoll_choice c;
+        for (size_t v = 0; v < f->task->variant_count; v++)
+            if (f->task->variants[v].kind == ATOLL_VARIANT_CHECK)
+                f->task->variants[v].backend = other ? "cuda" : NULL;
+        struct atoll_tune *tune = atoll_tune_create(f->task, plan, NULL);
+        assert_int_equal(atoll_tune_first(tune, &c), other);
+        atoll_tune_destroy(tune);
+    }
+    for (size_t v = 0; v < f->task->variant_count; v++)
+        f->task->variants[v].backend = NULL;
+}
+
 static void unknown_results_are_ignored(void **state)
 {
     struct fixture *f = *state;
@@ -215,9 +234,13 @@ static void state_travels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_legal_combination_once), cmocka_unit_test(first_is_the_first_legal),
-        cmocka_unit_test(search_beats_blind_sampling),  cmocka_unit_test(huge_spaces_are_sampled),
-        cmocka_unit_test(unknown_results_are_ignored),  cmocka_unit_test(state_travels),
+        cmocka_unit_test(every_legal_combination_once),
+        cmocka_unit_test(first_is_the_first_legal),
+        cmocka_unit_test(search_beats_blind_sampling),
+        cmocka_unit_test(huge_spaces_are_sampled),
+        cmocka_unit_test(other_backends_do_not_count),
+        cmocka_unit_test(unknown_results_are_ignored),
+        cmocka_unit_test(state_travels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
