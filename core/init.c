@@ -195,9 +195,9 @@ static int settle_extent(const struct atoll_task *task, const struct atoll_tenso
         t->init.kind == ATOLL_INIT_INTEGER || t->init.kind == ATOLL_INIT_RAGGED ? (int64_t)t->init.b : 0;
     int64_t row = 1;
     if (t->rank && atoll_expression_eval(t->shape[t->rank - 1], bindings, n, &row, err))
-        return atoll_err_add(err, "; while filling tensor '%s'", t->name);
+        return atoll_err_add(err, "while filling tensor '%s'", t->name);
     if (t->init.bound && atoll_expression_eval(t->init.bound, bindings, n, &bound, err))
-        return atoll_err_add(err, "; while filling tensor '%s'", t->name);
+        return atoll_err_add(err, "while filling tensor '%s'", t->name);
     p->row = (uint64_t)row;
     p->low = t->init.kind == ATOLL_INIT_INTEGER ? (int64_t)t->init.a : 0;
     p->span = bound - p->low;

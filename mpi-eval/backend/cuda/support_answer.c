@@ -201,7 +201,7 @@ int atoll_support_reference(struct atoll_steps *s, uint32_t function, const stru
     if (atoll_expression_eval(task->units, bindings, n, &units, err) ||
         (task->scratch && atoll_expression_eval(task->scratch, bindings, n, &doubles, err)) ||
         settle_geometry((uint64_t)units, (uint64_t)doubles, scratch_bytes, &geometry, err))
-        return atoll_err_add(err, "; while launching the reference of task '%s'", task->name);
+        return atoll_err_add(err, "while launching the reference of task '%s'", task->name);
     for (size_t i = 0; i < task->dim_count; i++)
         p.dims[i] = variant->dims[i];
     for (size_t i = 0; i < task->tensor_count; i++)
