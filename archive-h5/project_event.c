@@ -77,7 +77,7 @@ static int add_timing(struct atoll_projection *p, const struct atoll_evaluation 
     return add_samples(p, e, t, err);
 }
 
-/* Only what something is known of has a row. */
+/* Only what something is known of has a row; that a backend counts nothing is not worth one. */
 static int add_profile(struct atoll_projection *p, const struct atoll_profile *from,
                        const struct atoll_row_evaluation *e, struct atoll_err *err)
 {
@@ -101,7 +101,7 @@ static int add_profile(struct atoll_projection *p, const struct atoll_profile *f
                                     .spill_store_bytes = r->spill_store_bytes,
                                     .spill_load_bytes = r->spill_load_bytes,
                                     .theoretical_occupancy = r->occupancy};
-    if (atoll_profile_is_empty(from))
+    if (from->tier == ATOLL_TIER_TIMES && from->limiter == ATOLL_LIMITER_UNKNOWN)
         return 0;
     memcpy(row.counters, from->counters, sizeof row.counters);
     memcpy(row.mix, r->mix, sizeof row.mix);

@@ -94,8 +94,10 @@ static void sample_timing(struct sample_campaign *s, struct atoll_timing *t, uin
 static void sample_counters(struct atoll_profile *p, const struct atoll_id *candidate, double ns)
 {
     uint64_t draw = atoll_id_u64(candidate);
-    if (draw % 2)
+    if (draw % 2) {
+        snprintf(p->reason, sizeof p->reason, "this backend has no counters"); /* and no row */
         return;
+    }
     p->tier = ATOLL_TIER_COUNTERS;
     p->counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 20 + (double)(draw / 2 % 64);
     p->counters[ATOLL_COUNTER_SM_THROUGHPUT] = 40;
