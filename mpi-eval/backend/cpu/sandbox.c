@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,18 +42,20 @@ struct rule {
         name, arg, mask, val, 0                                                                              \
     }
 
-static const struct rule compile_denied[] = {
-    ANY("socket"),
-    ANY("socketpair"),
-    ANY("connect"),
-    ANY("bind"),
-    ANY("listen"),
-    ANY("accept"),
-    ANY("accept4"),
-    ANY("sendto"),
-    ANY("sendmsg"),
-    ANY("sendmmsg"),
-    ANY("recvmmsg"),
+static const struct rule network_denied[] = {
+    ANY("socket"),  ANY("socketpair"), ANY("connect"), ANY("bind"),     ANY("listen"),   ANY("accept"),
+    ANY("accept4"), ANY("sendto"),     ANY("sendmsg"), ANY("sendmmsg"), ANY("recvmmsg"),
+};
+
+/* A device driver talks to itself over local sockets; it reaches nobody, and nobody beyond this machine. */
+#define FAMILY(number) MASKED("socket", 0, UINT32_MAX, number)
+static const struct rule device_denied[] = {
+    FAMILY(AF_INET), FAMILY(AF_INET6),     FAMILY(AF_PACKET), FAMILY(AF_VSOCK),
+    FAMILY(AF_ALG),  FAMILY(AF_BLUETOOTH), FAMILY(AF_CAN),    ANY("connect"),
+    ANY("sendto"),   ANY("sendmsg"),       ANY("sendmmsg"),
+};
+
+static const struct rule common_denied[] = {
     ANY("ptrace"),
     ANY("process_vm_readv"),
     ANY("process_vm_writev"),
@@ -192,8 +195,12 @@ static const struct filter_table {
     const struct rule *rules;
     size_t count;
     uint32_t otherwise, action;
+    const struct rule *more; /* denied besides; NULL */
+    size_t more_count;
 } filter_tables[ATOLL_FILTER_COUNT] = {
-    [ATOLL_FILTER_COMPILE] = {ROWS(compile_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM)},
+    [ATOLL_FILTER_COMPILE] = {ROWS(common_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM),
+                              ROWS(network_denied)},
+    [ATOLL_FILTER_DEVICE] = {ROWS(common_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM), ROWS(device_denied)},
     [ATOLL_FILTER_ZYGOTE] = {ROWS(zygote_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW},
     [ATOLL_FILTER_SAMPLE] = {ROWS(sample_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW},
     [ATOLL_FILTER_ALONE] = {ROWS(alone_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM)},
@@ -219,6 +226,8 @@ static int fill_context(scmp_filter_ctx context, enum atoll_filter_kind kind)
         status = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree instead of a list */
     for (size_t i = 0; i < table->count && status == 0; i++)
         status = add_rule(context, table->action, &table->rules[i]);
+    for (size_t i = 0; i < table->more_count && status == 0; i++)
+        status = add_rule(context, table->action, &table->more[i]);
     if (status == 0 && kind != ATOLL_FILTER_SAMPLE)
         status = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     return status;

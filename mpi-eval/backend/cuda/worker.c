@@ -148,7 +148,7 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
         return -1;
     int pair[2];
     struct atoll_filter filter = {0};
-    if (atoll_filter_init(&filter, ATOLL_FILTER_COMPILE, err) != 0)
+    if (atoll_filter_init(&filter, ATOLL_FILTER_DEVICE, err) != 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         atoll_filter_fini(&filter);
