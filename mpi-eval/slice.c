@@ -1,6 +1,7 @@
 #include "mpi-eval/slice.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int number(const char *name, unsigned *ret_value)
@@ -15,17 +16,66 @@ static int number(const char *name, unsigned *ret_value)
     return 0;
 }
 
+/* A rank and its place on its node. */
+struct place {
+    unsigned rank, local, size;
+};
+
+static int place_of_mpirun(struct place *p)
+{
+    return number("OMPI_COMM_WORLD_RANK", &p->rank) != 0 ||
+                   number("OMPI_COMM_WORLD_LOCAL_RANK", &p->local) != 0 ||
+                   number("OMPI_COMM_WORLD_LOCAL_SIZE", &p->size) != 0
+               ? -1
+               : 0;
+}
+
+int atoll_slice_tasks_of_node(const char *list, unsigned node, unsigned *ret_tasks)
+{
+    while (list && *list >= '0' && *list <= '9') {
+        char *end;
+        unsigned long tasks = strtoul(list, &end, 10), times = 1;
+
+        if (strncmp(end, "(x", 2) == 0) {
+            times = strtoul(end + 2, &end, 10);
+            end += *end == ')';
+        }
+        if (tasks == 0 || tasks > 1u << 20 || times == 0)
+            return -1;
+        if (node < times) {
+            *ret_tasks = (unsigned)tasks;
+            return 0;
+        }
+        node -= (unsigned)times;
+        if (*end != ',')
+            return -1;
+        list = end + 1;
+    }
+    return -1;
+}
+
+static int place_of_srun(struct place *p)
+{
+    const char *list = getenv("SLURM_STEP_TASKS_PER_NODE");
+    unsigned node;
+
+    return number("SLURM_PROCID", &p->rank) != 0 || number("SLURM_LOCALID", &p->local) != 0 ||
+                   number("SLURM_NODEID", &node) != 0
+               ? -1
+               : atoll_slice_tasks_of_node(list, node, &p->size);
+}
+
 struct atoll_slice atoll_slice_of_rank(void)
 {
     struct atoll_slice all = {0, 1};
-    unsigned rank, local, size;
+    struct place place;
 
-    if (number("OMPI_COMM_WORLD_RANK", &rank) != 0 || number("OMPI_COMM_WORLD_LOCAL_RANK", &local) != 0 ||
-        number("OMPI_COMM_WORLD_LOCAL_SIZE", &size) != 0 || local >= size || rank == 0)
+    if ((place_of_mpirun(&place) != 0 && place_of_srun(&place) != 0) || place.local >= place.size ||
+        place.rank == 0)
         return all;
-    if (rank == local) /* ranks are dealt node by node: rank 0 is here too */
-        return (struct atoll_slice){local - 1, size - 1};
-    return (struct atoll_slice){local, size};
+    if (place.rank == place.local) /* ranks are dealt node by node: rank 0 is here too */
+        return (struct atoll_slice){place.local - 1, place.size - 1};
+    return (struct atoll_slice){place.local, place.size};
 }
 
 void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, int online_count,

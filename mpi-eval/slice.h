@@ -1,5 +1,5 @@
-/* slice.h - which cores of a node an evaluator may use when several share the node: disjoint slices, so that nobody is
- * timed on a core that another evaluator works on.
+/* slice.h - which cores (and which device, gpus.h) of a node an evaluator may use when several share the node: disjoint
+ * slices, so that nobody is timed on a core that another evaluator works on.
  * Layer: mpi-eval.  Plain values. */
 #ifndef ATOLL_MPI_EVAL_SLICE_H
 #define ATOLL_MPI_EVAL_SLICE_H
@@ -11,8 +11,11 @@ struct atoll_slice {
 };
 
 /* The slice of a rank's evaluator from what mpirun tells about the node (OMPI_COMM_WORLD_LOCAL_RANK, ..._LOCAL_SIZE,
- * ..._RANK); a rank 0 that coordinates on this node needs no slice.  {0, 1} when nothing is told. */
+ * ..._RANK) or else srun (SLURM_LOCALID, SLURM_PROCID, SLURM_NODEID, SLURM_STEP_TASKS_PER_NODE); a rank 0 that coordinates on this node needs no slice.  {0, 1} when nothing is told. */
 struct atoll_slice atoll_slice_of_rank(void);
+
+/* How many tasks node number `node` (from 0) has in Slurm's list, "2(x3),1"; -1 when it does not say.  NULL is fine. */
+int atoll_slice_tasks_of_node(const char *list, unsigned node, unsigned *ret_tasks);
 
 /* Cores of a slice: all of mask when the launcher bound this process already (mask is smaller than online_count) or
  * the slice is the only one; else its contiguous share.  With fewer cores than evaluators slices share cores. */

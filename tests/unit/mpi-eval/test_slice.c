@@ -63,6 +63,7 @@ static void slice_of_rank_follows_the_launcher(void **state)
         struct atoll_slice got;
 
         unsetenv("OMPI_COMM_WORLD_RANK");
+        unsetenv("SLURM_PROCID");
         if (cases[i].rank) {
             setenv("OMPI_COMM_WORLD_RANK", cases[i].rank, 1);
             setenv("OMPI_COMM_WORLD_LOCAL_RANK", cases[i].local, 1);
@@ -74,10 +75,62 @@ static void slice_of_rank_follows_the_launcher(void **state)
     }
 }
 
+static void slurm_lists_are_read(void **state)
+{
+    static const struct {
+        const char *list;
+        unsigned node;
+        int rc;
+        unsigned tasks;
+    } cases[] = {
+        {NULL, 0, -1, 0},      {"", 0, -1, 0},
+        {"4", 0, 0, 4},        {"4", 1, -1, 0},
+        {"2(x3),1", 2, 0, 2},  {"2(x3),1", 3, 0, 1},
+        {"2(x3),1", 4, -1, 0}, {"1,2,3", 2, 0, 3},
+        {"2(x3", 1, 0, 2},     {"x", 0, -1, 0},
+        {"0", 0, -1, 0},       {"2(x0),3", 0, -1, 0},
+        {"1;2", 1, -1, 0},     {"99999999999", 0, -1, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        unsigned tasks = 0;
+
+        assert_int_equal(atoll_slice_tasks_of_node(cases[i].list, cases[i].node, &tasks), cases[i].rc);
+        assert_int_equal(tasks, cases[i].tasks);
+    }
+}
+
+/* Without a word of mpirun's. */
+static void slice_of_rank_follows_srun(void **state)
+{
+    static const struct {
+        const char *rank, *local, *node, *list;
+        struct atoll_slice expected;
+    } cases[] = {{"1", "1", "0", "5", {0, 4}},   {"4", "4", "0", "5", {3, 4}},
+                 {"0", "0", "0", "5", {0, 1}},   {"6", "1", "1", "5,4", {1, 4}},
+                 {"6", "1", "2", "5,4", {0, 1}}, {"6", "9", "1", "5,4", {0, 1}}};
+
+    (void)state;
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct atoll_slice got;
+
+        setenv("SLURM_PROCID", cases[i].rank, 1);
+        setenv("SLURM_LOCALID", cases[i].local, 1);
+        setenv("SLURM_NODEID", cases[i].node, 1);
+        setenv("SLURM_STEP_TASKS_PER_NODE", cases[i].list, 1);
+        got = atoll_slice_of_rank();
+        assert_int_equal(got.index, cases[i].expected.index);
+        assert_int_equal(got.count, cases[i].expected.count);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_are_disjoint_and_whole),
-                                       cmocka_unit_test(slice_of_rank_follows_the_launcher)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_are_disjoint_and_whole), cmocka_unit_test(slice_of_rank_follows_the_launcher),
+        cmocka_unit_test(slurm_lists_are_read), cmocka_unit_test(slice_of_rank_follows_srun)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
