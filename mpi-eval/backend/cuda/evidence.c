@@ -41,7 +41,7 @@ void atoll_cuda_evidence(struct atoll_cuda_device *d, struct atoll_cuda_sample *
     if (finding->unwritten_count || count > ATOLL_EVIDENCE_ELEMENTS)
         return;
     atoll_steps_clear(&d->steps);
-    int rc = atoll_sample_evidence(s, &d->steps, tensor, &err);
+    int rc = atoll_cuda_sample_evidence(s, &d->steps, tensor, &err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "evidence", &err);
     if (rc < 0) /* plain values may stand somewhere */

@@ -70,7 +70,7 @@ static int launches_count(struct counting *c)
     struct atoll_cuda_device *d = c->stage.device;
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_steps_clear(&d->steps);
-    if (atoll_sample_count(&c->stage.sample, &d->steps, &err) != 0)
+    if (atoll_cuda_sample_count(&c->stage.sample, &d->steps, &err) != 0)
         return no_counters(c, err.text);
     int rc = atoll_cuda_device_run(d, DEADLINE_NS, &err);
     if (rc < 0)

@@ -43,7 +43,7 @@ static struct atoll_support_output output_of(const struct atoll_cuda_sample *s, 
     return o;
 }
 
-int atoll_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
+int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
 {
     const struct atoll_plan *plan = s->subject->prepared->plan;
     s->launch_count = plan->launch_count;
@@ -176,8 +176,8 @@ static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_steps 
     results_clear(s, steps); /* findings quote expected values */
 }
 
-int atoll_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
-                        const struct atoll_sealed *seal, struct atoll_err *err)
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                             const struct atoll_sealed *seal, struct atoll_err *err)
 {
     results_clear(s, steps);
     if (inputs_make(s, steps, err) != 0)
@@ -218,7 +218,7 @@ static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *
     return 0;
 }
 
-int atoll_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
 {
     uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
     if (atoll_cuda_subject_of(s->subject)->cubin.writable_bytes)
@@ -245,7 +245,7 @@ int atoll_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, str
     return 0;
 }
 
-int atoll_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
 {
     if (contents_make(s, steps, err) != 0)
         return -1;
@@ -256,8 +256,8 @@ int atoll_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, s
     return 0;
 }
 
-int atoll_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
-                       const struct atoll_sealed *seal, struct atoll_err *err)
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                            const struct atoll_sealed *seal, struct atoll_err *err)
 {
     results_clear(s, steps);
     atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
@@ -275,8 +275,8 @@ int atoll_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
     return 0;
 }
 
-int atoll_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
-                          struct atoll_err *err)
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
+                               struct atoll_err *err)
 {
     if (reference_run(s, steps, err) != 0)
         return -1;
@@ -297,7 +297,7 @@ static uint64_t u64_at(const unsigned char *bytes, size_t at)
     return value;
 }
 
-static void results_take(const unsigned char *bytes, struct atoll_sample_results *r)
+static void results_take(const unsigned char *bytes, struct atoll_cuda_sample_results *r)
 {
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
         r->input_hash[i] = u64_at(bytes, AT_INPUT_HASH + 8 * i);
@@ -315,8 +315,8 @@ static void results_take(const unsigned char *bytes, struct atoll_sample_results
     }
 }
 
-int atoll_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
-                      struct atoll_sample_results *ret, struct atoll_err *err)
+int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
+                           struct atoll_cuda_sample_results *ret, struct atoll_err *err)
 {
     size_t length = 0;
     const void *bytes = atoll_steps_take_bytes(reply, &length);
@@ -335,8 +335,8 @@ int atoll_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_repl
     return atoll_reader_finish(&reply->reader, "results of a sample", err);
 }
 
-int atoll_sample_tail_touched(const struct atoll_cuda_sample *s, const struct atoll_sample_results *r,
-                              size_t buffer)
+int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,
+                                   const struct atoll_cuda_sample_results *r, size_t buffer)
 {
     const uint32_t pattern[2] = {TAIL_PATTERN, TAIL_PATTERN};
     size_t used = s->layout.buffers[buffer].bytes % 8;

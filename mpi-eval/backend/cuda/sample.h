@@ -26,7 +26,7 @@ struct atoll_cuda_sample {
     size_t launch_count;
     struct atoll_support_fill fills[ATOLL_LAYOUT_BUFFER_LIMIT]; /* of outputs and scratch */
     int hashes_late; /* outputs are hashed right after the stop event */
-    /* by atoll_sample_run: numbers of the steps that are the candidate's launches */
+    /* by atoll_cuda_sample_run: numbers of the steps that are the candidate's launches */
     uint32_t first_launch, end_launch;
 };
 
@@ -34,23 +34,23 @@ struct atoll_cuda_sample {
 enum { ATOLL_SAMPLE_START, ATOLL_SAMPLE_STOP, ATOLL_SAMPLE_BEGUN, ATOLL_SAMPLE_FILLED };
 
 /* Sets launches, functions and fills; layout, plain and subject must be there. */
-int atoll_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
+int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
 
-/* seal: NULL hashes inputs only.  Read with atoll_sample_read. */
-int atoll_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
-                        const struct atoll_sealed *seal, struct atoll_err *err);
-int atoll_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+/* seal: NULL hashes inputs only.  Read with atoll_cuda_sample_read. */
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                             const struct atoll_sealed *seal, struct atoll_err *err);
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
 /* The launches between the marks of the counters, on inputs and fills as in a sample. */
-int atoll_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
 /* seal: NULL compares with the reference, run here. */
-int atoll_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
-                       const struct atoll_sealed *seal, struct atoll_err *err);
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                            const struct atoll_sealed *seal, struct atoll_err *err);
 /* Reads output `tensor`, its expected values and its scale back (the reference is run); results in that order. */
-int atoll_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
-                          struct atoll_err *err);
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
+                               struct atoll_err *err);
 
 /* What the batches left in the result area. */
-struct atoll_sample_results {
+struct atoll_cuda_sample_results {
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];
     uint64_t stop_hash[ATOLL_TASK_TENSOR_LIMIT]; /* of outputs right after the stop event */
     uint64_t end_hash[ATOLL_TASK_TENSOR_LIMIT];  /* of outputs in the check batch */
@@ -63,10 +63,10 @@ struct atoll_sample_results {
     unsigned char tails[ATOLL_LAYOUT_BUFFER_LIMIT][8]; /* last word of buffers that end within one */
     struct atoll_support_finding findings[ATOLL_TASK_TENSOR_LIMIT];
 };
-int atoll_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
-                      struct atoll_sample_results *ret_results, struct atoll_err *err);
+int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
+                           struct atoll_cuda_sample_results *ret_results, struct atoll_err *err);
 /* 1 when the bytes between a buffer's end and its guard zone were written to. */
-int atoll_sample_tail_touched(const struct atoll_cuda_sample *s, const struct atoll_sample_results *r,
-                              size_t buffer);
+int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,
+                                   const struct atoll_cuda_sample_results *r, size_t buffer);
 
 #endif

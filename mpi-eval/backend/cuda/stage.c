@@ -65,5 +65,5 @@ int atoll_cuda_stage_set(struct atoll_cuda_stage *s, struct atoll_err *err)
     if (rc != 0)
         return rc;
     sample_begin(s);
-    return atoll_sample_set(&s->sample, err);
+    return atoll_cuda_sample_set(&s->sample, err);
 }

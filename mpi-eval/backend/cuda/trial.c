@@ -29,7 +29,7 @@ struct trial {
     const struct atoll_trial_order *order;
     const struct atoll_variant *variant;
     struct atoll_sealed *answer;
-    struct atoll_sample_results results;
+    struct atoll_cuda_sample_results results;
     int is_kept; /* the answer is sealed */
     struct atoll_trial *trial;
     double mark_ns;
@@ -156,11 +156,12 @@ static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
     atoll_steps_clear(&d->steps);
-    int rc = atoll_sample_answer(&s->stage.sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
+    int rc =
+        atoll_cuda_sample_answer(&s->stage.sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
     if (rc == 0)
-        rc = atoll_sample_read(&s->stage.sample, &d->reply, &s->results, err);
+        rc = atoll_cuda_sample_read(&s->stage.sample, &d->reply, &s->results, err);
     if (rc == 0)
         rc = hashes_learn(s, err);
     if (rc == 0 && s->is_kept && is_new) {
@@ -260,7 +261,7 @@ static int run_once(struct trial *s, struct atoll_err *err)
     struct atoll_cuda_device *d = s->device;
     double deadline = s->order->deadline_ns + OWN_NS + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
     atoll_steps_clear(&d->steps);
-    if (atoll_sample_run(&s->stage.sample, &d->steps, err) != 0)
+    if (atoll_cuda_sample_run(&s->stage.sample, &d->steps, err) != 0)
         return FAILED;
     int rc = atoll_cuda_device_run(d, deadline, err);
     if (rc != 0)
@@ -309,7 +310,7 @@ static int guards_judge(struct trial *s)
     for (size_t i = 0; i <= l->count; i++) {
         int64_t distance = 0;
         size_t b = i;
-        if (i < l->count && atoll_sample_tail_touched(&s->stage.sample, &s->results, i))
+        if (i < l->count && atoll_cuda_sample_tail_touched(&s->stage.sample, &s->results, i))
             distance = 0;
         else if (s->results.guards[i].changed)
             b = atoll_layout_trespass(l, i, s->results.guards[i].first, &distance);
@@ -429,11 +430,11 @@ static int trial_check(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     atoll_steps_clear(&d->steps);
-    int rc = atoll_sample_check(&s->stage.sample, &d->steps, s->is_kept ? s->answer : NULL, err);
+    int rc = atoll_cuda_sample_check(&s->stage.sample, &d->steps, s->is_kept ? s->answer : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
     if (rc == 0)
-        rc = atoll_sample_read(&s->stage.sample, &d->reply, &s->results, err);
+        rc = atoll_cuda_sample_read(&s->stage.sample, &d->reply, &s->results, err);
     if (rc < 0)
         atoll_cuda_device_drop(d);
     if (rc != 0)

@@ -1,0 +1,314 @@
+/* The batches of a sample, decoded: what is in them, in which order, and above all what is not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "mpi-eval/backend/cuda/launch.h"
+#include "mpi-eval/backend/cuda/sample.h"
+#include "tests/unit/mpi-eval/fixture_cuda.h"
+
+#define SOURCE                                                                                               \
+    CUDA_PLAN(                                                                                               \
+        "{\"kernel\": \"k\", \"grid\": [\"M\"], \"block\": [128], \"args\": [\"x\", \"w\", \"s\"]}, "        \
+        "{\"kernel\": \"l\", \"grid\": [\"M\"], \"block\": [32], \"args\": [\"s\", \"y\", \"i32:N\"]}")
+#define ARENA  0x7f0000000000ull
+#define PLAIN  0x7e0000000000ull
+#define SEALED 0x7d0000000000ull
+#define FLUSH  0x7c0000000000ull
+#define RESULT 0x7b0000000000ull
+#define STEPS  256
+
+static struct cuda_candidate candidate;
+static struct atoll_cuda_subject image;
+static struct atoll_subject subject;
+static struct atoll_cuda_oracle oracle;
+static struct atoll_draw draw;
+static struct atoll_sealed seal;
+static struct atoll_cuda_sample *sample;
+static struct atoll_steps steps;
+static struct atoll_step list[STEPS];
+static struct atoll_step_launch launches[STEPS];
+static size_t count;
+
+static int set_up(void **state)
+{
+    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT];
+    size_t buffers;
+    struct atoll_span arena = {ARENA, (uint64_t)64 << 20};
+    (void)state;
+    cuda_candidate_open(&candidate, SOURCE);
+    memset(&image, 0, sizeof image);
+    image.slot = 3;
+    memset(&oracle, 0, sizeof oracle);
+    oracle.magnitude[2] = 2.5;
+    subject = (struct atoll_subject){
+        .prepared = &candidate.prepared, .object = "cubin", .object_length = 5, .runner = &image};
+    draw = (struct atoll_draw){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
+    seal = (struct atoll_sealed){
+        .is_sealed = 1, .offset = 4096, .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}}};
+    sample = calloc(1, sizeof *sample);
+    assert_non_null(sample);
+    sample->task = candidate.task;
+    sample->variant = &candidate.task->variants[0];
+    sample->draw = &draw;
+    sample->subject = &subject;
+    sample->oracle = &oracle;
+    sample->placement = 77;
+    sample->hash_key = 78;
+    sample->flush = (struct atoll_span){FLUSH, (uint64_t)1 << 20};
+    sample->result = RESULT;
+    sample->sealed = SEALED;
+    sample->multiprocessors = 132;
+    sample->shared_bytes = 232448;
+    sample->hashes_late = 1;
+    assert_int_equal(atoll_cuda_buffer_bytes(&candidate.prepared, sample->variant, bytes, &buffers, NULL), 0);
+    assert_int_equal(atoll_layout_make(&arena, bytes, buffers, 77, -1, &sample->layout, NULL), 0);
+    assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, &sample->plain, NULL),
+                     0);
+    assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
+    atoll_steps_init(&steps);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_steps_fini(&steps);
+    free(sample);
+    cuda_candidate_close(&candidate);
+    return 0;
+}
+
+static void decode(void)
+{
+    struct atoll_reader reader;
+    int more = 1;
+    assert_int_equal(atoll_buffer_check(&steps.bytes, NULL), 0);
+    atoll_reader_init(&reader, steps.bytes.data, steps.bytes.length);
+    for (count = 0; more == 1; count += more == 1) {
+        assert_true(count < STEPS);
+        more = atoll_step_next(&reader, &list[count], &launches[count]);
+    }
+    assert_int_equal(more, 0);
+    assert_int_equal(count, steps.count);
+}
+
+static int has_words(uint64_t word)
+{
+    for (size_t i = 0; i + 8 <= steps.bytes.length; i++)
+        if (memcmp(steps.bytes.data + i, &word, 8) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_launch_of(size_t step, uint32_t function)
+{
+    return list[step].kind == ATOLL_STEP_LAUNCH && launches[step].function == function;
+}
+
+static size_t launches_between(uint32_t low, uint32_t high)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += list[i].kind == ATOLL_STEP_LAUNCH && launches[i].function >= low && launches[i].function < high;
+    return n;
+}
+
+static size_t candidate_launches(void)
+{
+    uint32_t first = atoll_cuda_subject_function(&subject, 0);
+    return launches_between(first, first + ATOLL_PLAN_LAUNCH_LIMIT);
+}
+
+static size_t kinds(enum atoll_step_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += list[i].kind == kind;
+    return n;
+}
+
+/* Number of the step that wipes the plain area, count when none does. */
+static size_t wipe(void)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_SET && list[i].address == PLAIN && list[i].slot == 0 &&
+            list[i].count * 4 == sample->plain.need)
+            return i;
+    return count;
+}
+
+static void test_run(void **state)
+{
+    size_t start = 0, stop = 0;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++) {
+        start = list[i].kind == ATOLL_STEP_EVENT && list[i].slot == ATOLL_SAMPLE_START ? i : start;
+        stop = list[i].kind == ATOLL_STEP_EVENT && list[i].slot == ATOLL_SAMPLE_STOP ? i : stop;
+        assert_int_not_equal(list[i].kind, ATOLL_STEP_SYNC); /* nothing waits before the launches */
+        assert_int_not_equal(list[i].kind, ATOLL_STEP_READ);
+    }
+    assert_int_equal(stop, start + 3); /* the two launches and nothing else */
+    assert_int_equal(sample->first_launch, start + 1);
+    assert_int_equal(sample->end_launch, stop);
+    assert_true(is_launch_of(start + 1, atoll_cuda_subject_function(&subject, 0)));
+    assert_true(is_launch_of(start + 2, atoll_cuda_subject_function(&subject, 1)));
+    assert_int_equal(candidate_launches(), 2);
+    assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 0);
+    assert_int_equal(kinds(ATOLL_STEP_CACHE_RESET), 1);
+    assert_int_equal(kinds(ATOLL_STEP_MODULE_LOAD), 0);
+    assert_false(has_words(seal.key.words[0]) || has_words(seal.key.words[1]));
+    assert_false(has_words(PLAIN) || has_words(SEALED) || has_words(SEALED + seal.offset));
+}
+
+static void test_run_restores_globals(void **state)
+{
+    (void)state;
+    image.cubin.writable_bytes = 8;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    assert_int_equal(list[0].kind, ATOLL_STEP_MODULE_LOAD);
+    assert_int_equal(list[0].slot, ATOLL_SUPPORT_MODULE_END + 3);
+    assert_int_equal(list[1].kind, ATOLL_STEP_FUNCTION);
+    assert_int_equal(list[2].kind, ATOLL_STEP_FUNCTION);
+    assert_true(is_launch_of(sample->first_launch, atoll_cuda_subject_function(&subject, 0)));
+}
+
+/* Fills follow the key alone; different keys give all kinds. */
+static void test_fills(void **state)
+{
+    unsigned seen = 0;
+    (void)state;
+    for (uint64_t key = 0; key < 64; key++) {
+        sample->placement = key;
+        assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
+        enum atoll_fill_kind kind = sample->fills[2].kind;
+        seen |= 1u << kind;
+        assert_true(sample->fills[2].magnitude == 2.5);
+        assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
+        assert_int_equal(sample->fills[2].kind, kind);
+        assert_int_not_equal(sample->fills[2].key, sample->fills[3].key);
+    }
+    assert_int_equal(seen, (1u << ATOLL_FILL_COUNT) - 1);
+}
+
+static void test_answer(void **state)
+{
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, &seal, NULL), 0);
+    decode();
+    size_t wiped = wipe(), read = 0;
+    assert_int_equal(candidate_launches(), 0);
+    assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 1);
+    assert_true(has_words(seal.key.words[0]) && has_words(SEALED + seal.offset));
+    assert_true(wiped < count);
+    for (size_t i = 0; i < count; i++) {
+        if (is_launch_of(i, atoll_cuda_oracle_function(&oracle)))
+            assert_true(i < wiped);
+        read = list[i].kind == ATOLL_STEP_READ ? i : read;
+    }
+    assert_true(read > wiped);
+    assert_int_equal(list[count - 1].kind, ATOLL_STEP_SET); /* findings quote expected values */
+    assert_true(list[count - 1].address > RESULT && count - 1 > read);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, NULL, NULL), 0); /* hashes alone */
+    decode();
+    assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
+    assert_int_equal(wipe(), count);
+}
+
+static void test_check(void **state)
+{
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX),
+                     0); /* neither candidate nor reference */
+    assert_true(has_words(seal.key.words[0]) && has_words(SEALED + seal.offset));
+    assert_int_equal(list[count - 1].kind, ATOLL_STEP_SET);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, NULL, NULL), 0);
+    decode();
+    assert_int_equal(candidate_launches(), 0);
+    assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 1);
+    assert_true(wipe() < count && wipe() > 0);
+    assert_false(has_words(SEALED + seal.offset));
+}
+
+static void test_plain_plan(void **state)
+{
+    const struct atoll_cuda_plain *p = &sample->plain;
+    (void)state;
+    assert_int_equal(p->counts[2], 19 * 37);
+    assert_int_equal(p->expected[0], 0);
+    assert_int_equal(p->expected[2], PLAIN);
+    assert_int_equal(p->scale[2], 0);
+    assert_true(p->need >= 19 * 37 * 8 && p->need % 256 == 0);
+    assert_true(p->sealed_bytes >= atoll_support_sealed_bytes(19 * 37, 0) && p->sealed_bytes % 256 == 0);
+}
+
+/* A reply as the device process would send it. */
+static void reply_put(struct atoll_steps_reply *reply, const unsigned char *results, size_t length, int tails)
+{
+    atoll_buffer_put_blob(&reply->results, results, length);
+    for (int i = 0; i < tails; i++)
+        atoll_buffer_put_blob(&reply->results, "\x96\xc3\xa5\x96\x96\xc3\xa5\x96", 8);
+    atoll_reader_init(&reply->reader, reply->results.data, reply->results.length);
+}
+
+static void test_read(void **state)
+{
+    struct atoll_cuda_sample_results *r = calloc(1, sizeof *r);
+    struct atoll_steps_reply *reply = calloc(1, sizeof *reply);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t length = 0;
+    int tails = 0;
+    (void)state;
+    assert_true(r && reply);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_READ) {
+            tails += length != 0;
+            length = length ? length : list[i].count;
+        }
+    assert_int_equal(tails, 4); /* 19 * 37 floats do not fill words, neither do 37 */
+    unsigned char *results = calloc(1, length);
+    assert_non_null(results);
+    atoll_steps_reply_init(reply);
+    reply_put(reply, results, length, tails);
+    assert_int_equal(atoll_cuda_sample_read(sample, reply, r, &err), 0);
+    assert_true(atoll_cuda_sample_tail_touched(sample, r, 0)); /* that is not what had been written there */
+    atoll_steps_reply_fini(reply);
+    atoll_steps_reply_init(reply);
+    reply_put(reply, results, length - 8, tails);
+    assert_int_equal(atoll_cuda_sample_read(sample, reply, r, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_PROTOCOL);
+    atoll_steps_reply_fini(reply);
+    atoll_steps_reply_init(reply);
+    reply_put(reply, results, length, tails - 1);
+    assert_int_equal(atoll_cuda_sample_read(sample, reply, r, NULL), -1);
+    atoll_steps_reply_fini(reply);
+    free(results);
+    free(reply);
+    free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_run_restores_globals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fills, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_plain_plan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_read, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
