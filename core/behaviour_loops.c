@@ -126,8 +126,8 @@ static void see_rescale(const struct atoll_loop_list *l, struct atoll_sign_board
 {
     static const char *const maxima[] = {"fmax", "fmaxf",           "max",          "MAX",
                                          ">",    "__builtin_fmaxf", "_mm256_max_ps"};
-    static const char *const exponentials[] = {"exp",   "expf",           "exp2",
-                                               "exp2f", "__builtin_expf", "__builtin_exp"};
+    static const char *const exponentials[] = {"exp",           "expf",   "exp2", "exp2f", "__builtin_expf",
+                                               "__builtin_exp", "__expf", "ex2"};
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
         if (a->loop < 0 || a->is_element)
@@ -137,7 +137,7 @@ static void see_rescale(const struct atoll_loop_list *l, struct atoll_sign_board
                        (atoll_sign_is(l, a->op, "=") && atoll_sign_is(l, a->op + 2, "*") &&
                         atoll_token_same(&l->tokens[a->op + 1], a->base));
         if (rescales && range_has(l, loop->body_begin, loop->body_end, maxima, 7) &&
-            range_has(l, loop->body_begin, loop->body_end, exponentials, 6))
+            range_has(l, loop->body_begin, loop->body_end, exponentials, 8))
             atoll_sign_mark(b, ATOLL_SIGN_RUNNING_RESCALE);
     }
 }

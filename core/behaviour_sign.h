@@ -6,7 +6,7 @@
 
 #include "core/source_loop.h"
 
-/* Which level each speaks for stands in behaviour.c. */
+/* Which level each speaks for, by language, stands in behaviour.c. */
 enum atoll_sign {
     ATOLL_SIGN_VECTOR_TYPES,
     ATOLL_SIGN_SIMD_HINT,
@@ -31,6 +31,22 @@ enum atoll_sign {
     ATOLL_SIGN_HORIZONTAL,
     ATOLL_SIGN_PHASES,
     ATOLL_SIGN_ATOMIC,
+    /* of device languages */
+    ATOLL_SIGN_COALESCED,   /* neighbouring threads touch neighbouring elements */
+    ATOLL_SIGN_CACHE_LOAD,  /* loads through a chosen cache */
+    ATOLL_SIGN_SHARED_TILE, /* shared memory filled from arrays */
+    ATOLL_SIGN_FRAGMENT,    /* operands of tensor instructions */
+    ATOLL_SIGN_ASYNC_COPY,  /* copies that run beside the arithmetic */
+    ATOLL_SIGN_STAGES,      /* several buffers in turn */
+    ATOLL_SIGN_ROW_CACHE,   /* loaded once into registers, used again */
+    ATOLL_SIGN_BARRIER,
+    ATOLL_SIGN_SHUFFLE,
+    ATOLL_SIGN_GRID_SYNC,
+    ATOLL_SIGN_CLUSTER,
+    ATOLL_SIGN_PERSISTENT,     /* blocks loop over work by gridDim */
+    ATOLL_SIGN_REGISTER_ROLES, /* registers moved between roles of warps */
+    ATOLL_SIGN_PRODUCER,
+    ATOLL_SIGN_CONSUMER,
     ATOLL_SIGN_COUNT
 };
 
@@ -49,11 +65,22 @@ static inline int atoll_sign_is(const struct atoll_loop_list *l, size_t at, cons
     return at < l->token_count && atoll_token_is(&l->tokens[at], text);
 }
 
-/* Names and constants; functions that call themselves. */
-void atoll_sign_see_names(const struct atoll_loop_list *l, struct atoll_sign_board *b);
+/* Names and constants of a language; functions that call themselves. */
+void atoll_sign_see_names(const struct atoll_loop_list *l, int is_device, struct atoll_sign_board *b);
 /* Tiles, tails, contiguous access, running rescaling. */
 void atoll_sign_see_loops(const struct atoll_loop_list *l, struct atoll_sign_board *b);
 /* Sums, stores, blocks of results, windows that slide, running means. */
 void atoll_sign_see_sums(const struct atoll_loop_list *l, struct atoll_sign_board *b);
+
+#define ATOLL_SIGN_NAME_LIMIT 128
+struct atoll_sign_names {
+    const struct atoll_token *items[ATOLL_SIGN_NAME_LIMIT]; /* different, in the order of the text */
+    size_t count;
+};
+int atoll_sign_has_name(const struct atoll_sign_names *names, const struct atoll_token *name);
+/* Arrays declared __shared__, and pointers whose first value is made from one; none in "c". */
+void atoll_sign_find_shared(const struct atoll_loop_list *l, struct atoll_sign_names *ret_names);
+/* Device languages: shared memory, neighbouring threads, persistent blocks. */
+void atoll_sign_see_device(const struct atoll_loop_list *l, struct atoll_sign_board *b);
 
 #endif

@@ -3,20 +3,49 @@
 
 #include <string.h>
 
+#define DECLARATION_TOKENS 64 /* looked at before a name */
+
 /* What is asked of assignments often enough to be worked out once. */
 struct facts {
-    unsigned char sums[ATOLL_ASSIGNMENT_LIMIT];   /* accumulates into a scalar of a loop */
-    unsigned char locals[ATOLL_ASSIGNMENT_LIMIT]; /* writes an array of the function's own */
+    unsigned char sums[ATOLL_ASSIGNMENT_LIMIT]; /* accumulates into a scalar of a loop */
+    unsigned char
+        locals[ATOLL_ASSIGNMENT_LIMIT]; /* writes an array of the function's own, or shared memory */
+    unsigned char shared[ATOLL_ASSIGNMENT_LIMIT];
 };
+
+static size_t statement_begin(const struct atoll_loop_list *l, size_t at)
+{
+    size_t least = at > DECLARATION_TOKENS ? at - DECLARATION_TOKENS : 0;
+    while (at > least && !atoll_sign_is(l, at - 1, ";") && !atoll_sign_is(l, at - 1, "{") &&
+           !atoll_sign_is(l, at - 1, "}"))
+        at--;
+    return at;
+}
+
+/* "type name[", or a later name of such a declaration. */
+static int declares(const struct atoll_loop_list *l, size_t at)
+{
+    if (l->tokens[at - 1].kind == ATOLL_TOKEN_NAME)
+        return !atoll_sign_is(l, at - 1, "return") && !atoll_sign_is(l, at - 1, "else");
+    size_t begin = statement_begin(l, at);
+    int depth = 0;
+    if (!atoll_sign_is(l, at - 1, ",") || begin + 1 >= at || l->tokens[begin].kind != ATOLL_TOKEN_NAME ||
+        l->tokens[begin + 1].kind != ATOLL_TOKEN_NAME)
+        return 0;
+    for (size_t i = begin; i < at; i++)
+        depth += (atoll_sign_is(l, i, "(") || atoll_sign_is(l, i, "[")) -
+                 (atoll_sign_is(l, i, ")") || atoll_sign_is(l, i, "]"));
+    return depth == 0;
+}
 
 static int is_local_array(const struct atoll_loop_list *l, const struct atoll_token *name)
 {
     int depth = 0;
     for (size_t i = 1; i + 1 < l->token_count; i++) {
         depth += atoll_sign_is(l, i, "{") ? 1 : atoll_sign_is(l, i, "}") ? -1 : 0;
-        if (depth > 0 && atoll_token_same(&l->tokens[i], name) && atoll_sign_is(l, i + 1, "[") &&
-            l->tokens[i - 1].kind == ATOLL_TOKEN_NAME && !atoll_sign_is(l, i - 1, "return"))
-            return 1;
+        if (depth > 0 && atoll_token_same(&l->tokens[i], name) && atoll_sign_is(l, i + 1, "["))
+            if (declares(l, i))
+                return 1;
     }
     return 0;
 }
@@ -41,12 +70,25 @@ static int is_sum(const struct atoll_loop_list *l, const struct atoll_assignment
     return a->loop >= 0 && !a->is_element && is_compound(l, a) && !is_loop_variable(l, a->base);
 }
 
+/* As an earlier assignment to the same array found out. */
+static int is_local(const struct atoll_loop_list *l, const struct facts *f, size_t assignment)
+{
+    const struct atoll_token *base = l->assignments[assignment].base;
+    for (size_t i = 0; i < assignment; i++)
+        if (l->assignments[i].is_element && atoll_token_same(l->assignments[i].base, base))
+            return f->locals[i];
+    return is_local_array(l, base);
+}
+
 static void know_assignments(const struct atoll_loop_list *l, struct facts *f)
 {
+    struct atoll_sign_names shared;
+    atoll_sign_find_shared(l, &shared);
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
         f->sums[i] = is_sum(l, a) ? 1 : 0;
-        f->locals[i] = a->is_element && is_local_array(l, a->base) ? 1 : 0;
+        f->shared[i] = a->is_element && atoll_sign_has_name(&shared, a->base) ? 1 : 0;
+        f->locals[i] = a->is_element && (f->shared[i] || is_local(l, f, i)) ? 1 : 0;
     }
 }
 
@@ -152,7 +194,7 @@ static void see_blocks(const struct atoll_loop_list *l, const struct facts *f, s
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        if (a->loop < 0 || !f->locals[i])
+        if (a->loop < 0 || !f->locals[i] || f->shared[i])
             continue;
         if (is_copy(l, a))
             atoll_sign_mark(b, ATOLL_SIGN_PACKING);
@@ -197,7 +239,7 @@ static void see_sliding(const struct atoll_loop_list *l, const struct facts *f, 
 
 void atoll_sign_see_sums(const struct atoll_loop_list *l, struct atoll_sign_board *b)
 {
-    struct facts f = {{0}, {0}};
+    struct facts f = {{0}, {0}, {0}};
     know_assignments(l, &f);
     see_sums(l, &f, b);
     see_stores(l, &f, b);
