@@ -24,15 +24,15 @@
 #include "mpi-eval/backend/cuda/nvrtc.h"
 #include "mpi-eval/backend/cuda/toolkit.h"
 
-#define SLOT_LIMIT    256
-#define OPTION_LIMIT  64
-#define TARGET_BYTES  16
-#define START_NS      120e9 /* for a child to open NVRTC, over a slow file system */
-#define ATTEMPTS      2     /* of a job whose child dies */
-#define KEY_BYTES     ((size_t)20 << 20)
-#define ERROR_STATUS  (1 << 8) /* of wait(2): exit status 1 */
-#define FILE_BYTES    65536    /* a child writes its own seccomp filter to a memory file, and nothing else */
-#define SECONDS_BYTES 24
+#define SLOT_LIMIT   256
+#define OPTION_LIMIT 64
+#define TARGET_BYTES 16
+#define START_NS     120e9 /* for a child to open NVRTC, over a slow file system */
+#define ATTEMPTS     2     /* of a job whose child dies */
+#define KEY_BYTES    ((size_t)20 << 20)
+#define ERROR_STATUS (1 << 8) /* of wait(2): exit status 1 */
+#define FILE_BYTES   65536    /* a child writes its own seccomp filter to a memory file, and nothing else */
+#define NUMBER_BYTES 24
 
 struct slot {
     struct atoll_compile_child child;
@@ -50,7 +50,7 @@ struct nvrtc {
     struct atoll_limit limits[4];
     char *options[OPTION_LIMIT]; /* owned; before the defines */
     size_t option_count;
-    char *version, target[TARGET_BYTES], seconds[SECONDS_BYTES];
+    char *version, target[TARGET_BYTES], seconds[NUMBER_BYTES], bytes[NUMBER_BYTES];
     char *environment[4];     /* owned */
     struct atoll_id identity; /* of all that is the same for every job */
     double deadline_ns;
@@ -73,10 +73,10 @@ static double now_ns(void)
 static int start_child(struct nvrtc *n, struct slot *slot, struct atoll_err *err)
 {
     static char serve[] = "serve";
-    char *argv[5 + ATOLL_TOOLKIT_FOLDER_LIMIT + 1] = {n->toolkit.program, serve, n->target, n->seconds,
-                                                      n->toolkit.library};
+    char *argv[6 + ATOLL_TOOLKIT_FOLDER_LIMIT + 1] = {n->toolkit.program, serve,    n->target,
+                                                      n->seconds,         n->bytes, n->toolkit.library};
     for (size_t i = 0; i < n->toolkit.include_count; i++)
-        argv[5 + i] = n->toolkit.includes[i];
+        argv[6 + i] = n->toolkit.includes[i];
     struct atoll_spawn spawn = {
         .path = n->toolkit.program,
         .argv = argv,
@@ -178,7 +178,7 @@ static void take_cubin(struct nvrtc *n, struct slot *slot, const void *cubin, si
     if (length > n->output_bytes || length < 4 || memcmp(cubin, "\177ELF", 4) != 0) {
         snprintf(text, sizeof text, "the compiler made no cubin of at most %llu bytes",
                  (unsigned long long)n->output_bytes);
-        finish(n, slot, ATOLL_COMPILE_BROKEN, text, "");
+        finish(n, slot, ATOLL_COMPILE_ERROR, text, "");
         return;
     }
     result->object = malloc(length);
@@ -194,6 +194,20 @@ static void take_cubin(struct nvrtc *n, struct slot *slot, const void *cubin, si
     finish(n, slot, ATOLL_COMPILE_OK, "", report);
 }
 
+/* NVRTC says it under the candidate's name.  What a candidate writes follows other words, or two blanks. */
+static int says_no_memory(const char *log)
+{
+    static const char words[] = "): catastrophic error: out of memory";
+    for (const char *line = log; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (line[0] != ' ' && length >= sizeof words - 1 &&
+            memcmp(line + length - (sizeof words - 1), words, sizeof words - 1) == 0)
+            return 1;
+        line += length + (line[length] == '\n');
+    }
+    return 0;
+}
+
 static void conclude(struct nvrtc *n, struct slot *slot, uint32_t result, char *log, const void *cubin,
                      size_t length)
 {
@@ -203,7 +217,7 @@ static void conclude(struct nvrtc *n, struct slot *slot, uint32_t result, char *
         take_cubin(n, slot, cubin, length, report);
         return;
     }
-    enum atoll_compile_status status = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY
+    enum atoll_compile_status status = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY || says_no_memory(log)
                                            ? ATOLL_COMPILE_MEMORY
                                            : atoll_compile_judge(log, slot->job->file_name, ERROR_STATUS);
     hide_folders(n, log);
@@ -595,6 +609,7 @@ static int set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *settings, 
     n->limits[2] = (struct atoll_limit){RLIMIT_CORE, 0};
     n->limits[3] = (struct atoll_limit){RLIMIT_NOFILE, 256};
     snprintf(n->seconds, sizeof n->seconds, "%.0f", s->deadline_ns / 1e9);
+    snprintf(n->bytes, sizeof n->bytes, "%llu", (unsigned long long)s->output_bytes);
     fill_identity(n);
     open_cache(n, settings->cache);
     return 0;

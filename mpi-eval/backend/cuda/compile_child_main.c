@@ -1,7 +1,7 @@
 /* atoll-compile-cuda: one compile child.  "describe" prints where NVRTC is and its version.  "serve TARGET SECONDS
- * FOLDER..." compiles for its parent (compile_wire.h): it opens NVRTC and compiles a kernel of ours, which loads all that
+ * BYTES FOLDER..." compiles for its parent (compile_wire.h): it opens NVRTC and compiles a kernel of ours, which loads all that
  * NVRTC loads lazily; then it gives up everything but reading the folders, and only then reads what a candidate wrote.
- * SECONDS bounds the processor time of one job. */
+ * SECONDS bounds the processor time of one job, BYTES a cubin. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +40,7 @@ struct server {
     unsigned char *memory; /* of the request, REQUEST_BYTES */
     int statm_fd;          /* opened before the sandbox closed */
     unsigned seconds, jobs;
+    size_t output_bytes;
 };
 
 /* ---- bytes ---- */
@@ -157,7 +158,8 @@ static void put_cubin(struct server *s, struct _nvrtcProgram *program, unsigned 
     char *cubin = NULL;
     if (result == ATOLL_NVRTC_SUCCESS &&
         s->nvrtc->nvrtcGetCUBINSize(program, &bytes) == ATOLL_NVRTC_SUCCESS && bytes > 0 &&
-        (cubin = malloc(bytes)) && s->nvrtc->nvrtcGetCUBIN(program, cubin) != ATOLL_NVRTC_SUCCESS)
+        bytes <= s->output_bytes && (cubin = malloc(bytes)) &&
+        s->nvrtc->nvrtcGetCUBIN(program, cubin) != ATOLL_NVRTC_SUCCESS)
         bytes = 0;
     atoll_buffer_put_blob(&s->reply, cubin ? cubin : "", cubin ? bytes : 0);
     free(cubin);
@@ -267,9 +269,10 @@ static int prepare(struct server *s, const char *target, char *const *folders, i
     return s->memory && s->arena ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for requests");
 }
 
-static int serve(const char *target, const char *seconds, char *const *folders, int count)
+static int serve(const char *target, char *const *limits, char *const *folders, int count)
 {
-    struct server s = {.seconds = (unsigned)strtoul(seconds, NULL, 10)};
+    struct server s = {.seconds = (unsigned)strtoul(limits[0], NULL, 10),
+                       .output_bytes = strtoull(limits[1], NULL, 10)};
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(&s.reply, REPLY_BYTES);
     int failed = prepare(&s, target, folders, count, &err);
@@ -307,8 +310,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "describe") == 0)
         return describe();
-    if (argc >= 4 && strcmp(argv[1], "serve") == 0)
-        return serve(argv[2], argv[3], argv + 4, argc - 4);
+    if (argc >= 5 && strcmp(argv[1], "serve") == 0)
+        return serve(argv[2], argv + 3, argv + 5, argc - 5);
     fprintf(stderr, "atoll-compile-cuda is started by atoll-eval and atoll\n");
     return EXIT_USAGE;
 }
