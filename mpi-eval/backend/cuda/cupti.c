@@ -56,11 +56,10 @@ const char *atoll_cupti_describe(const struct atoll_cupti *cupti, unsigned int r
 static const struct {
     unsigned int result;
     enum atoll_code code;
-    const char *remedy;
+    const char *text; /* its first 95 bytes are what a profile keeps */
 } meanings[] = {
     {ATOLL_CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, ATOLL_E_DENIED,
-     "the driver keeps counters to administrators (ERR_NVGPUCTRPERM): ask for "
-     "NVreg_RestrictProfilingToAdminUsers=0"},
+     "counters are for administrators alone (ERR_NVGPUCTRPERM, NVreg_RestrictProfilingToAdminUsers)"},
     {ATOLL_CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, ATOLL_E_DENIED,
      "the host of this virtual device keeps counters to itself"},
     {ATOLL_CUPTI_ERROR_HARDWARE_BUSY, ATOLL_E_DENIED, "another tool (DCGM, a profiler) holds the counters"},
@@ -87,8 +86,8 @@ int atoll_cupti_check(const struct atoll_cupti *cupti, unsigned int result, cons
     atoll_cupti_describe(cupti, result, name, sizeof name);
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
         if (meanings[i].result == result) {
-            return atoll_err_set(err, meanings[i].code, "%s: %s: %s", call, name, meanings[i].remedy);
+            return atoll_err_set(err, meanings[i].code, "%s (%s of %s)", meanings[i].text, name, call);
         }
     }
-    return atoll_err_set(err, ATOLL_E_MISSING, "%s: %s: no counters on this device", call, name);
+    return atoll_err_set(err, ATOLL_E_MISSING, "no counters on this device (%s of %s)", name, call);
 }

@@ -171,7 +171,7 @@ const struct atoll_cupti *atoll_cupti_open(struct atoll_err *err);
 const char *atoll_cupti_describe(const struct atoll_cupti *cupti, unsigned int result, char *ret_text,
                                  size_t bytes);
 /* 0 for success; else -1 and what the result of `call` means: ATOLL_E_DENIED (privileges; held by another tool),
- * ATOLL_E_MEMORY, for all others ATOLL_E_MISSING; the text has the result's name and the remedy. */
+ * ATOLL_E_MEMORY, for all others ATOLL_E_MISSING; the text starts with what it means. */
 int atoll_cupti_check(const struct atoll_cupti *cupti, unsigned int result, const char *call,
                       struct atoll_err *err);
 

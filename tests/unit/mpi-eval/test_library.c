@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi-eval/backend/cuda/cupti.h"
+#include "mpi-eval/backend/cuda/driver.h"
 #include "mpi-eval/backend/cuda/library.h"
+#include "mpi-eval/backend/cuda/nvml.h"
+#include "mpi-eval/backend/cuda/nvrtc.h"
 
 #define VARIABLE "ATOLL_TEST_LIBRARY"
 
@@ -97,6 +101,56 @@ static void toolkits_are_searched_in_order(void **state)
     assert_int_equal(atoll_library_open(&library, &functions, &err), -1);
     assert_non_null(strstr(err.text, "/usr/local/cuda/lib64/libatoll-none.so"));
     assert_int_equal(atoll_library_open(&library, &functions, NULL), -1);
+    unsetenv("CUDA_HOME");
+}
+
+static const void *open_driver(struct atoll_err *err)
+{
+    return atoll_cuda_open(err);
+}
+
+static const void *open_nvrtc(struct atoll_err *err)
+{
+    return atoll_nvrtc_library_open(err);
+}
+
+static const void *open_cupti(struct atoll_err *err)
+{
+    return atoll_cupti_open(err);
+}
+
+static const void *open_nvml(struct atoll_err *err)
+{
+    return atoll_nvml_open(err);
+}
+
+static const struct {
+    const void *(*open)(struct atoll_err *);
+    const char *name, *remedy; /* in the text when it is missing */
+} vendors[] = {
+    {open_driver, "libcuda.so.1", "run on a node with an NVIDIA GPU"},
+    {open_nvrtc, "NVRTC", "set CUDA_HOME"},
+    {open_cupti, "CUPTI", "set CUDA_HOME"},
+    {open_nvml, "libnvidia-ml.so.1", "run on a node with an NVIDIA GPU"},
+};
+
+static void a_vendors_library_is_there_or_its_remedy(void **state)
+{
+    setenv("ATOLL_NVRTC", "/nonexistent/libnvrtc.so", 1);
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
+        struct atoll_err first = ATOLL_ERR_INIT;
+        struct atoll_err second = ATOLL_ERR_INIT;
+        const void *functions = vendors[i].open(&first);
+        assert_ptr_equal(functions, vendors[i].open(&second)); /* opened once, whatever came of it */
+        assert_string_equal(first.text, second.text);
+        assert_int_equal(first.code, functions ? ATOLL_OK : ATOLL_E_MISSING);
+        if (!functions) {
+            assert_non_null(strstr(first.text, vendors[i].name));
+            assert_non_null(strstr(first.text, vendors[i].remedy));
+            assert_null(vendors[i].open(NULL));
+        }
+    }
+    assert_null(open_nvrtc(NULL)); /* its variable was wrong the one time that counts */
 }
 
 int main(void)
@@ -104,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_open_or_say_why),
         cmocka_unit_test(toolkits_are_searched_in_order),
+        cmocka_unit_test(a_vendors_library_is_there_or_its_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,11 +186,13 @@ static const struct {
 } results[] = {
     {ATOLL_CUPTI_SUCCESS, ATOLL_OK, ""},
     {ATOLL_CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, ATOLL_E_DENIED,
-     "cuptiX: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES: the driver"},
+     "ERR_NVGPUCTRPERM, NVreg_RestrictProfilingToAdminUsers) (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES of "
+     "cuptiX)"},
     {ATOLL_CUPTI_ERROR_HARDWARE_BUSY, ATOLL_E_DENIED, "another tool"},
     {ATOLL_CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, ATOLL_E_MISSING, "MIG"},
-    {ATOLL_CUPTI_ERROR_UNKNOWN, ATOLL_E_MISSING, "cuptiX: CUPTI_ERROR_UNKNOWN: no counters"},
-    {4711, ATOLL_E_MISSING, "cuptiX: CUPTI error 4711: no counters"},
+    {ATOLL_CUPTI_ERROR_UNKNOWN, ATOLL_E_MISSING,
+     "no counters on this device (CUPTI_ERROR_UNKNOWN of cuptiX)"},
+    {4711, ATOLL_E_MISSING, "(CUPTI error 4711 of cuptiX)"},
 };
 
 static void results_have_a_meaning(void **state)
