@@ -26,12 +26,24 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_seal_kernel(atoll_seal_launch 
     }
 }
 
-/* What one thread has seen.  The worst error is kept as difference and bound, since a division costs more than the rest. */
+/* What one thread has seen.  The worst error is kept as difference and bound, since a division costs more than the rest.
+ * A thread sees less than 2^32 of the at most 2^40 elements. */
 struct seen {
-    atoll_u64 wrong, nonfinite, unwritten, first, last, worst_index, output_hash, expected_hash;
-    double worst, bound, worst_expected, worst_got;
+    unsigned wrong, nonfinite, unwritten;
+    atoll_u64 first, last, worst_index, output_hash, expected_hash;
+    double worst, bound;
     double difference2, expected2, got2, product;
 };
+
+ATOLL_INLINE double expected_at(const atoll_compare_launch &p, atoll_u64 i)
+{
+    atoll_u64 bits = ((const atoll_u64 *)p.expected)[i];
+    if (p.is_sealed) {
+        atoll_pair stream = atoll_threefry(p.key[0], p.key[1], i / 2, 2 * p.salt);
+        bits ^= i & 1 ? stream.y : stream.x;
+    }
+    return atoll_double_of(bits);
+}
 
 ATOLL_INLINE bool is_finite(double x)
 {
@@ -71,14 +83,12 @@ ATOLL_INLINE void see(seen &s, const atoll_compare_launch &p, atoll_u64 i, atoll
         s.worst = d;
         s.bound = bound;
         s.worst_index = i;
-        s.worst_expected = r;
-        s.worst_got = y;
     }
 }
 
-/* Thread 0 of a block, for the whole grid: few blocks get as far as the lock, since most are not worse than what is
+/* One thread of a block, for the whole grid: few blocks get as far as the lock, since most are not worse than what is
  * there already. */
-ATOLL_INLINE void keep_worst(atoll_finding_area *area, double error, const seen &s)
+ATOLL_INLINE void keep_worst(atoll_finding_area *area, double error, const seen &s, const atoll_compare_launch &p)
 {
     atoll_u64 bits = atoll_bits_of(error);
     if (!(error > 0) || atomicMax(&area->worst_bits, bits) > bits)
@@ -90,15 +100,15 @@ ATOLL_INLINE void keep_worst(atoll_finding_area *area, double error, const seen 
     if (error > a->worst_error || (error == a->worst_error && s.worst_index < a->worst_index)) {
         a->worst_error = error;
         a->worst_index = s.worst_index;
-        a->worst_expected = s.worst_expected;
-        a->worst_got = s.worst_got;
+        a->worst_expected = expected_at(p, s.worst_index);
+        a->worst_got = atoll_dtype_decode(p.dtype, element_get(p.address, s.worst_index, element_bytes(p.dtype)));
     }
     __threadfence();
     atomicExch(&area->lock, 0u);
 }
 
 /* The thread of the block with the largest error, the lowest index among equals. */
-ATOLL_INLINE void block_worst(atoll_finding_area *area, const seen &s)
+ATOLL_INLINE void block_worst(atoll_finding_area *area, const seen &s, const atoll_compare_launch &p)
 {
     __shared__ atoll_u64 worst, index;
     double error = s.worst > 0 ? fmin(s.worst / s.bound, ATOLL_FINDING_WORST) : 0;
@@ -115,7 +125,7 @@ ATOLL_INLINE void block_worst(atoll_finding_area *area, const seen &s)
         atomicMin(&index, s.worst_index);
     __syncthreads();
     if (bits && bits == worst && index == s.worst_index)
-        keep_worst(area, error, s);
+        keep_worst(area, error, s, p);
 }
 
 /* Sums of the block go to the area by one thread; the count of wrong elements is almost always 0. */
@@ -134,7 +144,8 @@ ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s)
     }
     if (!__syncthreads_or(s.wrong != 0))
         return;
-    atoll_u64 wrong = block_sum(s.wrong), nonfinite = block_sum(s.nonfinite), unwritten = block_sum(s.unwritten);
+    atoll_u64 wrong = block_sum((atoll_u64)s.wrong), nonfinite = block_sum((atoll_u64)s.nonfinite),
+              unwritten = block_sum((atoll_u64)s.unwritten);
     if (threadIdx.x == 0) {
         atomicAdd(&area->wrong_count, wrong);
         atomicAdd(&area->nonfinite_count, nonfinite);
@@ -148,7 +159,7 @@ ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s)
 
 /* A thread takes two elements: one block of the keystream.  The block of the scales serves four, so that it is made
  * twice. */
-ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_compare_kernel(atoll_compare_launch p)
+ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 4) atoll_compare_kernel(atoll_compare_launch p)
 {
     unsigned bytes = element_bytes(p.dtype);
     atoll_finding_area *area = (atoll_finding_area *)p.result;
@@ -186,7 +197,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_compare_kernel(atoll_compare_l
             see(s, p, 2 * i + 1, bits1, atoll_double_of(r1), scale1);
     }
     block_add(area, s);
-    block_worst(area, s);
+    block_worst(area, s, p);
     if (thread_index() == 0)
         atomicAdd(&area->count, p.count);
 }
