@@ -102,6 +102,8 @@ const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struc
                                           const char *language, const char *source, const char **ret_body,
                                           struct atoll_err *err);
 
+/* 1 when a variant is there for the plan's backend, 0 when it belongs to another. */
+int atoll_plan_concerns(const struct atoll_plan *plan, const struct atoll_variant *variant);
 /* Bindings of dims and params together; room for ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT. variant
  * NULL: params only. */
 size_t atoll_plan_bindings(const struct atoll_task *task, const struct atoll_variant *variant,

@@ -17,8 +17,6 @@ struct atoll_plan_place {
     struct atoll_err *err;
 };
 
-/* 1 when a variant is there for the plan's backend. */
-int atoll_plan_concerns(const struct atoll_plan *plan, const struct atoll_variant *variant);
 /* choice has as many values as the plan has params. */
 void atoll_plan_place_init(struct atoll_plan_place *place, const struct atoll_task *task,
                            const struct atoll_plan *plan, const struct atoll_choice *choice,
