@@ -3,15 +3,19 @@
 #include "archive-h5/report_roofline.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#define WIDTH      560.0
-#define HEIGHT     260.0
-#define LEFT       56.0
-#define RIGHT      14.0
-#define TOP        14.0
-#define BOTTOM     38.0
-#define POINT_MOST 256u
-#define PEAK_MOST  10u
+#define WIDTH        560.0
+#define HEIGHT       260.0
+#define LEFT         56.0
+#define RIGHT        14.0
+#define TOP          14.0
+#define BOTTOM       38.0
+#define LINE_HEIGHT  11.0
+#define LETTER_WIDTH 5.6
+#define POINT_MOST   256u
+#define PEAK_MOST    10u
 
 struct point {
     double x, y; /* operations per byte, operations per second */
@@ -103,6 +107,12 @@ static void collect_points(struct roof *r)
     }
 }
 
+static int higher_first(const void *a, const void *b)
+{
+    const struct peak *x = a, *y = b;
+    return (x->flops < y->flops) - (x->flops > y->flops);
+}
+
 static void collect_peaks(struct roof *r)
 {
     const struct atoll_row_device *d = &r->device;
@@ -115,6 +125,7 @@ static void collect_peaks(struct roof *r)
     for (size_t i = 0; i < PEAK_MOST; i++)
         if (all[i].flops > 0 && isfinite(all[i].flops))
             r->peaks[r->peak_count++] = all[i];
+    qsort(r->peaks, r->peak_count, sizeof *r->peaks, higher_first);
 }
 
 /* Whole powers of ten around everything. */
@@ -149,24 +160,53 @@ static double y_of(const struct roof *r, double value)
            (HEIGHT - TOP - BOTTOM) * fmin(1, fmax(0, (log10(value) - r->y_low) / (r->y_high - r->y_low)));
 }
 
+/* 10^exponent with a prefix: "10G". */
+static void put_power(struct atoll_buffer *out, int exponent)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+    int prefix = exponent < 0 ? 0 : exponent / 3 < 6 ? exponent / 3 : 6;
+    atoll_buffer_printf(out, "%g%s", pow(10, exponent - 3 * prefix), prefixes[prefix]);
+}
+
 static void draw_axes(const struct roof *r)
 {
-    for (double e = r->y_low; e <= r->y_high; e += 1)
+    for (double e = r->y_low; e <= r->y_high; e += 1) {
+        double y = y_of(r, pow(10, e));
         atoll_buffer_printf(r->out,
                             "<line class=\"grid\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/><text "
-                            "class=\"tick\" x=\"%.0f\" "
-                            "y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-                            LEFT, WIDTH - RIGHT, y_of(r, pow(10, e)), y_of(r, pow(10, e)), LEFT - 7,
-                            y_of(r, pow(10, e)) + 3.5, pow(10, e - 9));
-    for (double e = r->x_low; e <= r->x_high; e += 1)
-        atoll_buffer_printf(r->out,
-                            "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%g</text>\n",
-                            x_of(r, pow(10, e)), HEIGHT - BOTTOM + 14, pow(10, e));
+                            "class=\"tick\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">",
+                            LEFT, WIDTH - RIGHT, y, y, LEFT - 7, y + 3.5);
+        put_power(r->out, (int)e);
+        atoll_buffer_printf(r->out, "</text>\n");
+    }
+    for (double e = r->x_low; e <= r->x_high; e += 1) {
+        atoll_buffer_printf(r->out, "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"%s\">",
+                            x_of(r, pow(10, e)), HEIGHT - BOTTOM + 14, e < r->x_high ? "middle" : "end");
+        put_power(r->out, (int)e);
+        atoll_buffer_printf(r->out, "</text>\n");
+    }
     atoll_buffer_printf(
         r->out,
         "<text class=\"tick\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">operations per byte</text>"
-        "<text class=\"tick\" x=\"%.0f\" y=\"10\">Gop/s</text>\n",
+        "<text class=\"tick\" x=\"%.0f\" y=\"10\">operations per second</text>\n",
         WIDTH - RIGHT, HEIGHT - 5, LEFT + 4);
+}
+
+/* Names of peaks, the highest first; one that would lie on its neighbour stands left of it. */
+static void draw_names(const struct roof *r)
+{
+    double x = WIDTH - RIGHT - 3, y = -LINE_HEIGHT;
+    for (size_t i = 0; i < r->peak_count; i++) {
+        double here = y_of(r, r->peaks[i].flops) - 3;
+        if (here - y >= LINE_HEIGHT) {
+            x = WIDTH - RIGHT - 3;
+            y = here;
+        }
+        atoll_buffer_printf(r->out,
+                            "<text class=\"tick\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", x,
+                            y, r->peaks[i].name);
+        x -= LETTER_WIDTH * (double)strlen(r->peaks[i].name) + LETTER_WIDTH;
+    }
 }
 
 /* The slope of bandwidth from where it enters the picture to the highest peak, and a line for each peak. */
@@ -181,14 +221,13 @@ static void draw_roof(const struct roof *r)
         atoll_buffer_printf(r->out,
                             "<line class=\"floor\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
                             x_of(r, from), x_of(r, to), y_of(r, from * bandwidth), y_of(r, to * bandwidth));
-    for (size_t i = 0; i < r->peak_count; i++)
+    for (size_t i = 0; i < r->peak_count; i++) {
+        double y = y_of(r, r->peaks[i].flops);
         atoll_buffer_printf(r->out,
-                            "<line class=\"floor\" x1=\"%.1f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/><text "
-                            "class=\"tick\" x=\"%.0f\" "
-                            "y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                            x_of(r, r->peaks[i].flops / bandwidth), WIDTH - RIGHT, y_of(r, r->peaks[i].flops),
-                            y_of(r, r->peaks[i].flops), WIDTH - RIGHT - 3, y_of(r, r->peaks[i].flops) - 3,
-                            r->peaks[i].name);
+                            "<line class=\"floor\" x1=\"%.1f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+                            x_of(r, r->peaks[i].flops / bandwidth), WIDTH - RIGHT, y, y);
+    }
+    draw_names(r);
 }
 
 int atoll_svg_roofline(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row,
