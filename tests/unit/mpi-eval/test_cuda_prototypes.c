@@ -53,6 +53,18 @@
     _Static_assert(offsetof(struct ours, name) == offsetof(theirs, name), #ours "." #name);                  \
     _Static_assert(sizeof(((struct ours *)0)->name) == sizeof(((theirs *)0)->name), #ours "." #name);
 
+#define NO_TOOLKIT "no <cuda.h> and <nvrtc.h> of CUDA 12.8 or newer on this machine"
+#define NO_CUPTI   "no headers of CUPTI's range profiler on this machine"
+#define NO_NVML    "no <nvml.h> of CUDA 12.2 or newer on this machine"
+
+#if !defined(HAVE_TOOLKIT) || !defined(HAVE_CUPTI) || !defined(HAVE_NVML)
+static void missing(const char *what)
+{
+    print_message("skipped: %s\n", what);
+    skip();
+}
+#endif
+
 /* ---- structs and constants ---- */
 
 static void driver_values(void **state)
@@ -85,6 +97,8 @@ static void driver_values(void **state)
     SAME_FIELD(atoll_cuda_launch, CUlaunchConfig, hStream)
     SAME_FIELD(atoll_cuda_launch, CUlaunchConfig, attrs)
     SAME_FIELD(atoll_cuda_launch, CUlaunchConfig, numAttrs)
+#else
+    missing(NO_TOOLKIT);
 #endif
 }
 
@@ -92,6 +106,8 @@ static void nvrtc_values(void **state)
 {
 #ifdef HAVE_TOOLKIT
     ATOLL_NVRTC_CONSTANTS(SAME_VALUE)
+#else
+    missing(NO_TOOLKIT);
 #endif
 }
 
@@ -115,6 +131,8 @@ static void cupti_values(void **state)
 #ifdef HAVE_CUPTI
     ATOLL_CUPTI_CONSTANTS(SAME_VALUE)
     ATOLL_CUPTI_STRUCTS(SAME_CUPTI_STRUCT, SAME_CUPTI_FIELD)
+#else
+    missing(NO_CUPTI);
 #endif
 }
 
@@ -144,6 +162,8 @@ static void nvml_values(void **state)
     SAME_FIELD(atoll_nvml_pci, nvmlPciInfo_t, pciDeviceId)
     SAME_FIELD(atoll_nvml_pci, nvmlPciInfo_t, pciSubSystemId)
     SAME_FIELD(atoll_nvml_pci, nvmlPciInfo_t, busId)
+#else
+    missing(NO_NVML);
 #endif
 }
 
@@ -184,8 +204,7 @@ static void driver_prototypes(void **state)
 #ifdef HAVE_TOOLKIT
     ATOLL_CUDA_FUNCTIONS(SAME_FUNCTION)
 #else
-    print_message("skipped: no <cuda.h> and <nvrtc.h> of CUDA 12.8 or newer on this machine\n");
-    skip();
+    missing(NO_TOOLKIT);
 #endif
 }
 
@@ -194,8 +213,7 @@ static void nvrtc_prototypes(void **state)
 #ifdef HAVE_TOOLKIT
     ATOLL_NVRTC_FUNCTIONS(SAME_FUNCTION)
 #else
-    print_message("skipped: no <cuda.h> and <nvrtc.h> of CUDA 12.8 or newer on this machine\n");
-    skip();
+    missing(NO_TOOLKIT);
 #endif
 }
 
@@ -204,8 +222,7 @@ static void cupti_prototypes(void **state)
 #ifdef HAVE_CUPTI
     ATOLL_CUPTI_FUNCTIONS(SAME_FUNCTION)
 #else
-    print_message("skipped: no headers of CUPTI's range profiler on this machine\n");
-    skip();
+    missing(NO_CUPTI);
 #endif
 }
 
@@ -214,13 +231,16 @@ static void nvml_prototypes(void **state)
 #ifdef HAVE_NVML
     ATOLL_NVML_FUNCTIONS(SAME_FUNCTION)
 #else
-    print_message("skipped: no <nvml.h> of CUDA 12.2 or newer on this machine\n");
-    skip();
+    missing(NO_NVML);
 #endif
 }
 
 int main(void)
 {
+#if !defined(HAVE_TOOLKIT) && !defined(HAVE_NVML)
+    printf("skipped: %s, and %s\n", NO_TOOLKIT, NO_NVML);
+    return 77;
+#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(driver_values), cmocka_unit_test(driver_prototypes),
         cmocka_unit_test(nvrtc_values),  cmocka_unit_test(nvrtc_prototypes),
