@@ -540,6 +540,8 @@ static int fill_options(struct nvrtc *n, const struct atoll_compiler_settings *s
     const char *flags = settings->flags ? settings->flags : "";
     if (add_option(n, "--gpu-architecture=", n->target, strlen(n->target), err) != 0 ||
         add_option(n, "", "--ptxas-options=-v", 18, err) != 0 ||
+        /* references are written for host and device, so their functions say neither */
+        add_option(n, "", "--device-as-default-execution-space", 35, err) != 0 ||
         (!strstr(flags, "-std=") && add_option(n, "", "--std=c++17", 11, err) != 0))
         return -1;
     for (size_t i = 0; i < n->toolkit.include_count; i++) {
