@@ -38,15 +38,15 @@ struct atoll_device_limits {
     uint32_t registers_per_multiprocessor, registers_per_block;
     uint32_t shared_bytes_per_block; /* with opt-in, static and dynamic together */
     uint32_t shared_bytes_per_multiprocessor;
-    uint32_t cluster_blocks; /* most in one cluster; 0 = no clusters */
-    uint32_t cooperative;    /* 1: cooperative launches */
+    uint32_t cluster_blocks;    /* most in one cluster; 0 = no clusters */
+    uint32_t cooperative;       /* 1: cooperative launches */
     uint32_t grid[3], block[3]; /* largest extents */
     double memory_bytes, clock_hz, memory_clock_hz;
     /* measured rates of the tensor units by the type of their factors, operations per second; the last is tf32 */
     double tensor_flops[ATOLL_DTYPE_COUNT + 1];
-    char driver[32];    /* "580.126.09, CUDA 13.0" */
-    char target[16];    /* of its compiler: "sm_90a" */
-    char counters[96];  /* "open", or why they are not */
+    char driver[32];      /* "580.126.09, CUDA 13.0" */
+    char target[16];      /* of its compiler: "sm_90a" */
+    char counters[96];    /* "open", or why they are not */
     uint32_t host_memory; /* 1: the device can address pageable host memory */
 };
 
@@ -96,7 +96,7 @@ struct atoll_setup {
     char backend[16];        /* "cpu", "cuda" */
     char include_path[256];  /* cuda: where CUTLASS and the like lie, "" none */
     uint32_t profile_all;    /* 1: counters of every correct candidate, 0: of those near their cell's elite */
-    double profile_ratio;    /* near: at most this many times the elite's time; 0 = no counters; default 1.5 */
+    double profile_ratio; /* near: at most this many times the elite's time; 0 = no counters; default 1.5 */
 };
 void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out);
 int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup,

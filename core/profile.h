@@ -14,17 +14,17 @@ enum atoll_counter {
     ATOLL_COUNTER_L2_THROUGHPUT,   /* % */
     ATOLL_COUNTER_DRAM_READ_BYTES,
     ATOLL_COUNTER_DRAM_WRITE_BYTES,
-    ATOLL_COUNTER_L1_HIT,       /* % */
-    ATOLL_COUNTER_L2_HIT,       /* % */
-    ATOLL_COUNTER_OCCUPANCY,    /* achieved, % of the warps an SM holds */
-    ATOLL_COUNTER_ISSUE_ACTIVE, /* % of cycles in which a scheduler issues */
-    ATOLL_COUNTER_INSTRUCTIONS, /* executed, of warps */
-    ATOLL_COUNTER_TENSOR,       /* % of the tensor pipes' peak */
-    ATOLL_COUNTER_FMA,          /* %, fp32 pipes */
-    ATOLL_COUNTER_ALU,          /* % */
-    ATOLL_COUNTER_FP64,         /* % */
-    ATOLL_COUNTER_XU,           /* %, transcendental */
-    ATOLL_COUNTER_LSU,          /* % */
+    ATOLL_COUNTER_L1_HIT,         /* % */
+    ATOLL_COUNTER_L2_HIT,         /* % */
+    ATOLL_COUNTER_OCCUPANCY,      /* achieved, % of the warps an SM holds */
+    ATOLL_COUNTER_ISSUE_ACTIVE,   /* % of cycles in which a scheduler issues */
+    ATOLL_COUNTER_INSTRUCTIONS,   /* executed, of warps */
+    ATOLL_COUNTER_TENSOR,         /* % of the tensor pipes' peak */
+    ATOLL_COUNTER_FMA,            /* %, fp32 pipes */
+    ATOLL_COUNTER_ALU,            /* % */
+    ATOLL_COUNTER_FP64,           /* % */
+    ATOLL_COUNTER_XU,             /* %, transcendental */
+    ATOLL_COUNTER_LSU,            /* % */
     ATOLL_COUNTER_BANK_CONFLICTS, /* extra shared-memory wavefronts */
     ATOLL_COUNTER_SHARED_ACCESSES,
     /* warps stalled per issue, by reason */
@@ -55,7 +55,7 @@ enum atoll_mix {
     ATOLL_MIX_GLOBAL_LOAD,
     ATOLL_MIX_GLOBAL_STORE,
     ATOLL_MIX_SHARED,
-    ATOLL_MIX_LOCAL, /* spills and stack */
+    ATOLL_MIX_LOCAL,      /* spills and stack */
     ATOLL_MIX_ASYNC_COPY, /* cp.async, bulk copies */
     ATOLL_MIX_ATOMIC,
     ATOLL_MIX_BARRIER,
@@ -100,8 +100,8 @@ struct atoll_profile {
     double wall_ns;                  /* what counting cost */
     char reason[96];                 /* why no higher tier: "" at COUNTERS */
     /* clocks of the timed samples */
-    double clock_hz;                       /* median of the device-side probe; 0 unknown */
-    uint64_t throttle_reasons;             /* of the monitor, all windows together */
+    double clock_hz;           /* median of the device-side probe; 0 unknown */
+    uint64_t throttle_reasons; /* of the monitor, all windows together */
     struct atoll_resources resources;
 };
 
@@ -113,7 +113,8 @@ void atoll_profile_encode(const struct atoll_profile *profile, struct atoll_buff
 /* Takes one profile; hostile input: enums and numbers are checked, trouble is the reader's sticky failure. */
 void atoll_profile_decode(struct atoll_reader *reader, struct atoll_profile *ret_profile);
 
-const char *atoll_counter_name(enum atoll_counter counter); /* "dram_throughput": columns, JSON; "unknown" beyond */
+const char *
+atoll_counter_name(enum atoll_counter counter); /* "dram_throughput": columns, JSON; "unknown" beyond */
 const char *atoll_counter_unit(enum atoll_counter counter); /* "%", "bytes", "1", "ns" */
 const char *atoll_mix_name(enum atoll_mix mix);
 const char *atoll_tier_name(enum atoll_tier tier);
@@ -123,6 +124,7 @@ const char *atoll_limiter_name(enum atoll_limiter limiter);
  * Thresholds: a pipe or memory above 60 % of its peak limits, the larger of both; below all of that it waits
  * (latency); at less than three empty launches it is the launch.  Unknown where no pipe or no memory was counted
  * and none that was limits. */
-enum atoll_limiter atoll_limiter_of(const struct atoll_profile *profile, double time_ns, double empty_launch_ns);
+enum atoll_limiter atoll_limiter_of(const struct atoll_profile *profile, double time_ns,
+                                    double empty_launch_ns);
 
 #endif
