@@ -181,8 +181,13 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
 static const char *end_text(struct atoll_cuda_worker *w, char *text, size_t bytes)
 {
     int status = 0;
-    pid_t reaped;
-    while ((reaped = waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
+    pid_t reaped = waitpid(w->pid, &status, WNOHANG);
+    if (reaped == 0) { /* it closed its socket, or talked nonsense, and lives on */
+        struct timespec grace = {.tv_nsec = 100000000};
+        nanosleep(&grace, NULL);
+        kill(-w->pid, SIGKILL);
+    }
+    while (reaped <= 0 && (reaped (= waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
         ;
     if (reaped == w->pid)
         w->pid = 0;
@@ -272,13 +277,17 @@ const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_w
 
 static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atoll_steps_reply *reply)
 {
+    char text[96] = "earlier";
+    if (t == GONE && w->pid > 0)
+        end_text(w, text, sizeof text);
     process_end(w);
     atoll_steps_reply_fini(reply);
     atoll_steps_reply_init(reply);
     reply->status = t == LATE ? ATOLL_STEPS_TIMEOUT : ATOLL_STEPS_LOST;
-    snprintf(reply->text, sizeof reply->text, "%s",
-             t == LATE ? "the device process was killed at the deadline"
-                       : "the device process ended by itself");
+    if (t == LATE)
+        snprintf(reply->text, sizeof reply->text, "the device process was killed at the deadline");
+    else
+        snprintf(reply->text, sizeof reply->text, "the device process ended by itself (%s)", text);
 }
 
 static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_buffer *batch, double deadline,
