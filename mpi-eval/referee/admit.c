@@ -400,8 +400,7 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     report(a, test, !failed, "%s", detail);
     if (subject.prepared)
         a->referee->backend->subject_close(a->referee, &subject);
-    free(compiled.object);
-    free(compiled.diagnostics);
+    atoll_compiled_fini(&compiled);
     atoll_prepared_destroy(prepared);
 }
 

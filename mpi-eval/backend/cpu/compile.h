@@ -28,11 +28,6 @@ struct atoll_cc_style {
 
 /* cc.  Errors: ATOLL_E_MISSING with the remedy when there is no compiler that makes a working shared object. */
 struct atoll_compiler *atoll_cc_create(const struct atoll_compiler_settings *settings, struct atoll_err *err);
-static inline struct atoll_compiler *atoll_compiler_create(const struct atoll_compiler_settings *settings,
-                                                           struct atoll_err *err)
-{
-    return atoll_cc_create(settings, err);
-}
 struct atoll_compiler *atoll_cc_create_styled(const struct atoll_cc_style *style,
                                               const struct atoll_compiler_settings *settings,
                                               struct atoll_err *err);

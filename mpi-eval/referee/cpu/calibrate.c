@@ -126,14 +126,15 @@ struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compil
     }
     cal->object = c.object;
     cal->object_length = c.object_length;
+    c.object = NULL;
     if (c.status != ATOLL_COMPILE_OK) {
         atoll_err_set(err, ATOLL_E_CHILD, "the compiler cannot compile the calibration kernels: %s",
                       c.diagnostics);
-        free(c.diagnostics);
+        atoll_compiled_fini(&c);
         atoll_calibration_destroy(cal);
         return NULL;
     }
-    free(c.diagnostics);
+    atoll_compiled_fini(&c);
     return cal;
 }
 

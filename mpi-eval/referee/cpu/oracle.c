@@ -39,12 +39,13 @@ static int oracle_compile(struct atoll_oracle *o, struct atoll_compiler *compile
     if (c.status != ATOLL_COMPILE_OK) {
         atoll_err_set(err, c.status == ATOLL_COMPILE_BROKEN ? ATOLL_E_CHILD : ATOLL_E_INPUT,
                       "%s: the reference does not compile: %s", o->task->name, c.diagnostics);
-        free(c.diagnostics);
+        atoll_compiled_fini(&c);
         return -1;
     }
-    free(c.diagnostics);
     o->object = c.object;
     o->object_length = c.object_length;
+    c.object = NULL;
+    atoll_compiled_fini(&c);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi-eval/backend/cpu/compile.h"
 #include "mpi-eval/referee/cpu/answer.h"
 
 enum { COUNT = 19 * 37, X = 0, W = 1, Y = 2 };
@@ -30,7 +31,7 @@ static int set_up(void **state)
     struct atoll_runner_settings runner = {.worker_path = ATOLL_BUILD_DIR "/atoll-worker", .thread_count = 2};
     (void)state;
     if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
-        !(compiler = atoll_compiler_create(&settings, &err)) ||
+        !(compiler = atoll_cc_create(&settings, &err)) ||
         !(memory = atoll_memory_create((size_t)64 << 20, 0, &err)) ||
         !(oracle = atoll_oracle_create(task, compiler, &runner, memory, 5, &err))) {
         print_error("%s\n", err.text);
