@@ -187,8 +187,9 @@ static const char *end_text(struct atoll_cuda_worker *w, char *text, size_t byte
         nanosleep(&grace, NULL);
         kill(-w->pid, SIGKILL);
     }
-    while (reaped <= 0 && (reaped (= waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
-        ;
+    if (reaped <= 0)
+        while ((reaped = waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
+            ;
     if (reaped == w->pid)
         w->pid = 0;
     if (WIFSIGNALED(status))
