@@ -41,6 +41,7 @@ static void object_destroy(struct atoll_object *object)
 {
     free(object->bytes);
     free(object->diagnostics);
+    free(object->report);
     free(object);
 }
 

@@ -21,6 +21,7 @@ struct atoll_object {
     struct atoll_id binary;     /* hash of object and plan, when READY */
     enum atoll_verdict verdict; /* when FAILED: COMPILE_ERROR or INFRASTRUCTURE */
     char *diagnostics;          /* owned (free); may be NULL */
+    char *report;               /* owned (free); the compiler's words on resources, may be NULL */
     double compile_ns;
     struct atoll_object *newer, *older;
 };

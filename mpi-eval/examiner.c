@@ -64,11 +64,19 @@ static void run_task(struct atoll_examiner *x, struct atoll_errand *errand)
     errand->rc = atoll_referee_add_task(x->referee, errand->task_number, errand->task, &errand->err);
 }
 
+/* Trouble of ours may be the device's: it must show that it computes. */
+static void run_doubt(struct atoll_examiner *x, struct atoll_errand *errand, enum atoll_verdict verdict)
+{
+    if (verdict == ATOLL_V_INFRASTRUCTURE)
+        errand->rc = atoll_referee_requalify(x->referee, &errand->err);
+}
+
 static void run_evaluate(struct atoll_examiner *x, struct atoll_errand *errand)
 {
     atoll_referee_evaluate(x->referee, errand->task_number, errand->order, errand->candidate,
                            errand->candidate_object->bytes, errand->candidate_object->length,
                            &errand->evaluation);
+    run_doubt(x, errand, errand->evaluation.verdict);
 }
 
 static void run_duel(struct atoll_examiner *x, struct atoll_errand *errand)
@@ -76,6 +84,7 @@ static void run_duel(struct atoll_examiner *x, struct atoll_errand *errand)
     atoll_referee_duel(x->referee, errand->task_number, errand->order, errand->elite,
                        errand->elite_object->bytes, errand->elite_object->length, errand->candidate,
                        errand->candidate_object->bytes, errand->candidate_object->length, &errand->duel);
+    run_doubt(x, errand, errand->duel.verdict);
 }
 
 static void (*const runs[])(struct atoll_examiner *, struct atoll_errand *) = {

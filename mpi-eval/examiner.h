@@ -25,7 +25,8 @@ struct atoll_errand {
     const struct atoll_object *candidate_object, *elite_object;
     struct atoll_evaluation evaluation; /* EVALUATE; init'ed by the poster */
     struct atoll_duel duel;             /* DUEL */
-    int rc;                             /* OPEN, TASK: 0 or -1 with err */
+    /* 0 or -1 with err.  EVALUATE, DUEL: -1 when the device fails its known-answer kernel after trouble of ours */
+    int rc;
     struct atoll_err err;
     struct atoll_errand *next;
 };

@@ -381,7 +381,9 @@ static void compile_finish(struct atoll_pipeline *p, unsigned index, struct atol
         object->bytes = compiled->object;
         object->length = compiled->object_length;
         object->binary = binary_id(&p->jobs[index].plan, object->bytes, object->length);
+        object->report = compiled->report;
         compiled->object = NULL;
+        compiled->report = NULL;
     } else {
         const char *own = compile_verdicts[compiled->status].text;
         const char *text = own[0] ? own : (compiled->diagnostics ? compiled->diagnostics : "");
@@ -410,6 +412,9 @@ static void compiles_collect(struct atoll_pipeline *p)
 static void work_post(struct atoll_pipeline *p, struct work *work)
 {
     struct atoll_errand *errand = &work->errand;
+    for (int side = 0; side < SIDES; side++)
+        if (work->prepared[side])
+            work->prepared[side]->report = work->objects[side]->report;
     errand->kind = work->order.is_duel ? ATOLL_ERRAND_DUEL : ATOLL_ERRAND_EVALUATE;
     errand->task_number = work->order.task;
     errand->order = &work->order;
@@ -469,13 +474,19 @@ static void work_advance(struct atoll_pipeline *p, struct work *work)
         work_post(p, work);
 }
 
-static void examined_collect(struct atoll_pipeline *p, struct work *work)
+/* -1: the device computes no more. */
+static int examined_collect(struct atoll_pipeline *p, struct work *work, struct atoll_err *err)
 {
     const struct atoll_errand *errand = &work->errand;
     int is_duel = errand->kind == ATOLL_ERRAND_DUEL;
     p->pulse.occupied_ns += is_duel ? errand->duel.occupied_ns : errand->evaluation.occupied_ns;
     p->pulse.candidate_ns += is_duel ? errand->duel.candidate_ns : errand->evaluation.candidate_ns;
     work->state = WORK_ANSWERED;
+    if (errand->rc == 0)
+        return 0;
+    if (err)
+        *err = errand->err;
+    return -1;
 }
 
 static int setup_collect(struct atoll_pipeline *p, struct atoll_err *err)
@@ -507,8 +518,8 @@ static int errands_collect(struct atoll_pipeline *p, struct atoll_err *err)
         if (errand == &p->setup && setup_collect(p, err) != 0)
             return -1;
         for (struct work *work = p->first; work; work = work->next) {
-            if (errand == &work->errand)
-                examined_collect(p, work);
+            if (errand == &work->errand && examined_collect(p, work, err) != 0)
+                return -1;
         }
     }
     return 0;

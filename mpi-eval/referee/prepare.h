@@ -22,6 +22,7 @@ struct atoll_prepared {
     size_t unit_length;
     const char *symbols[ATOLL_PLAN_LAUNCH_LIMIT]; /* by launch: what the object has for it */
     size_t symbol_count;
+    const char *report; /* borrowed, set by who compiled it: the compiler's words on resources; NULL none */
 };
 
 struct atoll_backend;

@@ -157,7 +157,9 @@ int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const
 
 int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err)
 {
-    return referee->setup.backend_null ? 0 : referee->backend->qualify(referee, err);
+    if (referee->setup.backend_null || atomic_load(&referee->cancelled))
+        return 0;
+    return referee->backend->qualify(referee, err);
 }
 
 void atoll_referee_cancel(struct atoll_referee *referee)

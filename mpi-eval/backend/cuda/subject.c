@@ -202,7 +202,7 @@ enum atoll_verdict atoll_cuda_subject_open(struct atoll_referee *referee,
         return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "no memory for a candidate");
     ret_subject->runner = u;
     enum atoll_verdict verdict =
-        atoll_cuda_image_check(prepared, object, object_length, "", &u->cubin, ret_detail);
+        atoll_cuda_image_check(prepared, object, object_length, prepared->report, &u->cubin, ret_detail);
     const struct atoll_variant *bench = first_bench(prepared->task);
     if (verdict == ATOLL_V_CORRECT && bench)
         atoll_cuda_resources(prepared, bench, &u->cubin, &d->facts.limits, &ret_subject->resources);
