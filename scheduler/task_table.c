@@ -119,6 +119,23 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
     }
 }
 
+/* What the best candidate is limited by; "unknown" where nothing was counted. */
+static const char *limiter_of(const struct atoll_query *query, const struct atoll_row_task *task)
+{
+    struct atoll_row_profile profile;
+    uint64_t evaluation;
+    int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
+
+    if (candidate >= 0) {
+        row = atoll_query_candidate_profile(query, (uint64_t)candidate, &evaluation);
+    }
+    if (row < 0) {
+        return atoll_limiter_name(ATOLL_LIMITER_UNKNOWN);
+    }
+    atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
+    return atoll_limiter_name((enum atoll_limiter)profile.limiter);
+}
+
 static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
                     const struct atoll_row_task *task)
 {
@@ -127,12 +144,13 @@ static void add_row(void *context, const struct atoll_query *query, const struct
     if (!atoll_id_is_zero(&task->best)) {
         atoll_id_hex(&task->best, best);
     }
-    json_array_append_new(context, json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I}",
-                                             "task", s->name, "candidate", best, "baseline_ns",
-                                             s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns,
-                                             "speedup", s->speedup, "final", s->speedup_is_final, "p_value",
-                                             s->p_value, "floor_share", s->floor_share, "evaluations",
-                                             (json_int_t)s->evaluated, "correct", (json_int_t)s->correct));
+    json_array_append_new(context,
+                          json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task",
+                                    s->name, "candidate", best, "baseline_ns", s->baseline_ns, "best_ns",
+                                    s->best_ns, "floor_ns", s->floor_ns, "speedup", s->speedup, "final",
+                                    s->speedup_is_final, "p_value", s->p_value, "floor_share", s->floor_share,
+                                    "evaluations", (json_int_t)s->evaluated, "correct",
+                                    (json_int_t)s->correct, "limiter", limiter_of(query, task)));
 }
 
 json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)

@@ -39,6 +39,8 @@ with tempfile.TemporaryDirectory(prefix="atoll-profiles-") as folder:
         page = pathlib.Path(folder, "report.html")
         run("report", archive, "-o", page)
         check(("Limited by" in page.read_text()) == has_profiles, f"{archive}: the report's limiter")
+        limiters = {r["limiter"] for r in json.loads(run("best", archive, "--json"))}
+        check((limiters != {"unknown"}) == has_profiles, f"{archive}: best --json says {limiters}")
         candidate = profiles[0]["candidate"] if has_profiles else rows(archive, "candidates")[0]["id"]
         text = run("show", archive, candidate)
         check(("dram_throughput" in text) == has_profiles, f"{archive}: show\n{text}")
