@@ -24,6 +24,19 @@ ATOLL_INLINE float atoll_float_of(unsigned bits)
 {
     return __uint_as_float(bits);
 }
+/* By instruction, so that no option of the compiler flushes what is subnormal. */
+ATOLL_INLINE double atoll_widen(float v)
+{
+    double wide;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(v));
+    return wide;
+}
+ATOLL_INLINE float atoll_narrow(double v)
+{
+    float narrow;
+    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(narrow) : "d"(v));
+    return narrow;
+}
 /* Never contracted into one rounding. */
 #define ATOLL_MUL(x, y) __dmul_rn(x, y)
 #define ATOLL_ADD(x, y) __dadd_rn(x, y)
@@ -60,6 +73,14 @@ ATOLL_INLINE float atoll_float_of(unsigned bits)
         float value;
     } u = {bits};
     return u.value;
+}
+ATOLL_INLINE double atoll_widen(float v)
+{
+    return (double)v;
+}
+ATOLL_INLINE float atoll_narrow(double v)
+{
+    return (float)v;
 }
 #define ATOLL_MUL(x, y) ((x) * (y)) /* the project is built with -ffp-contract=off */
 #define ATOLL_ADD(x, y) ((x) + (y))
@@ -112,7 +133,7 @@ ATOLL_INLINE atoll_u64 atoll_dtype_encode(int t, double v)
 {
     switch (t) {
     case ATOLL_F64: return atoll_bits_of(v);
-    case ATOLL_F32: return atoll_float_bits((float)v);
+    case ATOLL_F32: return atoll_float_bits(atoll_narrow(v));
     case ATOLL_F16: return atoll_small_encode(v, 10, 15, 0x7c00, 0x7bff, 0x7e00, 0x8000);
     case ATOLL_BF16: return atoll_small_encode(v, 7, 127, 0x7f80, 0x7f7f, 0x7fc0, 0x8000);
     case ATOLL_F8E4M3: return atoll_small_encode(v, 3, 7, 0x7e, 0x7e, 0x7f, 0x80);
@@ -130,8 +151,8 @@ ATOLL_INLINE double atoll_half_value(unsigned bits)
 {
     unsigned magnitude = bits & 0x7fffu, wide = magnitude << 13, sign = (bits & 0x8000u) << 16;
     if (magnitude >= 0x7c00u)
-        return (double)atoll_float_of(sign | wide | 0x7f800000u);
-    return (double)atoll_float_of(sign | wide) * 5192296858534827628530496329220096.0; /* 2^112 */
+        return atoll_widen(atoll_float_of(sign | wide | 0x7f800000u));
+    return atoll_widen(atoll_float_of(sign | wide)) * 5192296858534827628530496329220096.0; /* 2^112 */
 }
 
 ATOLL_INLINE double atoll_e4m3_value(unsigned bits)
@@ -145,9 +166,9 @@ ATOLL_INLINE double atoll_dtype_decode(int t, atoll_u64 bits)
 {
     switch (t) {
     case ATOLL_F64: return atoll_double_of(bits);
-    case ATOLL_F32: return (double)atoll_float_of((unsigned)(bits & 0xffffffffull));
+    case ATOLL_F32: return atoll_widen(atoll_float_of((unsigned)(bits & 0xffffffffull)));
     case ATOLL_F16: return atoll_half_value((unsigned)(bits & 0xffffu));
-    case ATOLL_BF16: return (double)atoll_float_of((unsigned)(bits & 0xffffu) << 16);
+    case ATOLL_BF16: return atoll_widen(atoll_float_of((unsigned)(bits & 0xffffu) << 16));
     case ATOLL_F8E4M3: return atoll_e4m3_value((unsigned)(bits & 0xffu));
     case ATOLL_F8E5M2: return atoll_half_value((unsigned)(bits & 0xffu) << 8);
     case ATOLL_I64: return (double)(long long)bits;

@@ -2,7 +2,9 @@
 
 ATOLL_INLINE float scale_up(double scale)
 {
-    return __double2float_ru(scale);
+    float up;
+    asm("cvt.rp.f32.f64 %0, %1;" : "=f"(up) : "d"(scale));
+    return up;
 }
 
 /* Two expected values are one block of the keystream, four scales another one. */
@@ -53,7 +55,7 @@ ATOLL_INLINE bool is_finite(double x)
 ATOLL_INLINE void see(seen &s, const atoll_compare_launch &p, atoll_u64 i, atoll_u64 bits, double r, float scale)
 {
     double y = atoll_dtype_decode(p.dtype, bits), d = fabs(y - r);
-    double bound = p.atol + p.rtol * fmax(fabs(r), (double)scale);
+    double bound = p.atol + p.rtol * fmax(fabs(r), atoll_widen(scale));
     atoll_u64 key = atoll_position_key(p.hash_key, i);
     s.output_hash += atoll_hash_term(key, bits);
     s.expected_hash += atoll_hash_term(key, atoll_bits_of(r)) + (atoll_u64)__float_as_uint(scale) * (unsigned)(key | 1);
