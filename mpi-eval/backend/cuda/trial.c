@@ -1,7 +1,6 @@
 /* One sample: answer (when it is not known), run, check.  A lost device process starts it again; a fault while the
  * candidate ran is the candidate's. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,75 +8,40 @@
 #include "core/id.h"
 #include "core/random.h"
 #include "mpi-eval/backend/cuda/backend.h"
-#include "mpi-eval/backend/cuda/evidence.h"
 #include "mpi-eval/backend/cuda/launch.h"
-#include "mpi-eval/backend/cuda/stage.h"
+#include "mpi-eval/backend/cuda/trial.h"
 
 #define CLOCK_TRIES     3 /* of a sample whose event time does not fit the host's clock */
 #define CLOCK_ABS_NS    30e3
 #define CLOCK_SHARE     0.03
 #define OWN_NS          0.5e9 /* of the run batch beside the candidate */
 #define OWN_BYTES_PER_S 20e9
-#define DAMAGE_LIMIT    2
 
-struct trial {
-    struct atoll_cuda_stage stage;
-    struct atoll_referee *referee; /* the stage's, for short */
-    struct atoll_cuda_device *device;
-    struct atoll_case *known;
-    struct atoll_subject *subject;
-    const struct atoll_trial_order *order;
-    const struct atoll_variant *variant;
-    struct atoll_sealed *answer;
-    struct atoll_cuda_sample_results results;
-    int is_kept; /* the answer is sealed */
-    struct atoll_trial *trial;
-    double mark_ns;
-};
-
-/* What a step of a stage says besides 0, go on. */
-enum { FAILED = -1, AGAIN = 1, JUDGED = 2 };
-
-static void trial_mark(struct trial *s, enum atoll_phase phase)
+static void trial_mark(struct atoll_cuda_trial *s, enum atoll_phase phase)
 {
     double now = atoll_referee_now_ns();
     s->referee->phases.ns[phase] += now - s->mark_ns;
     s->mark_ns = now;
 }
 
-static int judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static int judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
-{
-    struct atoll_trial *t = s->trial;
-    size_t n = (size_t)snprintf(t->detail, sizeof t->detail, "variant %.64s: ", s->variant->name);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(t->detail + n, sizeof t->detail - n, format, args);
-    va_end(args);
-    t->verdict = verdict;
-    t->level = level;
-    return JUDGED;
-}
-
 /* What a plan asks for and cannot have is the candidate's doing. */
-static int trial_prepare(struct trial *s, struct atoll_err *err)
+static int trial_prepare(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     int rc = atoll_cuda_stage_set(&s->stage, &why);
     if (rc >= 0)
         return rc;
     if (why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT)
-        return judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why.text);
+        return atoll_cuda_trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why.text);
     if (err)
         *err = why;
-    return FAILED;
+    return ATOLL_CUDA_TRIAL_FAILED;
 }
 
 /* ---- the answer ---- */
 
 /* A key per draw and sealing; it leaves the referee in batches without candidates only. */
-static struct atoll_support_key key_make(const struct trial *s)
+static struct atoll_support_key key_make(const struct atoll_cuda_trial *s)
 {
     struct {
         char purpose[8];
@@ -101,7 +65,7 @@ static struct atoll_support_key key_make(const struct trial *s)
     return key;
 }
 
-static int answer_reserve(struct trial *s)
+static int answer_reserve(struct atoll_cuda_trial *s)
 {
     const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
     struct atoll_answer_store *store = s->device->answers;
@@ -115,7 +79,7 @@ static int answer_reserve(struct trial *s)
 }
 
 /* The first sight of a draw defines its inputs; whatever differs later is the device's fault. */
-static int hashes_learn(struct trial *s, struct atoll_err *err)
+static int hashes_learn(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_sealed *a = s->answer;
     const struct atoll_task *task = s->known->task;
@@ -124,7 +88,7 @@ static int hashes_learn(struct trial *s, struct atoll_err *err)
             atoll_cuda_device_drop(s->device);
             atoll_err_set(err, ATOLL_E_CHILD, "the device makes other values of input %s of the same draw",
                           task->tensors[i].name);
-            return AGAIN;
+            return ATOLL_CUDA_TRIAL_AGAIN;
         }
     memcpy(a->input_hash, s->results.input_hash, sizeof a->input_hash);
     a->has_hashes = 1;
@@ -132,26 +96,7 @@ static int hashes_learn(struct trial *s, struct atoll_err *err)
     return 0;
 }
 
-static void magnitudes_learn(struct trial *s)
-{
-    struct atoll_cuda_oracle *o = s->known->oracle;
-    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
-        const struct atoll_support_finding *f = &s->results.findings[i];
-        double size = f->count ? sqrt(f->expected2 / (double)f->count) : 0;
-        if (atoll_cuda_is_output(s->known->task, i) && isfinite(size) && size > 0)
-            o->magnitude[i] = size;
-    }
-}
-
-/* What is expected, as hashed by the first look at it: a change means damage. */
-static void expectation_keep(struct trial *s)
-{
-    for (size_t i = 0; i < s->known->task->tensor_count; i++)
-        s->answer->expected_hash[i] = s->results.findings[i].expected_hash;
-    s->answer->has_expected = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
-}
-
-static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
+static int answer_run(struct atoll_cuda_trial *s, int is_new, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
@@ -165,8 +110,8 @@ static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
     if (rc == 0)
         rc = hashes_learn(s, err);
     if (rc == 0 && s->is_kept && is_new) {
-        expectation_keep(s);
-        magnitudes_learn(s);
+        atoll_cuda_trial_expect(s);
+        atoll_cuda_trial_magnitudes(s);
     }
     if (rc < 0) /* plain values may stand somewhere */
         atoll_cuda_device_drop(d);
@@ -174,7 +119,7 @@ static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
     return rc;
 }
 
-static int trial_answer(struct trial *s, struct atoll_err *err)
+static int trial_answer(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_sealed *a = s->answer;
     s->is_kept = a->is_sealed;
@@ -209,37 +154,38 @@ static int is_hardware(int32_t code)
     return 0;
 }
 
-static int run_refused(struct trial *s, struct atoll_err *err)
+static int run_refused(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     char text[256];
     if (r->step < s->stage.sample.first_launch || r->step >= s->stage.sample.end_launch) {
         atoll_err_set(err, ATOLL_E_CHILD, "a sample's step %u was refused: %s", r->step, r->text);
         atoll_cuda_device_drop(s->device);
-        return AGAIN;
+        return ATOLL_CUDA_TRIAL_AGAIN;
     }
     size_t k = r->step - s->stage.sample.first_launch;
-    return judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
-                 s->subject->prepared->plan->launches[k].symbol,
-                 atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
+    return atoll_cuda_trial_judge(
+        s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s", s->subject->prepared->plan->launches[k].symbol,
+        atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
 }
 
 /* The process is gone: whose doing was it? */
-static int run_lost(struct trial *s, struct atoll_err *err)
+static int run_lost(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     if (r->status == ATOLL_STEPS_TIMEOUT) {
         s->subject->candidate_ns += s->order->deadline_ns;
-        return judge(s, ATOLL_V_TIMEOUT, 4, "not finished after %.3g s", s->order->deadline_ns / 1e9);
+        return atoll_cuda_trial_judge(s, ATOLL_V_TIMEOUT, 4, "not finished after %.3g s",
+                                      s->order->deadline_ns / 1e9);
     }
     if (r->status == ATOLL_STEPS_FAULT && !is_hardware(r->code))
-        return judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
+        return atoll_cuda_trial_judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
     atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost: %s", r->text);
-    return AGAIN;
+    return ATOLL_CUDA_TRIAL_AGAIN;
 }
 
 /* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
-static void run_account(struct trial *s)
+static void run_account(struct atoll_cuda_trial *s)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
@@ -256,16 +202,16 @@ static void run_account(struct trial *s)
     ns[ATOLL_PHASE_FORK] += fmax(wall - start - span, 0); /* the way there and back, and hashes */
 }
 
-static int run_once(struct trial *s, struct atoll_err *err)
+static int run_once(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double deadline = s->order->deadline_ns + OWN_NS + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
     atoll_steps_clear(&d->steps);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->steps, err) != 0)
-        return FAILED;
+        return ATOLL_CUDA_TRIAL_FAILED;
     int rc = atoll_cuda_device_run(d, deadline, err);
     if (rc != 0)
-        return rc > 0 ? run_lost(s, err) : FAILED;
+        return rc > 0 ? run_lost(s, err) : ATOLL_CUDA_TRIAL_FAILED;
     if (d->reply.status == ATOLL_STEPS_REFUSED)
         return run_refused(s, err);
     s->trial->ns = d->reply.event_ns[ATOLL_SAMPLE_STOP];
@@ -274,7 +220,7 @@ static int run_once(struct trial *s, struct atoll_err *err)
 }
 
 /* The host saw start and stop, too: a span that does not fit into its bracket is not believed. */
-static int clocks_agree(const struct trial *s)
+static int clocks_agree(const struct atoll_cuda_trial *s)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     double ns = r->event_ns[ATOLL_SAMPLE_STOP];
@@ -282,7 +228,7 @@ static int clocks_agree(const struct trial *s)
     return ns > 0 && fabs(seen - ns) <= fmax(CLOCK_ABS_NS, CLOCK_SHARE * ns) && ns <= r->wall_ns;
 }
 
-static int sampled_run(struct trial *s, struct atoll_err *err)
+static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     for (int i = 0; i < CLOCK_TRIES; i++) {
         int rc = run_once(s, err);
@@ -295,7 +241,7 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
     }
     const struct atoll_steps_reply *r = &s->device->reply;
     double seen = r->seen_ns[ATOLL_SAMPLE_STOP] - r->seen_ns[ATOLL_SAMPLE_START];
-    return judge(
+    return atoll_cuda_trial_judge(
         s, s->trial->ns < seen && s->trial->ns > 0 ? ATOLL_V_IMPOSSIBLE : ATOLL_V_UNSTABLE, 6,
         "the device says that the sample took %.0f ns, the referee's clock %.0f ns, %d times in a row",
         s->trial->ns, seen, CLOCK_TRIES);
@@ -303,108 +249,7 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
 
 /* ---- the check ---- */
 
-static int guards_judge(struct trial *s)
-{
-    const struct atoll_layout *l = &s->stage.sample.layout;
-    const struct atoll_task *task = s->known->task;
-    for (size_t i = 0; i <= l->count; i++) {
-        int64_t distance = 0;
-        size_t b = i;
-        if (i < l->count && atoll_cuda_sample_tail_touched(&s->stage.sample, &s->results, i))
-            distance = 0;
-        else if (s->results.guards[i].changed)
-            b = atoll_layout_trespass(l, i, s->results.guards[i].first, &distance);
-        else
-            continue;
-        const char *name = b < task->tensor_count
-                               ? task->tensors[b].name
-                               : s->subject->prepared->plan->scratch[b - task->tensor_count].name;
-        atoll_cuda_device_drop(s->device); /* who knows what else it wrote to */
-        if (distance < 0)
-            return judge(s, ATOLL_V_WRONG, 5, "wrote out of bounds: %lld bytes before the start of %s",
-                         (long long)-distance, name);
-        return judge(s, ATOLL_V_WRONG, 5, "wrote out of bounds: %lld bytes past the end of %s (%llu bytes)",
-                     (long long)distance, name, (unsigned long long)l->buffers[b].bytes);
-    }
-    return 0;
-}
-
-static int late_judge(struct trial *s)
-{
-    for (size_t i = 0; s->stage.sample.hashes_late && i < s->known->task->tensor_count; i++)
-        if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
-            return judge(s, ATOLL_V_WRONG, 6,
-                         "outputs were written after the sample had said that it was done");
-    return 0;
-}
-
-static int inputs_judge(struct trial *s)
-{
-    const struct atoll_task *task = s->known->task;
-    for (size_t i = 0; i < task->tensor_count; i++) {
-        enum atoll_role role = task->tensors[i].role;
-        if ((role == ATOLL_ROLE_IN || role == ATOLL_ROLE_CONSTANT) &&
-            s->results.input_hash[i] != s->answer->input_hash[i])
-            return judge(s, ATOLL_V_WRONG, 5,
-                         "changed the input %s; tensors of role %s must stay as they are",
-                         task->tensors[i].name, role == ATOLL_ROLE_IN ? "in" : "constant");
-    }
-    return 0;
-}
-
-static int damage_judge(struct trial *s, struct atoll_err *err)
-{
-    struct atoll_sealed *a = s->answer;
-    enum atoll_expected_kind kind = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
-    if (a->has_expected != kind) {
-        expectation_keep(s);
-        return 0;
-    }
-    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
-        if (!atoll_cuda_is_output(s->known->task, i) ||
-            s->results.findings[i].expected_hash == a->expected_hash[i])
-            continue;
-        atoll_answer_unseal(s->device->answers, a);
-        a->has_expected = ATOLL_EXPECTED_UNKNOWN;
-        if (++a->damaged < DAMAGE_LIMIT)
-            return AGAIN;
-        atoll_cuda_device_drop(s->device);
-        return atoll_err_set(err, ATOLL_E_CHILD,
-                             "the answer to a draw of variant %s changed on the device %u times",
-                             s->variant->name, a->damaged);
-    }
-    return 0;
-}
-
-static int outputs_judge(struct trial *s, struct atoll_err *err)
-{
-    const struct atoll_task *task = s->known->task;
-    char detail[ATOLL_DETAIL_BYTES];
-    int rc = damage_judge(s, err);
-    if (rc != 0)
-        return rc;
-    magnitudes_learn(s);
-    s->trial->compared_fully = 1;
-    for (size_t i = 0; i < task->tensor_count; i++) {
-        const struct atoll_support_finding *f = &s->results.findings[i];
-        if (!atoll_cuda_is_output(task, i))
-            continue;
-        s->trial->worst_error = fmax(s->trial->worst_error, f->worst_error);
-        if (s->order->hash_outputs)
-            s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ f->output_hash, i);
-        if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof detail))
-            continue;
-        atoll_cuda_evidence(s->device, &s->stage.sample, i, f, detail);
-        s->trial->verdict = ATOLL_V_WRONG;
-        s->trial->level = 5;
-        snprintf(s->trial->detail, sizeof s->trial->detail, "variant %.64s, %.1800s", s->variant->name,
-                 detail);
-        return JUDGED;
-    }
-    return 0;
-}
-
-static void clock_note(struct trial *s)
+static void clock_note(struct atoll_cuda_trial *s)
 {
     double hz = 0;
     int count = 0;
@@ -416,7 +261,7 @@ static void clock_note(struct trial *s)
     s->trial->clock_hz = count ? hz / count : 0;
 }
 
-static void check_account(struct trial *s)
+static void check_account(struct atoll_cuda_trial *s)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
@@ -426,7 +271,7 @@ static void check_account(struct trial *s)
     s->mark_ns = now;
 }
 
-static int trial_check(struct trial *s, struct atoll_err *err)
+static int trial_check(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     atoll_steps_clear(&d->steps);
@@ -441,14 +286,12 @@ static int trial_check(struct trial *s, struct atoll_err *err)
         return rc;
     check_account(s);
     clock_note(s);
-    if ((rc = guards_judge(s)) != 0 || (rc = late_judge(s)) != 0 || (rc = inputs_judge(s)) != 0)
-        return rc;
-    return outputs_judge(s, err);
+    return atoll_cuda_trial_conclude(s, err);
 }
 
 /* ---- the whole ---- */
 
-static int trial_once(struct trial *s, struct atoll_err *err)
+static int trial_once(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     s->mark_ns = atoll_referee_now_ns();
     int rc = trial_prepare(s, err);
@@ -460,21 +303,21 @@ static int trial_once(struct trial *s, struct atoll_err *err)
         rc = sampled_run(s, err);
     if (rc == 0)
         rc = trial_check(s, err);
-    s->referee->phases.trial_count += rc == 0 || rc == JUDGED;
+    s->referee->phases.trial_count += rc == 0 || rc == ATOLL_CUDA_TRIAL_JUDGED;
     return rc;
 }
 
-static void trial_run(struct trial *s)
+static void trial_run(struct atoll_cuda_trial *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    int rc = AGAIN;
-    for (int i = 0; rc == AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
+    int rc = ATOLL_CUDA_TRIAL_AGAIN;
+    for (int i = 0; rc == ATOLL_CUDA_TRIAL_AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
         struct atoll_trial fresh = {.verdict = ATOLL_V_CORRECT, .reference_ns = s->trial->reference_ns};
         *s->trial = fresh;
         atoll_err_clear(&err);
         rc = trial_once(s, &err);
     }
-    if (rc == 0 || rc == JUDGED) {
+    if (rc == 0 || rc == ATOLL_CUDA_TRIAL_JUDGED) {
         if (atoll_watch_note(&s->device->watch, s->mark_ns, s->trial))
             atoll_cuda_device_drop(s->device);
         return;
@@ -490,7 +333,7 @@ static void trial_run(struct trial *s)
 void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
                       const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
 {
-    struct trial *s = calloc(1, sizeof *s);
+    struct atoll_cuda_trial *s = calloc(1, sizeof *s);
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_sealed *answer = s ? atoll_answer_take(d->answers, known->number, order->draw) : NULL;
     *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
