@@ -20,6 +20,8 @@
 
 struct function {
     struct CUfunc_st *handle;
+    uint32_t param_count; /* 0 where the driver does not tell */
+    uint32_t param_offset[ATOLL_STEP_PARAM_LIMIT];
     uint32_t shared_bytes; /* opted in */
     int wide_cluster;
 };
@@ -273,7 +275,8 @@ static unsigned module_load(struct atoll_cuda_executor *x, const struct atoll_st
     return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuModuleLoadData(&x->modules[s->slot], s->bytes) : r;
 }
 
-static void function_describe(struct atoll_cuda_executor *x, struct CUfunc_st *f, struct atoll_buffer *out)
+static void function_describe(struct atoll_cuda_executor *x, struct function *function,
+                              struct atoll_buffer *out)
 {
     static const unsigned attributes[] = {ATOLL_CU_FUNC_ATTRIBUTE_NUM_REGS,
                                           ATOLL_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
@@ -281,6 +284,7 @@ static void function_describe(struct atoll_cuda_executor *x, struct CUfunc_st *f
                                           ATOLL_CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
                                           ATOLL_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                                           ATOLL_CU_FUNC_ATTRIBUTE_BINARY_VERSION};
+    struct CUfunc_st *f = function->handle;
     uint32_t count = 0;
     size_t offset[ATOLL_STEP_PARAM_LIMIT], bytes[ATOLL_STEP_PARAM_LIMIT];
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
@@ -292,7 +296,9 @@ static void function_describe(struct atoll_cuda_executor *x, struct CUfunc_st *f
            x->cuda->cuFuncGetParamInfo(f, count, &offset[count], &bytes[count]) == ATOLL_CUDA_SUCCESS)
         count++;
     atoll_buffer_put_u32(out, count);
+    function->param_count = count;
     for (uint32_t i = 0; i < count; i++) {
+        function->param_offset[i] = (uint32_t)offset[i];
         atoll_buffer_put_u32(out, (uint32_t)offset[i]);
         atoll_buffer_put_u32(out, (uint32_t)bytes[i]);
     }
@@ -316,7 +322,7 @@ static unsigned function_get(struct atoll_cuda_executor *x, const struct atoll_s
     }
     struct atoll_buffer out;
     atoll_buffer_init(&out, 4096);
-    function_describe(x, f->handle, &out);
+    function_describe(x, f, &out);
     atoll_buffer_put_blob(&x->reply->results, out.data, out.length);
     atoll_buffer_fini(&out);
     return r;
@@ -506,8 +512,16 @@ static unsigned launch(struct atoll_cuda_executor *x, struct atoll_step_launch *
                                        .hStream = x->stream,
                                        .attrs = attributes,
                                        .numAttrs = attributes_set(l, attributes)};
+    void *params[ATOLL_STEP_PARAM_LIMIT];
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        if (f->param_offset[i] >= l->param_bytes)
+            return refuse(x, "the launch has too few parameters");
+        params[i] = l->params + f->param_offset[i];
+    }
+    if (f->param_count)
+        return x->cuda->cuLaunchKernelEx(&config, f->handle, params, NULL);
     size_t bytes = l->param_bytes;
-    /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END of cuda.h */
+    /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END of cuda.h; the profiler does not take parameters this way */
     void *extra[] = {(void *)1, l->params, (void *)2, &bytes, (void *)0};
     return x->cuda->cuLaunchKernelEx(&config, f->handle, NULL, bytes ? extra : NULL);
 }
