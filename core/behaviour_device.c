@@ -159,6 +159,14 @@ void atoll_sign_find_shared(const struct atoll_loop_list *l, struct atoll_sign_n
     }
 }
 
+/* "__shared__ struct tiles t;": what is worth a structure is no scratch of a reduction. */
+static void see_structures(const struct atoll_loop_list *l, struct atoll_sign_board *b)
+{
+    for (size_t i = 0; i + 3 < l->token_count; i++)
+        if (atoll_sign_is(l, i, "__shared__") && atoll_sign_is(l, i + 1, "struct") && is_name(l, i + 3))
+            atoll_sign_mark(b, ATOLL_SIGN_SHARED_TILE);
+}
+
 static void see_stages(const struct atoll_loop_list *l, struct atoll_sign_board *b)
 {
     for (size_t i = 0; i < l->token_count; i++) {
@@ -248,6 +256,7 @@ void atoll_sign_see_device(const struct atoll_loop_list *l, struct atoll_sign_bo
     struct atoll_sign_names shared;
     atoll_sign_find_shared(l, &shared);
     see_stages(l, b);
+    see_structures(l, b);
     see_fills(l, &shared, b);
     see_coalesced(l, &shared, b);
     see_persistent(l, b);

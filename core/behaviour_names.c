@@ -165,11 +165,27 @@ static int contains(const struct atoll_token *t, const char *text)
     return 0;
 }
 
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Instructions begin at their first letter: "shared.global" says nothing of "red.global". */
+static int says(const struct atoll_token *t, const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t i = 1; i + n <= t->length; i++)
+        if (strncasecmp(t->text + i, text, n) == 0 &&
+            !(is_letter(text[0]) && is_letter(t->text[i - 1]) && !(i > 1 && t->text[i - 2] == '\\')))
+            return 1;
+    return 0;
+}
+
 static int matches(const struct atoll_token *t, const struct name *name)
 {
     int is_text = t->kind == ATOLL_TOKEN_STRING;
     if (name->match == TEXT || is_text)
-        return name->match == TEXT && is_text && contains(t, name->text);
+        return name->match == TEXT && is_text && says(t, name->text);
     if (t->kind != ATOLL_TOKEN_NAME)
         return 0;
     switch (name->match) {

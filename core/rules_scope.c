@@ -79,14 +79,26 @@ static size_t skip_template(const struct scope *s, size_t at)
     return at;
 }
 
+/* Arguments of an attribute, not parameters. */
+static int is_attribute(const struct scope *s, size_t at)
+{
+    static const char *const words[] = {"__launch_bounds__", "__align__",        "alignas",
+                                        "__attribute__",     "__cluster_dims__", "decltype"};
+    return is_any(s, at, words, sizeof words / sizeof *words);
+}
+
 /* A type is defined when a class keyword stands before the body and no parameter list does. */
 static int defines_type(const struct scope *s, const struct statement *t)
 {
-    for (size_t i = t->begin; i < t->body; i++)
-        if (is_type_keyword(s, i))
-            return !has(s, i, t->body, "(") || has(s, t->begin, t->body, "alignas") ||
-                   has(s, t->begin, t->body, "__align__");
-    return 0;
+    int found = 0;
+    for (size_t i = t->begin; i < t->body;) {
+        int group = is(s, i, "(");
+        if (group && !(i > t->begin && is_attribute(s, i - 1)))
+            return 0;
+        found |= is_type_keyword(s, i);
+        i = group ? skip_group(s, i) : i + 1;
+    }
+    return found;
 }
 
 /* A function's body: behind parameters, and no initialiser. */
@@ -139,9 +151,7 @@ static int declares_function(const struct scope *s, size_t begin, size_t end)
     static const char *const types[] = {"void",     "int",   "float", "double", "char",  "bool",  "long",
                                         "unsigned", "short", "half",  "...",    "const", "size_t"};
     size_t open = find(s, begin, end, "(");
-    while (open != NONE && (is(s, open - 1, "__launch_bounds__") || is(s, open - 1, "__align__") ||
-                            is(s, open - 1, "alignas") || is(s, open - 1, "__attribute__") ||
-                            is(s, open - 1, "__cluster_dims__")))
+    while (open != NONE && open > 0 && is_attribute(s, open - 1))
         open = find(s, skip_group(s, open), end, "(");
     if (open == NONE || has(s, begin, open, "="))
         return 0;

@@ -107,6 +107,8 @@ static const struct {
     {"global", "extern __device__ int x;", "extern __shared__ char x[];"},
     {"global", "__device__ auto x = [] { return 1; };",
      "using F = float (*)(float);\ntypedef float v4 __attribute__((vector_size(16)));"},
+    {"global", "struct S f(struct S *s) { return *s; }\n__device__ int x;",
+     "static __device__ void f(struct S *s, int a) { s->a = a; }"},
     {"static", BODY("static int calls; calls++;"), BODY("static const int calls = 1;")},
     {"static", BODY("static int calls = 0;"), BODY("static __shared__ float tile[32];")},
     {"static", "struct S { static int a; };",
