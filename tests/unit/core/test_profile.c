@@ -298,6 +298,9 @@ static void test_shorter_lists(void **state)
     p.resources.mix[ATOLL_MIX_FP64] = 3;
     encode(&p, &b);
     assert_int_equal(b.data[AT_COUNT], ATOLL_COUNTER_L1_THROUGHPUT + 1);
+    /* three counters and two classes, and nothing of those behind them; no reason */
+    assert_int_equal(b.length,
+                     AT_COUNTERS + 3 * 8 + (AT_REASON - AT_INTENSITY) + 4 + (AT_MIX - AT_CLOCK) + 4 + 2 * 4);
     assert_int_equal(decode(b.data, b.length, &back, NULL), 0);
     expect_same(&p, &back);
     atoll_buffer_fini(&b);
