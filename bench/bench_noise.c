@@ -58,6 +58,7 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
         compiled.status != ATOLL_COMPILE_OK || atoll_referee_add_task(device->referee, 0, task, err) != 0) {
         return -1;
     }
+    prepared->report = compiled.report;
     for (unsigned i = 0; i < repeats; i++) {
         struct atoll_evaluation e;
         double start = now_ns();

@@ -43,6 +43,7 @@ static int side_compile(struct side *side, struct atoll_bench_device *device, co
         return atoll_err_set(err, ATOLL_E_MISMATCH, "%s: the %s does not compile here: %s", task->name, name,
                              side->compiled.diagnostics);
     }
+    side->prepared->report = side->compiled.report;
     return 0;
 }
 

@@ -2,6 +2,7 @@
 """What goes wrong for people: each a clear message with the remedy, the right exit status, and nothing lost."""
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -65,6 +66,30 @@ def usage():
     expect("suite is not there", run("run", str(root / "nowhere")), EXIT["notfound"], "nowhere")
     expect("option out of bounds", run("run", suite, "--ranks", "0"), 2, "--ranks")
     expect("nearest option", run("run", suite, "--second", "5"), 2, "--seconds")
+
+
+def backends():
+    """Another language, without a device of its own: what is missing is named, what is there is searched."""
+    expect("no such backend", run("run", suite, "--backend", "opencl", "-o", str(root / "b0")), 2, "cpu, cuda and null", "--backend")
+    task = task_copy("c-only")
+    for path in (task / "seeds").glob("*.cu"):
+        path.unlink()
+    text = (task / "task.yaml").read_text()
+    (task / "task.yaml").write_text(re.sub(r",? *\{name: [^{}]*\.cu\}", "", text))
+    expect("no seed in the language", run("run", str(task), "--backend", "cuda", "-o", str(root / "b1")), EXIT["input"],
+           "is left out", "seeds/NAME.cu", "--backend")
+    expect("no seed in the language, by name", run("run", str(task), "--only", "softmax_rows", "--backend", "cuda", "-o", str(root / "b1")),
+           EXIT["input"], "seeds/NAME.cu")
+    assert not (root / "b1").exists(), "a campaign was made without a task"
+    campaign = root / "b2"
+    expect("campaign for GPUs", run(*small(campaign, "--backend", "cuda", "-e", "40", "--create-only")), 0)
+    text = (campaign / "campaign.yaml").read_text()
+    assert 'backend: "cuda"' in text and 'compiler: "nvrtc"' in text, text
+    searched = subprocess.run([f"{build}/atoll-eval", str(campaign), "--local", "--null-backend"], capture_output=True, text=True, timeout=120)
+    expect("CUDA sources are searched", searched, 0, "eval.finished")
+    expect("CUDA sources are verified", run("verify", str(campaign)), 0)
+    shown = run("best", str(campaign))
+    assert shown.returncode == 0 and "softmax_rows" in shown.stdout, shown.stdout + shown.stderr
 
 
 def missing_compiler():
@@ -215,7 +240,7 @@ def truncated_journal():
 
 # exit statuses as atoll(1) lists them
 EXIT = {"input": 65, "notfound": 66, "missing": 69, "denied": 77, "busy": 75, "exists": 73, "schema": 78, "corrupt": 80}
-for case in (usage, broken_yaml, unknown_dtype, illegal_plan, broken_reference, missing_compiler, read_only, second_process, existing_campaign,
+for case in (usage, backends, broken_yaml, unknown_dtype, illegal_plan, broken_reference, missing_compiler, read_only, second_process, existing_campaign,
              newer_schema, truncated_journal, full_disk):
     try:
         case()
