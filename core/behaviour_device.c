@@ -159,12 +159,18 @@ void atoll_sign_find_shared(const struct atoll_loop_list *l, struct atoll_sign_n
     }
 }
 
-/* "__shared__ struct tiles t;": what is worth a structure is no scratch of a reduction. */
+/* A structure, or shared memory whose size the plan says, is no scratch of a reduction. */
 static void see_structures(const struct atoll_loop_list *l, struct atoll_sign_board *b)
 {
-    for (size_t i = 0; i + 3 < l->token_count; i++)
-        if (atoll_sign_is(l, i, "__shared__") && atoll_sign_is(l, i + 1, "struct") && is_name(l, i + 3))
+    for (size_t i = 0; i < l->token_count; i++) {
+        if (!atoll_sign_is(l, i, "__shared__"))
+            continue;
+        if (i > 0 && atoll_sign_is(l, i - 1, "extern"))
             atoll_sign_mark(b, ATOLL_SIGN_SHARED_TILE);
+        for (size_t k = i + 1, end = declaration_end(l, k); k < end; k++)
+            if (atoll_sign_is(l, k, "struct"))
+                atoll_sign_mark(b, ATOLL_SIGN_SHARED_TILE);
+    }
 }
 
 static void see_stages(const struct atoll_loop_list *l, struct atoll_sign_board *b)

@@ -109,7 +109,9 @@ static void test_signs(void **state)
         {"asm(\"shfl.sync.bfly.b32 a, b, 1, 31, -1;\");", 0, 0, 1},
         {"cp_async_wait(); asm(\"cp.async.wait_all;\");", 0, 0, 0}, /* several levels need a tile */
         {"asm(\"cp.async.cg.shared.global [a], [b], 16;\");", 0, 0, 0},
-        {"__shared__ struct tiles t;", 2, 0, 0},
+        {"__shared__ __align__(16) struct tiles t;", 2, 0, 0},
+        {"extern __shared__ float pool[];", 2, 0, 0},
+        {"__shared__ float part[32];", 0, 0, 0},
         {"void producer();", 0, 0, 0},
         {"void producer(); void consumer();", 0, 0, 3},
         {"float x = __ldg(p);", 0, 0, 0},
