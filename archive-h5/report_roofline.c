@@ -170,19 +170,19 @@ static void put_power(struct atoll_buffer *out, int exponent)
 
 static void draw_axes(const struct roof *r)
 {
-    for (double e = r->y_low; e <= r->y_high; e += 1) {
+    for (int e = (int)r->y_low; e <= (int)r->y_high; e++) {
         double y = y_of(r, pow(10, e));
         atoll_buffer_printf(r->out,
                             "<line class=\"grid\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/><text "
                             "class=\"tick\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">",
                             LEFT, WIDTH - RIGHT, y, y, LEFT - 7, y + 3.5);
-        put_power(r->out, (int)e);
+        put_power(r->out, e);
         atoll_buffer_printf(r->out, "</text>\n");
     }
-    for (double e = r->x_low; e <= r->x_high; e += 1) {
+    for (int e = (int)r->x_low; e <= (int)r->x_high; e++) {
         atoll_buffer_printf(r->out, "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"%s\">",
-                            x_of(r, pow(10, e)), HEIGHT - BOTTOM + 14, e < r->x_high ? "middle" : "end");
-        put_power(r->out, (int)e);
+                            x_of(r, pow(10, e)), HEIGHT - BOTTOM + 14, e < (int)r->x_high ? "middle" : "end");
+        put_power(r->out, e);
         atoll_buffer_printf(r->out, "</text>\n");
     }
     atoll_buffer_printf(
