@@ -37,7 +37,7 @@ static int start_child(struct atoll_nvrtc *n, struct atoll_nvrtc_slot *slot, str
         .path = n->toolkit.program,
         .argv = argv,
         .environment = n->environment,
-        .folder = "/",
+        .folder = n->toolkit.library, /* names without a folder are looked for there */
         .limits = n->limits,
         .limit_count = sizeof n->limits / sizeof n->limits[0],
         .ruleset = -1, /* the child confines itself before it reads a request */
