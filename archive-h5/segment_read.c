@@ -218,7 +218,7 @@ static int check_references(struct input *in, const char *table, const struct at
 static int read_columns(struct input *in, hid_t group, enum atoll_table table)
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
-    void *cells[ATOLL_COLUMN_LIMIT];
+    void *cells[ATOLL_COLUMN_LIMIT] = {NULL};
     uint64_t count = 0, have;
     for (size_t c = 0; c < schema->column_count; c++) {
         const struct atoll_column *column = &schema->columns[c];
