@@ -99,6 +99,7 @@ struct series {
     double growth_ns; /* answers of draws that made the pool grow */
     double stop_ns;   /* least kill latency: the most that a forged end could gain */
     unsigned full;
+    char note[128]; /* of the backend on its last sample, "" none */
     enum atoll_sampling_state state;
 };
 
@@ -150,6 +151,7 @@ static int series_step(struct session *s, struct series *r)
     else
         r->growth_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
+    snprintf(r->note, sizeof r->note, "%.127s", trial.detail);
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
     clock_note(s, &trial);
     if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns, trial.disturbed))
@@ -251,8 +253,11 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
                            "variant %s: the median of %.0f ns is below 0.9 of the hard floor of %.0f ns",
                            s->known->task->variants[r->variant].name, r->sampling.summary.median,
                            floor.hard_ns);
-    snprintf(s->e->detail, sizeof s->e->detail, "a forged end of a sample could gain at most %.0f us",
-             r->stop_ns / 1e3);
+    if (r->stop_ns > 0)
+        snprintf(s->e->detail, sizeof s->e->detail, "a forged end of a sample could gain at most %.0f us",
+                 r->stop_ns / 1e3);
+    else
+        snprintf(s->e->detail, sizeof s->e->detail, "%s", r->note);
     return r->sampling.summary.median < floor.audit_ns ? audit(s, r->variant) : 0;
 }
 

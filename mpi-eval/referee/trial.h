@@ -41,7 +41,7 @@ struct atoll_trial {
     double clock_hz;           /* of the device during the sample; 0 unknown */
     uint64_t throttle_reasons; /* of the device's monitor; 0 none or unknown */
     int disturbed;             /* 1: the device was slowed down (heat, power brake): the time says little */
-    char detail[ATOLL_DETAIL_BYTES];
+    char detail[ATOLL_DETAIL_BYTES]; /* of a CORRECT one: a short note on how it was measured, or "" */
 };
 
 #endif

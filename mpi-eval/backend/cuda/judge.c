@@ -150,5 +150,10 @@ int atoll_cuda_trial_conclude(struct atoll_cuda_trial *s, struct atoll_err *err)
     int rc;
     if ((rc = guards_judge(s)) != 0 || (rc = late_judge(s)) != 0 || (rc = inputs_judge(s)) != 0)
         return rc;
-    return outputs_judge(s, err);
+    rc = outputs_judge(s, err);
+    if (rc == 0 && s->stage.sample.layout.places < 2)
+        snprintf(s->trial->detail, sizeof s->trial->detail,
+                 "buffers have one place on the device and only shift, guard zones of %llu KiB",
+                 (unsigned long long)s->stage.sample.layout.guards[0].bytes >> 10);
+    return rc;
 }
