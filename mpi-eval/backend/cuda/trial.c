@@ -357,7 +357,8 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, s
                                          .subject = subject,
                                          .draw = order->draw,
                                          .placement = order->placement,
-                                         .hashes_late = order->comparing != ATOLL_COMPARING_PRINT};
+                                         .hashes_late = order->comparing != ATOLL_COMPARING_PRINT ||
+                                                        order->hash_outputs};
     trial_run(s);
     atoll_answer_give(d->answers, answer);
     free(s);
