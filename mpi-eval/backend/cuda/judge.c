@@ -131,8 +131,7 @@ static int outputs_judge(struct atoll_cuda_trial *s, struct atoll_err *err)
         if (!atoll_cuda_is_output(task, i))
             continue;
         s->trial->worst_error = fmax(s->trial->worst_error, f->worst_error);
-        if (s->order
-                ->hash_outputs) /* under the run's key; findings are under the answer's, which another seal changes */
+        if (s->order->hash_outputs) /* the run's key: a finding's is the seal's */
             s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ s->results.end_hash[i], i);
         if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof detail))
             continue;
