@@ -1,5 +1,7 @@
 /* counters.c - the order of calls is CUPTI's: initialize, chip name, counter availability, host side with the metrics
- * and their configuration image, enable; then per begin: counter data, set config, start; per end: stop, decode, evaluate.
+ * and their configuration image, enable; then per begin: counter data, set config, start; per pass: stop, and start again
+ * while passes are missing; at the end: decode, evaluate.  Passes are the caller's to run (user replay): CUPTI's own replay
+ * of kernels saves and restores all memory of the context for each pass, and ours is most of the device's.
  * The profiler stays enabled on the context from create to destroy: CUPTI 13.0 crashes when it is enabled again.  What
  * is launched outside of begin and end is not slowed down (tests/gpu/test_counters prints both times).
  * Source: CUPTI documentation, "Range profiling" and "Host profiling". */
@@ -13,12 +15,14 @@
 #include "mpi-eval/backend/cuda/cupti.h"
 #include "mpi-eval/backend/cuda/driver.h"
 
+#define PASS_LIMIT 512
+
 struct atoll_counters {
     const struct atoll_cupti *cupti;
     struct CUctx_st *context;
     struct CUpti_Profiler_Host_Object *host;
     struct CUpti_RangeProfiler_Object *profiler; /* NULL: not enabled */
-    int begun;
+    int begun, passes_done;
     size_t count;
     const char **names; /* owned, and so is each */
     uint8_t *config;
@@ -316,17 +320,21 @@ size_t atoll_counters_passes(const struct atoll_counters *c)
 
 static int start(struct atoll_counters *c, struct atoll_err *err)
 {
+    ATOLL_CUPTI_PARAMS(start, params, .pRangeProfilerObject = c->profiler);
+    return CALL(c->cupti, cuptiRangeProfilerStart, &params, err);
+}
+
+static int configure(struct atoll_counters *c, struct atoll_err *err)
+{
     ATOLL_CUPTI_PARAMS(data_image, data, .pRangeProfilerObject = c->profiler,
                        .counterDataSize = c->data_bytes, .pCounterData = c->data);
     ATOLL_CUPTI_PARAMS(set_config, config, .pRangeProfilerObject = c->profiler, .configSize = c->config_bytes,
                        .pConfig = c->config, .counterDataImageSize = c->data_bytes,
                        .pCounterDataImage = c->data, .range = ATOLL_CUPTI_AutoRange,
-                       .replayMode = ATOLL_CUPTI_KernelReplay, .maxRangesPerPass = ATOLL_COUNTERS_RANGE_LIMIT,
+                       .replayMode = ATOLL_CUPTI_UserReplay, .maxRangesPerPass = ATOLL_COUNTERS_RANGE_LIMIT,
                        .numNestingLevels = 1, .minNestingLevel = 1);
-    ATOLL_CUPTI_PARAMS(start, params, .pRangeProfilerObject = c->profiler);
     return CALL(c->cupti, cuptiRangeProfilerCounterDataImageInitialize, &data, err) ||
-                   CALL(c->cupti, cuptiRangeProfilerSetConfig, &config, err) ||
-                   CALL(c->cupti, cuptiRangeProfilerStart, &params, err)
+                   CALL(c->cupti, cuptiRangeProfilerSetConfig, &config, err)
                ? -1
                : 0;
 }
@@ -336,29 +344,41 @@ int atoll_counters_begin(struct atoll_counters *c, struct atoll_err *err)
     if (c->begun) {
         return atoll_err_set(err, ATOLL_E_USAGE, "counting has begun already: end it first");
     }
-    if (start(c, err)) {
+    if (configure(c, err) || start(c, err)) {
         return -1;
     }
     c->begun = 1;
+    c->passes_done = 0;
     return 0;
 }
 
-static int stop(struct atoll_counters *c, size_t *ret_ranges, struct atoll_err *err)
+int atoll_counters_pass(struct atoll_counters *c, int *ret_more, struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(stop, params, .pRangeProfilerObject = c->profiler);
+    if (!c->begun) {
+        return atoll_err_set(err, ATOLL_E_USAGE, "counting has not begun");
+    }
+    if (CALL(c->cupti, cuptiRangeProfilerStop, &params, err)) {
+        return -1;
+    }
+    *ret_more = !params.isAllPassSubmitted;
+    if (*ret_more && ++c->passes_done > PASS_LIMIT) {
+        return atoll_err_set(err, ATOLL_E_MISSING, "CUPTI did not finish after %d passes", PASS_LIMIT);
+    }
+    return *ret_more ? start(c, err) : 0;
+}
+
+static int decode(struct atoll_counters *c, size_t *ret_ranges, struct atoll_err *err)
+{
     ATOLL_CUPTI_PARAMS(decode, decode, .pRangeProfilerObject = c->profiler);
     ATOLL_CUPTI_PARAMS(data_info, info, .pCounterDataImage = c->data, .counterDataImageSize = c->data_bytes);
-    if (CALL(c->cupti, cuptiRangeProfilerStop, &params, err) ||
-        CALL(c->cupti, cuptiRangeProfilerDecodeData, &decode, err) ||
+    if (CALL(c->cupti, cuptiRangeProfilerDecodeData, &decode, err) ||
         CALL(c->cupti, cuptiRangeProfilerGetCounterDataInfo, &info, err)) {
         return -1;
     }
     if (decode.numOfRangeDropped > 0 || info.numTotalRanges > ATOLL_COUNTERS_RANGE_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d launches between begin and end of counting",
                              ATOLL_COUNTERS_RANGE_LIMIT);
-    }
-    if (info.numTotalRanges > 0 && !params.isAllPassSubmitted) {
-        return atoll_err_set(err, ATOLL_E_MISSING, "CUPTI did not replay every pass");
     }
     *ret_ranges = info.numTotalRanges;
     return 0;
@@ -388,7 +408,7 @@ int atoll_counters_end(struct atoll_counters *c, const double **ret_values, size
         return atoll_err_set(err, ATOLL_E_USAGE, "counting has not begun");
     }
     size_t ranges = 0;
-    int status = stop(c, &ranges, err);
+    int status = decode(c, &ranges, err);
     if (status == 0) {
         status = evaluate(c, ranges, err);
     }

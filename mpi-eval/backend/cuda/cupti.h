@@ -118,6 +118,7 @@ ATOLL_CUPTI_STRUCTS(ATOLL_CUPTI_STRUCT, ATOLL_CUPTI_FIELD)
     X(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, 43)                                                              \
     X(CUPTI_ERROR_UNKNOWN, 999)                                                                              \
     X(CUPTI_AutoRange, 1)                                                                                    \
+    X(CUPTI_UserReplay, 3)                                                                                   \
     X(CUPTI_KernelReplay, 2)                                                                                 \
     X(CUPTI_PROFILER_TYPE_RANGE_PROFILER, 0)                                                                 \
     X(CUPTI_METRIC_TYPE_COUNTER, 0)                                                                          \

@@ -49,6 +49,9 @@ struct atoll_cuda_executor {
     size_t reading_count, staged;
     uint32_t recorded; /* bit per event */
     double begin_ns;
+    struct atoll_reader reader;
+    size_t pass_offset; /* of the first step of a counting pass, */
+    uint32_t pass_step; /* and its number */
 };
 
 static double now_ns(void)
@@ -565,11 +568,15 @@ static unsigned counters_begin(struct atoll_cuda_executor *x)
     unsigned r = x->cuda->cuStreamSynchronize(x->stream);
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
+    x->pass_offset = x->reader.offset;
+    x->pass_step = x->reply->step;
     return atoll_counters_begin(x->counters, &err) == 0 ? r : counters_fail(x, &err);
 }
 
+/* Goes back to the first launch until the last pass is done. */
 static unsigned counters_end(struct atoll_cuda_executor *x)
 {
+    int more = 0;
     struct atoll_err err = ATOLL_ERR_INIT;
     const double *values;
     size_t ranges = 0, metrics = 0;
@@ -578,6 +585,13 @@ static unsigned counters_end(struct atoll_cuda_executor *x)
     unsigned r = x->cuda->cuStreamSynchronize(x->stream);
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
+    if (atoll_counters_pass(x->counters, &more, &err) != 0)
+        return counters_fail(x, &err);
+    if (more) {
+        x->reader.offset = x->pass_offset;
+        x->reply->step = x->pass_step;
+        return r;
+    }
     if (atoll_counters_end(x->counters, &values, &ranges, &metrics, &err) != 0)
         return counters_fail(x, &err);
     struct atoll_buffer *out = &x->reply->results;
@@ -676,7 +690,6 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
                              struct atoll_steps_reply *ret_reply)
 {
     struct atoll_cuda_executor *x = executor;
-    struct atoll_reader reader;
     struct atoll_step step;
     struct atoll_step_launch *l = malloc(sizeof *l);
     unsigned r = l ? ATOLL_CUDA_SUCCESS : ATOLL_CUDA_ERROR_OUT_OF_MEMORY;
@@ -685,8 +698,8 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
     x->reading_count = x->staged = 0;
     x->recorded = 0;
     x->begin_ns = now_ns();
-    atoll_reader_init(&reader, batch, length);
-    while (r == ATOLL_CUDA_SUCCESS && (more = atoll_step_next(&reader, &step, l)) == 1) {
+    atoll_reader_init(&x->reader, batch, length);
+    while (r == ATOLL_CUDA_SUCCESS && (more = atoll_step_next(&x->reader, &step, l)) == 1) {
         r = carry_out(x, &step, l);
         ret_reply->step += r == ATOLL_CUDA_SUCCESS;
     }

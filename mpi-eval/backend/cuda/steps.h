@@ -35,7 +35,7 @@ enum atoll_step_kind {
     ATOLL_STEP_CACHE_RESET,     /* persisting lines of the L2 become normal */
     ATOLL_STEP_SYNC,
     ATOLL_STEP_COUNTERS_OPEN,  /* names of metrics; slow (about a second), once per set -> u32 passes */
-    ATOLL_STEP_COUNTERS_BEGIN, /* launches until END are replayed and counted, a range each */
+    ATOLL_STEP_COUNTERS_BEGIN, /* the steps until END are repeated and their launches counted, a range each */
     ATOLL_STEP_COUNTERS_END,   /* -> u32 ranges, then per range one f64 per metric */
     ATOLL_STEP_KIND_COUNT
 };
