@@ -15,7 +15,7 @@ static const struct {
     enum kind kind;
     int small;
 } rows[ATOLL_COUNTER_COUNT] = {
-    [ATOLL_COUNTER_SM_THROUGHPUT] = {"sm__throughput.avg.pct_of_peak_sustained_elapsed", ANY, MEAN, 0},
+    [ATOLL_COUNTER_SM_THROUGHPUT] = {NULL, ANY, MEAN, 0}, /* see pipes */
     [ATOLL_COUNTER_DRAM_THROUGHPUT] = {"dram__throughput.avg.pct_of_peak_sustained_elapsed", ANY, MEAN, 1},
     [ATOLL_COUNTER_L1_THROUGHPUT] = {"l1tex__throughput" PCT, ANY, MEAN, 0},
     [ATOLL_COUNTER_L2_THROUGHPUT] = {"lts__throughput.avg.pct_of_peak_sustained_elapsed", ANY, MEAN, 0},
@@ -46,13 +46,19 @@ static const struct {
     [ATOLL_COUNTER_TIME_NS] = {"gpu__time_duration.sum", ANY, SUM, 1},
 };
 
+/* CUPTI's sm__throughput is the busiest of the multiprocessor's units, and needs five passes more to name it; these are
+ * the ones that kernels saturate. */
+static const enum atoll_counter pipes[] = {
+    ATOLL_COUNTER_ISSUE_ACTIVE, ATOLL_COUNTER_TENSOR, ATOLL_COUNTER_FMA, ATOLL_COUNTER_ALU,
+    ATOLL_COUNTER_FP64,         ATOLL_COUNTER_XU,     ATOLL_COUNTER_LSU};
+
 void atoll_metrics_select(enum atoll_metrics_set set, unsigned capability, struct atoll_metrics *ret_metrics)
 {
     ret_metrics->count = 0;
     for (unsigned counter = 0; counter < ATOLL_COUNTER_COUNT; counter++) {
         int there =
             capability >= rows[counter].capability_first && capability <= rows[counter].capability_last;
-        if (there && (rows[counter].small || set == ATOLL_METRICS_FULL)) {
+        if (there && rows[counter].name && (rows[counter].small || set == ATOLL_METRICS_FULL)) {
             ret_metrics->names[ret_metrics->count] = rows[counter].name;
             ret_metrics->counters[ret_metrics->count++] = (enum atoll_counter)counter;
         }
@@ -101,5 +107,9 @@ void atoll_metrics_merge(const struct atoll_metrics *metrics, const double *valu
     }
     for (size_t i = 0; i < metrics->count; i++) {
         ret_counters[metrics->counters[i]] = merge(metrics, values, ranges, i);
+    }
+    for (size_t i = 0; i < sizeof pipes / sizeof *pipes; i++) {
+        ret_counters[ATOLL_COUNTER_SM_THROUGHPUT] = fmax(ret_counters[ATOLL_COUNTER_SM_THROUGHPUT],
+                                                         ret_counters[pipes[i]]); /* fmax passes NaN over */
     }
 }

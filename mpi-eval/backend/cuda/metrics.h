@@ -9,8 +9,8 @@
 #include "core/profile.h"
 
 enum atoll_metrics_set {
-    ATOLL_METRICS_SMALL, /* twelve, all simple events: 2 replays of each launch */
-    ATOLL_METRICS_FULL /* every counter; the throughputs of SM, L1 and L2 alone need 9: 12 replays on 9.0, 9 on 8.0 */
+    ATOLL_METRICS_SMALL, /* twelve, all simple events: 2 passes */
+    ATOLL_METRICS_FULL   /* every counter: 7 passes on 9.0 */
 };
 
 struct atoll_metrics {
@@ -25,7 +25,7 @@ void atoll_metrics_select(enum atoll_metrics_set set, unsigned capability, struc
 /* One number per counter for a plan of several launches.  values: range by range, metric by metric in the order of
  * metrics->names.  ret_counters: ATOLL_COUNTER_COUNT of them; counts and times are sums, percentages and ratios are
  * means weighted by the time of the launch (the hit rates so, too, although requests would be the exact weight); what was
- * not counted, or is no number from 0 on, is NaN. */
+ * not counted, or is no number from 0 on, is NaN.  The SM's throughput is that of its busiest pipe or of its issue. */
 void atoll_metrics_merge(const struct atoll_metrics *metrics, const double *values, size_t ranges,
                          double *ret_counters);
 

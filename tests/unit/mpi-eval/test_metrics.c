@@ -36,7 +36,8 @@ static void sets_hold_what_a_capability_has(void **state)
         atoll_metrics_select(ATOLL_METRICS_SMALL, chips[i].capability, &small);
         atoll_metrics_select(ATOLL_METRICS_FULL, chips[i].capability, &full);
         assert_int_equal(small.count, 12);
-        assert_int_equal(full.count, ATOLL_COUNTER_COUNT - (chips[i].capability != 90));
+        assert_int_equal(full.count, ATOLL_COUNTER_COUNT - 1 - (chips[i].capability != 90));
+        assert_int_equal(has(&full, ATOLL_COUNTER_SM_THROUGHPUT), 0); /* made from the others */
         assert_in_range(full.count, 1, ATOLL_STEP_COUNTER_LIMIT);
         assert_int_equal(has(&full, ATOLL_COUNTER_STALL_TENSOR), chips[i].capability == 90);
         for (size_t k = 0; k < small.count; k++) {
@@ -63,6 +64,28 @@ static const struct {
     {{0, 0}, {80, 40}, {0, 0}, 2, 0, NAN, 0},
     {{100, INFINITY}, {80, INFINITY}, {1e6, 2e6}, 2, NAN, 80, 3e6},
 };
+
+/* The SM is as busy as its busiest pipe. */
+static void busiest_pipe_is_the_throughput(void **state)
+{
+    static const struct {
+        double issue, tensor, expected;
+    } rows[] = {{30, 80, 80}, {30, NAN, 30}, {NAN, NAN, NAN}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct atoll_metrics metrics;
+        double values[ATOLL_COUNTER_COUNT], counters[ATOLL_COUNTER_COUNT];
+        atoll_metrics_select(ATOLL_METRICS_FULL, 90, &metrics);
+        for (size_t k = 0; k < metrics.count; k++) {
+            values[k] = metrics.counters[k] == ATOLL_COUNTER_TIME_NS        ? 100
+                        : metrics.counters[k] == ATOLL_COUNTER_ISSUE_ACTIVE ? rows[i].issue
+                        : metrics.counters[k] == ATOLL_COUNTER_TENSOR       ? rows[i].tensor
+                                                                            : NAN;
+        }
+        atoll_metrics_merge(&metrics, values, 1, counters);
+        double got = counters[ATOLL_COUNTER_SM_THROUGHPUT];
+        assert_true(isnan(rows[i].expected) ? isnan(got) : got == rows[i].expected);
+    }
+}
 
 static void assert_same(double got, double expected)
 {
@@ -212,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_hold_what_a_capability_has),
+        cmocka_unit_test(busiest_pipe_is_the_throughput),
         cmocka_unit_test(launches_become_one_profile),
         cmocka_unit_test(without_times_launches_weigh_the_same),
         cmocka_unit_test(every_name_is_known_for_every_chip),
