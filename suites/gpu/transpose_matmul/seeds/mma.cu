@@ -37,17 +37,7 @@ static __device__ void copy_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Four 8 x 8 blocks of 16-bit elements; lane i gives the address of row i % 8 of block i / 8. */
-static __device__ void load_matrix(unsigned *v, const void *from)
-{
-    unsigned address = (unsigned)__cvta_generic_to_shared(from);
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
-                 : "r"(address)
-                 : "memory");
-}
-
-/* The same, each block transposed. */
+/* Four 8 x 8 blocks of 16-bit elements, each transposed; lane i gives the address of row i % 8 of block i / 8. */
 static __device__ void load_matrix_turned(unsigned *v, const void *from)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(from);
