@@ -31,6 +31,10 @@
 #define NULL_ORDERS        32u
 #define NULL_PAUSE_NS      1e8
 #define FAILED_FLUSH_MS    1000
+#define MEASURED_SLOTS     8u /* compile children at most, where they share cores with what is measured ... */
+#define BESIDE_SLOTS       16u /* ... and where they do not */
+#define MEASURED_AHEAD     2u  /* orders beside those that compile: measured, or waiting for the device */
+#define BESIDE_AHEAD       8u
 
 struct evaluator {
     struct atoll_stream *stream;
@@ -43,17 +47,19 @@ struct evaluator {
     struct atoll_task **null_tasks; /* null backend */
     uint32_t null_task_count;
     struct atoll_buffer answer;
-    unsigned slots;
+    unsigned slots, orders;
     double started_ns, beat_ns;
 };
 
-/* One compile child per four cores: the others measure. */
-static unsigned compile_slots(void)
+/* One compile child per four cores where the others measure; else all cores but those of the referee and of the
+ * device's process. */
+static unsigned compile_slots(const struct atoll_backend *backend)
 {
     cpu_set_t cores;
     unsigned count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
-    unsigned slots = count / 4;
-    return slots < 1 ? 1 : slots > 8 ? 8 : slots;
+    unsigned slots = backend->compiles_beside ? (count > 2 ? count - 2 : 1) : count / 4;
+    unsigned limit = backend->compiles_beside ? BESIDE_SLOTS : MEASURED_SLOTS;
+    return slots < 1 ? 1 : slots > limit ? limit : slots;
 }
 
 static int say(struct evaluator *ev, uint16_t type, struct atoll_buffer *payload, struct atoll_err *err)
@@ -121,6 +127,8 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
             err, ATOLL_E_LIMIT,
             "this node has fewer GPUs than evaluators; start one rank for each GPU, and one more for "
             "rank 0 on its node");
+    ev->slots = compile_slots(backend);
+    ev->orders = ev->slots + (backend->compiles_beside ? BESIDE_AHEAD : MEASURED_AHEAD);
     ev->compiler = backend->compiler_create(setup, ev->slots, err);
     if (ev->compiler)
         ev->examiner = atoll_examiner_create(setup, ev->compiler, err);
@@ -280,7 +288,7 @@ static int answers_send(struct evaluator *ev, struct atoll_err *err)
     if (atoll_pipeline_advance(ev->pipeline, err) != 0)
         return -1;
     if (!ev->said_hello && atoll_pipeline_is_open(ev->pipeline) &&
-        say_hello(ev, atoll_examiner_device(ev->examiner), ev->slots + 2, err) != 0)
+        say_hello(ev, atoll_examiner_device(ev->examiner), ev->orders, err) != 0)
         return -1;
     while (atoll_pipeline_answer(ev->pipeline, &type, &ev->answer)) {
         if (say(ev, type, &ev->answer, err) != 0)
@@ -350,7 +358,7 @@ static void evaluator_fini(struct evaluator *ev)
 
 int atoll_evaluator_run(int fd, struct atoll_err *err)
 {
-    struct evaluator ev = {.started_ns = atoll_clock_mono_ns(), .slots = compile_slots()};
+    struct evaluator ev = {.started_ns = atoll_clock_mono_ns()};
     struct atoll_err own = ATOLL_ERR_INIT;
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);

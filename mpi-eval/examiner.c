@@ -61,7 +61,11 @@ static void run_open(struct atoll_examiner *x, struct atoll_errand *errand)
 
 static void run_task(struct atoll_examiner *x, struct atoll_errand *errand)
 {
-    errand->rc = atoll_referee_add_task(x->referee, errand->task_number, errand->task, &errand->err);
+    const struct atoll_object *reference = errand->reference;
+    errand->rc = reference
+                     ? atoll_referee_add_compiled_task(x->referee, errand->task_number, errand->task,
+                                                       reference->bytes, reference->length, &errand->err)
+                     : atoll_referee_add_task(x->referee, errand->task_number, errand->task, &errand->err);
 }
 
 /* Trouble of ours may be the device's: it must show that it computes. */
@@ -217,4 +221,9 @@ int atoll_examiner_fd(const struct atoll_examiner *x)
 const struct atoll_device_info *atoll_examiner_device(const struct atoll_examiner *x)
 {
     return x->referee ? atoll_referee_device(x->referee) : NULL;
+}
+
+const struct atoll_phases *atoll_examiner_phases(const struct atoll_examiner *x)
+{
+    return x->referee ? atoll_referee_phases(x->referee) : NULL;
 }

@@ -10,7 +10,7 @@
 
 enum atoll_errand_kind {
     ATOLL_ERRAND_OPEN, /* the referee itself: device, calibration; uses the compiler */
-    ATOLL_ERRAND_TASK, /* makes a task known; uses the compiler */
+    ATOLL_ERRAND_TASK, /* makes a task known; uses the compiler unless it comes with a compiled reference */
     ATOLL_ERRAND_EVALUATE,
     ATOLL_ERRAND_DUEL
 };
@@ -19,8 +19,9 @@ enum atoll_errand_kind {
 struct atoll_errand {
     enum atoll_errand_kind kind;
     uint32_t task_number;
-    const struct atoll_task *task;   /* TASK */
-    const struct atoll_order *order; /* EVALUATE, DUEL */
+    const struct atoll_task *task;        /* TASK */
+    const struct atoll_object *reference; /* TASK; NULL: the referee compiles it */
+    const struct atoll_order *order;      /* EVALUATE, DUEL */
     const struct atoll_prepared *candidate, *elite;
     const struct atoll_object *candidate_object, *elite_object;
     struct atoll_evaluation evaluation; /* EVALUATE; init'ed by the poster */
@@ -33,7 +34,7 @@ struct atoll_errand {
 
 struct atoll_examiner;
 
-/* setup: copied; compiler: borrowed; lent to the thread while an OPEN or TASK errand is out. */
+/* setup: copied; compiler: borrowed; lent to the thread while an errand is out that uses it. */
 struct atoll_examiner *atoll_examiner_create(const struct atoll_setup *setup, struct atoll_compiler *compiler,
                                              struct atoll_err *err);
 /* Cancels what runs and waits for the thread, at most wait_ns.  0: all is freed; -1: the thread hangs,
@@ -47,5 +48,7 @@ struct atoll_errand *atoll_examiner_collect(struct atoll_examiner *examiner);
 int atoll_examiner_fd(const struct atoll_examiner *examiner); /* readable when some are done */
 /* NULL before OPEN came back well. */
 const struct atoll_device_info *atoll_examiner_device(const struct atoll_examiner *examiner);
+/* The same; to be read while no errand is out. */
+const struct atoll_phases *atoll_examiner_phases(const struct atoll_examiner *examiner);
 
 #endif

@@ -1,8 +1,10 @@
 /* pipeline.c - orders in hand.
  * States of a work: WAITS_TASK (its task is not known to the referee) -> COMPILES (an object is missing) ->
  * MEASURED (lent to the examiner) -> ANSWERED.  A verdict of levels 1 to 3 goes from any of the first two to
- * ANSWERED. The compiler has one owner: this thread, except while an OPEN or TASK errand is out (`lent`).
- * Before a TASK errand is posted no new compile is started until all running ones have come back. */
+ * ANSWERED. The compiler has one owner: this thread, except while an errand is out that uses it (`lent`).
+ * Where the backend gives a unit for a task's reference, it is compiled here beside the candidates, and the TASK errand
+ * comes with the object.  Else that errand uses the compiler: before it is posted no new compile is started until all
+ * running ones have come back. */
 #include "mpi-eval/pipeline.h"
 
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #define TASK_LIMIT        4096u
 #define CACHE_BYTES       (256u << 20)
 #define ORDER_ARENA_BYTES (4u << 20)
+#define REFERENCE_BYTES   (4u << 20)
 
 enum work_state { WORK_WAITS_TASK, WORK_COMPILES, WORK_MEASURED, WORK_ANSWERED };
 
@@ -34,9 +37,10 @@ struct work {
 };
 
 struct task_place {
-    struct atoll_task *task; /* owned */
-    int known;               /* to the referee */
-    char *refusal;           /* owned; why the referee cannot work on it, NULL if it can */
+    struct atoll_task *task;        /* owned */
+    int known;                      /* to the referee */
+    char *refusal;                  /* owned; why the referee cannot work on it, NULL if it can */
+    struct atoll_object *reference; /* one count of it, from its compilation until the task is known */
 };
 
 struct atoll_pipeline {
@@ -46,8 +50,8 @@ struct atoll_pipeline {
     struct atoll_cache *cache;
     struct task_place *tasks;
     uint32_t task_count;
-    struct atoll_errand setup; /* OPEN or TASK: one at a time */
-    int lent, open, draining;
+    struct atoll_errand setup;      /* OPEN or TASK: one at a time */
+    int busy, lent, open, draining; /* busy: setup is out; lent: the compiler, too */
     struct work *first, **end;
     unsigned work_count;
     uint64_t next_job;
@@ -55,7 +59,7 @@ struct atoll_pipeline {
         uint64_t job;
         struct atoll_object *object; /* holds a reference: the work that wanted it may be gone before */
         struct atoll_id plan;
-    } jobs[2 * ATOLL_PIPELINE_ORDER_LIMIT];
+    } jobs[3 * ATOLL_PIPELINE_ORDER_LIMIT]; /* two sides and a reference each */
     unsigned job_count;
     struct atoll_pulse pulse;
 };
@@ -65,9 +69,12 @@ struct atoll_pipeline {
 static void setup_post(struct atoll_pipeline *p, enum atoll_errand_kind kind, uint32_t number)
 {
     p->setup = (struct atoll_errand){.kind = kind, .task_number = number};
-    if (kind == ATOLL_ERRAND_TASK)
+    if (kind == ATOLL_ERRAND_TASK) {
         p->setup.task = p->tasks[number].task;
-    p->lent = 1;
+        p->setup.reference = p->tasks[number].reference;
+    }
+    p->busy = 1;
+    p->lent = !p->setup.reference;
     atoll_examiner_post_first(p->examiner, &p->setup);
 }
 
@@ -113,6 +120,7 @@ void atoll_pipeline_destroy(struct atoll_pipeline *p)
         work_destroy(p, work);
     }
     for (uint32_t i = 0; i < p->task_count; i++) {
+        atoll_cache_release(p->cache, p->tasks[i].reference);
         atoll_task_destroy(p->tasks[i].task);
         free(p->tasks[i].refusal);
     }
@@ -319,18 +327,18 @@ static struct atoll_id binary_id(const struct atoll_id *plan, const void *bytes,
     return atoll_id_of(both, sizeof both);
 }
 
-static int compile_start(struct atoll_pipeline *p, struct work *work, int side, struct atoll_err *err)
+/* plan: NULL for what has none. */
+static int compile_start(struct atoll_pipeline *p, struct atoll_object *object,
+                         const struct atoll_prepared *plan, const char *name, const char *text, size_t length,
+                         struct atoll_err *err)
 {
-    const struct atoll_prepared *prepared = work->prepared[side];
-    struct atoll_object *object = work->objects[side];
     if (p->job_count >= sizeof p->jobs / sizeof p->jobs[0])
         return atoll_err_set(err, ATOLL_E_LIMIT, "too many compilations at a time");
-    if (atoll_compiler_submit(p->compiler, p->next_job, p->backend->unit_name, prepared->unit_text,
-                              prepared->unit_length, NULL, 0, err) != 0)
+    if (atoll_compiler_submit(p->compiler, p->next_job, name, text, length, NULL, 0, err) != 0)
         return -1;
     p->jobs[p->job_count].job = p->next_job++;
     p->jobs[p->job_count].object = object;
-    p->jobs[p->job_count].plan = plan_id(prepared);
+    p->jobs[p->job_count].plan = plan ? plan_id(plan) : (struct atoll_id){{0}};
     p->job_count++;
     object->references++;
     object->state = ATOLL_OBJECT_COMPILING;
@@ -343,9 +351,12 @@ static void work_fetch_objects(struct atoll_pipeline *p, struct work *work)
     for (int side = 0; side < (work->order.is_duel ? SIDES : 1); side++) {
         if (work->objects[side])
             continue;
-        struct atoll_object *object = atoll_cache_take(p->cache, &work->prepared[side]->id, &err);
+        const struct atoll_prepared *prepared = work->prepared[side];
+        struct atoll_object *object = atoll_cache_take(p->cache, &prepared->id, &err);
         work->objects[side] = object;
-        if (!object || (object->state == ATOLL_OBJECT_NEW && compile_start(p, work, side, &err) != 0)) {
+        if (!object || (object->state == ATOLL_OBJECT_NEW &&
+                        compile_start(p, object, prepared, p->backend->unit_name, prepared->unit_text,
+                                      prepared->unit_length, &err) != 0)) {
             work_conclude(p, work, ATOLL_V_INFRASTRUCTURE, 0, err.text);
             return;
         }
@@ -450,6 +461,12 @@ static int work_is_compiled(const struct work *work)
     return 1;
 }
 
+static int task_refuse(struct task_place *task, const char *why, struct atoll_err *err)
+{
+    task->refusal = strdup(why);
+    return task->refusal ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a refusal");
+}
+
 /* A task whose reference is wrong costs its own orders, not the evaluator. */
 static int work_task_refused(struct atoll_pipeline *p, struct work *work)
 {
@@ -466,11 +483,13 @@ static void work_advance(struct atoll_pipeline *p, struct work *work)
         return;
     if (work->state == WORK_WAITS_TASK && p->tasks[work->order.task].known)
         work->state = WORK_COMPILES;
-    if (work->state != WORK_COMPILES)
+    if (work->state != WORK_COMPILES && work->state != WORK_WAITS_TASK)
         return;
     if (!p->lent && !p->draining)
         work_fetch_objects(p, work);
-    if (work->state == WORK_COMPILES && !work_compile_failed(p, work) && work_is_compiled(work))
+    if (work->state == WORK_ANSWERED || work_compile_failed(p, work))
+        return;
+    if (work->state == WORK_COMPILES && work_is_compiled(work))
         work_post(p, work);
 }
 
@@ -489,14 +508,19 @@ static int examined_collect(struct atoll_pipeline *p, struct work *work, struct 
     return -1;
 }
 
+static void reference_give(struct atoll_pipeline *p, struct task_place *task)
+{
+    atoll_cache_release(p->cache, task->reference);
+    task->reference = NULL;
+}
+
 static int setup_collect(struct atoll_pipeline *p, struct atoll_err *err)
 {
-    p->lent = 0;
-    if (p->setup.rc != 0 && p->setup.kind == ATOLL_ERRAND_TASK && p->setup.err.code == ATOLL_E_INPUT) {
-        struct task_place *refused = &p->tasks[p->setup.task_number];
-        refused->refusal = strdup(p->setup.err.text);
-        return refused->refusal ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a refusal");
-    }
+    p->busy = p->lent = 0;
+    if (p->setup.kind == ATOLL_ERRAND_TASK)
+        reference_give(p, &p->tasks[p->setup.task_number]);
+    if (p->setup.rc != 0 && p->setup.kind == ATOLL_ERRAND_TASK && p->setup.err.code == ATOLL_E_INPUT)
+        return task_refuse(&p->tasks[p->setup.task_number], p->setup.err.text, err);
     if (p->setup.rc != 0) {
         if (err)
             *err = p->setup.err;
@@ -536,15 +560,81 @@ static uint32_t task_wanted(const struct atoll_pipeline *p)
     return p->task_count;
 }
 
+/* Through the compiler of the referee's thread. */
+static void tasks_advance_lending(struct atoll_pipeline *p)
+{
+    uint32_t wanted = task_wanted(p);
+    if (wanted < p->task_count && !p->lent && p->job_count == 0)
+        setup_post(p, ATOLL_ERRAND_TASK, wanted);
+    p->draining = wanted < p->task_count;
+}
+
+static int reference_start(struct atoll_pipeline *p, struct task_place *task, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_id id = atoll_id_of(task->task->id.bytes, sizeof task->task->id.bytes);
+    const char *name;
+    struct atoll_buffer unit;
+    atoll_buffer_init(&unit, REFERENCE_BYTES);
+    int rc = p->backend->case_unit(task->task, &name, &unit, &why);
+    if (rc == 0) {
+        task->reference = atoll_cache_take(p->cache, &id, &why);
+        rc = !task->reference || (task->reference->state == ATOLL_OBJECT_NEW &&
+                                  compile_start(p, task->reference, NULL, name, (const char *)unit.data,
+                                                unit.length, &why) != 0)
+                 ? -1
+                 : 0;
+    }
+    atoll_buffer_fini(&unit);
+    if (rc != 0 && why.code == ATOLL_E_INPUT)
+        return task_refuse(task, why.text, err);
+    if (rc != 0 && err)
+        *err = why;
+    return rc;
+}
+
+static int reference_failed(struct atoll_pipeline *p, struct task_place *task, struct atoll_err *err)
+{
+    char text[1024];
+    int is_wrong = task->reference->verdict == ATOLL_V_COMPILE_ERROR;
+    snprintf(text, sizeof text, "the reference of task '%s' does not compile for the device: %.800s",
+             task->task->name, task->reference->diagnostics ? task->reference->diagnostics : "");
+    reference_give(p, task);
+    return is_wrong ? task_refuse(task, text, err) : atoll_err_set(err, ATOLL_E_CHILD, "%s", text);
+}
+
+static int task_advance(struct atoll_pipeline *p, uint32_t number, struct atoll_err *err)
+{
+    struct task_place *task = &p->tasks[number];
+    if (task->known || task->refusal || (p->busy && p->setup.task_number == number))
+        return 0;
+    if (!task->reference)
+        return p->lent ? 0 : reference_start(p, task, err);
+    if (task->reference->state == ATOLL_OBJECT_FAILED)
+        return reference_failed(p, task, err);
+    if (task->reference->state == ATOLL_OBJECT_READY && !p->busy)
+        setup_post(p, ATOLL_ERRAND_TASK, number);
+    return 0;
+}
+
+/* References of all tasks that orders wait for are compiled at once. */
+static int tasks_advance(struct atoll_pipeline *p, struct atoll_err *err)
+{
+    for (struct work *work = p->first; work; work = work->next)
+        if (work->state == WORK_WAITS_TASK && task_advance(p, work->order.task, err) != 0)
+            return -1;
+    return 0;
+}
+
 int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
 {
     if (errands_collect(p, err) != 0)
         return -1;
     compiles_collect(p);
-    uint32_t wanted = p->open ? task_wanted(p) : p->task_count;
-    if (wanted < p->task_count && !p->lent && p->job_count == 0)
-        setup_post(p, ATOLL_ERRAND_TASK, wanted);
-    p->draining = wanted < p->task_count;
+    if (p->open && !p->backend->case_unit)
+        tasks_advance_lending(p);
+    else if (p->open && tasks_advance(p, err) != 0)
+        return -1;
     for (struct work *work = p->first; work && p->open; work = work->next)
         work_advance(p, work);
     return 0;

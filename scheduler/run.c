@@ -24,6 +24,10 @@ struct run_settings {
     int json, quiet, create_only;
 };
 
+/* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
+ * way that some are always compiled. */
+#define DEVICE_QUEUE_DEPTH 16u
+
 #define FIELD(name) offsetof(struct run_settings, name)
 
 static const struct atoll_option run_options[] = {
@@ -307,6 +311,9 @@ static int create_campaign(const struct run_settings *settings, const struct ato
     config.search.islands = (uint32_t)settings->islands;
     config.search.evaluation_budget = (uint64_t)settings->evaluations;
     config.search.wall_budget_ns = settings->seconds * 1e9;
+    if (strcmp(settings->backend, "cuda") == 0) {
+        config.search.queue_depth = DEVICE_QUEUE_DEPTH;
+    }
     if (!tasks) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
     }

@@ -20,6 +20,7 @@ struct atoll_backend {
     const char *name;      /* of plans, variants, device records: "cpu", "cuda" */
     const char *language;  /* of its candidates: "c", "cuda" */
     const char *unit_name; /* what diagnostics call a candidate: "candidate.c", "candidate.cu" */
+    int compiles_beside;   /* compile children do not disturb what is measured: they may have most cores */
 
     /* Levels 1 and 2 and the translation unit, into p (prepare.h); any thread.  -1: a failure of ours. */
     int (*prepare)(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
@@ -34,7 +35,11 @@ struct atoll_backend {
     int (*qualify)(struct atoll_referee *referee, struct atoll_err *err);
     int (*measure)(struct atoll_referee *referee, struct atoll_err *err); /* calibrates (again) */
 
-    /* Compiles the reference into known->oracle. */
+    /* The unit of a task's reference, which the caller compiles as it compiles candidates, for
+     * atoll_referee_add_compiled_task; any thread.  ATOLL_E_INPUT: the reference is wrong.  NULL: case_open compiles it. */
+    int (*case_unit)(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                     struct atoll_err *err);
+    /* Makes known->oracle, from referee->reference where that has an object, else by the compiler. */
     int (*case_open)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
     void (*case_close)(struct atoll_referee *referee, struct atoll_case *known);
 

@@ -155,6 +155,18 @@ int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const
     return 0;
 }
 
+int atoll_referee_add_compiled_task(struct atoll_referee *referee, uint32_t number,
+                                    const struct atoll_task *task, const void *object, size_t length,
+                                    struct atoll_err *err)
+{
+    referee->reference = object;
+    referee->reference_length = length;
+    int rc = atoll_referee_add_task(referee, number, task, err);
+    referee->reference = NULL;
+    referee->reference_length = 0;
+    return rc;
+}
+
 int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err)
 {
     if (referee->setup.backend_null || atomic_load(&referee->cancelled))

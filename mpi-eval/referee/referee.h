@@ -30,6 +30,11 @@ atoll_referee_phases(const struct atoll_referee *referee); /* borrowed, up to da
  * borrowed until the referee goes.  ATOLL_E_INPUT when the reference does not compile. */
 int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const struct atoll_task *task,
                            struct atoll_err *err);
+/* The same with the reference compiled by the caller from what the backend's case_unit gave; object: borrowed during the
+ * call. */
+int atoll_referee_add_compiled_task(struct atoll_referee *referee, uint32_t number,
+                                    const struct atoll_task *task, const void *object, size_t length,
+                                    struct atoll_err *err);
 
 /* Measures one compiled candidate.  Never fails: an infrastructure trouble is the verdict INFRASTRUCTURE.
  * ret_evaluation is init'ed by the caller; evaluation number, candidate id, compile_ns and binary are filled

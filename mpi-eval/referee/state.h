@@ -29,6 +29,8 @@ struct atoll_referee {
     uint64_t salt;     /* of this process: shifts, fills, guards, hashes */
     uint64_t launches; /* so far; with the salt it keys the next sample */
     struct atoll_phases phases;
+    const void *reference; /* borrowed, while a task with a compiled reference is added; else NULL */
+    size_t reference_length;
     uint32_t admissions; /* so far; their cases take numbers from the top */
     atomic_int cancelled;
     struct atoll_case **cases;

@@ -21,18 +21,45 @@ int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor)
     return task->tensors[tensor].role == ATOLL_ROLE_OUT || task->tensors[tensor].role == ATOLL_ROLE_INOUT;
 }
 
+int atoll_cuda_case_unit(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                         struct atoll_err *err)
+{
+    *ret_name = "reference.cu";
+    return atoll_support_reference_text(task, out, err) != 0 || atoll_buffer_check(out, err) != 0 ? -1 : 0;
+}
+
+static int cubin_compile(struct atoll_referee *referee, const struct atoll_task *task,
+                         struct atoll_cuda_cubin_bytes *ret_cubin, struct atoll_err *err)
+{
+    const char *name;
+    struct atoll_buffer text;
+    atoll_buffer_init(&text, UNIT_TEXT_LIMIT);
+    int rc = atoll_cuda_case_unit(task, &name, &text, err);
+    if (rc == 0)
+        rc = atoll_cuda_compile(atoll_cuda_device_of(referee), name, (const char *)text.data, text.length,
+                                ret_cubin, err);
+    atoll_buffer_fini(&text);
+    return rc;
+}
+
+static int cubin_copy(const struct atoll_referee *referee, struct atoll_cuda_cubin_bytes *ret_cubin,
+                      struct atoll_err *err)
+{
+    void *bytes = malloc(referee->reference_length + 1);
+    if (!bytes)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
+    memcpy(bytes, referee->reference, referee->reference_length);
+    *ret_cubin = (struct atoll_cuda_cubin_bytes){bytes, referee->reference_length};
+    return 0;
+}
+
 int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err)
 {
-    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_cuda_oracle *o = calloc(1, sizeof *o);
-    struct atoll_buffer text;
     if (!o)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
-    atoll_buffer_init(&text, UNIT_TEXT_LIMIT);
-    int failed =
-        atoll_support_reference_text(known->task, &text, err) != 0 || atoll_buffer_check(&text, err) != 0 ||
-        atoll_cuda_compile(d, "reference.cu", (const char *)text.data, text.length, &o->cubin, err) != 0;
-    atoll_buffer_fini(&text);
+    int failed = referee->reference ? cubin_copy(referee, &o->cubin, err)
+                                    : cubin_compile(referee, known->task, &o->cubin, err);
     if (failed) {
         free(o);
         return -1;

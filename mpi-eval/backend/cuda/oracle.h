@@ -25,6 +25,9 @@ struct atoll_cuda_plain {
     uint64_t sealed_offset[ATOLL_TASK_TENSOR_LIMIT]; /* of an output's array within it */
 };
 
+/* out: empty, with a limit of its own. */
+int atoll_cuda_case_unit(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                         struct atoll_err *err);
 int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
 void atoll_cuda_case_close(struct atoll_referee *referee, struct atoll_case *known);
 /* Loads the reference into the process there is: 0, 1 lost, -1. */
