@@ -4,7 +4,8 @@ void reference(const struct atoll_reference_args *a, long unit)
     const long n = dim_N(a), depth = dim_K(a), row = unit / n, column = unit % n;
     double mean = 0.0, sum = 0.0, squares = 0.0;
     for (long k = 0; k < depth; k++) {
-        const double x = get_x(a, row * depth + k) + get_r(a, row * depth + k), term = x * get_gain(a, k) * get_b(a, k * n + column);
+        const double x = get_x(a, row * depth + k) + get_r(a, row * depth + k),
+                     term = x * get_gain(a, k) * get_b(a, k * n + column);
         mean += x * x;
         sum += term;
         squares += term * term;

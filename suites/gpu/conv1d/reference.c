@@ -8,7 +8,8 @@ void reference(const struct atoll_reference_args *a, long unit)
         for (long t = 0; t < 3; t++) {
             const long from = at + t - 1;
             if (from >= 0 && from < length) {
-                const double term = get_x(a, (batch * channels + c) * length + from) * get_w(a, (filter * channels + c) * 3 + t);
+                const double term = get_x(a, (batch * channels + c) * length + from) *
+                                    get_w(a, (filter * channels + c) * 3 + t);
                 sum += term;
                 squares += term * term;
             }

@@ -1,8 +1,8 @@
 #define COLUMNS 16 /* of the result at a time: each power is read once for them */
 
 /* Columns first ... of one row: the weighted sum of the values of `keys` keys from row `head` on. */
-static void weigh(const struct atoll_reference_args *a, long unit, long first, long head, long keys, const double *power,
-                  double sum)
+static void weigh(const struct atoll_reference_args *a, long unit, long first, long head, long keys,
+                  const double *power, double sum)
 {
     const long depth = dim_D(a), count = depth - first < COLUMNS ? depth - first : COLUMNS;
     double total[COLUMNS] = {0}, squares[COLUMNS] = {0};

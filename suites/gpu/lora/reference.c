@@ -1,4 +1,4 @@
-#define COLUMNS 8 /* of a product at a time: each element of x is read once for them */
+#define COLUMNS 8   /* of a product at a time: each element of x is read once for them */
 #define STRETCH 512 /* columns of y in a unit */
 
 /* Columns first ... of one row of x A. */
@@ -25,7 +25,8 @@ static void multiply(const struct atoll_reference_args *a, long row, long first,
         const double x = k < depth ? get_x(a, row * depth + k) : low[k - depth];
         for (long j = 0; j < COLUMNS; j++) {
             const long column = first + j < n ? first + j : first;
-            const double term = x * (k < depth ? get_w(a, k * n + column) : get_b(a, (k - depth) * n + column));
+            const double term =
+                x * (k < depth ? get_w(a, k * n + column) : get_b(a, (k - depth) * n + column));
             sum[j] += term;
             squares[j] += term * term;
         }

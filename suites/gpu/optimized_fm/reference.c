@@ -1,7 +1,8 @@
 /* One column of one batch: a column of X^T Y, then X times it. */
 void reference(const struct atoll_reference_args *a, long unit)
 {
-    const long features = dim_N(a), depth = dim_D(a), width = dim_K(a), batch = unit / width, column = unit % width;
+    const long features = dim_N(a), depth = dim_D(a), width = dim_K(a), batch = unit / width,
+               column = unit % width;
     double *middle = scratch(a);
     for (long d = 0; d < depth; d++)
         middle[d] = 0.0;

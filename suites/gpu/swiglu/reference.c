@@ -14,5 +14,7 @@ void reference(const struct atoll_reference_args *a, long unit)
     }
     const double s = p / (1.0 + atoll_exp(-p));
     put_y(a, unit, s * q);
-    scale_y(a, unit, atoll_fabs(s * q) + 0.01 * (atoll_sqrt(squares_p) * atoll_fabs(q) + atoll_fabs(s) * atoll_sqrt(squares_q)));
+    scale_y(a, unit,
+            atoll_fabs(s * q) +
+                0.01 * (atoll_sqrt(squares_p) * atoll_fabs(q) + atoll_fabs(s) * atoll_sqrt(squares_q)));
 }

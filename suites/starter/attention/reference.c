@@ -1,8 +1,8 @@
 #define COLUMNS 8 /* of the result at a time: each power is read once for them */
 
 /* Columns first ... of one row: the weighted sum of the values. */
-static void weigh(const struct atoll_reference_args *a, long unit, long first, const double *power, double sum,
-                  double share)
+static void weigh(const struct atoll_reference_args *a, long unit, long first, const double *power,
+                  double sum, double share)
 {
     const long keys = dim_L(a), depth = dim_D(a), head = unit / keys * keys;
     const long count = depth - first < COLUMNS ? depth - first : COLUMNS;

@@ -67,7 +67,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     long long first = (long long)blockIdx.x * BLOCK * PER * 4, last = first + BLOCK * PER * 4;
     if (last <= count && ((size_t)p | (size_t)m | (size_t)v | (size_t)g | (size_t)w) % 16 == 0) {
         long long at = first / 4 + threadIdx.x;
-        block_vectors((float4 *)p + at, (float4 *)m + at, (float4 *)v + at, (const ushort4 *)g + at, (ushort4 *)w + at);
+        block_vectors((float4 *)p + at, (float4 *)m + at, (float4 *)v + at, (const ushort4 *)g + at,
+                      (ushort4 *)w + at);
         return;
     }
     for (long long i = first + threadIdx.x; i < last && i < count; i += BLOCK) {

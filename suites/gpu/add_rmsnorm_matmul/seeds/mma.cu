@@ -25,7 +25,8 @@ static __device__ void copy16(void *to, const void *from, bool here)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = here ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ void copy_commit()
@@ -33,8 +34,7 @@ static __device__ void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void copy_wait()
+template <int PENDING> static __device__ void copy_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -62,16 +62,17 @@ static __device__ void load_matrix_turned(unsigned *v, const void *from)
 /* c += a b, 16 x 8 x 16. */
 static __device__ void mma_bf16(float *c, const unsigned *a, unsigned b0, unsigned b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 /* HEIGHT x WIDTH elements of a row-major matrix into shared memory; zeros outside of it. */
 template <int HEIGHT, int WIDTH, int PITCH>
-static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row, long long column, long long rows,
-                                 long long columns)
+static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row,
+                                 long long column, long long rows, long long columns)
 {
     const int per = 8; /* elements of 16 bytes */
     bool vector = columns % per == 0 && (size_t)from % 16 == 0;
@@ -89,7 +90,8 @@ static __device__ void load_tile(unsigned short *to, const unsigned short *from,
 }
 
 /* Multiplies one pair of tiles: 16 of the depth at a time, every block of A with every block of B. */
-static __device__ void multiply_tiles(const unsigned short *tile_a, const unsigned short *tile_b, float sums[ROWS][COLUMNS][4])
+static __device__ void multiply_tiles(const unsigned short *tile_a, const unsigned short *tile_b,
+                                      float sums[ROWS][COLUMNS][4])
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int warp_row = warp / WN * (BM / WM), warp_column = warp % WN * (BN / WN);
@@ -101,7 +103,8 @@ static __device__ void multiply_tiles(const unsigned short *tile_a, const unsign
             load_matrix(a[i], tile_a + (warp_row + i * 16 + lane % 16) * PITCH_A + k + lane / 16 * 8);
 #pragma unroll
         for (int j = 0; j < COLUMNS / 2; j++)
-            load_matrix_turned(b[j], tile_b + (k + lane % 16) * PITCH_B + warp_column + j * 16 + lane / 16 * 8);
+            load_matrix_turned(b[j],
+                               tile_b + (k + lane % 16) * PITCH_B + warp_column + j * 16 + lane / 16 * 8);
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
@@ -110,16 +113,18 @@ static __device__ void multiply_tiles(const unsigned short *tile_a, const unsign
     }
 }
 
-static __device__ void load_tiles(unsigned short *to, const unsigned short *a, const unsigned short *b, long long row,
-                                  long long column, long long k, long long m, long long n, long long depth)
+static __device__ void load_tiles(unsigned short *to, const unsigned short *a, const unsigned short *b,
+                                  long long row, long long column, long long k, long long m, long long n,
+                                  long long depth)
 {
     load_tile<BM, BK, PITCH_A>(to, a, row, k, m, depth);
     load_tile<BK, BN, PITCH_B>(to + TILE_A, b, k, column, depth, n);
 }
 
 /* sums += the BM x BN tile of A B at (row, column); STAGES pairs of tiles are in shared memory or on their way. */
-static __device__ void product(unsigned short *pool, const unsigned short *a, const unsigned short *b, long long row,
-                               long long column, long long m, long long n, long long depth, float sums[ROWS][COLUMNS][4])
+static __device__ void product(unsigned short *pool, const unsigned short *a, const unsigned short *b,
+                               long long row, long long column, long long m, long long n, long long depth,
+                               float sums[ROWS][COLUMNS][4])
 {
     int steps = (int)((depth + BK - 1) / BK);
     for (int s = 0; s < STAGES - 1; s++) {
@@ -132,7 +137,8 @@ static __device__ void product(unsigned short *pool, const unsigned short *a, co
         copy_wait<STAGES - 2>();
         __syncthreads();
         if (next < steps)
-            load_tiles(pool + next % STAGES * (TILE_A + TILE_B), a, b, row, column, (long long)next * BK, m, n, depth);
+            load_tiles(pool + next % STAGES * (TILE_A + TILE_B), a, b, row, column, (long long)next * BK, m,
+                       n, depth);
         copy_commit();
         const unsigned short *tile = pool + s % STAGES * (TILE_A + TILE_B);
         multiply_tiles(tile, tile + TILE_A, sums);
@@ -174,8 +180,8 @@ static __device__ unsigned short to_bf16(float v)
 }
 
 /* Two neighbours of a row. */
-static __device__ void store2(unsigned short *c, long long row, long long column, long long m, long long n, float v,
-                              float w)
+static __device__ void store2(unsigned short *c, long long row, long long column, long long m, long long n,
+                              float v, float w)
 {
     unsigned short *to = c + row * n + column;
     if (row >= m || column >= n)
@@ -190,8 +196,8 @@ static __device__ void store2(unsigned short *c, long long row, long long column
 }
 
 /* A block per row. */
-extern "C" __global__ void normalise(const unsigned short *x, const unsigned short *r, const unsigned short *gain, unsigned short *to,
-                                     long long depth)
+extern "C" __global__ void normalise(const unsigned short *x, const unsigned short *r,
+                                     const unsigned short *gain, unsigned short *to, long long depth)
 {
     __shared__ float sums[4];
     long long row = blockIdx.x;
@@ -207,11 +213,13 @@ extern "C" __global__ void normalise(const unsigned short *x, const unsigned sho
     __syncthreads();
     float factor = rsqrtf((sums[0] + sums[1] + sums[2] + sums[3]) / (float)depth + 1e-5f);
     for (long long k = threadIdx.x; k < depth; k += 128)
-        to[row * depth + k] = to_bf16((from_bf16(x[row * depth + k]) + from_bf16(r[row * depth + k])) * factor * from_bf16(gain[k]));
+        to[row * depth + k] = to_bf16((from_bf16(x[row * depth + k]) + from_bf16(r[row * depth + k])) *
+                                      factor * from_bf16(gain[k]));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(const unsigned short *a, const unsigned short *b, unsigned short *c, long long m, long long n, long long depth)
+    gemm(const unsigned short *a, const unsigned short *b, unsigned short *c, long long m, long long n,
+         long long depth)
 {
     extern __shared__ __align__(16) unsigned short pool[];
     float sums[ROWS][COLUMNS][4] = {{{0.0f}}};

@@ -17,7 +17,8 @@ static __device__ unsigned short to_bf16(float v)
     return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-extern "C" __global__ void normalise(const unsigned short *x, const unsigned short *r, float *factor, long long m, long long depth)
+extern "C" __global__ void normalise(const unsigned short *x, const unsigned short *r, float *factor,
+                                     long long m, long long depth)
 {
     long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= m)
@@ -30,8 +31,9 @@ extern "C" __global__ void normalise(const unsigned short *x, const unsigned sho
     factor[row] = rsqrtf(squares / (float)depth + 1e-5f);
 }
 
-extern "C" __global__ void multiply(const unsigned short *x, const unsigned short *r, const unsigned short *gain, const unsigned short *b,
-                                    const float *factor, unsigned short *y, long long m, long long n, long long depth)
+extern "C" __global__ void multiply(const unsigned short *x, const unsigned short *r,
+                                    const unsigned short *gain, const unsigned short *b, const float *factor,
+                                    unsigned short *y, long long m, long long n, long long depth)
 {
     long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y;
     long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -39,6 +41,7 @@ extern "C" __global__ void multiply(const unsigned short *x, const unsigned shor
         return;
     float sum = 0.0f;
     for (long long k = 0; k < depth; k++)
-        sum += (from_bf16(x[row * depth + k]) + from_bf16(r[row * depth + k])) * from_bf16(gain[k]) * from_bf16(b[k * n + column]);
+        sum += (from_bf16(x[row * depth + k]) + from_bf16(r[row * depth + k])) * from_bf16(gain[k]) *
+               from_bf16(b[k * n + column]);
     y[row * n + column] = to_bf16(sum * factor[row]);
 }

@@ -13,8 +13,8 @@ static __device__ int events(const int *outer, int user, int limit)
     return min(outer[user + 1] - outer[user], limit);
 }
 
-extern "C" __global__ void place(const int *outer, const int *inner, int *kept, int *event, int *start, int features,
-                                 int users, int all, int limit)
+extern "C" __global__ void place(const int *outer, const int *inner, int *kept, int *event, int *start,
+                                 int features, int users, int all, int limit)
 {
     int f = blockIdx.x * blockDim.x + threadIdx.x, e = 0, v = 0;
     if (f >= features)
@@ -36,8 +36,8 @@ extern "C" __global__ void place(const int *outer, const int *inner, int *kept, 
 }
 
 extern "C" __global__ void move(const int *outer, const int *inner, const float *value, const int *event,
-                                const int *start, int *length, float *y, int features, int users, int all, int values,
-                                int limit)
+                                const int *start, int *length, float *y, int features, int users, int all,
+                                int values, int limit)
 {
     int at = blockIdx.x * blockDim.x + threadIdx.x, f = at / users, u = at % users;
     if (f >= features)

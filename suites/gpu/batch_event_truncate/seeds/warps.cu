@@ -37,8 +37,9 @@ static __device__ int block_scan(int v, int *whole)
     return before + v - own;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) place(const int *outer, const int *inner, int *kept, int *event,
-                                                          int *start, int users, int all, int limit)
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    place(const int *outer, const int *inner, int *kept, int *event, int *start, int users, int all,
+          int limit)
 {
     int f = blockIdx.x, e = 0, v = 0, whole;
     const int *in = inner + (long long)f * (all + 1);
@@ -64,9 +65,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place(const int *outer, cons
     }
 }
 
-extern "C" __global__ void __launch_bounds__(LANES * USERS)
-    move(const int *outer, const int *inner, const float *value, const int *event, const int *start, int *length,
-         float *y, int users, int all, int values, int limit)
+extern "C" __global__ void __launch_bounds__(LANES *USERS)
+    move(const int *outer, const int *inner, const float *value, const int *event, const int *start,
+         int *length, float *y, int users, int all, int values, int limit)
 {
     int f = blockIdx.y, u = blockIdx.x * USERS + threadIdx.y;
     if (u >= users)

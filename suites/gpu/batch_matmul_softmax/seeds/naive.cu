@@ -18,8 +18,8 @@ static __device__ unsigned short to_bf16(float v)
     return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-extern "C" __global__ void multiply(const unsigned short *a, const unsigned short *b, float *scores, long long batches,
-                                    long long m, long long n, long long depth)
+extern "C" __global__ void multiply(const unsigned short *a, const unsigned short *b, float *scores,
+                                    long long batches, long long m, long long n, long long depth)
 {
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= batches * m * n)

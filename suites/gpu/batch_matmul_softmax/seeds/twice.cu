@@ -18,7 +18,8 @@ static __device__ void copy16(void *to, const void *from, bool here)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = here ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ void copy_commit()
@@ -26,8 +27,7 @@ static __device__ void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void copy_wait()
+template <int PENDING> static __device__ void copy_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -55,10 +55,11 @@ static __device__ void load_matrix_turned(unsigned *v, const void *from)
 /* c += a b, 16 x 8 x 16. */
 static __device__ void mma_bf16(float *c, const unsigned *a, unsigned b0, unsigned b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 static __device__ unsigned pack_bf16(float low, float high)
@@ -77,8 +78,8 @@ static __device__ float exp2_fast(float v)
 
 /* HEIGHT x WIDTH elements of a row-major matrix into shared memory; zeros outside of it. */
 template <int HEIGHT, int WIDTH, int PITCH>
-static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row, long long column, long long rows,
-                                 long long columns)
+static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row,
+                                 long long column, long long rows, long long columns)
 {
     const int per = 8; /* elements of 16 bytes */
     bool vector = columns % per == 0 && (size_t)from % 16 == 0;
@@ -140,7 +141,8 @@ static __device__ void agree(float *top, float *sum)
 {
     for (int half = 0; half < 2; half++) {
         for (int d = 1; d < 4; d *= 2) {
-            float other = __shfl_xor_sync(0xffffffffu, top[half], d), more = __shfl_xor_sync(0xffffffffu, sum[half], d);
+            float other = __shfl_xor_sync(0xffffffffu, top[half], d),
+                  more = __shfl_xor_sync(0xffffffffu, sum[half], d);
             float high = fmaxf(top[half], other);
             sum[half] = sum[half] * exp2_fast(top[half] - high) + more * exp2_fast(other - high);
             top[half] = high;
@@ -175,12 +177,14 @@ static __device__ void emit(unsigned short *y, long long row, long long column, 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    softmax(const unsigned short *a, const unsigned short *b, unsigned short *y, long long m, long long n, long long depth)
+    softmax(const unsigned short *a, const unsigned short *b, unsigned short *y, long long m, long long n,
+            long long depth)
 {
     extern __shared__ __align__(16) unsigned short pool[];
     unsigned short *tile_a = pool, *tiles = pool + 16 * WARPS * PITCH_A;
     long long blocks = (m + 16 * WARPS - 1) / (16 * WARPS), batch = blockIdx.x / blocks;
-    long long row = blockIdx.x % blocks * 16 * WARPS, own = row + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+    long long row = blockIdx.x % blocks * 16 * WARPS,
+              own = row + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
     int steps = (int)((n + BN - 1) / BN), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const float factor = 1.44269504f / 8.0f;
     float top[2] = {-1e30f, -1e30f}, sum[2] = {0.0f, 0.0f};
@@ -204,7 +208,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 load_matrix(f[k], tile_a + (warp * 16 + lane % 16) * PITCH_A + k * 16 + lane / 16 * 8);
         }
         if (next < 2 * steps)
-            load_tile<KP, BN, PITCH_B>(tiles + next % STAGES * KP * PITCH_B, b, 0, (long long)(next % steps) * BN, depth, n);
+            load_tile<KP, BN, PITCH_B>(tiles + next % STAGES * KP * PITCH_B, b, 0,
+                                       (long long)(next % steps) * BN, depth, n);
         copy_commit();
         score(s, f, tiles + step % STAGES * KP * PITCH_B);
         if (step < steps)

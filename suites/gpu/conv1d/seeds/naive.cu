@@ -6,8 +6,8 @@
 /* One thread per element. */
 #include <cuda_fp16.h>
 
-extern "C" __global__ void conv1d(const __half *x, const __half *w, const __half *bias, __half *y, long long batches,
-                                  long long channels, long long filters, long long length)
+extern "C" __global__ void conv1d(const __half *x, const __half *w, const __half *bias, __half *y,
+                                  long long batches, long long channels, long long filters, long long length)
 {
     long long unit = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     long long at = unit % length, filter = unit / length % filters, batch = unit / (length * filters);

@@ -24,7 +24,8 @@ static __device__ void copy16(void *to, const void *from, bool here)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = here ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ void copy_commit()
@@ -32,8 +33,7 @@ static __device__ void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void copy_wait()
+template <int PENDING> static __device__ void copy_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -51,10 +51,11 @@ static __device__ void load_matrix(unsigned *v, const void *from)
 /* c += a b, 16 x 8 x 16. */
 static __device__ void mma_f16(float *c, const unsigned *a, unsigned b0, unsigned b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 static __device__ float from_f16(unsigned short bits)
@@ -73,8 +74,8 @@ static __device__ unsigned short to_f16(float v)
 
 /* HEIGHT x WIDTH elements of a row-major matrix into shared memory; zeros outside of it. */
 template <int HEIGHT, int WIDTH, int PITCH>
-static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row, long long column, long long rows,
-                                 long long columns)
+static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row,
+                                 long long column, long long rows, long long columns)
 {
     const int per = 8; /* elements of 16 bytes */
     bool vector = columns % per == 0 && (size_t)from % 16 == 0;
@@ -91,7 +92,8 @@ static __device__ void load_tile(unsigned short *to, const unsigned short *from,
     }
 }
 
-extern "C" __global__ void pack(const unsigned short *w, unsigned short *packed, long long channels, long long filters)
+extern "C" __global__ void pack(const unsigned short *w, unsigned short *packed, long long channels,
+                                long long filters)
 {
     long long pitch = (channels + 7) / 8 * 8, at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     long long c = at % pitch, f = at / pitch % filters, tap = at / (pitch * filters);
@@ -100,8 +102,8 @@ extern "C" __global__ void pack(const unsigned short *w, unsigned short *packed,
 }
 
 /* Positions first - 1 to first + BL of BC channels, turned; two channels at a time. */
-static __device__ void load_positions(unsigned short *to, const unsigned short *x, long long first, long long channel,
-                                      long long channels, long long length)
+static __device__ void load_positions(unsigned short *to, const unsigned short *x, long long first,
+                                      long long channel, long long channels, long long length)
 {
     for (int at = threadIdx.x; at < (BL + 2) * (BC / 2); at += THREADS) {
         int i = at % (BL + 2), c = at / (BL + 2) * 2;
@@ -127,7 +129,8 @@ static __device__ void multiply_tap(const unsigned short *weights, const unsigne
 #pragma unroll
         for (int j = 0; j < COLUMNS / 2; j++) {
             unsigned b[4];
-            load_matrix(b, positions + (column + j * 16 + lane / 16 * 8 + lane % 8) * PITCH_X + c + lane / 8 % 2 * 8);
+            load_matrix(b, positions + (column + j * 16 + lane / 16 * 8 + lane % 8) * PITCH_X + c +
+                               lane / 8 % 2 * 8);
 #pragma unroll
             for (int i = 0; i < ROWS; i++) {
                 mma_f16(sums[i][2 * j], a[i], b[0], b[1]);
@@ -150,7 +153,8 @@ static __device__ void store(unsigned short *y, const unsigned short *bias, long
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++) {
             long long at = first + warp % WN * (BL / WN) + j * 8 + lane % 4 * 2;
-            unsigned low = to_f16(sums[i / 2][j][i % 2 * 2] + own), high = to_f16(sums[i / 2][j][i % 2 * 2 + 1] + own);
+            unsigned low = to_f16(sums[i / 2][j][i % 2 * 2] + own),
+                     high = to_f16(sums[i / 2][j][i % 2 * 2 + 1] + own);
             if (f >= filters || at >= length)
                 continue;
             if (vector) {
@@ -165,8 +169,8 @@ static __device__ void store(unsigned short *y, const unsigned short *bias, long
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    conv1d(const unsigned short *x, const unsigned short *packed, const unsigned short *bias, unsigned short *y,
-           long long channels, long long filters, long long length)
+    conv1d(const unsigned short *x, const unsigned short *packed, const unsigned short *bias,
+           unsigned short *y, long long channels, long long filters, long long length)
 {
     extern __shared__ __align__(16) unsigned short pool[];
     unsigned short *weights = pool, *positions = pool + 3 * BM * PITCH_X;
@@ -178,7 +182,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (long long c = 0; c < channels; c += BC) {
         __syncthreads();
         for (int tap = 0; tap < 3; tap++)
-            load_tile<BM, BC, PITCH_X>(weights + tap * BM * PITCH_X, packed + tap * filters * pitch, filter, c, filters, pitch);
+            load_tile<BM, BC, PITCH_X>(weights + tap * BM * PITCH_X, packed + tap * filters * pitch, filter,
+                                       c, filters, pitch);
         copy_commit();
         load_positions(positions, x, first, c, channels, length);
         copy_wait<0>();

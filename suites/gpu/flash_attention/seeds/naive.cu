@@ -30,9 +30,9 @@ static __device__ float block_reduce(float v, bool is_max)
     return shared[0];
 }
 
-extern "C" __global__ void attention(const unsigned short *q, const unsigned short *k, const unsigned short *v,
-                                     unsigned short *y, long long heads, long long groups, long long rows,
-                                     long long depth)
+extern "C" __global__ void attention(const unsigned short *q, const unsigned short *k,
+                                     const unsigned short *v, unsigned short *y, long long heads,
+                                     long long groups, long long rows, long long depth)
 {
     extern __shared__ float score[];
     long long i = blockIdx.x, head = i / rows * rows, keys = rows;

@@ -18,7 +18,8 @@ static __device__ void copy16(void *to, const void *from, bool here)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = here ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ void copy_commit()
@@ -26,8 +27,7 @@ static __device__ void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void copy_wait()
+template <int PENDING> static __device__ void copy_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -55,10 +55,11 @@ static __device__ void load_matrix_turned(unsigned *v, const void *from)
 /* c += a b, 16 x 8 x 16. */
 static __device__ void mma_bf16(float *c, const unsigned *a, unsigned b0, unsigned b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 static __device__ float exp2_fast(float v)
@@ -77,8 +78,8 @@ static __device__ unsigned pack_bf16(float low, float high)
 
 /* HEIGHT x WIDTH elements of a row-major matrix into shared memory; zeros outside of it. */
 template <int HEIGHT, int WIDTH, int PITCH>
-static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row, long long column, long long rows,
-                                 long long columns)
+static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row,
+                                 long long column, long long rows, long long columns)
 {
     const int per = 8; /* elements of 16 bytes */
     bool vector = columns % per == 0 && (size_t)from % 16 == 0;
@@ -105,7 +106,8 @@ static __device__ void score(float s[BK / 8][4], const unsigned (*q)[4], const u
 #pragma unroll
         for (int j = 0; j < BK / 16; j++) {
             unsigned b[4];
-            load_matrix(b, tile_k + (j * 16 + lane / 16 * 8 + lane % 8) * (DP + 8) + d * 16 + lane / 8 % 2 * 8);
+            load_matrix(b,
+                        tile_k + (j * 16 + lane / 16 * 8 + lane % 8) * (DP + 8) + d * 16 + lane / 8 % 2 * 8);
             mma_bf16(s[2 * j], q[d], b[0], b[1]);
             mma_bf16(s[2 * j + 1], q[d], b[2], b[3]);
         }
@@ -176,7 +178,8 @@ static __device__ void weigh(float o[DP / 8][4], const float s[BK / 8][4], const
 #pragma unroll
     for (int j = 0; j < BK / 16; j++) {
         unsigned p[4] = {pack_bf16(s[2 * j][0], s[2 * j][1]), pack_bf16(s[2 * j][2], s[2 * j][3]),
-                         pack_bf16(s[2 * j + 1][0], s[2 * j + 1][1]), pack_bf16(s[2 * j + 1][2], s[2 * j + 1][3])};
+                         pack_bf16(s[2 * j + 1][0], s[2 * j + 1][1]),
+                         pack_bf16(s[2 * j + 1][2], s[2 * j + 1][3])};
 #pragma unroll
         for (int d = 0; d < DP / 16; d++) {
             unsigned b[4];
@@ -188,8 +191,8 @@ static __device__ void weigh(float o[DP / 8][4], const float s[BK / 8][4], const
 }
 
 template <int DP>
-static __device__ void store(unsigned short *y, long long row, long long rows, long long depth, float o[DP / 8][4],
-                             const float *sum)
+static __device__ void store(unsigned short *y, long long row, long long rows, long long depth,
+                             float o[DP / 8][4], const float *sum)
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -215,12 +218,14 @@ static __device__ void store(unsigned short *y, long long row, long long rows, l
 /* 16 * WARPS rows of one head; q, k, v, y start at the head. */
 template <int DP>
 static __device__ void attend(unsigned short *pool, const unsigned short *q, const unsigned short *k,
-                              const unsigned short *v, unsigned short *y, long long row, long long keys, long long depth)
+                              const unsigned short *v, unsigned short *y, long long row, long long keys,
+                              long long depth)
 {
     const int size = BK * (DP + 8);
     unsigned short *tile_q = pool, *tiles = pool + 16 * WARPS * (DP + 8);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, half = 0;
-    long long own = row + warp * 16 + lane / 4, last = CAUSAL && row + 16 * WARPS < keys ? row + 16 * WARPS : keys;
+    long long own = row + warp * 16 + lane / 4,
+              last = CAUSAL && row + 16 * WARPS < keys ? row + 16 * WARPS : keys;
     float o[DP / 8][4] = {{0.0f}}, top[2] = {-1e30f, -1e30f}, sum[2] = {0.0f, 0.0f};
     float factor = 1.44269504f * rsqrtf((float)depth);
     unsigned a[DP / 16][4];
@@ -259,7 +264,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
               long long heads, long long groups, long long keys, long long depth)
 {
     extern __shared__ __align__(16) unsigned short pool[];
-    long long blocks = (keys + 16 * WARPS - 1) / (16 * WARPS), head = blockIdx.x / blocks, block = blockIdx.x % blocks;
+    long long blocks = (keys + 16 * WARPS - 1) / (16 * WARPS), head = blockIdx.x / blocks,
+              block = blockIdx.x % blocks;
     long long other = (head / heads * groups + head % heads / (heads / groups)) * keys * depth;
     long long row = (CAUSAL ? blocks - 1 - block : block) * 16 * WARPS;
     q += head * keys * depth;

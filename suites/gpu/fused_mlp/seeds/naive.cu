@@ -18,8 +18,8 @@ static __device__ unsigned short to_bf16(float v)
     return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-static __device__ float multiply(const unsigned short *x, const unsigned short *w, long long row, long long column,
-                                 long long n, long long depth)
+static __device__ float multiply(const unsigned short *x, const unsigned short *w, long long row,
+                                 long long column, long long n, long long depth)
 {
     float sum = 0.0f;
     for (long long k = 0; k < depth; k++)

@@ -20,7 +20,8 @@ static __device__ void copy16(void *to, const void *from, bool here)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = here ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ void copy_commit()
@@ -28,8 +29,7 @@ static __device__ void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void copy_wait()
+template <int PENDING> static __device__ void copy_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -50,8 +50,7 @@ static __device__ void group_commit()
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void group_wait()
+template <int PENDING> static __device__ void group_wait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
@@ -86,24 +85,23 @@ static __device__ void multiply_bf16_async(float *d, unsigned long long a, unsig
                  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
                  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
                  "%64, %65, 1, 1, 1, 0, 1;"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
-                   "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
-                   "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
-                   "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-                   "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-                   "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
-                   "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
-                   "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-                   "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]),
-                   "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
-                   "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+                   "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+                   "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+                   "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
+                   "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
+                   "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+                   "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+                   "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
+                   "+f"(d[63])
                  : "l"(a), "l"(b));
 }
 
 /* COUNT rows of 128 bytes; chunk j of row i lies at chunk j ^ i % 8. */
 template <int COUNT>
-static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row, long long column,
-                                 long long rows, long long columns)
+static __device__ void load_tile(unsigned short *to, const unsigned short *from, long long row,
+                                 long long column, long long rows, long long columns)
 {
     bool vector = columns % 8 == 0 && (size_t)from % 16 == 0;
 #pragma unroll
@@ -137,8 +135,8 @@ static __device__ unsigned short to_bf16(float v)
 }
 
 /* Two neighbours of a row. */
-static __device__ void store2(unsigned short *c, long long row, long long column, long long m, long long n, float v,
-                              float w)
+static __device__ void store2(unsigned short *c, long long row, long long column, long long m, long long n,
+                              float v, float w)
 {
     unsigned short *to = c + row * n + column;
     if (row >= m || column >= n)
@@ -152,8 +150,9 @@ static __device__ void store2(unsigned short *c, long long row, long long column
         to[1] = to_bf16(w);
 }
 
-static __device__ void load_tiles(unsigned short *to, const unsigned short *a, const unsigned short *b, long long row,
-                                  long long column, long long k, long long m, long long n, long long depth)
+static __device__ void load_tiles(unsigned short *to, const unsigned short *a, const unsigned short *b,
+                                  long long row, long long column, long long k, long long m, long long n,
+                                  long long depth)
 {
     load_tile<BM>(to, a, row, k, m, depth);
     for (int j = 0; j < 2 * NB; j++)
@@ -173,7 +172,8 @@ static __device__ void multiply_tiles(const unsigned short *tile, float d[NB][64
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(const unsigned short *a, const unsigned short *b, unsigned short *c, long long m, long long n, long long depth)
+    gemm(const unsigned short *a, const unsigned short *b, unsigned short *c, long long m, long long n,
+         long long depth)
 {
     extern __shared__ __align__(1024) unsigned short pool[];
     unsigned short *tiles = align_pool(pool);

@@ -15,7 +15,8 @@ static __device__ unsigned short to_bf16(float v)
     return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-extern "C" __global__ void gemm(const unsigned short *a, const unsigned short *b, unsigned short *c, long long m, long long n, long long depth)
+extern "C" __global__ void gemm(const unsigned short *a, const unsigned short *b, unsigned short *c,
+                                long long m, long long n, long long depth)
 {
     long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y;
     long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;

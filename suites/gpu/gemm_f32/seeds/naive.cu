@@ -4,7 +4,8 @@
               "args": ["a", "b", "c", "i64:M", "i64:N", "i64:K"]}]
 } */
 /* One thread per element. */
-extern "C" __global__ void gemm(const float *a, const float *b, float *c, long long m, long long n, long long depth)
+extern "C" __global__ void gemm(const float *a, const float *b, float *c, long long m, long long n,
+                                long long depth)
 {
     long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y;
     long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;

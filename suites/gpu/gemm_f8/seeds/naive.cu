@@ -8,7 +8,8 @@
 static __device__ float from_f8(unsigned char bits)
 {
     unsigned exponent = bits >> 3 & 15u, mantissa = bits & 7u;
-    float v = exponent ? __uint_as_float((exponent + 120u) << 23 | mantissa << 20) : (float)mantissa * 0.001953125f;
+    float v =
+        exponent ? __uint_as_float((exponent + 120u) << 23 | mantissa << 20) : (float)mantissa * 0.001953125f;
     return bits & 128u ? -v : v;
 }
 
@@ -18,7 +19,8 @@ static __device__ unsigned short to_bf16(float v)
     return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-extern "C" __global__ void gemm(const unsigned char *a, const unsigned char *b, unsigned short *c, long long m, long long n, long long depth)
+extern "C" __global__ void gemm(const unsigned char *a, const unsigned char *b, unsigned short *c,
+                                long long m, long long n, long long depth)
 {
     long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y;
     long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -23,7 +23,8 @@ static __device__ void copy16(void *to, const void *from, bool here)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = here ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ void copy_commit()
@@ -31,8 +32,7 @@ static __device__ void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void copy_wait()
+template <int PENDING> static __device__ void copy_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -50,10 +50,11 @@ static __device__ void load_matrix(unsigned *v, const void *from)
 /* c += a b, 16 x 8 x 8. */
 static __device__ void mma_tf32(float *c, const unsigned *a, unsigned b0, unsigned b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 static __device__ unsigned to_tf32(float v)
@@ -65,8 +66,8 @@ static __device__ unsigned to_tf32(float v)
 
 /* HEIGHT x WIDTH elements of a row-major matrix into shared memory; zeros outside of it. */
 template <int HEIGHT, int WIDTH, int PITCH>
-static __device__ void load_tile(float *to, const float *from, long long row, long long column, long long rows,
-                                 long long columns)
+static __device__ void load_tile(float *to, const float *from, long long row, long long column,
+                                 long long rows, long long columns)
 {
     const int per = 4; /* elements of 16 bytes */
     bool vector = columns % per == 0 && (size_t)from % 16 == 0;
@@ -99,7 +100,8 @@ static __device__ void multiply_tiles(const float *tile_a, const float *tile_b, 
             a[i / 4][i % 4] = to_tf32(__uint_as_float(a[i / 4][i % 4]));
 #pragma unroll
         for (int j = 0; j < COLUMNS * 2; j++)
-            b[j / 2][j % 2] = to_tf32(tile_b[(k + lane % 4 + j % 2 * 4) * PITCH_B + warp_column + j / 2 * 8 + lane / 4]);
+            b[j / 2][j % 2] =
+                to_tf32(tile_b[(k + lane % 4 + j % 2 * 4) * PITCH_B + warp_column + j / 2 * 8 + lane / 4]);
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
@@ -108,16 +110,16 @@ static __device__ void multiply_tiles(const float *tile_a, const float *tile_b, 
     }
 }
 
-static __device__ void load_tiles(float *to, const float *a, const float *b, long long row,
-                                  long long column, long long k, long long m, long long n, long long depth)
+static __device__ void load_tiles(float *to, const float *a, const float *b, long long row, long long column,
+                                  long long k, long long m, long long n, long long depth)
 {
     load_tile<BM, BK, PITCH_A>(to, a, row, k, m, depth);
     load_tile<BK, BN, PITCH_B>(to + TILE_A, b, k, column, depth, n);
 }
 
 /* sums += the BM x BN tile of A B at (row, column); STAGES pairs of tiles are in shared memory or on their way. */
-static __device__ void product(float *pool, const float *a, const float *b, long long row,
-                               long long column, long long m, long long n, long long depth, float sums[ROWS][COLUMNS][4])
+static __device__ void product(float *pool, const float *a, const float *b, long long row, long long column,
+                               long long m, long long n, long long depth, float sums[ROWS][COLUMNS][4])
 {
     int steps = (int)((depth + BK - 1) / BK);
     for (int s = 0; s < STAGES - 1; s++) {
@@ -130,7 +132,8 @@ static __device__ void product(float *pool, const float *a, const float *b, long
         copy_wait<STAGES - 2>();
         __syncthreads();
         if (next < steps)
-            load_tiles(pool + next % STAGES * (TILE_A + TILE_B), a, b, row, column, (long long)next * BK, m, n, depth);
+            load_tiles(pool + next % STAGES * (TILE_A + TILE_B), a, b, row, column, (long long)next * BK, m,
+                       n, depth);
         copy_commit();
         const float *tile = pool + s % STAGES * (TILE_A + TILE_B);
         multiply_tiles(tile, tile + TILE_A, sums);

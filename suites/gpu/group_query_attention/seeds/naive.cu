@@ -30,12 +30,13 @@ static __device__ float block_reduce(float v, bool is_max)
     return shared[0];
 }
 
-extern "C" __global__ void attention(const unsigned short *q, const unsigned short *k, const unsigned short *v,
-                                     unsigned short *y, long long heads, long long groups, long long rows,
-                                     long long depth)
+extern "C" __global__ void attention(const unsigned short *q, const unsigned short *k,
+                                     const unsigned short *v, unsigned short *y, long long heads,
+                                     long long groups, long long rows, long long depth)
 {
     extern __shared__ float score[];
-    long long i = blockIdx.x, head = (i / rows / heads * groups + i / rows % heads / (heads / groups)) * rows, keys = rows;
+    long long i = blockIdx.x, head = (i / rows / heads * groups + i / rows % heads / (heads / groups)) * rows,
+              keys = rows;
     float top = -1e30f, sum = 0.0f;
     for (long long j = threadIdx.x; j < keys; j += 128) {
         float s = 0.0f;

@@ -5,8 +5,8 @@
               "args": ["delta", "u", "a", "b", "c", "y", "h", "i64:M", "i64:S"]}]
 } */
 /* One thread per channel. */
-extern "C" __global__ void scan(const float *delta, const float *u, const float *a, const float *b, const float *c,
-                                float *y, float *h, long long positions, long long states)
+extern "C" __global__ void scan(const float *delta, const float *u, const float *a, const float *b,
+                                const float *c, float *y, float *h, long long positions, long long states)
 {
     long long channel = blockIdx.x;
     h += channel * states;

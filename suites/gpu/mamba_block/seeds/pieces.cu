@@ -18,7 +18,8 @@ extern "C" __global__ void __launch_bounds__(LANES)
     gather(const float *delta, const float *u, const float *a, const float *b, float *state, float *factor,
            int channels, int positions, int states)
 {
-    int at = blockIdx.x * LANES + threadIdx.x, piece = at / (channels * states), own = at % (channels * states);
+    int at = blockIdx.x * LANES + threadIdx.x, piece = at / (channels * states),
+        own = at % (channels * states);
     int channel = own / states, s = own % states, first = piece * PIECE, last = min(first + PIECE, positions);
     float h = 0.0f, steps = 0.0f, rate = 0.0f;
     if (first >= positions)
@@ -26,7 +27,8 @@ extern "C" __global__ void __launch_bounds__(LANES)
     rate = a[channel * states + s];
     for (int t = first; t < last; t++) {
         float step = delta[(long long)channel * positions + t];
-        h = __expf(step * rate) * h + step * u[(long long)channel * positions + t] * b[(long long)s * positions + t];
+        h = __expf(step * rate) * h +
+            step * u[(long long)channel * positions + t] * b[(long long)s * positions + t];
         steps += step;
     }
     state[at] = h;
@@ -49,11 +51,12 @@ extern "C" __global__ void carry(float *state, const float *factor, int own, int
 
 /* One warp per piece and channel; lane s has states s, s + 32 ... */
 extern "C" __global__ void __launch_bounds__(LANES)
-    emit(const float *delta, const float *u, const float *a, const float *b, const float *c, const float *state,
-         float *y, int channels, int positions, int states)
+    emit(const float *delta, const float *u, const float *a, const float *b, const float *c,
+         const float *state, float *y, int channels, int positions, int states)
 {
     int warp = blockIdx.x * (LANES / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
-    int piece = warp / channels, channel = warp % channels, first = piece * PIECE, last = min(first + PIECE, positions);
+    int piece = warp / channels, channel = warp % channels, first = piece * PIECE,
+        last = min(first + PIECE, positions);
     for (int base = 0; base < states; base += 32) {
         int s = base + lane, here = s < states && first < positions;
         float h = here ? state[(piece * channels + channel) * states + s] : 0.0f;
@@ -68,7 +71,8 @@ extern "C" __global__ void __launch_bounds__(LANES)
             for (int d = 16; d; d >>= 1)
                 sum += __shfl_xor_sync(0xffffffffu, sum, d);
             if (lane == 0)
-                y[(long long)channel * positions + t] = base ? y[(long long)channel * positions + t] + sum : sum;
+                y[(long long)channel * positions + t] =
+                    base ? y[(long long)channel * positions + t] + sum : sum;
         }
     }
 }

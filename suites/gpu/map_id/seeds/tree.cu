@@ -15,7 +15,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     for (int i = threadIdx.x; i < tops; i += BLOCK)
         top[i] = key[i * stretch];
     __syncthreads();
-    for (long long base = (long long)blockIdx.x * BLOCK * PER; base < count; base += (long long)gridDim.x * BLOCK * PER) {
+    for (long long base = (long long)blockIdx.x * BLOCK * PER; base < count;
+         base += (long long)gridDim.x * BLOCK * PER) {
         long long v[PER];
         int low[PER];
         long long from[PER];

@@ -30,7 +30,8 @@ extern "C" __global__ void multiply(const unsigned short *x, const unsigned shor
     sums[row * n + column] = sum;
 }
 
-extern "C" __global__ void normalise(const float *sums, const unsigned short *gain, unsigned short *y, long long n)
+extern "C" __global__ void normalise(const float *sums, const unsigned short *gain, unsigned short *y,
+                                     long long n)
 {
     __shared__ float shared[128];
     long long row = blockIdx.x;

@@ -45,7 +45,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         if (i >= batch)
             return;
         float4 v = __ldcs((const float4 *)(x + i));
-        __stcs((longlong2 *)(y + i), make_longlong2(start + bin(own, borders, v.x), start + bin(own, borders, v.y)));
-        __stcs((longlong2 *)(y + i) + 1, make_longlong2(start + bin(own, borders, v.z), start + bin(own, borders, v.w)));
+        __stcs((longlong2 *)(y + i),
+               make_longlong2(start + bin(own, borders, v.x), start + bin(own, borders, v.y)));
+        __stcs((longlong2 *)(y + i) + 1,
+               make_longlong2(start + bin(own, borders, v.z), start + bin(own, borders, v.w)));
     }
 }

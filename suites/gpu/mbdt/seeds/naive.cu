@@ -4,8 +4,8 @@
               "args": ["x", "border", "y", "i64:F", "i64:B", "i64:K"]}]
 } */
 /* One binary search per thread. */
-extern "C" __global__ void mbdt(const float *x, const float *border, long long *y, long long features, long long batch,
-                                long long borders)
+extern "C" __global__ void mbdt(const float *x, const float *border, long long *y, long long features,
+                                long long batch, long long borders)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= features * batch)

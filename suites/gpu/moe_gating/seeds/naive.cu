@@ -26,8 +26,8 @@ extern "C" __global__ void choose(const float *x, float *chosen, int tokens, int
     }
 }
 
-extern "C" __global__ void list(const float *chosen, int *token, float *weight_of, int *count, int tokens, int experts,
-                                int room)
+extern "C" __global__ void list(const float *chosen, int *token, float *weight_of, int *count, int tokens,
+                                int experts, int room)
 {
     int e = blockIdx.x * blockDim.x + threadIdx.x, n = 0;
     if (e >= experts)

@@ -27,7 +27,8 @@ static __device__ float warp_reduce(float v, bool is_max)
 extern "C" __global__ void __launch_bounds__(BLOCK)
     choose(const float *x, unsigned *bits, float *top, float *sum, int tokens, int experts, int limit)
 {
-    int t = blockIdx.x * (BLOCK / 32) + threadIdx.x / 32, lane = threadIdx.x % 32, words = (experts + 63) / 64 * 2;
+    int t = blockIdx.x * (BLOCK / 32) + threadIdx.x / 32, lane = threadIdx.x % 32,
+        words = (experts + 63) / 64 * 2;
     if (t >= tokens)
         return;
     const float *row = x + (long long)t * experts;
@@ -58,7 +59,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) tally(const unsigned *bits, int *counts, int tokens, int experts)
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    tally(const unsigned *bits, int *counts, int tokens, int experts)
 {
     int first = blockIdx.x * PIECE, last = min(first + PIECE, tokens), words = (experts + 63) / 64 * 2;
     for (int e = threadIdx.x; e < experts; e += BLOCK) {
@@ -89,8 +91,8 @@ extern "C" __global__ void carry(int *counts, int *count, int experts, int piece
 
 /* A warp per piece and expert. */
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    place(const float *x, const unsigned *bits, const float *top, const float *sum, const int *counts, int *token,
-          float *weight_of, int tokens, int experts, int room)
+    place(const float *x, const unsigned *bits, const float *top, const float *sum, const int *counts,
+          int *token, float *weight_of, int tokens, int experts, int room)
 {
     int warp = blockIdx.x * (BLOCK / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
     int piece = warp / experts, e = warp % experts, first = piece * PIECE, words = (experts + 63) / 64 * 2;
@@ -111,7 +113,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) fill(const int *count, int *token, float *weight_of, int room)
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    fill(const int *count, int *token, float *weight_of, int room)
 {
     for (int i = count[blockIdx.x] + threadIdx.x; i < room; i += BLOCK) {
         token[blockIdx.x * room + i] = -1;

@@ -18,7 +18,8 @@ static __device__ void copy16(void *to, const void *from, bool here)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = here ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ void copy_commit()
@@ -26,8 +27,7 @@ static __device__ void copy_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int PENDING>
-static __device__ void copy_wait()
+template <int PENDING> static __device__ void copy_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
@@ -55,10 +55,11 @@ static __device__ void load_matrix_turned(unsigned *v, const void *from)
 /* c += a b, 16 x 8 x 16. */
 static __device__ void mma_bf16(float *c, const unsigned *a, unsigned b0, unsigned b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 static __device__ unsigned pack_bf16(float low, float high)
@@ -69,8 +70,8 @@ static __device__ unsigned pack_bf16(float low, float high)
 }
 
 /* NP rows of `wide` elements, a multiple of 8; zeros beyond rows and columns. */
-static __device__ void load_rows(unsigned short *to, int pitch, int wide, const unsigned short *from, long long column,
-                                 long long rows, long long columns)
+static __device__ void load_rows(unsigned short *to, int pitch, int wide, const unsigned short *from,
+                                 long long column, long long rows, long long columns)
 {
     bool vector = columns % 8 == 0 && (size_t)from % 16 == 0;
     for (int at = threadIdx.x; at < NP * (wide / 8); at += THREADS) {
@@ -103,8 +104,8 @@ static __device__ void multiply(const unsigned short *x, int pitch, int depth, c
             mma_bf16(s[0], a[n], b[0], b[1]);
             mma_bf16(s[1], a[n], b[2], b[3]);
         }
-        unsigned p[4] = {pack_bf16(s[0][0], s[0][1]), pack_bf16(s[0][2], s[0][3]), pack_bf16(s[1][0], s[1][1]),
-                         pack_bf16(s[1][2], s[1][3])};
+        unsigned p[4] = {pack_bf16(s[0][0], s[0][1]), pack_bf16(s[0][2], s[0][3]),
+                         pack_bf16(s[1][0], s[1][1]), pack_bf16(s[1][2], s[1][3])};
 #pragma unroll
         for (int n = 0; n < NP / 16; n++) {
             unsigned b[4];
@@ -116,12 +117,14 @@ static __device__ void multiply(const unsigned short *x, int pitch, int depth, c
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    fm(const unsigned short *x, const unsigned short *y, unsigned short *out, long long features, long long depth,
-       long long width)
+    fm(const unsigned short *x, const unsigned short *y, unsigned short *out, long long features,
+       long long depth, long long width)
 {
     extern __shared__ __align__(16) unsigned short pool[];
-    long long across = (width + WIDTH - 1) / WIDTH, batch = blockIdx.x / across, column = blockIdx.x % across * WIDTH;
-    int wide = (int)((depth + 15) / 16 * 16), pitch = wide + 8, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    long long across = (width + WIDTH - 1) / WIDTH, batch = blockIdx.x / across,
+              column = blockIdx.x % across * WIDTH;
+    int wide = (int)((depth + 15) / 16 * 16), pitch = wide + 8, lane = threadIdx.x % 32,
+        warp = threadIdx.x / 32;
     unsigned short *tile_y = pool, *tile_x = pool + NP * PITCH_Y, *own = tile_y + warp * 16;
     float o[NP / 8][4] = {{0.0f}};
     load_rows(tile_x, pitch, wide, x + batch * features * depth, 0, features, depth);
@@ -135,7 +138,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int n = 0; n < NP / 8; n++) {
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            own[(n * 8 + lane % 4 * 2 + e % 2) * PITCH_Y + lane / 4 + e / 2 * 8] = (unsigned short)pack_bf16(o[n][e], 0.0f);
+            own[(n * 8 + lane % 4 * 2 + e % 2) * PITCH_Y + lane / 4 + e / 2 * 8] =
+                (unsigned short)pack_bf16(o[n][e], 0.0f);
     }
     __syncthreads();
     out += batch * features * width;

@@ -18,8 +18,8 @@ static __device__ unsigned short to_bf16(float v)
     return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-extern "C" __global__ void first(const unsigned short *x, const unsigned short *y, float *middle, long long batches,
-                                 long long features, long long depth, long long width)
+extern "C" __global__ void first(const unsigned short *x, const unsigned short *y, float *middle,
+                                 long long batches, long long features, long long depth, long long width)
 {
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     long long column = at % width, d = at / width % depth, batch = at / (width * depth);
@@ -27,12 +27,13 @@ extern "C" __global__ void first(const unsigned short *x, const unsigned short *
         return;
     float sum = 0.0f;
     for (long long n = 0; n < features; n++)
-        sum += from_bf16(x[(batch * features + n) * depth + d]) * from_bf16(y[(batch * features + n) * width + column]);
+        sum += from_bf16(x[(batch * features + n) * depth + d]) *
+               from_bf16(y[(batch * features + n) * width + column]);
     middle[at] = sum;
 }
 
-extern "C" __global__ void second(const unsigned short *x, const float *middle, unsigned short *out, long long batches,
-                                  long long features, long long depth, long long width)
+extern "C" __global__ void second(const unsigned short *x, const float *middle, unsigned short *out,
+                                  long long batches, long long features, long long depth, long long width)
 {
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     long long column = at % width, row = at / width, batch = row / features;

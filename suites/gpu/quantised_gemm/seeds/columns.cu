@@ -22,7 +22,8 @@ static __device__ unsigned short to_bf16(float v)
 }
 
 /* Four columns of one pair of rows of W; what lies beyond the matrix makes level 8, which is 0. */
-static __device__ unsigned load_weights(const unsigned char *w, long long k, long long column, long long n, int vector)
+static __device__ unsigned load_weights(const unsigned char *w, long long k, long long column, long long n,
+                                        int vector)
 {
     const unsigned char *from = w + k * n + column;
     unsigned v = 0x88888888u;
@@ -40,8 +41,8 @@ static __device__ float scale_at(const unsigned short *s, long long group, long 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    multiply(const unsigned short *x, const unsigned char *w, const unsigned short *s, float *partial, long long m,
-             long long n, long long pairs, long long group)
+    multiply(const unsigned short *x, const unsigned char *w, const unsigned short *s, float *partial,
+             long long m, long long n, long long pairs, long long group)
 {
     __shared__ float shared[2 * AHEAD][ROWS];
     long long column = ((long long)blockIdx.x * BLOCK + threadIdx.x) * 4, row = (long long)blockIdx.y * ROWS;

@@ -16,7 +16,8 @@ static __device__ unsigned short to_bf16(float v)
 }
 
 extern "C" __global__ void multiply(const unsigned short *x, const unsigned char *w, const unsigned short *s,
-                                    unsigned short *y, long long m, long long n, long long pairs, long long group)
+                                    unsigned short *y, long long m, long long n, long long pairs,
+                                    long long group)
 {
     long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y;
     long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,7 +26,8 @@ extern "C" __global__ void multiply(const unsigned short *x, const unsigned char
     float sum = 0.0f;
     for (long long k = 0; k < 2 * pairs; k++) {
         int byte = w[k / 2 * n + column], level = k % 2 ? byte >> 4 : byte & 15;
-        sum += from_bf16(x[row * 2 * pairs + k]) * ((float)(level - 8) * from_bf16(s[k / group * n + column]));
+        sum +=
+            from_bf16(x[row * 2 * pairs + k]) * ((float)(level - 8) * from_bf16(s[k / group * n + column]));
     }
     y[row * n + column] = to_bf16(sum);
 }

@@ -30,8 +30,9 @@ extern "C" __global__ void normalise(const unsigned short *x, float *factor, lon
     factor[row] = rsqrtf(squares / (float)depth + 1e-5f);
 }
 
-extern "C" __global__ void multiply(const unsigned short *x, const unsigned short *gain, const unsigned short *b,
-                                    const float *factor, unsigned short *y, long long m, long long n, long long depth)
+extern "C" __global__ void multiply(const unsigned short *x, const unsigned short *gain,
+                                    const unsigned short *b, const float *factor, unsigned short *y,
+                                    long long m, long long n, long long depth)
 {
     long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y;
     long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;

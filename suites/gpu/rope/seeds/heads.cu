@@ -8,12 +8,12 @@
  * RUN of them from each half in flight. */
 static __device__ float4 turn(float4 a, float4 c, float4 b, float4 s, float sign)
 {
-    return make_float4(a.x * c.x + sign * (b.x * s.x), a.y * c.y + sign * (b.y * s.y), a.z * c.z + sign * (b.z * s.z),
-                       a.w * c.w + sign * (b.w * s.w));
+    return make_float4(a.x * c.x + sign * (b.x * s.x), a.y * c.y + sign * (b.y * s.y),
+                       a.z * c.z + sign * (b.z * s.z), a.w * c.w + sign * (b.w * s.w));
 }
 
-static __device__ void position_plain(const float *x, const float *c, const float *s, float *y, long long heads,
-                                      long long half)
+static __device__ void position_plain(const float *x, const float *c, const float *s, float *y,
+                                      long long heads, long long half)
 {
     for (long long i = threadIdx.x; i < heads * half; i += BLOCK) {
         long long d = i % half, first = i / half * 2 * half + d, second = first + half;
@@ -24,7 +24,8 @@ static __device__ void position_plain(const float *x, const float *c, const floa
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    rope(const float *x, const float *c, const float *s, float *y, long long positions, long long heads, long long half)
+    rope(const float *x, const float *c, const float *s, float *y, long long positions, long long heads,
+         long long half)
 {
     long long position = blockIdx.x % positions, start = (long long)blockIdx.x * heads * 2 * half;
     x += start;

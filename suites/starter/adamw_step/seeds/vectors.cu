@@ -21,7 +21,7 @@ static __device__ void store4(float4 *to, float4 v)
 
 static __device__ void step(float &p, float &m, float &v, float g)
 {
-    const float rate = 1e-3f / 0.6513215599f; /* over 1 - beta1^10 */
+    const float rate = 1e-3f / 0.6513215599f;       /* over 1 - beta1^10 */
     const float correction = 1.0f / 0.00995511979f; /* 1 / (1 - beta2^10) */
     m = 0.9f * m + 0.1f * g;
     v = 0.999f * v + 0.001f * g * g;
@@ -61,7 +61,8 @@ static __device__ int is_aligned(const void *p)
     return (size_t)p % 16 == 0;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) adamw(float *p, float *m, float *v, const float *g, long long n)
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    adamw(float *p, float *m, float *v, const float *g, long long n)
 {
     long long first = (long long)blockIdx.x * BLOCK * PER * 4, last = first + BLOCK * PER * 4;
     if (last <= n && is_aligned(p) && is_aligned(m) && is_aligned(v) && is_aligned(g)) {

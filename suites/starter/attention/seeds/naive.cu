@@ -9,8 +9,8 @@
               "args": ["scores", "v", "y", "i64:H", "i64:L", "i64:D"]}]
 } */
 /* Scores, one thread each; softmax, one thread per row; weighted sums, one thread per element. */
-extern "C" __global__ void score(const float *q, const float *k, float *scores, long long heads, long long keys,
-                                 long long depth)
+extern "C" __global__ void score(const float *q, const float *k, float *scores, long long heads,
+                                 long long keys, long long depth)
 {
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= heads * keys * keys)
@@ -39,8 +39,8 @@ extern "C" __global__ void normalise(float *scores, long long heads, long long k
         row[j] /= sum;
 }
 
-extern "C" __global__ void weigh(const float *scores, const float *v, float *y, long long heads, long long keys,
-                                 long long depth)
+extern "C" __global__ void weigh(const float *scores, const float *v, float *y, long long heads,
+                                 long long keys, long long depth)
 {
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= heads * keys * depth)

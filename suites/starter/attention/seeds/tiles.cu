@@ -33,7 +33,8 @@ static __device__ float4 load4(const float *p, long long row, int d, long long r
 
 /* count rows as columns of `to`; four lanes read 64 bytes of a row. */
 template <int COUNT>
-static __device__ void load_turned(float *to, const float *p, long long row, long long rows, int depth, float factor)
+static __device__ void load_turned(float *to, const float *p, long long row, long long rows, int depth,
+                                   float factor)
 {
 #pragma unroll
     for (int at = threadIdx.x; at < COUNT * DP / 4; at += 256) {
@@ -69,7 +70,8 @@ static __device__ void multiply(const float *a, const float *b, int y, int x, fl
         __align__(16) float c[TQ], d[WIDE];
 #pragma unroll
         for (int i = 0; i < TQ; i += 4)
-            *(float4 *)(c + i) = *(const float4 *)(a + (SPREAD ? slot(k, y * TQ + i) : k * (BQ + 4) + y * TQ + i));
+            *(float4 *)(c + i) =
+                *(const float4 *)(a + (SPREAD ? slot(k, y * TQ + i) : k * (BQ + 4) + y * TQ + i));
 #pragma unroll
         for (int j = 0; j < WIDE; j += 4)
             *(float4 *)(d + j) = *(const float4 *)(b + k * PITCH + j * 16 + x * 4);

@@ -4,8 +4,8 @@
               "args": ["a", "b", "c", "i64:B", "i64:M", "i64:N", "i64:K"]}]
 } */
 /* One thread per element. */
-extern "C" __global__ void multiply(const float *a, const float *b, float *c, long long batches, long long m, long long n,
-                                    long long depth)
+extern "C" __global__ void multiply(const float *a, const float *b, float *c, long long batches, long long m,
+                                    long long n, long long depth)
 {
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= batches * m * n)

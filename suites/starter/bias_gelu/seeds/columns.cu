@@ -25,8 +25,8 @@ static __device__ float gelu(float v)
     return 0.5f * v * (1.0f + error_function(v * 0.70710678f));
 }
 
-static __device__ void columns_plain(const float *x, const float *bias, float *y, long long row, long long last,
-                                     long long column, long long n)
+static __device__ void columns_plain(const float *x, const float *bias, float *y, long long row,
+                                     long long last, long long column, long long n)
 {
     for (; row < last; row++)
         for (int k = 0; k < 4; k++)
@@ -45,8 +45,8 @@ static __device__ void columns_vector(const float *x, float4 b, float *y, long l
 #pragma unroll
     for (int r = 0; r < RUN; r++)
         if (row + r < last)
-            __stcs((float4 *)y + (row + r) * quads + at,
-                   make_float4(gelu(v[r].x + b.x), gelu(v[r].y + b.y), gelu(v[r].z + b.z), gelu(v[r].w + b.w)));
+            __stcs((float4 *)y + (row + r) * quads + at, make_float4(gelu(v[r].x + b.x), gelu(v[r].y + b.y),
+                                                                     gelu(v[r].z + b.z), gelu(v[r].w + b.w)));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)

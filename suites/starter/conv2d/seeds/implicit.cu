@@ -18,8 +18,8 @@
 #define PA      (BM * BK / 4 / THREADS)
 #define PB      (BK * BN / THREADS)
 
-extern "C" __global__ void pack(const float *w, float *packed, long long *offset, long long channels, long long filters,
-                                long long p, long long q, long long r, long long s)
+extern "C" __global__ void pack(const float *w, float *packed, long long *offset, long long channels,
+                                long long filters, long long p, long long q, long long r, long long s)
 {
     long long depth = channels * r * s, pitch = (filters + 3) / 4 * 4;
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -42,8 +42,8 @@ struct fetched {
 };
 
 /* pixel: this thread's in the image, or NULL outside of it. */
-static __device__ void fetch(struct fetched *f, const float *packed, const long long *offset, const float *pixel,
-                             long long row, long long k, long long pitch, long long depth)
+static __device__ void fetch(struct fetched *f, const float *packed, const long long *offset,
+                             const float *pixel, long long row, long long k, long long pitch, long long depth)
 {
 #pragma unroll
     for (int p = 0; p < PA; p++) {
@@ -90,7 +90,8 @@ static __device__ void multiply_tile(const struct tiles *t, int half, int y, int
     }
 }
 
-static __device__ void store(float *c, long long row, long long column, long long m, long long n, float sums[TM][TN])
+static __device__ void store(float *c, long long row, long long column, long long m, long long n,
+                             float sums[TM][TN])
 {
     bool vector = n % 4 == 0 && (size_t)c % 16 == 0;
 #pragma unroll
@@ -113,8 +114,8 @@ static __device__ void store(float *c, long long row, long long column, long lon
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    conv2d(const float *x, const float *packed, const long long *offset, float *y, long long filters, long long p,
-           long long q, long long depth, long long width)
+    conv2d(const float *x, const float *packed, const long long *offset, float *y, long long filters,
+           long long p, long long q, long long depth, long long width)
 {
     __shared__ __align__(16) struct tiles t;
     struct fetched f;

@@ -4,8 +4,8 @@
               "args": ["x", "gain", "bias", "y", "i64:B", "i64:N"]}]
 } */
 /* One thread per row: mean, variance, result. */
-extern "C" __global__ void layernorm(const float *x, const float *gain, const float *bias, float *y, long long rows,
-                                     long long n)
+extern "C" __global__ void layernorm(const float *x, const float *gain, const float *bias, float *y,
+                                     long long rows, long long n)
 {
     long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows)

@@ -53,8 +53,8 @@ static __device__ void store4(float *to, long long j, long long n, int vector, f
         to[4 * j + 3] = v.w;
 }
 
-static __device__ void row_cached(const float *from, const float *gain, const float *bias, float *to, long long n,
-                                  int vector)
+static __device__ void row_cached(const float *from, const float *gain, const float *bias, float *to,
+                                  long long n, int vector)
 {
     float4 v[PER];
     float sum = 0.0f, squares = 0.0f;
@@ -80,12 +80,13 @@ static __device__ void row_cached(const float *from, const float *gain, const fl
         long long j = threadIdx.x + p * LANES;
         float4 g = load4(gain, j, n, vector), b = load4(bias, j, n, vector);
         store4(to, j, n, vector,
-               make_float4(v[p].x * factor * g.x + b.x, v[p].y * factor * g.y + b.y, v[p].z * factor * g.z + b.z,
-                           v[p].w * factor * g.w + b.w));
+               make_float4(v[p].x * factor * g.x + b.x, v[p].y * factor * g.y + b.y,
+                           v[p].z * factor * g.z + b.z, v[p].w * factor * g.w + b.w));
     }
 }
 
-static __device__ void row_passes(const float *from, const float *gain, const float *bias, float *to, long long n)
+static __device__ void row_passes(const float *from, const float *gain, const float *bias, float *to,
+                                  long long n)
 {
     float sum = 0.0f, squares = 0.0f;
     for (long long j = threadIdx.x; j < n; j += LANES)
@@ -103,7 +104,7 @@ static __device__ int is_aligned(const void *p)
     return (size_t)p % 16 == 0;
 }
 
-extern "C" __global__ void __launch_bounds__(LANES * ROWS)
+extern "C" __global__ void __launch_bounds__(LANES *ROWS)
     layernorm(const float *x, const float *gain, const float *bias, float *y, long long rows, long long n)
 {
     long long row = (long long)blockIdx.x * ROWS + threadIdx.y;

@@ -28,7 +28,8 @@ struct fetched {
 };
 
 /* Four neighbours in a row; zeros outside of the matrix. */
-static __device__ float4 load4(const float *p, long long row, long long column, long long rows, long long columns)
+static __device__ float4 load4(const float *p, long long row, long long column, long long rows,
+                               long long columns)
 {
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     const float *from = p + row * columns + column;
@@ -44,20 +45,22 @@ static __device__ float4 load4(const float *p, long long row, long long column, 
     return v;
 }
 
-static __device__ void fetch(struct fetched *f, const float *a, const float *b, long long row, long long column,
-                             long long k, long long m, long long n, long long depth)
+static __device__ void fetch(struct fetched *f, const float *a, const float *b, long long row,
+                             long long column, long long k, long long m, long long n, long long depth)
 {
     bool whole_a = row + BM <= m && k + BK <= depth && depth % 4 == 0 && (size_t)a % 16 == 0;
     bool whole_b = column + BN <= n && k + BK <= depth && n % 4 == 0 && (size_t)b % 16 == 0;
 #pragma unroll
     for (int p = 0; p < PA; p++) {
         int at = threadIdx.x + p * THREADS, i = at / (BK / 4), q = at % (BK / 4) * 4;
-        f->a[p] = whole_a ? *(const float4 *)(a + (row + i) * depth + k + q) : load4(a, row + i, k + q, m, depth);
+        f->a[p] =
+            whole_a ? *(const float4 *)(a + (row + i) * depth + k + q) : load4(a, row + i, k + q, m, depth);
     }
 #pragma unroll
     for (int p = 0; p < PB; p++) {
         int at = threadIdx.x + p * THREADS, i = at / (BN / 4), q = at % (BN / 4) * 4;
-        f->b[p] = whole_b ? *(const float4 *)(b + (k + i) * n + column + q) : load4(b, k + i, column + q, depth, n);
+        f->b[p] =
+            whole_b ? *(const float4 *)(b + (k + i) * n + column + q) : load4(b, k + i, column + q, depth, n);
     }
 }
 
@@ -98,7 +101,8 @@ static __device__ void multiply_tile(const struct tiles *t, int half, int y, int
     }
 }
 
-static __device__ void store(float *c, long long row, long long column, long long m, long long n, float sums[TM][TN])
+static __device__ void store(float *c, long long row, long long column, long long m, long long n,
+                             float sums[TM][TN])
 {
     bool vector = n % 4 == 0 && (size_t)c % 16 == 0;
 #pragma unroll
@@ -120,8 +124,8 @@ static __device__ void store(float *c, long long row, long long column, long lon
     }
 }
 
-static __device__ void product(const float *a, const float *b, float *c, long long row, long long column, long long m,
-                               long long n, long long depth)
+static __device__ void product(const float *a, const float *b, float *c, long long row, long long column,
+                               long long m, long long n, long long depth)
 {
     __shared__ __align__(16) struct tiles t;
     struct fetched f;

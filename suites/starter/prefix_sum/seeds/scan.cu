@@ -66,7 +66,7 @@ static __device__ float block_scan(float *sums)
     return whole;
 }
 
-extern "C" __global__ void __launch_bounds__(LANES * ROWS)
+extern "C" __global__ void __launch_bounds__(LANES *ROWS)
     prefix_sum(const float *x, float *y, long long rows, long long n)
 {
     __shared__ float sums[PER * WARPS];

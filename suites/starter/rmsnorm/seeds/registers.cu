@@ -89,7 +89,7 @@ static __device__ int is_aligned(const void *p)
     return (size_t)p % 16 == 0;
 }
 
-extern "C" __global__ void __launch_bounds__(LANES * ROWS)
+extern "C" __global__ void __launch_bounds__(LANES *ROWS)
     rmsnorm(const float *x, const float *gain, float *y, long long rows, long long n)
 {
     long long row = (long long)blockIdx.x * ROWS + threadIdx.y;

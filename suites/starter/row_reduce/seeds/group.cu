@@ -49,7 +49,7 @@ static __device__ float row_vectors(const float4 *from, long long quads)
     return sums[0];
 }
 
-extern "C" __global__ void __launch_bounds__(LANES * ROWS)
+extern "C" __global__ void __launch_bounds__(LANES *ROWS)
     row_reduce(const float *x, float *y, long long rows, long long n)
 {
     long long row = (long long)blockIdx.x * ROWS + threadIdx.y;

@@ -105,7 +105,7 @@ static __device__ void row_passes(const float *from, float *to, long long n)
         to[j] = __expf(from[j] - top) * factor;
 }
 
-extern "C" __global__ void __launch_bounds__(LANES * ROWS)
+extern "C" __global__ void __launch_bounds__(LANES *ROWS)
     softmax(const float *x, float *y, long long rows, long long n)
 {
     long long row = (long long)blockIdx.x * ROWS + threadIdx.y;

@@ -6,7 +6,8 @@
 } */
 /* Four columns per thread, RUN rows downwards: three rows stay in registers, neighbours within a warp come by
  * shuffle.  AHEAD: the row after the next one is loaded before the sums of this one. */
-static __device__ float4 load4(const float *x, long long i, long long j, long long height, long long width, int vector)
+static __device__ float4 load4(const float *x, long long i, long long j, long long height, long long width,
+                               int vector)
 {
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     const float *from = x + i * width + j;
@@ -42,8 +43,8 @@ static __device__ void store4(float *y, long long j, long long width, int vector
 }
 
 /* Row i: its middle, with the rows above and below. */
-static __device__ void row_store(const float *x, float *y, long long i, long long j, long long width, int vector,
-                                 float4 up, float4 middle, float4 down)
+static __device__ void row_store(const float *x, float *y, long long i, long long j, long long width,
+                                 int vector, float4 up, float4 middle, float4 down)
 {
     const float *row = x + i * width;
     float left = __shfl_up_sync(0xffffffffu, middle.w, 1), right = __shfl_down_sync(0xffffffffu, middle.x, 1);
@@ -59,12 +60,14 @@ static __device__ void row_store(const float *x, float *y, long long i, long lon
     store4(y + i * width + j, j, width, vector, v);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) stencil(const float *x, float *y, long long height, long long width)
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    stencil(const float *x, float *y, long long height, long long width)
 {
     long long across = (width + 4 * BLOCK - 1) / (4 * BLOCK);
     long long first = blockIdx.x / across * RUN, j = (blockIdx.x % across * BLOCK + threadIdx.x) * 4;
     int vector = width % 4 == 0 && ((size_t)x | (size_t)y) % 16 == 0;
-    float4 up = load4(x, first - 1, j, height, width, vector), middle = load4(x, first, j, height, width, vector);
+    float4 up = load4(x, first - 1, j, height, width, vector),
+           middle = load4(x, first, j, height, width, vector);
     float4 down = load4(x, first + 1, j, height, width, vector);
 #pragma unroll
     for (int r = 0; r < RUN; r++) {

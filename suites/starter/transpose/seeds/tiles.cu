@@ -6,7 +6,8 @@
               "args": ["x", "y", "i64:M", "i64:N"]}]
 } */
 /* Square tiles through shared memory, element by element; the odd pitch keeps columns free of bank conflicts. */
-extern "C" __global__ void __launch_bounds__(TILE * ROWS) transpose(const float *x, float *y, long long m, long long n)
+extern "C" __global__ void __launch_bounds__(TILE *ROWS)
+    transpose(const float *x, float *y, long long m, long long n)
 {
     __shared__ float tile[TILE][TILE + 1];
     long long across = (n + TILE - 1) / TILE;

@@ -8,7 +8,8 @@
 /* Tiles through shared memory with vectors of four on both sides; all loads of a thread are in flight at once. */
 #define PER (TILE_M * TILE_N / (4 * THREADS))
 
-static __device__ float4 load4(const float *x, long long row, long long column, long long m, long long n, int vector)
+static __device__ float4 load4(const float *x, long long row, long long column, long long m, long long n,
+                               int vector)
 {
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     const float *from = x + row * n + column;
@@ -26,7 +27,8 @@ static __device__ float4 load4(const float *x, long long row, long long column, 
     return v;
 }
 
-static __device__ void store4(float *y, long long row, long long column, long long m, long long n, int vector, float4 v)
+static __device__ void store4(float *y, long long row, long long column, long long m, long long n, int vector,
+                              float4 v)
 {
     float *to = y + row * n + column;
     if (row >= m || column >= n)
@@ -44,7 +46,8 @@ static __device__ void store4(float *y, long long row, long long column, long lo
         to[3] = v.w;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) transpose(const float *x, float *y, long long m, long long n)
+extern "C" __global__ void __launch_bounds__(THREADS)
+    transpose(const float *x, float *y, long long m, long long n)
 {
     __shared__ float tile[TILE_M][TILE_N + 1];
     long long across = (n + TILE_N - 1) / TILE_N;
