@@ -66,15 +66,15 @@ static const struct weight device_weights[ATOLL_SIGN_COUNT] = {
     [ATOLL_SIGN_RECURSION] = {ALGORITHM, 3, 2},
     [ATOLL_SIGN_NAMED_METHOD] = {ALGORITHM, 3, 2},
     [ATOLL_SIGN_BARRIER] = {COORDINATION, 1, 2},
-    [ATOLL_SIGN_SHUFFLE] = {COORDINATION, 1, 2},
-    [ATOLL_SIGN_PHASES] = {COORDINATION, 2, 2},
-    [ATOLL_SIGN_GRID_SYNC] = {COORDINATION, 2, 2},
-    [ATOLL_SIGN_CLUSTER] = {COORDINATION, 2, 2},
+    [ATOLL_SIGN_SHUFFLE] = {COORDINATION, 2, 2},
+    [ATOLL_SIGN_PHASES] = {COORDINATION, 3, 2},
+    [ATOLL_SIGN_GRID_SYNC] = {COORDINATION, 3, 2},
+    [ATOLL_SIGN_CLUSTER] = {COORDINATION, 3, 2},
     [ATOLL_SIGN_ATOMIC] = {COORDINATION, 3, 2},
     [ATOLL_SIGN_PERSISTENT] = {COORDINATION, 3, 2},
-    [ATOLL_SIGN_REGISTER_ROLES] = {COORDINATION, 3, 2},
-    [ATOLL_SIGN_PRODUCER] = {COORDINATION, 3, 1},
-    [ATOLL_SIGN_CONSUMER] = {COORDINATION, 3, 1},
+    [ATOLL_SIGN_REGISTER_ROLES] = {COORDINATION, 2, 2},
+    [ATOLL_SIGN_PRODUCER] = {COORDINATION, 2, 1},
+    [ATOLL_SIGN_CONSUMER] = {COORDINATION, 2, 1},
 };
 
 static unsigned char level_of(const struct atoll_sign_board *b, const struct weight *weights,
@@ -178,9 +178,9 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
              "prefetch"},
             {"direct translation of the reference", "fused, one pass over the data",
              "reformulated: online, running or approximated", "structurally new algorithm"},
-            {"none, independent threads", "within a block: barriers, shuffles, reductions",
-             "across blocks in phases: several kernels, grid-wide barriers, clusters",
-             "dynamic: atomics, persistent blocks, warps with roles of their own"},
+            {"none, independent threads", "barriers of a block",
+             "within warps: shuffles, votes, reductions, warps with roles of their own",
+             "across blocks: atomics, several kernels, clusters, grid-wide barriers, persistent blocks"},
         }};
     int is_device = strcmp(language, "c") != 0;
     return dimension < DIMENSION_COUNT && level < ATOLL_BEHAVIOUR_LEVELS ? texts[is_device][dimension][level]
