@@ -1,0 +1,249 @@
+#include "bench/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOUR_NS 3600e9
+
+/* ---- sums ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void atoll_spread_of(double *values, size_t count, struct atoll_spread *ret_spread)
+{
+    memset(ret_spread, 0, sizeof *ret_spread);
+    if (count == 0)
+        return;
+    qsort(values, count, sizeof *values, ascending);
+    for (size_t i = 0; i < count; i++)
+        ret_spread->sum += values[i];
+    ret_spread->count = count;
+    ret_spread->mean = ret_spread->sum / (double)count;
+    ret_spread->median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
+    ret_spread->p90 = values[(size_t)ceil(0.9 * (double)count) - 1];
+}
+
+static void verdicts_make(struct atoll_report *r, double *scratch)
+{
+    for (int v = 0; v < ATOLL_VERDICT_COUNT; v++) {
+        size_t count = 0;
+        for (size_t i = 0; i < r->count; i++)
+            if ((int)r->records[i].verdict == v)
+                scratch[count++] = r->records[i].occupied_ns;
+        atoll_spread_of(scratch, count, &r->verdicts[v]);
+    }
+}
+
+static void split_make(struct atoll_report *r, double occupied_ns)
+{
+    double count = (double)r->count;
+    struct atoll_split *s = &r->split;
+    for (size_t i = 0; i < r->count; i++) {
+        s->compile_ns += r->records[i].compile_ns / count;
+        s->check_ns += r->records[i].check_ns / count;
+        s->sampling_ns += r->records[i].sampling_ns / count;
+        s->counters_ns += r->records[i].counters_ns / count;
+    }
+    s->other_ns = occupied_ns / count - s->check_ns - s->sampling_ns - s->counters_ns;
+    s->idle_ns = (r->wall_ns - occupied_ns) / count;
+}
+
+void atoll_report_make(struct atoll_report *r)
+{
+    double occupied_ns = 0, candidate_ns = 0, *scratch = malloc((r->count + 1) * sizeof *scratch);
+    r->hang_ns = 0;
+    r->hang_count = r->as_meant_count = 0;
+    r->split = (struct atoll_split){0};
+    for (size_t i = 0; i < r->count; i++) {
+        const struct atoll_drive_record *record = &r->records[i];
+        int hung = record->verdict == ATOLL_V_TIMEOUT;
+        occupied_ns += record->occupied_ns;
+        candidate_ns += record->candidate_ns;
+        r->hang_ns += hung ? record->occupied_ns : 0;
+        r->hang_count += hung ? 1 : 0;
+        r->as_meant_count += atoll_mix_is_as_meant(record->mutant, record->verdict) ? 1 : 0;
+    }
+    r->per_hour = (double)r->count / r->wall_ns * HOUR_NS;
+    r->per_hour_without_hangs = (double)(r->count - r->hang_count) / (r->wall_ns - r->hang_ns) * HOUR_NS;
+    r->occupied_share = occupied_ns / r->wall_ns;
+    r->candidate_share = candidate_ns / r->wall_ns;
+    if (r->count)
+        split_make(r, occupied_ns);
+    if (scratch)
+        verdicts_make(r, scratch);
+    free(scratch);
+}
+
+/* ---- by task ---- */
+
+struct row {
+    size_t count, correct, dropped;
+    double occupied_ns, least_ns, width, draws, compared; /* occupied, width, draws: means of correct ones */
+};
+
+static void row_make(const struct atoll_report *r, uint32_t task, struct row *ret_row)
+{
+    double *widths = malloc((r->count + 1) * sizeof *widths);
+    struct atoll_spread spread;
+    memset(ret_row, 0, sizeof *ret_row);
+    for (size_t i = 0; widths && i < r->count; i++) {
+        const struct atoll_drive_record *e = &r->records[i];
+        ret_row->count += e->task == task;
+        if (e->task != task || e->verdict != ATOLL_V_CORRECT)
+            continue;
+        ret_row->dropped += (e->flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
+        if (!(e->flags & ATOLL_TIMING_DROPPED_EARLY))
+            widths[ret_row->correct - ret_row->dropped] = e->half_width;
+        ret_row->correct++;
+        ret_row->occupied_ns += e->occupied_ns;
+        ret_row->draws += e->draws;
+        ret_row->compared += e->compared;
+        if (e->median_ns > 0 && (!(ret_row->least_ns > 0) || e->median_ns < ret_row->least_ns))
+            ret_row->least_ns = e->median_ns;
+    }
+    if (widths)
+        atoll_spread_of(widths, ret_row->correct - ret_row->dropped, &spread);
+    ret_row->width = widths ? spread.median : 0;
+    if (ret_row->correct) {
+        ret_row->occupied_ns /= (double)ret_row->correct;
+        ret_row->draws /= (double)ret_row->correct;
+        ret_row->compared /= (double)ret_row->correct;
+    }
+    free(widths);
+}
+
+static void tasks_print(const struct atoll_report *r)
+{
+    printf("\n%-16s %6s %8s %8s %12s %12s %10s %8s\n", "task", "all", "correct", "dropped", "ms/correct",
+           "best us", "width %", "draws");
+    for (uint32_t t = 0; t < r->tasks->count; t++) {
+        struct row row;
+        row_make(r, t, &row);
+        if (row.count)
+            printf("%-16s %6zu %8zu %8zu %12.2f %12.1f %10.3f %8.1f\n", r->tasks->tasks[t]->name, row.count,
+                   row.correct, row.dropped, row.occupied_ns / 1e6, row.least_ns / 1e3, 100 * row.width,
+                   row.draws);
+    }
+}
+
+/* ---- text ---- */
+
+static void unmeant_print(const struct atoll_report *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct atoll_drive_record *e = &r->records[i];
+        if (atoll_mix_is_as_meant(e->mutant, e->verdict))
+            continue;
+        const struct atoll_task *task = r->tasks->tasks[e->task];
+        printf("not as meant: %s/%s, %s: %s, %.120s\n", task->name, task->seeds[e->seed].name,
+               atoll_mutant_name(e->mutant), atoll_verdict_name(e->verdict), e->detail);
+    }
+}
+
+static void phases_print(const struct atoll_report *r)
+{
+    printf("phases of %lu samples, us each:", r->phases.trial_count);
+    for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++)
+        printf(" %s %.0f", atoll_phase_name((enum atoll_phase)i),
+               r->phases.trial_count ? r->phases.ns[i] / (double)r->phases.trial_count / 1e3 : 0);
+    printf("\n");
+}
+
+void atoll_report_print(const struct atoll_report *r)
+{
+    const struct atoll_split *s = &r->split;
+    printf("%zu candidates in %.2f s: %.0f candidates per GPU-hour; occupied %.1f %%, candidates %.1f %%\n",
+           r->count, r->wall_ns / 1e9, r->per_hour, 100 * r->occupied_share, 100 * r->candidate_share);
+    printf("hung: %zu, which cost %.2f s; without them %.0f candidates per GPU-hour\n", r->hang_count,
+           r->hang_ns / 1e9, r->per_hour_without_hangs);
+    printf("ms per candidate: check %.2f  sampling %.2f  counters %.2f  other %.2f  idle %.2f  (beside them: "
+           "compile %.2f)\n",
+           s->check_ns / 1e6, s->sampling_ns / 1e6, s->counters_ns / 1e6, s->other_ns / 1e6, s->idle_ns / 1e6,
+           s->compile_ns / 1e6);
+    phases_print(r);
+    printf("\n%-16s %6s %12s %12s %12s\n", "verdict", "count", "median ms", "p90 ms", "mean ms");
+    for (int v = 0; v < ATOLL_VERDICT_COUNT; v++)
+        if (r->verdicts[v].count)
+            printf("%-16s %6zu %12.2f %12.2f %12.2f\n", atoll_verdict_name((enum atoll_verdict)v),
+                   r->verdicts[v].count, r->verdicts[v].median / 1e6, r->verdicts[v].p90 / 1e6,
+                   r->verdicts[v].mean / 1e6);
+    tasks_print(r);
+    printf("\n%zu of %zu got the verdict that they were made for\n", r->as_meant_count, r->count);
+    unmeant_print(r);
+}
+
+/* ---- JSON ---- */
+
+void atoll_report_json_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            fprintf(out, "\\%c", *at);
+        else if (*at < 0x20 || *at > 0x7e)
+            fprintf(out, "\\u%04x", *at);
+        else
+            fputc(*at, out);
+    }
+    fputc('"', out);
+}
+
+static void verdicts_json(const struct atoll_report *r, FILE *out)
+{
+    const char *comma = "";
+    fprintf(out, ",\n \"verdicts\": {");
+    for (int v = 0; v < ATOLL_VERDICT_COUNT; v++) {
+        const struct atoll_spread *s = &r->verdicts[v];
+        if (!s->count)
+            continue;
+        fprintf(out, "%s\"%s\": {\"count\": %zu, \"median_ns\": %.0f, \"p90_ns\": %.0f, \"mean_ns\": %.0f}",
+                comma, atoll_verdict_name((enum atoll_verdict)v), s->count, s->median, s->p90, s->mean);
+        comma = ", ";
+    }
+    fprintf(out, "}");
+}
+
+static void tasks_json(const struct atoll_report *r, FILE *out)
+{
+    const char *comma = "";
+    fprintf(out, ",\n \"tasks\": {");
+    for (uint32_t t = 0; t < r->tasks->count; t++) {
+        struct row row;
+        row_make(r, t, &row);
+        if (!row.count)
+            continue;
+        fprintf(
+            out,
+            "%s\n  \"%s\": {\"count\": %zu, \"correct\": %zu, \"dropped\": %zu, \"mean_occupied_ns\": %.0f, "
+            "\"best_ns\": %.0f, \"half_width\": %.6f, \"draws\": %.2f, \"compared\": %.2f}",
+            comma, r->tasks->tasks[t]->name, row.count, row.correct, row.dropped, row.occupied_ns,
+            row.least_ns, isfinite(row.width) ? row.width : -1.0, row.draws, row.compared);
+        comma = ",";
+    }
+    fprintf(out, "}");
+}
+
+void atoll_report_json(const struct atoll_report *r, FILE *out)
+{
+    const struct atoll_split *s = &r->split;
+    fprintf(
+        out,
+        " \"count\": %zu, \"wall_ns\": %.0f, \"candidates_per_gpu_hour\": %.1f,\n"
+        " \"candidates_per_gpu_hour_without_hangs\": %.1f, \"hang_count\": %zu, \"hang_ns\": %.0f,\n"
+        " \"occupied_share\": %.5f, \"candidate_share\": %.5f, \"as_meant\": %zu,\n"
+        " \"per_candidate_ns\": {\"compile\": %.0f, \"check\": %.0f, \"sampling\": %.0f, \"counters\": %.0f, "
+        "\"other\": %.0f, \"idle\": %.0f},\n \"trials\": %lu, \"phases_ns\": {",
+        r->count, r->wall_ns, r->per_hour, r->per_hour_without_hangs, r->hang_count, r->hang_ns,
+        r->occupied_share, r->candidate_share, r->as_meant_count, s->compile_ns, s->check_ns, s->sampling_ns,
+        s->counters_ns, s->other_ns, s->idle_ns, r->phases.trial_count);
+    for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++)
+        fprintf(out, "%s\"%s\": %.0f", i ? ", " : "", atoll_phase_name((enum atoll_phase)i), r->phases.ns[i]);
+    fprintf(out, "}");
+    verdicts_json(r, out);
+    tasks_json(r, out);
+}
