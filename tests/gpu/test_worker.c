@@ -108,6 +108,59 @@ static void computes(void **state)
     rig_close(&g);
 }
 
+/* Nothing behind the gate starts before the last step is queued; a second gate is refused, and the stream lives on. */
+static void holds_back_at_the_gate(void **state)
+{
+    struct rig g;
+    if (rig_open(&g) != 0)
+        skip();
+    struct atoll_steps steps;
+    char *gate = NULL;
+    size_t gate_length = 0;
+    static const char text[] =
+        "extern \"C\" __global__ void gate(volatile unsigned *w, unsigned long long n) {\n"
+        "  unsigned long long b, t; asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(b)); do asm "
+        "volatile(\"mov.u64 "
+        "%0, %%globaltimer;\" : \"=l\"(t)); while (*w == 0 && t - b < n); }\n";
+    gate = gpu_compile(text, NULL, &gate_length);
+    uint64_t from = g.memory + 8192;
+    int64_t n = 1000;
+    int32_t k = 3;
+    struct atoll_step_launch l = launch_of(TWICE, 8, 128, g.memory);
+    atoll_step_param(&l, &from, 8);
+    atoll_step_param(&l, &n, 8);
+    atoll_step_param(&l, &k, 4);
+    atoll_steps_init(&steps);
+    atoll_steps_module_load(&g.steps, 1, gate, gate_length);
+    atoll_steps_function(&g.steps, KERNELS, 1, "gate");
+    gpu_run(g.worker, &g.steps, &g.reply);
+    for (int again = 0; again < 3; again++) {
+        atoll_steps_gate(&g.steps, KERNELS);
+        atoll_steps_event(&g.steps, 0);
+        for (int i = 0; i < 16; i++)
+            atoll_steps_launch(&g.steps, &l);
+        atoll_steps_event(&g.steps, 1);
+        gpu_run(g.worker, &g.steps, &g.reply);
+        assert_true(g.reply.opened_ns > 0 && g.reply.seen_ns[0] > g.reply.opened_ns);
+        assert_true(g.reply.seen_ns[1] > g.reply.seen_ns[0]);
+        printf("16 launches behind the gate: %.0f ns by events, %.0f ns seen, opened after %.0f ns\n",
+               g.reply.event_ns[1], g.reply.seen_ns[1] - g.reply.seen_ns[0], g.reply.opened_ns);
+    }
+    atoll_steps_gate(&steps, KERNELS);
+    atoll_steps_gate(&steps, KERNELS);
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &steps, 10e9, &g.reply, NULL), 0);
+    assert_int_equal(g.reply.status, ATOLL_STEPS_REFUSED);
+    assert_int_equal(g.reply.step, 1);
+    atoll_steps_clear(&steps);
+    atoll_steps_gate(&steps, KERNELS);
+    atoll_steps_sync(&steps); /* what waits opens it */
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &steps, 10e9, &g.reply, NULL), 0);
+    assert_int_equal(g.reply.status, ATOLL_STEPS_DONE);
+    atoll_steps_fini(&steps);
+    free(gate);
+    rig_close(&g);
+}
+
 static void launches_large_shared_memory_and_clusters(void **state)
 {
     struct rig g;
@@ -233,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes),
+        cmocka_unit_test(holds_back_at_the_gate),
         cmocka_unit_test(launches_large_shared_memory_and_clusters),
         cmocka_unit_test(reloading_restores_globals),
         cmocka_unit_test(refuses_and_goes_on),

@@ -61,6 +61,7 @@ struct atoll_cuda_device {
     uint64_t last_key;
     int last_place;
     unsigned places;              /* of the last layout */
+    double flush_usual_ns;        /* the shortest flush of a sample so far; 0 none */
     uint32_t counters_generation; /* of the process whose counters are set up */
     char counters_reason[96];     /* why there are none; "" not known, or there are */
     struct atoll_steps steps;     /* of one batch at a time */

@@ -1,7 +1,8 @@
 /* executor.c - one stream, no waiting between steps.
  * Small reads are queued like every other step: they land in pinned staging and move to their place in the results when
- * all is done.  A large read waits for the stream.  Events are looked at while the stream works, so that the
- * referee has a second clock: when the host saw each of them. */
+ * all is done.  A large read waits for the stream.  Events are looked at while the stream works, so that the referee has
+ * a second clock: when the host saw each of them.  Batches, staging and results hold keys and expected values, and a
+ * device may address host memory: whoever owns one wipes it when its batch has ended. */
 #include "mpi-eval/backend/cuda/executor.h"
 
 #include <math.h>
@@ -11,9 +12,11 @@
 #include <time.h>
 
 #include "mpi-eval/backend/cuda/counters.h"
+#include "mpi-eval/backend/cuda/device/params.h"
 #include "mpi-eval/backend/cuda/driver.h"
 
 #define STAGING_BYTES    ((size_t)1 << 20)
+#define GATE_BYTES       64     /* behind the staging */
 #define READ_LIMIT       256    /* small reads of one batch */
 #define SHARED_DEFAULT   49152u /* dynamic shared bytes that need no opt-in */
 #define PORTABLE_CLUSTER 8u
@@ -48,6 +51,8 @@ struct atoll_cuda_executor {
     struct reading readings[READ_LIMIT];
     size_t reading_count, staged;
     uint32_t recorded; /* bit per event */
+    uint32_t *gate;    /* behind the staging; not 0: open */
+    int is_gated;      /* a gate of the batch is not open yet */
     double begin_ns;
     struct atoll_reader reader;
     size_t pass_offset; /* of the first step of a counting pass, */
@@ -130,8 +135,10 @@ static int resources_open(struct atoll_cuda_executor *x, struct atoll_err *err)
     void *staging = NULL;
     unsigned r = cuda->cuStreamCreate(&x->stream, ATOLL_CU_STREAM_NON_BLOCKING);
     if (r == ATOLL_CUDA_SUCCESS)
-        r = cuda->cuMemHostAlloc(&staging, STAGING_BYTES, 0);
+        r = cuda->cuMemHostAlloc(&staging, STAGING_BYTES + GATE_BYTES, 0);
     x->staging = staging;
+    if (staging)
+        x->gate = (uint32_t *)(void *)(x->staging + STAGING_BYTES);
     for (int i = 0; r == ATOLL_CUDA_SUCCESS && i < ATOLL_STEP_EVENT_LIMIT; i++)
         r = cuda->cuEventCreate(&x->events[i], ATOLL_CU_EVENT_DEFAULT);
     return r == ATOLL_CUDA_SUCCESS ? 0 : cuda_fail(cuda, r, "cannot set up the device", err);
@@ -331,6 +338,54 @@ static unsigned function_get(struct atoll_cuda_executor *x, const struct atoll_s
     return r;
 }
 
+/* ---- the gate ---- */
+
+static unsigned launch(struct atoll_cuda_executor *x, struct atoll_step_launch *l);
+
+static unsigned gate_close(struct atoll_cuda_executor *x, uint32_t function, struct atoll_step_launch *l)
+{
+    union {
+        uint32_t *pointer;
+        uint64_t number;
+    } word = {x->gate};
+    struct atoll_gate_launch p = {.word = word.number, .limit_ns = ATOLL_GATE_LIMIT_NS};
+    if (!isnan(x->reply->opened_ns) || x->is_gated)
+        return refuse(x, "a batch has one gate");
+    memset(l, 0, sizeof *l);
+    l->function = function;
+    for (int i = 0; i < 3; i++)
+        l->grid[i] = l->block[i] = 1;
+    atoll_step_params_struct(l, &p, sizeof p);
+    __atomic_store_n(x->gate, 0u, __ATOMIC_SEQ_CST);
+    x->is_gated = 1;
+    return launch(x, l);
+}
+
+static void events_note(struct atoll_cuda_executor *x)
+{
+    for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++)
+        if ((x->recorded >> i & 1) && isnan(x->reply->seen_ns[i]) &&
+            x->cuda->cuEventQuery(x->events[i]) == ATOLL_CUDA_SUCCESS)
+            x->reply->seen_ns[i] = now_ns() - x->begin_ns;
+}
+
+/* What has passed by now was not held back: it is noted as seen before. */
+static void gate_open(struct atoll_cuda_executor *x)
+{
+    if (!x->is_gated)
+        return;
+    events_note(x);
+    x->reply->opened_ns = now_ns() - x->begin_ns;
+    __atomic_store_n(x->gate, 1u, __ATOMIC_SEQ_CST);
+    x->is_gated = 0;
+}
+
+static unsigned stream_wait(struct atoll_cuda_executor *x)
+{
+    gate_open(x);
+    return x->cuda->cuStreamSynchronize(x->stream);
+}
+
 /* ---- memory ---- */
 
 static void result_u64(struct atoll_cuda_executor *x, const uint64_t *values, size_t count)
@@ -395,7 +450,7 @@ static unsigned memory_read(struct atoll_cuda_executor *x, const struct atoll_st
     if (!to)
         return refuse(x, "more is read than a reply holds");
     if (bytes > STAGING_BYTES - x->staged || x->reading_count == READ_LIMIT) {
-        unsigned r = x->cuda->cuStreamSynchronize(x->stream);
+        unsigned r = stream_wait(x);
         return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuMemcpyDtoH(to, s->address, bytes) : r;
     }
     x->readings[x->reading_count++] = (struct reading){x->staged, place, bytes};
@@ -565,7 +620,7 @@ static unsigned counters_begin(struct atoll_cuda_executor *x)
     struct atoll_err err = ATOLL_ERR_INIT;
     if (!x->counters)
         return refuse(x, "no counters are open");
-    unsigned r = x->cuda->cuStreamSynchronize(x->stream);
+    unsigned r = stream_wait(x);
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
     x->pass_offset = x->reader.offset;
@@ -582,7 +637,7 @@ static unsigned counters_end(struct atoll_cuda_executor *x)
     size_t ranges = 0, metrics = 0;
     if (!x->counters)
         return refuse(x, "no counters are open");
-    unsigned r = x->cuda->cuStreamSynchronize(x->stream);
+    unsigned r = stream_wait(x);
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
     if (atoll_counters_pass(x->counters, &more, &err) != 0)
@@ -628,7 +683,8 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_step
     case ATOLL_STEP_SET: return x->cuda->cuMemsetD32Async(s->address, s->slot, (size_t)s->count, x->stream);
     case ATOLL_STEP_EVENT: return event_record(x, s->slot);
     case ATOLL_STEP_CACHE_RESET: return x->cuda->cuCtxResetPersistingL2Cache();
-    case ATOLL_STEP_SYNC: return x->cuda->cuStreamSynchronize(x->stream);
+    case ATOLL_STEP_SYNC: return stream_wait(x);
+    case ATOLL_STEP_GATE: return gate_close(x, s->slot, l);
     case ATOLL_STEP_COUNTERS_OPEN: return counters_open(x, s);
     case ATOLL_STEP_COUNTERS_BEGIN: return counters_begin(x);
     case ATOLL_STEP_COUNTERS_END: return counters_end(x);
@@ -641,8 +697,9 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_step
 static unsigned wait_watching(struct atoll_cuda_executor *x)
 {
     unsigned r = ATOLL_CUDA_SUCCESS;
+    gate_open(x);
     for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++) {
-        if (!(x->recorded >> i & 1))
+        if (!(x->recorded >> i & 1) || !isnan(x->reply->seen_ns[i]))
             continue;
         do
             r = x->cuda->cuEventQuery(x->events[i]);
@@ -651,7 +708,7 @@ static unsigned wait_watching(struct atoll_cuda_executor *x)
             return r;
         x->reply->seen_ns[i] = now_ns() - x->begin_ns;
     }
-    return x->cuda->cuStreamSynchronize(x->stream);
+    return stream_wait(x);
 }
 
 static void events_read(struct atoll_cuda_executor *x)
@@ -677,7 +734,7 @@ static void reads_settle(struct atoll_cuda_executor *x)
 static void batch_fail(struct atoll_cuda_executor *x, unsigned result)
 {
     struct atoll_steps_reply *reply = x->reply;
-    unsigned after = x->cuda->cuStreamSynchronize(x->stream);
+    unsigned after = stream_wait(x);
     char own[sizeof reply->text];
     memcpy(own, reply->text, sizeof own);
     reply->status = after == ATOLL_CUDA_SUCCESS ? ATOLL_STEPS_REFUSED : ATOLL_STEPS_FAULT;
@@ -686,33 +743,45 @@ static void batch_fail(struct atoll_cuda_executor *x, unsigned result)
         atoll_cuda_describe(x->cuda, (unsigned)reply->code, reply->text, sizeof reply->text);
 }
 
-void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *batch, size_t length,
-                             struct atoll_steps_reply *ret_reply)
+static void steps_run(struct atoll_cuda_executor *x, struct atoll_step_launch *l)
 {
-    struct atoll_cuda_executor *x = executor;
     struct atoll_step step;
-    struct atoll_step_launch *l = malloc(sizeof *l);
-    unsigned r = l ? ATOLL_CUDA_SUCCESS : ATOLL_CUDA_ERROR_OUT_OF_MEMORY;
+    unsigned r = ATOLL_CUDA_SUCCESS;
     int more = 0;
-    x->reply = ret_reply;
-    x->reading_count = x->staged = 0;
-    x->recorded = 0;
-    x->begin_ns = now_ns();
-    atoll_reader_init(&x->reader, batch, length);
     while (r == ATOLL_CUDA_SUCCESS && (more = atoll_step_next(&x->reader, &step, l)) == 1) {
         r = carry_out(x, &step, l);
-        ret_reply->step += r == ATOLL_CUDA_SUCCESS;
+        x->reply->step += r == ATOLL_CUDA_SUCCESS;
     }
-    free(l);
     if (r == ATOLL_CUDA_SUCCESS && more < 0)
         r = refuse(x, "the batch is broken");
     if (r == ATOLL_CUDA_SUCCESS)
         r = wait_watching(x);
-    ret_reply->wall_ns = now_ns() - x->begin_ns;
+    x->reply->wall_ns = now_ns() - x->begin_ns;
     if (r != ATOLL_CUDA_SUCCESS) {
         batch_fail(x, r);
         return;
     }
     events_read(x);
     reads_settle(x);
+}
+
+void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *batch, size_t length,
+                             struct atoll_steps_reply *ret_reply)
+{
+    struct atoll_cuda_executor *x = executor;
+    struct atoll_step_launch *l = malloc(sizeof *l);
+    x->reply = ret_reply;
+    x->reading_count = x->staged = 0;
+    x->recorded = 0;
+    x->is_gated = 0;
+    x->begin_ns = now_ns();
+    atoll_reader_init(&x->reader, batch, length);
+    if (l) {
+        steps_run(x, l);
+        explicit_bzero(l, sizeof *l);
+    } else {
+        batch_fail(x, ATOLL_CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    free(l);
+    explicit_bzero(x->staging, x->staged);
 }

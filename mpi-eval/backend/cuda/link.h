@@ -7,7 +7,7 @@
 
 #include "mpi-eval/backend/cuda/worker.h"
 
-#define ATOLL_CUDA_LINK_VERSION 1
+#define ATOLL_CUDA_LINK_VERSION 2
 #define ATOLL_CUDA_LINK_FD      3 /* of the socket in the device process */
 #define ATOLL_CUDA_LINK_BYTES   (ATOLL_STEPS_BYTES + 65536)
 

@@ -227,6 +227,7 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps
     atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
     if (contents_make(s, steps, err) != 0)
         return -1;
+    atoll_support_gate(steps); /* the flush hides the rest of the way to the first launch */
     atoll_steps_event(steps, ATOLL_SAMPLE_FILLED);
     atoll_support_clock_probe(steps, s->result + AT_PROBES);
     atoll_support_flush(steps, s->flush.address, half, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0),

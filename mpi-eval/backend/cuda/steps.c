@@ -138,6 +138,11 @@ void atoll_steps_sync(struct atoll_steps *s)
     step_put(s, ATOLL_STEP_SYNC, 0, 0, 0, 0);
 }
 
+void atoll_steps_gate(struct atoll_steps *s, uint32_t function)
+{
+    step_put(s, ATOLL_STEP_GATE, function, 0, 0, 0);
+}
+
 void atoll_steps_counters_open(struct atoll_steps *s, const char *const *names, uint32_t count)
 {
     step_put(s, ATOLL_STEP_COUNTERS_OPEN, 0, 0, 0, count);
@@ -271,6 +276,7 @@ void atoll_steps_reply_init(struct atoll_steps_reply *r)
     atoll_buffer_init(&r->results, ATOLL_STEPS_BYTES);
     for (int i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++)
         r->event_ns[i] = r->seen_ns[i] = NAN;
+    r->opened_ns = NAN;
 }
 
 void atoll_steps_reply_fini(struct atoll_steps_reply *r)
@@ -285,6 +291,7 @@ void atoll_steps_reply_encode(const struct atoll_steps_reply *r, struct atoll_bu
     atoll_buffer_put_i64(out, r->code);
     atoll_buffer_put_text(out, r->text);
     atoll_buffer_put_f64(out, r->wall_ns);
+    atoll_buffer_put_f64(out, r->opened_ns);
     atoll_buffer_put_u32(out, r->event_count);
     for (uint32_t i = 0; i < r->event_count && i < ATOLL_STEP_EVENT_LIMIT; i++) {
         atoll_buffer_put_f64(out, r->event_ns[i]);
@@ -306,6 +313,7 @@ int atoll_steps_reply_decode(const void *bytes, size_t length, struct atoll_step
     ret_reply->code = (int32_t)atoll_reader_i64(&r);
     atoll_reader_fixed_text(&r, ret_reply->text, sizeof ret_reply->text);
     ret_reply->wall_ns = atoll_reader_f64(&r);
+    ret_reply->opened_ns = atoll_reader_f64(&r);
     ret_reply->event_count = atoll_reader_u32_in(&r, 0, ATOLL_STEP_EVENT_LIMIT);
     for (uint32_t i = 0; i < ret_reply->event_count; i++) {
         ret_reply->event_ns[i] = atoll_reader_f64(&r);

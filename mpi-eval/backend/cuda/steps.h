@@ -34,6 +34,7 @@ enum atoll_step_kind {
     ATOLL_STEP_EVENT,           /* index: time stamp of the device */
     ATOLL_STEP_CACHE_RESET,     /* persisting lines of the L2 become normal */
     ATOLL_STEP_SYNC,
+    ATOLL_STEP_GATE, /* function slot (struct atoll_gate_launch): the device waits there until all is queued */
     ATOLL_STEP_COUNTERS_OPEN,  /* names of metrics; slow (about a second), once per set -> u32 passes */
     ATOLL_STEP_COUNTERS_BEGIN, /* the steps until END are repeated and their launches counted, a range each */
     ATOLL_STEP_COUNTERS_END,   /* -> u32 ranges, then per range one f64 per metric */
@@ -94,6 +95,9 @@ void atoll_steps_set(struct atoll_steps *s, uint64_t address, uint32_t pattern, 
 void atoll_steps_event(struct atoll_steps *s, uint32_t event);
 void atoll_steps_cache_reset(struct atoll_steps *s);
 void atoll_steps_sync(struct atoll_steps *s);
+/* At most one per batch: what follows it starts when the last step is queued (or something waits, or after
+ * ATOLL_GATE_LIMIT_NS), so that no step of it is late. */
+void atoll_steps_gate(struct atoll_steps *s, uint32_t function);
 void atoll_steps_counters_open(struct atoll_steps *s, const char *const *names, uint32_t count);
 void atoll_steps_counters_begin(struct atoll_steps *s);
 void atoll_steps_counters_end(struct atoll_steps *s);
@@ -120,6 +124,8 @@ struct atoll_steps_reply {
     int32_t code;   /* CUresult */
     char text[256]; /* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
     double wall_ns; /* first step queued to last one finished, by the process's clock (CLOCK_MONOTONIC_RAW) */
+    double
+        opened_ns; /* when the gate was opened, after the first step; NaN: no gate.  Events seen before were done */
     uint32_t event_count;
     double event_ns[ATOLL_STEP_EVENT_LIMIT]; /* after event 0, by the device; NaN where not recorded */
     double

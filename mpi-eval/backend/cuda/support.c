@@ -188,6 +188,11 @@ void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, u
     LAUNCH(s, flush_read, atoll_support_blocks(bytes / 16), p);
 }
 
+void atoll_support_gate(struct atoll_steps *s)
+{
+    atoll_steps_gate(s, ATOLL_KERNEL_gate);
+}
+
 void atoll_support_clock_probe(struct atoll_steps *s, uint64_t result)
 {
     struct atoll_area_launch p = {.result = result};

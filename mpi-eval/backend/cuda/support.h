@@ -60,6 +60,8 @@ void atoll_support_hash(struct atoll_steps *s, uint64_t address, uint64_t bytes,
  * 2 * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets changing garbage. */
 void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, uint32_t multiprocessors,
                          uint32_t shared_bytes, uint64_t key, uint64_t result);
+/* What follows starts when the whole batch is queued (atoll_steps_gate). */
+void atoll_support_gate(struct atoll_steps *s);
 /* Spins about 20 us on one multiprocessor and writes u64 cycles, u64 nanoseconds to the 16 bytes at result. */
 void atoll_support_clock_probe(struct atoll_steps *s, uint64_t result);
 

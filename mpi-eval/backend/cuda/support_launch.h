@@ -18,6 +18,7 @@
     X(flush_write, 0)                                                                                        \
     X(flush_read, 0)                                                                                         \
     X(clock, 0)                                                                                              \
+    X(gate, 0)                                                                                               \
     X(seal, 0)                                                                                               \
     X(compare, 0)                                                                                            \
     X(answer, 0)                                                                                             \

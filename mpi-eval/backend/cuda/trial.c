@@ -8,12 +8,10 @@
 #include "core/id.h"
 #include "core/random.h"
 #include "mpi-eval/backend/cuda/backend.h"
+#include "mpi-eval/backend/cuda/clocks.h"
 #include "mpi-eval/backend/cuda/launch.h"
 #include "mpi-eval/backend/cuda/trial.h"
 
-#define CLOCK_TRIES     3 /* of a sample whose event time does not fit the host's clock */
-#define CLOCK_ABS_NS    30e3
-#define CLOCK_SHARE     0.03
 #define OWN_NS          0.5e9 /* of the run batch beside the candidate */
 #define OWN_BYTES_PER_S 20e9
 
@@ -202,7 +200,33 @@ static void run_account(struct atoll_cuda_trial *s)
     ns[ATOLL_PHASE_FORK] += fmax(wall - start - span, 0); /* the way there and back, and hashes */
 }
 
-static int run_once(struct atoll_cuda_trial *s, struct atoll_err *err)
+/* What the sample took; without any clock it is no sample. */
+static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    const struct atoll_steps_reply *r = &d->reply;
+    struct atoll_clocks clocks = {.span_ns = r->event_ns[ATOLL_SAMPLE_STOP],
+                                  .flush_ns = -r->event_ns[ATOLL_SAMPLE_FILLED],
+                                  .flush_usual_ns = d->flush_usual_ns,
+                                  .start_seen_ns = r->seen_ns[ATOLL_SAMPLE_START],
+                                  .stop_seen_ns = r->seen_ns[ATOLL_SAMPLE_STOP],
+                                  .opened_ns = r->opened_ns};
+    s->trial->ns = atoll_clocks_span(&clocks, &s->doubted);
+    if (isnan(s->trial->ns)) {
+        s->trial->ns = 0;
+        atoll_err_set(err, ATOLL_E_CHILD, "neither the device's clock nor the host's says how long it took");
+        atoll_cuda_device_drop(d);
+        return ATOLL_CUDA_TRIAL_AGAIN;
+    }
+    if (!s->doubted && !atoll_clocks_late(&clocks) && clocks.flush_ns > 0 &&
+        (!(d->flush_usual_ns > 0) || clocks.flush_ns < d->flush_usual_ns))
+        d->flush_usual_ns = clocks.flush_ns;
+    s->device_ns = clocks.span_ns;
+    s->subject->candidate_ns += s->trial->ns;
+    return 0;
+}
+
+static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double deadline = s->order->deadline_ns + OWN_NS + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
@@ -214,37 +238,10 @@ static int run_once(struct atoll_cuda_trial *s, struct atoll_err *err)
         return rc > 0 ? run_lost(s, err) : ATOLL_CUDA_TRIAL_FAILED;
     if (d->reply.status == ATOLL_STEPS_REFUSED)
         return run_refused(s, err);
-    s->trial->ns = d->reply.event_ns[ATOLL_SAMPLE_STOP];
-    run_account(s);
-    return 0;
-}
-
-/* The host saw start and stop, too: a span that does not fit into its bracket is not believed. */
-static int clocks_agree(const struct atoll_cuda_trial *s)
-{
-    const struct atoll_steps_reply *r = &s->device->reply;
-    double ns = r->event_ns[ATOLL_SAMPLE_STOP];
-    double seen = r->seen_ns[ATOLL_SAMPLE_STOP] - r->seen_ns[ATOLL_SAMPLE_START];
-    return ns > 0 && fabs(seen - ns) <= fmax(CLOCK_ABS_NS, CLOCK_SHARE * ns) && ns <= r->wall_ns;
-}
-
-static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
-{
-    for (int i = 0; i < CLOCK_TRIES; i++) {
-        int rc = run_once(s, err);
-        if (rc != 0)
-            return rc;
-        if (clocks_agree(s)) {
-            s->subject->candidate_ns += s->trial->ns;
-            return 0;
-        }
-    }
-    const struct atoll_steps_reply *r = &s->device->reply;
-    double seen = r->seen_ns[ATOLL_SAMPLE_STOP] - r->seen_ns[ATOLL_SAMPLE_START];
-    return atoll_cuda_trial_judge(
-        s, s->trial->ns < seen && s->trial->ns > 0 ? ATOLL_V_IMPOSSIBLE : ATOLL_V_UNSTABLE, 6,
-        "the device says that the sample took %.0f ns, the referee's clock %.0f ns, %d times in a row",
-        s->trial->ns, seen, CLOCK_TRIES);
+    rc = run_time(s, err);
+    if (rc == 0)
+        run_account(s);
+    return rc;
 }
 
 /* ---- the check ---- */

@@ -18,6 +18,8 @@ struct atoll_cuda_trial {
     int is_kept; /* the answer is sealed */
     struct atoll_trial *trial;
     double mark_ns;
+    double device_ns; /* what the device's clock said of the run */
+    int doubted;      /* and it was not believed */
 };
 
 /* What a part of a trial returns besides 0, go on: err is filled; the process was lost, or the device is doubted: once

@@ -72,6 +72,13 @@ static int hello_put(struct atoll_cuda_executor *executor, struct atoll_err *err
     return put_all(&hello, sizeof hello);
 }
 
+static void buffer_wipe(struct atoll_buffer *b)
+{
+    if (b->data)
+        explicit_bzero(b->data, b->length);
+    atoll_buffer_fini(b);
+}
+
 /* One batch in, one reply out; -1 when the other end is gone. */
 static int serve_one(struct atoll_cuda_executor *executor, unsigned char **batch, size_t *room)
 {
@@ -92,12 +99,13 @@ static int serve_one(struct atoll_cuda_executor *executor, unsigned char **batch
     atoll_steps_reply_init(&reply);
     atoll_buffer_init(&out, ATOLL_CUDA_LINK_BYTES);
     atoll_cuda_executor_run(executor, *batch, (size_t)length, &reply);
+    explicit_bzero(*batch, (size_t)length); /* keys: the next batch may run a candidate */
     atoll_steps_reply_encode(&reply, &out);
     length = out.length;
     int rc =
         out.failed || put_all(&length, sizeof length) != 0 || put_all(out.data, out.length) != 0 ? -1 : 0;
-    atoll_buffer_fini(&out);
-    atoll_steps_reply_fini(&reply);
+    buffer_wipe(&out);
+    buffer_wipe(&reply.results);
     return rc;
 }
 

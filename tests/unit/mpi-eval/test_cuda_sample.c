@@ -9,6 +9,7 @@
 
 #include "mpi-eval/backend/cuda/launch.h"
 #include "mpi-eval/backend/cuda/sample.h"
+#include "mpi-eval/backend/cuda/support_launch.h"
 #include "tests/unit/mpi-eval/fixture_cuda.h"
 
 #define SOURCE                                                                                               \
@@ -154,6 +155,18 @@ static void test_run(void **state)
         assert_int_not_equal(list[i].kind, ATOLL_STEP_SYNC); /* nothing waits before the launches */
         assert_int_not_equal(list[i].kind, ATOLL_STEP_READ);
     }
+    size_t gate = count;
+    for (size_t i = 0; i < count; i++)
+        gate = list[i].kind == ATOLL_STEP_GATE ? i : gate;
+    assert_int_equal(kinds(ATOLL_STEP_GATE), 1); /* after the contents, before the flush, which is timed */
+    assert_true(gate < start);
+    assert_int_equal(list[gate].slot, ATOLL_KERNEL_gate);
+    assert_int_equal(list[gate + 1].kind, ATOLL_STEP_EVENT);
+    assert_int_equal(list[gate + 1].slot, ATOLL_SAMPLE_FILLED);
+    assert_true(is_launch_of(gate + 2, ATOLL_KERNEL_clock));
+    assert_true(is_launch_of(gate + 3, ATOLL_KERNEL_flush_write));
+    assert_true(is_launch_of(gate + 4, ATOLL_KERNEL_flush_read));
+    assert_int_equal(gate + 5, start);
     assert_int_equal(stop, start + 3); /* the two launches and nothing else */
     assert_int_equal(sample->first_launch, start + 1);
     assert_int_equal(sample->end_launch, stop);

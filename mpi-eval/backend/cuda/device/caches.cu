@@ -78,3 +78,12 @@ ATOLL_KERNEL atoll_clock_kernel(atoll_area_launch p)
     ((atoll_u64 *)p.result)[0] = (atoll_u64)(clock64() - c1);
     ((atoll_u64 *)p.result)[1] = t2 - t1;
 }
+
+/* One thread waits for the host; it gives up by itself, since the host may have to wait for the device. */
+ATOLL_KERNEL atoll_gate_kernel(atoll_gate_launch p)
+{
+    volatile unsigned *word = (volatile unsigned *)p.word;
+    atoll_u64 begin = nanoseconds();
+    while (*word == 0 && nanoseconds() - begin < p.limit_ns)
+        ;
+}

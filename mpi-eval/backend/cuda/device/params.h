@@ -41,6 +41,12 @@ struct atoll_probe_launch {
     atoll_u64 rounds;
 };
 
+/* The gate waits while the word (u32) is 0, and no longer than this. */
+struct atoll_gate_launch {
+    atoll_u64 word, limit_ns;
+};
+#define ATOLL_GATE_LIMIT_NS 5000000
+
 struct atoll_seal_launch {
     atoll_u64 expected, scale, count; /* scale 0: none */
     atoll_u64 sealed, sealed_scale;   /* 16-byte aligned */
