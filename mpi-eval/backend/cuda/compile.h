@@ -9,8 +9,10 @@
 struct atoll_nvrtc_settings {
     struct atoll_compiler_settings compiler; /* command: "nvrtc", "nvcc" or the path of an nvcc */
     const char *include_path;                /* CUTLASS and the like, "" or NULL none */
-    const char *program; /* of the compile child; NULL: ATOLL_COMPILE_CUDA, else atoll-compile-cuda beside the program */
-    const char *cache;   /* folder of the cache; NULL: atoll-cache-<uid> in ATOLL_SCRATCH, TMPDIR or /tmp; "" none */
+    const char *
+        program; /* of the compile child; NULL: ATOLL_COMPILE_CUDA, else atoll-compile-cuda beside the program */
+    const char
+        *cache; /* folder of the cache; NULL: atoll-cache-<uid> in ATOLL_SCRATCH, TMPDIR or /tmp; "" none */
 };
 
 /* ATOLL_E_MISSING with the remedy when there is neither NVRTC nor an nvcc. */
