@@ -161,7 +161,7 @@ static const struct atoll_column candidate_columns[] = {
 static const struct atoll_column evaluation_columns[] = {
     OWNER(evaluation),
     EVENT(evaluation),
-    COL(evaluation, evaluation, U64, "", "number of the dispatch; infrastructure failures repeat it"),
+    COL(evaluation, evaluation, U64, "", "number of the dispatch; a retry has its own"),
     COL(evaluation, candidate, ID, "", "candidate"),
     COL(evaluation, task, U32, "", "task"),
     COL(evaluation, device, U64, "", "key of the device"),

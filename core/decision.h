@@ -17,7 +17,7 @@ enum atoll_decision_type {
     ATOLL_DECIDE_MIGRATE,       /* candidate is a migrant from island to other_island */
     ATOLL_DECIDE_BASELINE,      /* candidate is the task's baseline, time_ns its time */
     ATOLL_DECIDE_BEST,          /* candidate is the task's best so far */
-    ATOLL_DECIDE_REDISPATCH,    /* evaluation is sent again after an infrastructure failure or a resume */
+    ATOLL_DECIDE_REDISPATCH,    /* evaluation was not answered and is sent again after a resume */
     ATOLL_DECIDE_ABANDON,       /* evaluation is given up (infrastructure failed too often) */
     ATOLL_DECIDE_TASK_DONE,     /* no more proposals for task; reason */
     ATOLL_DECIDE_STOP,          /* the run is over; reason */

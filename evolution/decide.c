@@ -32,22 +32,35 @@ void atoll_decide(struct atoll_engine *e, const struct atoll_decision *decision)
         e->sink(e->context, &plain);
 }
 
-int atoll_decide_send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_decision *decision,
-                      uint32_t individual, uint32_t elite, struct atoll_err *err)
+static int send(struct atoll_engine *e, const struct atoll_proposal *p, struct atoll_err *err)
+{
+    struct atoll_proposal sent = *p;
+    sent.decision.evaluation = e->next_evaluation;
+    atoll_decision_normalise(&sent.decision);
+    if (atoll_proposals_add(&e->proposals, &sent, err))
+        return -1;
+    e->next_evaluation++;
+    e->tasks[sent.decision.task].under_way++;
+    atoll_decide(e, &sent.decision);
+    return 0;
+}
+
+int atoll_decide_send(struct atoll_engine *e, const struct atoll_decision *decision, uint32_t individual,
+                      uint32_t elite, struct atoll_err *err)
 {
     struct atoll_proposal p;
     memset(&p, 0, sizeof p);
     p.individual = individual;
     p.elite = elite;
-    decision->evaluation = e->next_evaluation;
     p.decision = *decision;
-    atoll_decision_normalise(&p.decision);
-    if (atoll_proposals_add(&e->proposals, &p, err))
-        return -1;
-    e->next_evaluation++;
-    t->under_way++;
-    atoll_decide(e, decision);
-    return 0;
+    return send(e, &p, err);
+}
+
+int atoll_decide_again(struct atoll_engine *e, const struct atoll_proposal *p, struct atoll_err *err)
+{
+    struct atoll_proposal next = *p;
+    next.retries++;
+    return send(e, &next, err);
 }
 
 void atoll_decide_redispatch(struct atoll_engine *e, const struct atoll_proposal *p)

@@ -18,7 +18,7 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
     d->incumbent_ns = defender->time_ns;
     d->margin = e->search.margin;
     d->pair_limit = e->search.pair_limit;
-    return atoll_decide_send(e, t, d, individual, elite, err);
+    return atoll_decide_send(e, d, individual, elite, err);
 }
 
 int atoll_duel_challenge(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,

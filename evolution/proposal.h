@@ -9,7 +9,7 @@
 struct atoll_proposal {
     struct atoll_decision decision; /* EVALUATE or DUEL, as it was sent */
     uint32_t individual, elite;     /* positions; elite ATOLL_NONE for EVALUATE */
-    uint32_t retries;               /* infrastructure failures so far */
+    uint32_t retries; /* under other numbers, before this one: infrastructure failures, unstable baselines */
 };
 
 /* In the order of their numbers, answered ones left in place until half are. */

@@ -94,7 +94,7 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
     d.baseline_ns = t->baseline_ns;
     d.incumbent_ns = s->best_ns;
-    return atoll_decide_send(e, t, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
+    return atoll_decide_send(e, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
 }
 
 /* The first instance of a source. */

@@ -1,6 +1,6 @@
-/* An infrastructure failure is never the candidate's: the same evaluation number is sent again, RETRY_LIMIT
- * times, then it is given up.  An unstable baseline is sent again more often, for without it the task has no
- * yardstick and a busy machine may calm down. */
+/* An infrastructure failure is never the candidate's: it is sent again, RETRY_LIMIT times, each time under a number
+ * of its own, for one number has one answer; then it is given up.  An unstable baseline is sent again more often,
+ * for without it the task has no yardstick and a busy machine may calm down. */
 #include "evolution/result.h"
 
 #include <math.h>
@@ -47,14 +47,14 @@ static struct atoll_proposal take(struct atoll_engine *e, struct atoll_proposal 
     return taken;
 }
 
-/* 1: sent again. */
-static int retry(struct atoll_engine *e, struct atoll_proposal *p, uint32_t limit)
+/* An open duel over the task's best is known by its number. */
+static int retry(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_err *err)
 {
-    if (p->retries >= limit)
-        return 0;
-    p->retries++;
-    atoll_decide_redispatch(e, p);
-    return 1;
+    struct atoll_proposal taken = take(e, p);
+    struct atoll_engine_task *t = task_of(e, &taken);
+    if (taken.decision.evaluation == t->best_duel)
+        t->best_duel = e->next_evaluation;
+    return atoll_decide_again(e, &taken, err);
 }
 
 static void no_baseline(struct atoll_engine *e, struct atoll_engine_task *t)
@@ -195,8 +195,8 @@ int atoll_result_evaluated(struct atoll_engine *e, const struct atoll_evaluation
     int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
     int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
     charge(e, t, evaluation->occupied_ns);
-    if ((infrastructure || shaky) && retry(e, p, shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
-        return 0;
+    if ((infrastructure || shaky) && p->retries < (shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
+        return retry(e, p, err);
     if (infrastructure) {
         abandon(e, p);
         return 0;
@@ -214,8 +214,8 @@ int atoll_result_duelled(struct atoll_engine *e, const struct atoll_duel *duel, 
     charge(e, task_of(e, p), duel->occupied_ns);
     count_duel(task_of(e, p), duel);
     int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
-    if (infrastructure && retry(e, p, RETRY_LIMIT))
-        return 0;
+    if (infrastructure && p->retries < RETRY_LIMIT)
+        return retry(e, p, err);
     struct atoll_proposal taken = take(e, p);
     if (infrastructure)
         atoll_decide_abandon(e, &taken);

@@ -115,14 +115,12 @@ static void order_forget(struct atoll_dispatch *d, struct order *order)
     free(order);
 }
 
-static void order_wait(struct atoll_dispatch *d, struct order *order, int is_first)
+/* Ahead of the others. */
+static void order_wait(struct atoll_dispatch *d, struct order *order)
 {
     order_detach(d, order);
     order->state = ORDER_WAITING;
-    if (is_first)
-        queue_prepend(&d->waiting, order);
-    else
-        queue_append(&d->waiting, order);
+    queue_prepend(&d->waiting, order);
 }
 
 static int order_add(struct atoll_dispatch *d, const struct atoll_decision *decision, struct atoll_err *err)
@@ -151,10 +149,6 @@ int atoll_dispatch_decide(struct atoll_dispatch *d, const struct atoll_decision 
     switch (decision->type) {
     case ATOLL_DECIDE_EVALUATE:
     case ATOLL_DECIDE_DUEL: return order_add(d, decision, err);
-    case ATOLL_DECIDE_REDISPATCH:
-        if (order && order->state == ORDER_ANSWERED)
-            order_wait(d, order, 0);
-        return 0;
     case ATOLL_DECIDE_ABANDON:
         if (order)
             order_forget(d, order);
@@ -189,7 +183,6 @@ void atoll_dispatch_answered(struct atoll_dispatch *d, uint64_t evaluation)
         return;
     order_detach(d, order);
     order->state = ORDER_ANSWERED;
-    order->losses = 0;
 }
 
 void atoll_dispatch_settle(struct atoll_dispatch *d, uint64_t evaluation)
@@ -207,7 +200,7 @@ void atoll_dispatch_lose(struct atoll_dispatch *d, unsigned peer)
         if (order->peer != peer)
             continue;
         order->losses++;
-        order_wait(d, order, 1);
+        order_wait(d, order);
     }
 }
 

@@ -17,8 +17,8 @@ struct atoll_dispatch;
 
 struct atoll_dispatch *atoll_dispatch_create(unsigned peer_count, struct atoll_err *err);
 void atoll_dispatch_destroy(struct atoll_dispatch *dispatch);
-/* Takes note of one decision: EVALUATE and DUEL become orders, REDISPATCH sends a known one again, ABANDON
- * forgets it; others are none of its business. */
+/* Takes note of one decision: EVALUATE and DUEL become orders, ABANDON forgets one; others are none of its
+ * business, REDISPATCH too: who starts a dispatch tells it all that is under way. */
 int atoll_dispatch_decide(struct atoll_dispatch *dispatch, const struct atoll_decision *decision,
                           struct atoll_err *err);
 /* The next order for a peer, marked SENT; NULL when none waits.  Borrowed until the order is forgotten. */
@@ -28,7 +28,7 @@ const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *dispatch
 const struct atoll_decision *atoll_dispatch_find(const struct atoll_dispatch *dispatch, uint64_t evaluation);
 /* Its result is journaled. */
 void atoll_dispatch_answered(struct atoll_dispatch *dispatch, uint64_t evaluation);
-/* The engine saw the result; unless it sent the order again, it is forgotten. */
+/* The engine saw the result: the order is forgotten. */
 void atoll_dispatch_settle(struct atoll_dispatch *dispatch, uint64_t evaluation);
 /* The peer is lost: its orders wait again. */
 void atoll_dispatch_lose(struct atoll_dispatch *dispatch, unsigned peer);

@@ -127,7 +127,9 @@ struct sim {
     struct atoll_buffer decisions;
     /* what was seen */
     uint64_t counts[ATOLL_DECISION_TYPE_COUNT], duels[ATOLL_DUEL_PURPOSE_COUNT];
-    uint64_t last_evaluation;
+    uint64_t last_evaluation, retries;
+    struct atoll_decision
+        failed; /* what was just answered with a failure that is nobody's, type 0: nothing */
     struct sim_candidate {
         uint32_t task;
         struct atoll_id id;
@@ -238,12 +240,37 @@ static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
     sim_check_place(s, d);
 }
 
+/* What failed goes out as it was, under a number of its own. */
+static inline int sim_is_retry(struct sim *s, const struct atoll_decision *d)
+{
+    struct atoll_decision same = s->failed;
+    struct atoll_buffer bytes[2];
+    if (d->type != same.type)
+        return 0;
+    same.evaluation = d->evaluation;
+    for (size_t i = 0; i < 2; i++) {
+        atoll_buffer_init(&bytes[i], 4096);
+        atoll_decision_encode(i ? d : &same, &bytes[i]);
+    }
+    int is_same =
+        bytes[0].length == bytes[1].length && memcmp(bytes[0].data, bytes[1].data, bytes[0].length) == 0;
+    for (size_t i = 0; i < 2; i++)
+        atoll_buffer_fini(&bytes[i]);
+    if (is_same)
+        s->failed.type = (enum atoll_decision_type)0;
+    return is_same;
+}
+
 static inline void sim_check_decision(struct sim *s, const struct atoll_decision *d)
 {
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 0); /* nothing follows a stop */
     if (d->type == ATOLL_DECIDE_EVALUATE || d->type == ATOLL_DECIDE_DUEL) {
         assert_true(d->evaluation > s->last_evaluation);
         s->last_evaluation = d->evaluation;
+    }
+    if (s->failed.type && sim_is_retry(s, d)) {
+        s->retries++;
+        return;
     }
     if (d->type == ATOLL_DECIDE_EVALUATE)
         sim_new_candidate(s, d);
@@ -421,7 +448,7 @@ static inline int sim_percent(struct sim *s, unsigned percent)
     return sim_below(s, 100) < percent;
 }
 
-/* Takes order out of what evaluators hold, unless it will be sent again. */
+/* Takes an order out of what evaluators hold. */
 static inline struct atoll_decision sim_take(struct sim *s, size_t at)
 {
     struct atoll_decision order = s->orders[at];
@@ -429,13 +456,23 @@ static inline struct atoll_decision sim_take(struct sim *s, size_t at)
     return order;
 }
 
-static inline void sim_infrastructure(struct sim *s, size_t at)
+static inline void sim_fail(struct sim *s, size_t at, enum atoll_verdict verdict)
 {
     struct atoll_decision order = s->orders[at];
+    s->failed = order;
     if (order.type == ATOLL_DECIDE_EVALUATE)
-        sim_evaluated(s, &order, ATOLL_V_INFRASTRUCTURE, 0);
+        sim_evaluated(s, &order, verdict, 0);
     else
-        sim_duelled(s, &order, ATOLL_V_INFRASTRUCTURE, 0, 0);
+        sim_duelled(s, &order, verdict, 0, 0);
+    s->failed.type = (enum atoll_decision_type)0;
+    at = sim_order_at(s, order.evaluation);
+    if (at < s->order_count) /* answered, and not abandoned */
+        sim_take(s, at);
+}
+
+static inline void sim_infrastructure(struct sim *s, size_t at)
+{
+    sim_fail(s, at, ATOLL_V_INFRASTRUCTURE);
 }
 
 static inline void sim_answer_evaluate(struct sim *s, const struct atoll_decision *order)

@@ -138,7 +138,7 @@ static void a_lucky_instance_blocks_nobody(void **state)
     expect_duel(s, 2, &next);
     give(s, 0, UINT32_MAX, 950); /* not the best instance of its template */
     sim_infrastructure(s, find_duel(s, ATOLL_DUEL_PROMOTION));
-    assert_int_equal(s->counts[ATOLL_DECIDE_REDISPATCH], 1);
+    assert_int_equal(s->retries, 1);
     duel = take_duel(s, ATOLL_DUEL_PROMOTION);
     sim_duelled(s, &duel, ATOLL_V_CORRECT, 0, 0.9);
     assert_int_equal(s->duels[ATOLL_DUEL_PROMOTION], 2);

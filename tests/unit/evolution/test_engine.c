@@ -241,9 +241,11 @@ static void retries_then_abandon(void **state)
     sim_capacity(s, 1);
     for (unsigned i = 1; i <= 3; i++) {
         sim_infrastructure(s, 0);
+        assert_int_equal(s->retries, i);
+        assert_int_equal(s->orders[0].evaluation, 1 + i); /* one answer to one number */
+        sim_simple(s, ATOLL_EVENT_RESUME);                /* sent again, not charged, the same number */
         assert_int_equal(s->counts[ATOLL_DECIDE_REDISPATCH], i);
-        sim_simple(s, ATOLL_EVENT_RESUME); /* sent again, not charged */
-        s->counts[ATOLL_DECIDE_REDISPATCH]--;
+        assert_int_equal(s->last[ATOLL_DECIDE_REDISPATCH].evaluation, 1 + i);
         sim_capacity(s, 1);
     }
     assert_int_equal(s->counts[ATOLL_DECIDE_ABANDON], 0);
@@ -253,6 +255,34 @@ static void retries_then_abandon(void **state)
     assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_NO_BASELINE);
     sim_fini(s);
     free(s);
+}
+
+/* Twenty times, each under its own number, then the task has none. */
+static void an_unstable_baseline_is_measured_again(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    for (unsigned unstable = 0; unstable <= 21; unstable += 7) {
+        struct sim *s = malloc(sizeof *s);
+        sim_start(s, 1, &search);
+        sim_add_task(s, 0, &f->tasks[0]);
+        sim_capacity(s, 1);
+        for (unsigned i = 0; i < unstable; i++) {
+            assert_int_equal(s->order_count, 1);
+            assert_int_equal(s->orders[0].evaluation, 1 + i);
+            sim_fail(s, 0, ATOLL_V_UNSTABLE);
+            sim_reload(s);
+        }
+        assert_int_equal(s->retries, unstable < 20 ? unstable : 20);
+        drain(s);
+        struct atoll_task_status t;
+        atoll_engine_task_status(s->engine, 0, &t);
+        assert_int_equal(t.reason, unstable < 21 ? ATOLL_REASON_EXHAUSTED : ATOLL_REASON_NO_BASELINE);
+        check_end(s);
+        sim_check_replay(s);
+        sim_fini(s);
+        free(s);
+    }
 }
 
 static void broken_baseline_ends_the_task(void **state)
@@ -619,6 +649,7 @@ int main(void)
         cmocka_unit_test(random_campaigns_replay),
         cmocka_unit_test(exhausted_campaign),
         cmocka_unit_test(retries_then_abandon),
+        cmocka_unit_test(an_unstable_baseline_is_measured_again),
         cmocka_unit_test(broken_baseline_ends_the_task),
         cmocka_unit_test(one_language_is_evolved),
         cmocka_unit_test(wall_budget_leaves_time_for_finals),
