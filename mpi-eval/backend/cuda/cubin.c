@@ -25,10 +25,6 @@ enum {
     EIATTR_REGCOUNT = 0x2f
 };
 
-/* The compiler's own tables and texts lie among the variables; nothing can be kept in them that it does not put there
- * (names that start like these are refused in sources). */
-static const char *const compilers_own[] = {"__cudart_", "$str"};
-
 struct image {
     const unsigned char *bytes;
     size_t length;
@@ -185,15 +181,7 @@ static const char *symbol_at(const struct symbols *t, size_t index, Elf64_Sym *r
     return text_at(t->names, t->names_length, ret->st_name);
 }
 
-static int is_compilers_own(const char *name)
-{
-    for (size_t i = 0; i < sizeof compilers_own / sizeof *compilers_own; i++)
-        if (strncmp(name, compilers_own[i], strlen(compilers_own[i])) == 0)
-            return 1;
-    return 0;
-}
-
-/* Variables that kernels can write, and functions that are not here. */
+/* Variables that only kernels give a value, and functions that are not here. */
 static void symbols_judge(const struct image *m, const struct symbols *t)
 {
     struct atoll_cubin *c = m->cubin;
@@ -206,7 +194,7 @@ static void symbols_judge(const struct image *m, const struct symbols *t)
             *name != '.')
             snprintf(c->undefined_name, sizeof c->undefined_name, "%s", name);
         if (type != STT_OBJECT || section_at(m, symbol.st_shndx, &s) != 0 || !(s.sh_flags & SHF_WRITE) ||
-            is_compilers_own(name))
+            s.sh_type != SHT_NOBITS)
             continue;
         c->writable_bytes += symbol.st_size;
         snprintf(c->writable_name, sizeof c->writable_name, "%s", name);
@@ -296,6 +284,8 @@ static void details_read(const struct image *m, const struct symbols *t)
             kernel_attributes(k, m->bytes + s.sh_offset, (size_t)s.sh_size);
         else if ((of = after(name, ".nv.shared.")) && (k = kernel_find(m->cubin, of)))
             k->static_shared_bytes = shared_of(m->cubin, (uint32_t)s.sh_size);
+        else if (after(name, ".nv.global") || (after(name, ".nv.constant") && !after(name, ".nv.constant0")))
+            m->cubin->state_bytes += s.sh_size;
     }
 }
 

@@ -29,8 +29,11 @@ struct atoll_cubin {
     unsigned target; /* 90 */
     size_t kernel_count;
     struct atoll_cubin_kernel kernels[ATOLL_CUBIN_KERNEL_LIMIT];
-    uint64_t writable_bytes;  /* module globals that a kernel can change, all together */
-    char writable_name[128];  /* of one of them, "" */
+    uint64_t writable_bytes; /* module globals without a value: nothing but a kernel gives them one */
+    char writable_name[128]; /* of one of them, "" */
+    /* Everything a kernel could reach by a cast and find again in the next launch: globals with a value (an image does
+     * not tell which of them are const), texts, the compiler's tables, constants.  Not the banks of parameters. */
+    uint64_t state_bytes;
     char undefined_name[128]; /* a symbol it would need from elsewhere (device runtime ...), "" */
 };
 

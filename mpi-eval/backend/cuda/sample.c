@@ -221,7 +221,7 @@ static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
 {
     uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
-    if (atoll_cuda_subject_of(s->subject)->cubin.writable_bytes)
+    if (atoll_cuda_subject_of(s->subject)->cubin.state_bytes)
         atoll_cuda_subject_load_steps(steps, s->subject);
     atoll_steps_cache_reset(steps);
     atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);

@@ -183,7 +183,7 @@ static void test_run(void **state)
 static void test_run_restores_globals(void **state)
 {
     (void)state;
-    image.cubin.writable_bytes = 8;
+    image.cubin.state_bytes = 8;
     assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
     decode();
     assert_int_equal(list[0].kind, ATOLL_STEP_MODULE_LOAD);
