@@ -260,6 +260,28 @@ static void the_best_changes_by_a_duel(void **state)
     }
 }
 
+/* Under the number of its retry it is still the duel over the best. */
+static void a_failed_duel_over_the_best_goes_on(void **state)
+{
+    struct sim *s = start_apart(state);
+    give(s, 0, UINT32_MAX, 900);
+    uint64_t number = s->orders[find_duel(s, ATOLL_DUEL_PROMOTION)].evaluation;
+    for (unsigned i = 1; i <= 3; i++) {
+        sim_infrastructure(s, find_duel(s, ATOLL_DUEL_PROMOTION));
+        assert_int_equal(s->retries, i);
+        assert_true(s->orders[find_duel(s, ATOLL_DUEL_PROMOTION)].evaluation > number);
+        sim_reload(s);
+    }
+    struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION), next;
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
+    expect_close(best_ns(s), 900, 1e-9);
+    for (unsigned i = 0; i < 8; i++)
+        give(s, 1, UINT32_MAX, 0);
+    next = give(s, 1, UINT32_MAX, 800); /* the way is free for another one */
+    expect_duel(s, 2, &next);
+    end(s);
+}
+
 static void a_clear_difference_needs_no_duel(void **state)
 {
     struct sim *s = start_apart(state);
@@ -488,6 +510,7 @@ int main(void)
         cmocka_unit_test(noops_are_counted_apart),
         cmocka_unit_test(a_refused_migrant_stays_away),
         cmocka_unit_test(the_best_changes_by_a_duel),
+        cmocka_unit_test(a_failed_duel_over_the_best_goes_on),
         cmocka_unit_test(a_clear_difference_needs_no_duel),
         cmocka_unit_test(duels_over_the_best_are_rationed),
         cmocka_unit_test(finals_say_what_is_true),
