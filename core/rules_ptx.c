@@ -112,26 +112,15 @@ size_t atoll_ptx_clock(const struct atoll_token *tokens, size_t count)
 
 size_t atoll_ptx_forbidden(const struct atoll_token *tokens, size_t count)
 {
-    static const struct pattern patterns[] = {{OPCODE, "trap"},
-                                              {OPCODE, "brkpt"},
-                                              {OPCODE, "call"},
-                                              {WORD, "griddepcontrol"},
-                                              {DIRECTIVE, ".file"},
-                                              {DIRECTIVE, ".loc"},
-                                              {DIRECTIVE, ".section"},
-                                              {DIRECTIVE, ".extern"},
-                                              {DIRECTIVE, ".visible"},
-                                              {DIRECTIVE, ".weak"},
-                                              {DIRECTIVE, ".common"},
-                                              {DIRECTIVE, ".entry"},
-                                              {DIRECTIVE, ".func"},
-                                              {DIRECTIVE, ".alias"},
-                                              {DIRECTIVE, ".global"},
-                                              {DIRECTIVE, ".const"},
-                                              {DIRECTIVE, ".version"},
-                                              {DIRECTIVE, ".target"},
-                                              {DIRECTIVE, ".address_size"},
-                                              {DIRECTIVE, ".pragma"}};
+    static const struct pattern patterns[] = {
+        {OPCODE, "trap"},         {OPCODE, "brkpt"},       {OPCODE, "call"},
+        {WORD, "griddepcontrol"}, {ANYWHERE, "__cudart_"}, /* tables of the compiler's */
+        {DIRECTIVE, ".file"},     {DIRECTIVE, ".loc"},     {DIRECTIVE, ".section"},
+        {DIRECTIVE, ".extern"},   {DIRECTIVE, ".visible"}, {DIRECTIVE, ".weak"},
+        {DIRECTIVE, ".common"},   {DIRECTIVE, ".entry"},   {DIRECTIVE, ".func"},
+        {DIRECTIVE, ".alias"},    {DIRECTIVE, ".global"},  {DIRECTIVE, ".const"},
+        {DIRECTIVE, ".version"},  {DIRECTIVE, ".target"},  {DIRECTIVE, ".address_size"},
+        {DIRECTIVE, ".pragma"}};
     return SEARCH(tokens, count, patterns);
 }
 

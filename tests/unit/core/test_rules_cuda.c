@@ -81,6 +81,8 @@ static const struct {
      BODY("unsigned long h = 0x12F0000000000000;")},
     {"persisting", BODY("cuda::access_property p;"), BODY("int access = 1;")},
     {"internal", BODY("__nvvm_barrier0();"), BODY("__syncthreads();")},
+    {"internal", "extern __device__ const unsigned __cudart_i2opi_f[6];\n", NULL},
+    {"internal", BODY("__cudart_i2opi_f[0] = 1;"), BODY("cudart_i2opi_f[0] = 1;")},
     {"internal", BODY("__nv_sinf(x);"),
      BODY("__nv_bfloat162 a = __float2bfloat162_rn(x); __nv_fp8_e4m3 b(x);")},
     {"harness", BODY("int atoll_x;"), BODY("int atolls;")},
@@ -141,6 +143,8 @@ static const struct {
     {"assembly", ASM("\"griddepcontrol.wait;\""), ASM("\"cp.async.bulk.wait_group.read 0;\"")},
     {"assembly", ASM("\".global .u32 x;\""), ASM("\"ld.global.u32 %0, [%1];\" : \"=r\"(a) : \"l\"(p)")},
     {"assembly", ASM("\"mov.u32 a, b;\\n .extern .func f;\""), ASM("\"mov.u32 extern, b;\"")},
+    {"assembly", ASM("\"st.global.u32 [__cudart_i2opi_f], %0;\" : : \"r\"(a)"),
+     ASM("\"st.global.u32 [%1], %0;\" : : \"r\"(a), \"l\"(p)")},
     {"assembly", ASM("\".file 1 \\\"x\\\"\""), NULL},
 };
 
