@@ -117,11 +117,10 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
     struct atoll_support_output outputs[ATOLL_TASK_TENSOR_LIMIT] = {{0}};
     uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0}, at = b.area;
     size_t length = 0, output_count = 0;
-    const char *const flags[] = {ATOLL_SUPPORT_REFERENCE_OPTION, NULL};
     atoll_buffer_init(&text, (size_t)4 << 20);
     assert_int_equal(atoll_support_reference_text(task, &text, &err), 0);
     atoll_buffer_put_u8(&text, 0);
-    void *cubin = gpu_compile((const char *)text.data, flags, &length);
+    void *cubin = gpu_compile((const char *)text.data, NULL, &length);
     atoll_buffer_fini(&text);
     atoll_steps_module_load(&b.steps, REFERENCE_MODULE, cubin, length);
     free(cubin);

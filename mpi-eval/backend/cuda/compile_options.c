@@ -50,7 +50,6 @@ static int flag_allowed(const char *flag, size_t length)
         {"--split-compile=", 0},
         {"-split-compile=", 0},
         {"--extra-device-vectorization", 1},
-        {"--device-as-default-execution-space", 1},
     };
     for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
         size_t known = strlen(allowed[i].text);
@@ -87,8 +86,6 @@ int atoll_compile_options_init(struct atoll_compile_options *o,
     o->count = 0;
     if (add_option(o, "--gpu-architecture=", settings->target, strlen(settings->target), err) != 0 ||
         add_option(o, "", "--ptxas-options=-v", 18, err) != 0 ||
-        /* references are written for host and device, so their functions say neither */
-        add_option(o, "", "--device-as-default-execution-space", 35, err) != 0 ||
         (!strstr(flags, "-std=") && add_option(o, "", "--std=c++17", 11, err) != 0))
         return -1;
     for (size_t i = 0; i < toolkit->include_count; i++) {

@@ -67,9 +67,7 @@ void atoll_support_clock_probe(struct atoll_steps *s, uint64_t result);
 
 /* ---- after the candidate ---- */
 
-/* The reference of one task: its unit (reference.c within the device prelude), compiled by the caller with
- * ATOLL_SUPPORT_REFERENCE_OPTION besides the architecture: the author's functions are not annotated. */
-#define ATOLL_SUPPORT_REFERENCE_OPTION "--device-as-default-execution-space"
+/* The reference of one task: its unit (reference.c within the device prelude), compiled by the caller. */
 int atoll_support_reference_text(const struct atoll_task *task, struct atoll_buffer *out,
                                  struct atoll_err *err);
 /* Name of its kernel. */

@@ -1,8 +1,10 @@
 /* support_answer.c - the reference, sealed answers and comparisons, as steps. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/reference.h"
+#include "mpi-eval/backend/cuda/annotate.h"
 #include "mpi-eval/backend/cuda/support_launch.h"
 #include "mpi-eval/referee/check.h"
 
@@ -101,7 +103,6 @@ void atoll_support_finding_read(const void *bytes, struct atoll_support_finding 
 
 /* ---- the reference ---- */
 
-/* The author's functions have no annotation: the unit is compiled with every function a device function. */
 static const char unit_head[] = "#define ATOLL_DEVICE 1\n"
                                 "#define ATOLL_FN static __device__ inline __attribute__((unused))\n"
                                 "#define ATOLL_EXPORT static __device__ __forceinline__\n";
@@ -144,8 +145,15 @@ const char *atoll_support_reference_kernel(void)
 int atoll_support_reference_text(const struct atoll_task *task, struct atoll_buffer *out,
                                  struct atoll_err *err)
 {
+    struct atoll_task annotated = *task;
+    char *source = atoll_reference_annotate(task->reference_source, err);
+    if (!source)
+        return -1;
+    annotated.reference_source = source;
     atoll_buffer_put_bytes(out, unit_head, strlen(unit_head));
-    if (atoll_reference_translation_unit(task, out, err))
+    int failed = atoll_reference_translation_unit(&annotated, out, err);
+    free(source);
+    if (failed)
         return -1;
     atoll_buffer_put_bytes(out, "\n", 1);
     atoll_buffer_printf(out, unit_tail, ATOLL_TASK_DIM_LIMIT, ATOLL_TASK_TENSOR_LIMIT,
