@@ -1,4 +1,5 @@
-/* test_bundled.c - the suites that come with the program: every seed is accepted as it stands. */
+/* test_bundled.c - the suites that come with the program: every seed is accepted as it stands, and its first choice
+ * can be launched on a data-centre GPU. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,11 +9,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan.h"
+#include "core/plan_limits.h"
 #include "core/rules.h"
 #include "core/task.h"
 
 #define COMBINATION_LIMIT 200000
+
+/* What the driver says of an H200. */
+static const struct atoll_device_limits gpu = {.compute_capability = 90,
+                                               .multiprocessors = 132,
+                                               .warp_size = 32,
+                                               .threads_per_block = 1024,
+                                               .threads_per_multiprocessor = 2048,
+                                               .blocks_per_multiprocessor = 32,
+                                               .shared_bytes_per_block = 232448,
+                                               .shared_bytes_per_multiprocessor = 233472,
+                                               .cluster_blocks = 16,
+                                               .cooperative = 1,
+                                               .grid = {2147483647, 65535, 65535},
+                                               .block = {1024, 1024, 64},
+                                               .memory_bytes = 150e9};
 
 /* The k-th combination of params, the first list fastest. */
 static void pick(const struct atoll_plan *plan, uint64_t k, struct atoll_choice *ret_choice)
@@ -46,6 +62,15 @@ static size_t check_choices(const struct atoll_task *task, const struct atoll_pl
     return legal;
 }
 
+static void check_limits(const struct atoll_task *task, const struct atoll_plan *plan, const char *seed)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_choice first;
+    atoll_plan_first_choice(plan, &first);
+    if (atoll_plan_limits_check(task, plan, &first, ATOLL_PLAN_KIND_ALL, &gpu, &err) != 0)
+        fail_msg("%s/%s: %s", task->name, seed, err.text);
+}
+
 static void check_seed(const struct atoll_task *task, const struct atoll_seed *seed)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -58,6 +83,7 @@ static void check_seed(const struct atoll_task *task, const struct atoll_seed *s
         fail_msg("%s/%s (%s): %s", task->name, seed->name, seed->language, err.text);
     if (atoll_rules_check(seed->language, body, &err) != 0)
         fail_msg("%s/%s (%s): %s", task->name, seed->name, seed->language, err.text);
+    check_limits(task, plan, seed->name);
     size_t legal = check_choices(task, plan, seed->name);
     if (plan->param_count && legal < 2)
         fail_msg("%s/%s: a template with %zu legal combinations", task->name, seed->name, legal);
