@@ -59,7 +59,7 @@ static void usage(FILE *out)
           "  --seconds S         no new candidates after that\n"
           "  --json FILE         write the numbers there, too\n"
           "  --gpu N             number or UUID of the device\n"
-          "  --slots N           compile children (one per four cores)\n"
+          "  --slots N           compile children (all cores but two, at most 16)\n"
           "  --warm N            evaluations of every seed before the measurement (2)\n"
           "  --seed N            of the mix (1)\n"
           "  --yardstick         matmul and relu_huge alone, candidates that stay in the race\n"
@@ -90,7 +90,7 @@ static int option_take(struct options *o, int key, const char *text)
     case 'c': rc = number_read(text, 1, COUNT_LIMIT, &number), o->count = (size_t)number; break;
     case 'e': rc = number_read(text, 1, COUNT_LIMIT, &number), o->each = (size_t)number; break;
     case 's': rc = number_read(text, 0, 1e6, &number), o->seconds = number; break;
-    case 'l': rc = number_read(text, 1, 8, &number), o->slots = (unsigned)number; break;
+    case 'l': rc = number_read(text, 1, 16, &number), o->slots = (unsigned)number; break;
     case 'w': rc = number_read(text, 1, 100, &number), o->warm = (unsigned)number; break;
     case 'r': rc = number_read(text, 0, 1e15, &number), o->seed = (uint64_t)number; break;
     case 't': o->task = text; break;

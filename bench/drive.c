@@ -12,17 +12,19 @@
 
 #define LEAVE_NS     10e9
 #define LOOK_MS      100
+#define SLOT_LIMIT   16u
+#define AHEAD        8u /* orders beside those that compile */
 #define ORDER_BYTES  ((size_t)4 << 20)
 #define ANSWER_BYTES ((size_t)16 << 20)
 
-/* As in mpi-eval/evaluator.c: one compile child per four cores. */
+/* As in mpi-eval/evaluator.c, which keeps all cores but two busy with compilations for a GPU. */
 static unsigned slots_of(unsigned slots)
 {
     cpu_set_t cores;
     unsigned count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
     if (slots == 0)
-        slots = count / 4;
-    return slots < 1 ? 1 : slots > 8 ? 8 : slots;
+        slots = count > 2 ? count - 2 : 1;
+    return slots > SLOT_LIMIT ? SLOT_LIMIT : slots;
 }
 
 static void events_wait(struct atoll_drive *d)
@@ -146,7 +148,7 @@ static int orders_send(struct run *r, struct atoll_err *err)
 {
     struct atoll_drive_series *s = r->series;
     int is_late = s->limit_ns > 0 && atoll_clock_mono_ns() - r->begin_ns > s->limit_ns;
-    while (!is_late && r->sent < s->count && r->sent - s->answered < r->drive->slots + 2) {
+    while (!is_late && r->sent < s->count && r->sent - s->answered < r->drive->slots + AHEAD) {
         if (order_send(r, err) != 0)
             return -1;
     }
