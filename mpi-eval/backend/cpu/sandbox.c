@@ -201,9 +201,9 @@ static const struct filter_table {
     [ATOLL_FILTER_COMPILE] = {ROWS(common_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM),
                               ROWS(network_denied)},
     [ATOLL_FILTER_DEVICE] = {ROWS(common_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM), ROWS(device_denied)},
-    [ATOLL_FILTER_ZYGOTE] = {ROWS(zygote_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW},
-    [ATOLL_FILTER_SAMPLE] = {ROWS(sample_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW},
-    [ATOLL_FILTER_ALONE] = {ROWS(alone_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM)},
+    [ATOLL_FILTER_ZYGOTE] = {ROWS(zygote_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
+    [ATOLL_FILTER_SAMPLE] = {ROWS(sample_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
+    [ATOLL_FILTER_ALONE] = {ROWS(alone_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM), NULL, 0},
 };
 
 static int add_rule(scmp_filter_ctx context, uint32_t action, const struct rule *rule)
