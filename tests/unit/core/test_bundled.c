@@ -16,19 +16,19 @@
 #define COMBINATION_LIMIT 200000
 
 /* What the driver says of an H200. */
-static const struct atoll_device_limits gpu = {.compute_capability = 90,
-                                               .multiprocessors = 132,
-                                               .warp_size = 32,
-                                               .threads_per_block = 1024,
-                                               .threads_per_multiprocessor = 2048,
-                                               .blocks_per_multiprocessor = 32,
-                                               .shared_bytes_per_block = 232448,
-                                               .shared_bytes_per_multiprocessor = 233472,
-                                               .cluster_blocks = 16,
-                                               .cooperative = 1,
-                                               .grid = {2147483647, 65535, 65535},
-                                               .block = {1024, 1024, 64},
-                                               .memory_bytes = 150e9};
+static const struct atoll_device_limits device = {.compute_capability = 90,
+                                                  .multiprocessors = 132,
+                                                  .warp_size = 32,
+                                                  .threads_per_block = 1024,
+                                                  .threads_per_multiprocessor = 2048,
+                                                  .blocks_per_multiprocessor = 32,
+                                                  .shared_bytes_per_block = 232448,
+                                                  .shared_bytes_per_multiprocessor = 233472,
+                                                  .cluster_blocks = 16,
+                                                  .cooperative = 1,
+                                                  .grid = {2147483647, 65535, 65535},
+                                                  .block = {1024, 1024, 64},
+                                                  .memory_bytes = 150e9};
 
 /* The k-th combination of params, the first list fastest. */
 static void pick(const struct atoll_plan *plan, uint64_t k, struct atoll_choice *ret_choice)
@@ -67,7 +67,7 @@ static void check_limits(const struct atoll_task *task, const struct atoll_plan 
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_choice first;
     atoll_plan_first_choice(plan, &first);
-    if (atoll_plan_limits_check(task, plan, &first, ATOLL_PLAN_KIND_ALL, &gpu, &err) != 0)
+    if (atoll_plan_limits_check(task, plan, &first, ATOLL_PLAN_KIND_ALL, &device, &err) != 0)
         fail_msg("%s/%s: %s", task->name, seed, err.text);
 }
 
