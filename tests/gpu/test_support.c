@@ -244,8 +244,6 @@ static void comparisons_find_what_is_wrong(void **state)
         assert_int_equal(plain.last_wrong, COUNT - 1);
         assert_int_equal(plain.worst_index, 200);
         assert_true(plain.worst_error == ATOLL_WORST_ERROR_MAX);
-        assert_int_equal(plain.output_hash, sealed.output_hash);
-        assert_int_equal(plain.expected_hash, sealed.expected_hash);
         assert_int_equal(plain.wrong_count, sealed.wrong_count);
         assert_int_equal(plain.worst_index, sealed.worst_index);
         assert_int_equal(
@@ -272,7 +270,6 @@ static void comparisons_agree_with_the_hosts(void **state)
     assert_true(fabs(f.expected2 - expected2) < 1e-9 * expected2);
     assert_true(f.worst_index >= COUNT - 3 || fabs(f.worst_error - error) < 1e-9 * error);
     assert_int_equal(f.wrong_count, 4);
-    assert_int_equal(f.output_hash, damaged.output_hash);
     assert_int_not_equal(f.expected_hash, damaged.expected_hash);
 }
 

@@ -2,7 +2,7 @@
  * answers, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
  * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads results; the folder device holds the texts.
  *
- * Sealed answers: what the reference says of a draw lies on the device only encrypted (Threefry-2x64-20 keystream;
+ * Sealed answers: what the reference says of a draw lies on the device only encrypted (Threefry-2x64-13 keystream;
  * Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate has finished.
  * So every sample is compared in full, the reference is paid once per draw, and no expected value is ever addressable
  * by a candidate in the clear.  Plain values exist only between a candidate's end and the wipe that ends the batch. */
@@ -115,8 +115,8 @@ struct atoll_support_finding {
     uint64_t worst_index, first_wrong, last_wrong;
     double worst_error; /* in units of the tolerance */
     double worst_expected, worst_got;
-    double difference2, expected2, got2, product; /* sums of squares and products, for norm and cosine */
-    uint64_t output_hash;                         /* of the bits compared */
+    double difference2, expected2, got2, product; /* sums of squares and products: expected2 always, the others
+                                                      where the task has a norm or cosine */
     uint64_t expected_hash; /* of the expected values used: a sealed answer that was damaged differs */
 };
 /* bytes: ATOLL_SUPPORT_FINDING_BYTES read back from result. */

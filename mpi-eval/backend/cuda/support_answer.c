@@ -69,6 +69,7 @@ void atoll_support_compare(struct atoll_steps *s, const struct atoll_task *task,
         .dtype = (int)task->tensors[output->tensor].dtype,
         .is_sealed = sealed != 0,
         .has_fill = output->has_fill,
+        .has_sums = task->tolerance.norm > 0 || task->tolerance.cosine > 0,
     };
     if (sealed && output->scale)
         p.scale = sealed + sealed_values_bytes(output->count);
@@ -96,7 +97,6 @@ void atoll_support_finding_read(const void *bytes, struct atoll_support_finding 
         .expected2 = a.expected2,
         .got2 = a.got2,
         .product = a.product,
-        .output_hash = a.output_hash,
         .expected_hash = a.expected_hash,
     };
 }

@@ -29,17 +29,17 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* kat_vectors of Random123, threefry2x64 with 20 rounds. */
+/* kat_vectors of Random123, threefry2x64 with 13 rounds. */
 static void test_threefry(void **state)
 {
     static const struct {
         atoll_u64 counter[2], key[2], expected[2];
     } rows[] = {
-        {{0, 0}, {0, 0}, {0xc2b6e3a8c2c69865ull, 0x6f81ed42f350084dull}},
-        {{~0ull, ~0ull}, {~0ull, ~0ull}, {0xe02cb7c4d95d277aull, 0xd06633d0893b8b68ull}},
+        {{0, 0}, {0, 0}, {0xf167b032c3b480bdull, 0xe91f9fee4b7a6fb5ull}},
+        {{~0ull, ~0ull}, {~0ull, ~0ull}, {0xccdec5c917a874b1ull, 0x4df53abca26ceb01ull}},
         {{0x243f6a8885a308d3ull, 0x13198a2e03707344ull},
          {0xa4093822299f31d0ull, 0x082efa98ec4e6c89ull},
-         {0x263c7d30bb0f0af1ull, 0x56be8361d3311526ull}},
+         {0xc3aac71561042993ull, 0x3fe7ae8801aff316ull}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct atoll_pair p =
@@ -306,7 +306,6 @@ static void test_finding_read(void **state)
                                       .expected2 = 11,
                                       .got2 = 12,
                                       .product = 13,
-                                      .output_hash = 14,
                                       .expected_hash = 15,
                                       .count = 16};
     struct atoll_support_finding f;
@@ -316,7 +315,7 @@ static void test_finding_read(void **state)
     assert_true(f.last_wrong == 5 && f.worst_error == 6 && f.worst_index == 7 && f.worst_expected == 8);
     assert_true(f.worst_got == 9 && f.difference2 == 10 && f.expected2 == 11 && f.got2 == 12 &&
                 f.product == 13);
-    assert_true(f.output_hash == 14 && f.expected_hash == 15 && f.count == 16);
+    assert_true(f.expected_hash == 15 && f.count == 16);
 }
 
 int main(void)

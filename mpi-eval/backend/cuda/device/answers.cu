@@ -32,7 +32,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_seal_kernel(atoll_seal_launch 
  * A thread sees less than 2^32 of the at most 2^40 elements. */
 struct seen {
     unsigned wrong, nonfinite, unwritten;
-    atoll_u64 first, last, worst_index, output_hash, expected_hash;
+    atoll_u64 first, last, worst_index, expected_hash;
     double worst, bound;
     double difference2, expected2, got2, product;
 };
@@ -52,35 +52,52 @@ ATOLL_INLINE bool is_finite(double x)
     return (__double2hiint(x) & 0x7ff00000) != 0x7ff00000;
 }
 
-ATOLL_INLINE void see(seen &s, const atoll_compare_launch &p, atoll_u64 i, atoll_u64 bits, double r, float scale)
+/* Out of line: rare, and long. */
+static __device__ __noinline__ atoll_u64 fill_bits_of(atoll_u64 key, atoll_u64 top, atoll_u64 mask, atoll_u64 sign,
+                                                      double scale, int form, int dtype, atoll_u64 index)
 {
-    double y = atoll_dtype_decode(p.dtype, bits), d = fabs(y - r);
-    double bound = p.atol + p.rtol * fmax(fabs(r), atoll_widen(scale));
-    atoll_u64 key = atoll_position_key(p.hash_key, i);
-    s.output_hash += atoll_hash_term(key, bits);
-    s.expected_hash += atoll_hash_term(key, atoll_bits_of(r)) + (atoll_u64)__float_as_uint(scale) * (unsigned)(key | 1);
-    s.difference2 += d * d;
+    atoll_fill_params f = {key, top, mask, sign, scale, form, dtype};
+    return fill_bits(f, index);
+}
+
+/* What is not finite or not within its bound; returns the error to be kept. */
+ATOLL_INLINE double see_doubtful(seen &s, const atoll_compare_launch &p, atoll_u64 i, atoll_u64 bits, double r, double y,
+                                 double d, double &bound)
+{
+    bool same = (r != r && y != y) || y == r;
+    bool right = is_finite(r) ? d <= bound && is_finite(y) : same;
+    if (right)
+        return is_finite(r) ? d : 0;
+    s.nonfinite += is_finite(r) && !is_finite(y);
+    s.unwritten += p.has_fill && bits == fill_bits_of(p.fill.key, p.fill.top, p.fill.mask, p.fill.sign, p.fill.scale,
+                                                      p.fill.form, p.fill.dtype, i);
+    s.wrong++;
+    s.first = i < s.first ? i : s.first;
+    s.last = i > s.last ? i : s.last;
+    if (is_finite(r) && is_finite(y) && bound > 0 && d < ATOLL_FINDING_WORST * bound)
+        return d;
+    bound = 1;
+    return ATOLL_FINDING_WORST;
+}
+
+/* key: secret, of this position; the difference of two finite numbers is finite but where doubles end. */
+template <bool is_scaled>
+static __device__ __forceinline__ void see(seen &s, const atoll_compare_launch &p, atoll_u64 i, atoll_u64 bits, double y,
+                                           atoll_u64 expected, float scale, atoll_u64 key)
+{
+    double r = atoll_double_of(expected), d = fabs(y - r);
+    double bound = p.atol + p.rtol * (is_scaled ? fmax(fabs(r), atoll_widen(scale)) : fabs(r));
+    s.expected_hash += atoll_hash_term(key, expected);
+    if (is_scaled)
+        s.expected_hash += (atoll_u64)__float_as_uint(scale) * ((unsigned)(key >> 16) | 1);
     s.expected2 += r * r;
-    s.got2 += y * y;
-    s.product += y * r;
-    bool right = d <= bound; /* false for every NaN */
-    if (!right || !is_finite(r) || !is_finite(y)) {
-        bool same = (r != r && y != y) || y == r;
-        right = is_finite(r) ? right && is_finite(y) : same;
-        if (right) {
-            d = 0;
-        } else {
-            s.nonfinite += is_finite(r) && !is_finite(y);
-            s.unwritten += p.has_fill && bits == fill_bits(p.fill, i);
-            s.wrong++;
-            s.first = i < s.first ? i : s.first;
-            s.last = i > s.last ? i : s.last;
-            if (!is_finite(r) || !is_finite(y) || !(bound > 0) || !(d < ATOLL_FINDING_WORST * bound)) {
-                d = ATOLL_FINDING_WORST;
-                bound = 1;
-            }
-        }
+    if (p.has_sums) {
+        s.difference2 += d * d;
+        s.got2 += y * y;
+        s.product += y * r;
     }
+    if (!(d <= bound) || !is_finite(d))
+        d = see_doubtful(s, p, i, bits, r, y, d, bound);
     if (d * s.bound > s.worst * bound) {
         s.worst = d;
         s.bound = bound;
@@ -131,18 +148,21 @@ ATOLL_INLINE void block_worst(atoll_finding_area *area, const seen &s, const ato
 }
 
 /* Sums of the block go to the area by one thread; the count of wrong elements is almost always 0. */
-ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s)
+ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s, bool has_sums)
 {
-    atoll_u64 output_hash = block_sum(s.output_hash), expected_hash = block_sum(s.expected_hash);
-    double difference2 = block_sum(s.difference2), expected2 = block_sum(s.expected2), got2 = block_sum(s.got2),
-           product = block_sum(s.product);
+    atoll_u64 expected_hash = block_sum(s.expected_hash);
+    double expected2 = block_sum(s.expected2);
     if (threadIdx.x == 0) {
-        atomicAdd(&area->output_hash, output_hash);
         atomicAdd(&area->expected_hash, expected_hash);
-        atomicAdd(&area->difference2, difference2);
         atomicAdd(&area->expected2, expected2);
-        atomicAdd(&area->got2, got2);
-        atomicAdd(&area->product, product);
+    }
+    if (has_sums) {
+        double difference2 = block_sum(s.difference2), got2 = block_sum(s.got2), product = block_sum(s.product);
+        if (threadIdx.x == 0) {
+            atomicAdd(&area->difference2, difference2);
+            atomicAdd(&area->got2, got2);
+            atomicAdd(&area->product, product);
+        }
     }
     if (!__syncthreads_or(s.wrong != 0))
         return;
@@ -159,46 +179,134 @@ ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s)
     }
 }
 
-/* A thread takes two elements: one block of the keystream.  The block of the scales serves four, so that it is made
- * twice. */
-ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 4) atoll_compare_kernel(atoll_compare_launch p)
+/* Elements 2 * i and 2 * i + 1; the second one is 0 where there is none. */
+template <int dtype>
+static __device__ __forceinline__ void elements_get(const atoll_compare_launch &p, atoll_u64 i, bool two, atoll_u64 bits[2])
 {
-    unsigned bytes = element_bytes(p.dtype);
+    if (dtype == ATOLL_F32) {
+        uint2 v = make_uint2(0, 0);
+        if (two)
+            v = ((const uint2 *)p.address)[i];
+        else
+            v.x = ((const unsigned *)p.address)[2 * i];
+        bits[0] = v.x;
+        bits[1] = v.y;
+    } else if (dtype == ATOLL_F16 || dtype == ATOLL_BF16) {
+        unsigned v = two ? ((const unsigned *)p.address)[i] : ((const unsigned short *)p.address)[2 * i];
+        bits[0] = v & 0xffff;
+        bits[1] = v >> 16;
+    } else {
+        unsigned bytes = element_bytes(p.dtype);
+        bits[0] = element_get(p.address, 2 * i, bytes);
+        bits[1] = two ? element_get(p.address, 2 * i + 1, bytes) : 0;
+    }
+}
+
+ATOLL_INLINE float half_widen(atoll_u64 bits)
+{
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"((unsigned short)bits));
+    return wide;
+}
+
+template <int dtype> static __device__ __forceinline__ double element_value(int any, atoll_u64 bits)
+{
+    return dtype == ATOLL_F32    ? atoll_widen(__uint_as_float((unsigned)bits))
+           : dtype == ATOLL_BF16 ? atoll_widen(__uint_as_float((unsigned)bits << 16))
+           : dtype == ATOLL_F16  ? atoll_widen(half_widen(bits))
+                                 : atoll_dtype_decode(any, bits);
+}
+
+struct expected_pair {
+    atoll_u64 bits[2], keys[2];
+    float scales[2];
+};
+
+/* A block of the keystream is two values and the keys of their hash terms; one of the scales' serves four, so that it is
+ * made twice. */
+template <bool is_scaled>
+static __device__ __forceinline__ expected_pair sealed_get(const atoll_compare_launch &p, atoll_u64 i)
+{
+    ulonglong2 v = ((const ulonglong2 *)p.expected)[i];
+    atoll_pair stream = atoll_threefry(p.key[0], p.key[1], i, 2 * p.salt);
+    expected_pair e = {{v.x ^ stream.x, v.y ^ stream.y}, {stream.x, stream.y}, {0, 0}};
+    if (is_scaled) {
+        uint2 u = ((const uint2 *)p.scale)[i];
+        stream = atoll_threefry(p.key[0], p.key[1], i / 2, 2 * p.salt + 1);
+        atoll_u64 half = i & 1 ? stream.y : stream.x;
+        e.scales[0] = __uint_as_float(u.x ^ (unsigned)half);
+        e.scales[1] = __uint_as_float(u.y ^ (unsigned)(half >> 32));
+    }
+    return e;
+}
+
+/* Plain values were made after the candidate had gone: no secret keys are needed. */
+template <bool is_scaled>
+static __device__ __forceinline__ expected_pair plain_get(const atoll_compare_launch &p, atoll_u64 i, bool two)
+{
+    const atoll_u64 *values = (const atoll_u64 *)p.expected;
+    atoll_u64 key = p.hash_key + 2 * i * 0x9e3779b97f4a7c15ull;
+    expected_pair e = {{0, 0}, {key, key + 0x9e3779b97f4a7c15ull}, {0, 0}};
+    if (two) {
+        ulonglong2 v = ((const ulonglong2 *)p.expected)[i];
+        e.bits[0] = v.x;
+        e.bits[1] = v.y;
+    } else {
+        e.bits[0] = values[2 * i];
+    }
+    if (is_scaled) {
+        e.scales[0] = scale_up(((const double *)p.scale)[2 * i]);
+        e.scales[1] = two ? scale_up(((const double *)p.scale)[2 * i + 1]) : 0;
+    }
+    return e;
+}
+
+template <bool is_sealed, bool is_scaled, int dtype>
+static __device__ __forceinline__ void see_all(seen &s, const atoll_compare_launch &p)
+{
+    for (atoll_u64 i = thread_index(); i < (p.count + 1) / 2; i += thread_count()) {
+        bool two = 2 * i + 1 < p.count;
+        atoll_u64 bits[2];
+        elements_get<dtype>(p, i, two, bits);
+        expected_pair e = is_sealed ? sealed_get<is_scaled>(p, i) : plain_get<is_scaled>(p, i, two);
+        see<is_scaled>(s, p, 2 * i, bits[0], element_value<dtype>(p.dtype, bits[0]), e.bits[0], e.scales[0], e.keys[0]);
+        if (two)
+            see<is_scaled>(s, p, 2 * i + 1, bits[1], element_value<dtype>(p.dtype, bits[1]), e.bits[1], e.scales[1],
+                           e.keys[1]);
+    }
+}
+
+#define ANY_DTYPE (-1)
+
+template <bool is_sealed, bool is_scaled> static __device__ __forceinline__ void see_typed(seen &s, const atoll_compare_launch &p)
+{
+    bool in_pairs = p.address % (2 * element_bytes(p.dtype)) == 0;
+    if (in_pairs && p.dtype == ATOLL_F32)
+        see_all<is_sealed, is_scaled, ATOLL_F32>(s, p);
+    else if (in_pairs && p.dtype == ATOLL_BF16)
+        see_all<is_sealed, is_scaled, ATOLL_BF16>(s, p);
+    else if (in_pairs && p.dtype == ATOLL_F16)
+        see_all<is_sealed, is_scaled, ATOLL_F16>(s, p);
+    else
+        see_all<is_sealed, is_scaled, ANY_DTYPE>(s, p);
+}
+
+/* Two elements at a time; expected values and scales are 16-byte aligned. */
+ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 4) atoll_compare_kernel(const __grid_constant__ atoll_compare_launch p)
+{
     atoll_finding_area *area = (atoll_finding_area *)p.result;
     seen s = {};
     s.first = ~0ull;
     s.bound = 1;
-    for (atoll_u64 i = thread_index(); i < (p.count + 1) / 2; i += thread_count()) {
-        bool two = 2 * i + 1 < p.count;
-        atoll_u64 bits0 = element_get(p.address, 2 * i, bytes);
-        atoll_u64 bits1 = two ? element_get(p.address, 2 * i + 1, bytes) : 0;
-        atoll_u64 r0, r1;
-        float scale0 = 0, scale1 = 0;
-        if (p.is_sealed) {
-            ulonglong2 v = ((const ulonglong2 *)p.expected)[i];
-            atoll_pair stream = atoll_threefry(p.key[0], p.key[1], i, 2 * p.salt);
-            r0 = v.x ^ stream.x;
-            r1 = v.y ^ stream.y;
-            if (p.scale) {
-                uint2 u = ((const uint2 *)p.scale)[i];
-                stream = atoll_threefry(p.key[0], p.key[1], i / 2, 2 * p.salt + 1);
-                atoll_u64 half = i & 1 ? stream.y : stream.x;
-                scale0 = __uint_as_float(u.x ^ (unsigned)half);
-                scale1 = __uint_as_float(u.y ^ (unsigned)(half >> 32));
-            }
-        } else {
-            r0 = ((const atoll_u64 *)p.expected)[2 * i];
-            r1 = two ? ((const atoll_u64 *)p.expected)[2 * i + 1] : 0;
-            if (p.scale) {
-                scale0 = scale_up(((const double *)p.scale)[2 * i]);
-                scale1 = two ? scale_up(((const double *)p.scale)[2 * i + 1]) : 0;
-            }
-        }
-        see(s, p, 2 * i, bits0, atoll_double_of(r0), scale0);
-        if (two)
-            see(s, p, 2 * i + 1, bits1, atoll_double_of(r1), scale1);
-    }
-    block_add(area, s);
+    if (p.is_sealed && p.scale)
+        see_typed<true, true>(s, p);
+    else if (p.is_sealed)
+        see_typed<true, false>(s, p);
+    else if (p.scale)
+        see_typed<false, true>(s, p);
+    else
+        see_typed<false, false>(s, p);
+    block_add(area, s, p.has_sums);
     block_worst(area, s, p);
     if (thread_index() == 0)
         atomicAdd(&area->count, p.count);

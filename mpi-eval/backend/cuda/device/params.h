@@ -58,7 +58,8 @@ struct atoll_compare_launch {
     atoll_u64 expected, scale; /* plain doubles; sealed: what atoll_seal made of them */
     atoll_u64 key[2], salt, hash_key;
     double atol, rtol;
-    int dtype, is_sealed, has_fill, reserved;
+    int dtype, is_sealed, has_fill;
+    int has_sums; /* difference2, got2 and product are wanted */
     struct atoll_fill_params fill;
 };
 
@@ -72,7 +73,7 @@ struct atoll_finding_area {
     atoll_u64 worst_index;
     double worst_expected, worst_got;
     double difference2, expected2, got2, product;
-    atoll_u64 output_hash, expected_hash, count;
+    atoll_u64 expected_hash, count;
     unsigned lock, reserved;
 };
 
