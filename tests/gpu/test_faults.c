@@ -1,0 +1,491 @@
+/* Kernels that damage the process they run in, past the rules: the source that was looked at is honest, the image that
+ * is loaded is not.  After each fault the verdict is the right one, the lost process was replaced (and only a lost one),
+ * an honest kernel is correct and as fast as before, and over all rounds the evaluator's own process keeps its
+ * descriptors and its memory. */
+#include "tests/gpu/device.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi-eval/backend/cuda/device.h"
+#include "tests/support/cheats.h"
+
+#define ROUNDS         30
+#define SAME_RATIO     1.05
+#define SAME_TRIES     4 /* a time that differs is taken again */
+#define MEMORY_GROWTH  ((size_t)8 << 20)
+#define KILL_NS        8000000L /* into an evaluation of some 60 ms */
+#define MODULE_SLOT    (ATOLL_STEP_MODULE_LIMIT - 1)
+#define FUNCTION_SLOT  (ATOLL_STEP_FUNCTION_LIMIT - 1)
+#define STEPS_LIMIT_NS 5e9
+
+#define HEAD "extern \"C\" __global__ void blend(float *x, float *w, float *y, long long m, long long n)\n{\n"
+#define INDEX                                                                                                \
+    "    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= m * n)\n        "     \
+    "return;\n"
+#define HONEST "    y[i] = x[i] * w[i % n] + x[i - i % n + (i % n + 1) % n];\n"
+
+/* Honest sources that stand for the image: what differs is the plan. */
+static const char plain[] =
+    "/* atoll-plan {\"version\": 1, \"launch\": [{\"kernel\": \"blend\", \"grid\": [\"cdiv(M "
+    "* N, 256)\"], \"block\": [\"256\"], \"args\": [\"x\", \"w\", \"y\", \"i64:M\", "
+    "\"i64:N\"]}]} */\n" HEAD INDEX HONEST "}\n";
+static const char wide[] =
+    "/* atoll-plan {\"version\": 1, \"launch\": [{\"kernel\": \"blend\", \"grid\": [\"cdiv(M * "
+    "N, 256)\"], \"block\": [\"256\"], \"shared_bytes\": \"1048576\", \"args\": [\"x\", \"w\", "
+    "\"y\", \"i64:M\", \"i64:N\"]}]} */\n" HEAD INDEX HONEST "}\n";
+static const char together[] =
+    "/* atoll-plan {\"version\": 1, \"launch\": [{\"kernel\": \"blend\", \"grid\": [\"cdiv(M * N, 256)\"], "
+    "\"block\": [\"256\"], \"cooperative\": true, \"args\": [\"x\", \"w\", \"y\", \"i64:M\", \"i64:N\"]}]} "
+    "*/\n" HEAD INDEX HONEST "}\n";
+
+/* Through an evaluation: image is loaded for the plan of source. */
+static const struct fault {
+    const char *name, *source, *image;
+    unsigned verdicts; /* that are right */
+    int loses;         /* 1: the device process is replaced; 0: it goes on; -1: either */
+    const char *says;
+} faults[] = {
+    {"illegal address", plain, HEAD INDEX HONEST "    if (i == 0)\n        y[1ll << 44] = 1.0f;\n}\n",
+     CHEATS_VERDICT(CRASH), 1, "ILLEGAL_ADDRESS"},
+    {"misaligned address", plain, HEAD INDEX HONEST "    *(volatile double *)((char *)y + 4) = 1.0;\n}\n",
+     CHEATS_VERDICT(CRASH), 1, "MISALIGNED"},
+    {"trap", plain, HEAD INDEX HONEST "    asm volatile(\"trap;\");\n}\n", CHEATS_VERDICT(CRASH), 1, ""},
+    {"endless", plain,
+     HEAD INDEX
+     "    while (((volatile float *)y)[i] != 1.0e38f || x[i] != 1.0e38f)\n        ((volatile float "
+     "*)y)[i] = 0.0f;\n}\n",
+     CHEATS_VERDICT(TIMEOUT), 1, "not finished after"},
+    {"huge local arrays", plain,
+     HEAD INDEX
+     "    float big[(1 << 17) - 64];\n    for (int k = 0; k < 64; k++)\n        big[(k * 7919 + i) % "
+     "((1 << 17) - 64)] = x[i];\n    asm volatile(\"\" : : \"l\"(big) : \"memory\");\n" HONEST "}\n",
+     CHEATS_VERDICT(LAUNCH_ERROR) | CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), -1, ""},
+    {"stack overflow", plain,
+     "static __device__ __noinline__ float deeper(float *x, long long n)\n{\n    volatile float here[64];\n  "
+     "  "
+     "here[n % 64] = x[0];\n    return n < 0 ? 0.0f : deeper(x, n + 1) + here[(n + 1) % 64];\n}\n" HEAD INDEX
+         HONEST "    if (i == 0)\n        y[0] = deeper(x, n);\n}\n",
+     CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(TIMEOUT), 1, ""},
+    {"too much shared memory", wide, HEAD INDEX HONEST "}\n", CHEATS_VERDICT(LAUNCH_ERROR), 0, ""},
+    {"too large a cooperative grid", together, HEAD INDEX HONEST "}\n", CHEATS_VERDICT(LAUNCH_ERROR), 0, ""},
+    {"guard zones overwritten", plain,
+     HEAD INDEX HONEST
+     "    if (i < 12000) {\n        y[m * n + i] = 1.0f;\n        x[-1 - i] = 1.0f;\n    }\n}\n",
+     CHEATS_VERDICT(WRONG), 1, "out of bounds"},
+    {"everything above overwritten", plain,
+     HEAD INDEX HONEST
+     "    for (long long k = 0; k < 64; k++)\n        ((volatile float *)y)[m * n + (k * 2097152 "
+     "+ i) * 1024] = 1.0f;\n}\n",
+     CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(IMPOSSIBLE), 1, ""},
+};
+
+/* In a batch of its own: what even the image's check would refuse, and launches that no plan can ask for. */
+static const struct batch {
+    const char *name, *image; /* kernel "f" of one pointer */
+    uint32_t grid, block, cluster, shared_bytes, cooperative;
+    enum atoll_steps_status status;
+} batches[] = {
+    {"printf flood",
+     "extern \"C\" __device__ int printf(const char *, ...);\nextern \"C\" __global__ void f(float *x)\n{\n  "
+     "  for "
+     "(int i = 0; i < 100; i++)\n        printf(\"%d %d a line of a flood\\n\", (int)blockIdx.x, i);\n}\n",
+     64, 256, 0, 0, 0, ATOLL_STEPS_DONE},
+    {"heap exhaustion",
+     "extern \"C\" __global__ void f(float *x)\n{\n    for (int i = 0; i < 64; i++) {\n        char *p = "
+     "(char "
+     "*)malloc(1 << 20);\n        if (p)\n            *p = 1;\n    }\n}\n",
+     64, 256, 0, 0, 0, ATOLL_STEPS_DONE},
+    {"assertion",
+     "#include <cuda_runtime.h>\nextern \"C\" __device__ void __assertfail(const char *, const char *, "
+     "unsigned, "
+     "const char *, size_t);\nextern \"C\" __global__ void f(float *x)\n{\n    __assertfail(\"false\", "
+     "\"here\", 1, "
+     "\"f\", 1);\n}\n",
+     1, 1, 0, 0, 0, ATOLL_STEPS_FAULT},
+    {"too large a cluster", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 64, 32, 32, 0, 0,
+     ATOLL_STEPS_REFUSED},
+    {"a grid that is no multiple", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 63, 32, 8, 0, 0,
+     ATOLL_STEPS_REFUSED},
+    {"too many threads", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 1, 2048, 0, 0, 0,
+     ATOLL_STEPS_REFUSED},
+    {"too much shared memory, by itself", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 1, 32, 0,
+     1 << 20, 0, ATOLL_STEPS_REFUSED},
+    {"too large a cooperative grid, by itself", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 1 << 20,
+     1024, 0, 0, 1, ATOLL_STEPS_REFUSED},
+};
+
+#define FAULT_COUNT (sizeof faults / sizeof faults[0])
+#define BATCH_COUNT (sizeof batches / sizeof batches[0])
+
+static struct atoll_task *blend_task, *product_task;
+static struct atoll_compiler *compiler;
+static struct atoll_referee *referee;
+static uint64_t next_evaluation = 1;
+static struct cheats_built good;
+static double good_ns;
+static size_t failed_count;
+
+/* ---- compiling ---- */
+
+static void must(int failed, const char *what, const struct atoll_err *err)
+{
+    if (failed)
+        fail_msg("%s: %s", what, err->text);
+}
+
+static struct atoll_compiled image_of(const char *name, const char *text)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_compiled o = {0};
+    must(atoll_compiler_run(compiler, "fault.cu", text, strlen(text), NULL, 0, &o, &err), name, &err);
+    if (o.status != ATOLL_COMPILE_OK)
+        fail_msg("%s does not compile: %s", name, o.diagnostics);
+    return o;
+}
+
+/* ---- one honest kernel ---- */
+
+struct outcome {
+    enum atoll_verdict verdict;
+    unsigned level;
+    double ns;
+    char detail[ATOLL_DETAIL_BYTES];
+};
+
+static void evaluate(uint32_t number, const struct atoll_task *task, const struct atoll_prepared *prepared,
+                     const struct atoll_compiled *image, struct outcome *ret)
+{
+    struct atoll_order order = {.evaluation = next_evaluation++, .baseline_ns = 1};
+    struct atoll_evaluation e;
+    atoll_evaluation_init(&e);
+    atoll_referee_evaluate(referee, number, &order, prepared, image->object, image->object_length, &e);
+    *ret = (struct outcome){.verdict = e.verdict, .level = e.level, .ns = atoll_evaluation_time_ns(&e, task)};
+    snprintf(ret->detail, sizeof ret->detail, "%s", e.detail);
+    atoll_evaluation_fini(&e);
+}
+
+static void good_evaluate(struct outcome *ret)
+{
+    evaluate(CHEATS_PRODUCT, product_task, good.prepared, &good.compiled, ret);
+}
+
+/* 1: correct, and as fast as in the beginning. */
+static int good_is_well(struct outcome *o)
+{
+    for (int i = 0; i < SAME_TRIES; i++) {
+        good_evaluate(o);
+        if (o->verdict != ATOLL_V_CORRECT && o->verdict != ATOLL_V_UNSTABLE)
+            return 0;
+        if (o->verdict == ATOLL_V_CORRECT && o->ns <= SAME_RATIO * good_ns && good_ns <= SAME_RATIO * o->ns)
+            return 1;
+    }
+    return 0;
+}
+
+/* The least of some: what the others are compared with. */
+static void good_begin(void)
+{
+    struct outcome o;
+    for (int i = 0; i < SAME_TRIES; i++) {
+        good_evaluate(&o);
+        if (o.verdict != ATOLL_V_CORRECT)
+            fail_msg("the honest kernel: %s: %s", atoll_verdict_name(o.verdict), o.detail);
+        good_ns = i == 0 ? o.ns : fmin(good_ns, o.ns);
+    }
+    printf("an honest kernel before any fault: %.1f us\n", good_ns / 1e3);
+}
+
+/* ---- the evaluator's own process ---- */
+
+static size_t descriptors(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (dir && readdir(dir))
+        count++;
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static size_t resident_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    int got = f ? fscanf(f, "%*u %lu", &pages) : 0;
+    if (f)
+        fclose(f);
+    return got == 1 ? pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static size_t children(pid_t *ret_device_process)
+{
+    size_t count = 0;
+    DIR *dir = opendir("/proc");
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        char path[288], name[64] = "";
+        int pid = 0, parent = 0;
+        snprintf(path, sizeof path, "/proc/%.200s/stat", e->d_name);
+        FILE *f = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+        int got = f ? fscanf(f, "%d (%63[^)]) %*c %d", &pid, name, &parent) : 0;
+        if (f)
+            fclose(f);
+        if (got != 3 || parent != getpid())
+            continue;
+        count++;
+        if (ret_device_process && strncmp(name, "atoll-worker-cu", 15) == 0)
+            *ret_device_process = pid;
+    }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/* ---- one fault ---- */
+
+static void line(const char *name, const char *wanted, const char *got, unsigned replaced, const char *detail,
+                 int is_good)
+{
+    failed_count += !is_good;
+    printf("%s  %-40s expected %-34s got %-14s processes replaced %u  %.140s\n", is_good ? "ok  " : "FAIL",
+           name, wanted, got, replaced, detail);
+    fflush(stdout);
+}
+
+static void good_line(const char *after)
+{
+    struct outcome o;
+    char name[96], detail[128];
+    int is_well = good_is_well(&o);
+    snprintf(name, sizeof name, "... an honest kernel after %.60s", after);
+    snprintf(detail, sizeof detail, "%.1f us, before %.1f us; ratio %.3f (limit %.2f); %.40s", o.ns / 1e3,
+             good_ns / 1e3, o.ns / good_ns, SAME_RATIO, o.detail);
+    if (!is_well)
+        line(name, "correct, as fast as before", atoll_verdict_name(o.verdict), 0, detail, 0);
+}
+
+static uint32_t generation(void)
+{
+    return atoll_cuda_device_of(referee)->generation;
+}
+
+/* A lost process is replaced when the next one is needed. */
+static unsigned replaced_since(uint32_t before)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    must(atoll_cuda_device_ready(atoll_cuda_device_of(referee), &err), "the device after a fault", &err);
+    return generation() - before;
+}
+
+static void fault_run(const struct fault *f)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_order_candidate c = {.language = "cuda", .source = f->source};
+    struct atoll_prepared *p = atoll_prepared_create(blend_task, &atoll_backend_cuda, &c, NULL, &err);
+    char wanted[128];
+    struct outcome o;
+    must(!p, f->name, &err);
+    if (p->verdict != ATOLL_V_CORRECT)
+        fail_msg("%s: %s", f->name, p->detail);
+    struct atoll_compiled image = image_of(f->name, f->image);
+    uint32_t before = generation();
+    evaluate(CHEATS_BLEND, blend_task, p, &image, &o);
+    unsigned replaced = replaced_since(before);
+    int is_good = f->verdicts >> o.verdict & 1u && strstr(o.detail, f->says) &&
+                  (f->loses < 0 || (f->loses ? replaced >= 1 : replaced == 0));
+    line(f->name, cheats_verdicts_text(f->verdicts, wanted, sizeof wanted), atoll_verdict_name(o.verdict),
+         replaced, o.detail, is_good);
+    atoll_compiled_fini(&image);
+    atoll_prepared_destroy(p);
+}
+
+static struct atoll_step_launch launch_of(const struct batch *b)
+{
+    struct atoll_step_launch l = {.function = FUNCTION_SLOT,
+                                  .grid = {b->grid, 1, 1},
+                                  .block = {b->block, 1, 1},
+                                  .shared_bytes = b->shared_bytes,
+                                  .cooperative = b->cooperative};
+    uint64_t pointer = atoll_cuda_device_of(referee)->areas[ATOLL_AREA_ARENA].address;
+    if (b->cluster) {
+        l.cluster[0] = b->cluster;
+        l.cluster[1] = l.cluster[2] = 1;
+    }
+    atoll_step_param(&l, &pointer, 8);
+    return l;
+}
+
+static const char *status_name(enum atoll_steps_status status)
+{
+    static const char *const names[] = {"done", "refused", "fault", "timeout", "lost"};
+    return names[status];
+}
+
+static void batch_run(const struct batch *b)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_compiled image = image_of(b->name, b->image);
+    must(atoll_cuda_device_ready(d, &err), b->name, &err);
+    uint32_t before = generation();
+    struct atoll_step_launch l = launch_of(b);
+    atoll_steps_clear(&d->steps);
+    atoll_steps_module_load(&d->steps, MODULE_SLOT, image.object, image.object_length);
+    atoll_steps_function(&d->steps, FUNCTION_SLOT, MODULE_SLOT, "f");
+    atoll_steps_launch(&d->steps, &l);
+    atoll_steps_sync(&d->steps);
+    must(atoll_cuda_device_run(d, STEPS_LIMIT_NS, &err) < 0, b->name, &err);
+    enum atoll_steps_status status = d->reply.status;
+    char text[256];
+    snprintf(text, sizeof text, "step %u: %.200s", d->reply.step, d->reply.text);
+    if (d->worker) {
+        atoll_steps_clear(&d->steps);
+        atoll_steps_module_unload(&d->steps, MODULE_SLOT);
+        must(atoll_cuda_device_run_own(d, "unloading", &err) < 0, b->name, &err);
+    }
+    unsigned replaced = replaced_since(before);
+    int is_lost = b->status != ATOLL_STEPS_DONE && b->status != ATOLL_STEPS_REFUSED;
+    line(b->name, status_name(b->status), status_name(status), replaced, text,
+         status == b->status && (replaced > 0) == is_lost);
+    atoll_compiled_fini(&image);
+}
+
+/* ---- killed from outside ---- */
+
+static void *kill_soon(void *context)
+{
+    struct timespec t = {.tv_nsec = KILL_NS};
+    nanosleep(&t, NULL);
+    kill(*(pid_t *)context, SIGKILL);
+    return NULL;
+}
+
+static void killed_run(void)
+{
+    struct outcome o;
+    pthread_t thread;
+    pid_t pid = 0;
+    uint32_t before = generation();
+    children(&pid);
+    if (pid <= 0)
+        fail_msg("there is no device process to kill");
+    assert_int_equal(pthread_create(&thread, NULL, kill_soon, &pid), 0);
+    good_evaluate(&o);
+    pthread_join(thread, NULL);
+    unsigned replaced = replaced_since(before);
+    line("killed by signal 9 in an evaluation", "correct", atoll_verdict_name(o.verdict), replaced, o.detail,
+         o.verdict == ATOLL_V_CORRECT && replaced == 1);
+}
+
+/* ---- the tests ---- */
+
+static void a_round(size_t number)
+{
+    size_t k = number % (FAULT_COUNT + BATCH_COUNT + 1);
+    if (k < FAULT_COUNT) {
+        fault_run(&faults[k]);
+        good_line(faults[k].name);
+    } else if (k < FAULT_COUNT + BATCH_COUNT) {
+        batch_run(&batches[k - FAULT_COUNT]);
+        good_line(batches[k - FAULT_COUNT].name);
+    } else {
+        killed_run();
+        good_line("a kill");
+    }
+}
+
+static void faults_leave_nothing(void **state)
+{
+    size_t fds = 0, bytes = 0, processes = 0, settled = FAULT_COUNT + BATCH_COUNT + 1;
+    uint32_t before;
+    if (!referee)
+        skip();
+    (void)state;
+    good_begin();
+    before = generation();
+    for (size_t i = 0; i < ROUNDS; i++) {
+        a_round(i);
+        if (i + 1 == settled) { /* every fault once: caches and buffers have their sizes */
+            fds = descriptors();
+            bytes = resident_bytes();
+            processes = children(NULL);
+        }
+    }
+    size_t fds_now = descriptors(), bytes_now = resident_bytes(), processes_now = children(NULL);
+    printf(
+        "SUMMARY %d rounds, %zu failed, %u device processes replaced; descriptors %zu -> %zu, children %zu "
+        "-> %zu, resident %zu -> %zu KiB\n",
+        ROUNDS, failed_count, generation() - before, fds, fds_now, processes, processes_now, bytes >> 10,
+        bytes_now >> 10);
+    assert_int_equal(failed_count, 0);
+    assert_int_equal(fds_now, fds);
+    assert_int_equal(processes_now, processes);
+    assert_true(bytes_now <= bytes + MEMORY_GROWTH);
+    assert_false(atoll_cuda_device_of(referee)->is_quarantined);
+}
+
+/* ---- set-up ---- */
+
+static int open_all(const struct atoll_setup *setup, struct atoll_err *err)
+{
+    compiler = atoll_backend_cuda.compiler_create(setup, 1, err);
+    if (!compiler || !(referee = atoll_referee_create(setup, compiler, err)))
+        return -1;
+    blend_task = cheats_task_load(CHEATS_BLEND, err);
+    product_task = cheats_task_load(CHEATS_PRODUCT, err);
+    if (!blend_task || !product_task || atoll_referee_add_task(referee, CHEATS_BLEND, blend_task, err) != 0 ||
+        atoll_referee_add_task(referee, CHEATS_PRODUCT, product_task, err) != 0)
+        return -1;
+    char *source = cheats_read("d12_tf32", ".honest.cu", err);
+    int rc = source ? cheats_build(source, product_task, NULL, compiler, &good, err) : -1;
+    free(source);
+    return rc == 0 && good.at ? atoll_err_set(err, ATOLL_E_INPUT, "%.500s", good.detail) : rc;
+}
+
+static int set_up(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_setup setup = {.secret = {7, 8, 9},
+                                .sample_device_ns = 20e6,
+                                .sample_wall_ns = 40e6,
+                                .sample_min = 9,
+                                .interval_target = 0.005,
+                                .full_compares = 5,
+                                .compile_deadline_ns = 20e9,
+                                .compile_memory_bytes = (uint64_t)4 << 30,
+                                .compiler = "nvrtc",
+                                .backend = "cuda"};
+    (void)state;
+    setenv("ATOLL_WORKER_CUDA", ATOLL_BUILD_DIR "/atoll-worker-cuda", 0);
+    setenv("ATOLL_COMPILE_CUDA", ATOLL_BUILD_DIR "/atoll-compile-cuda", 0);
+    if (open_all(&setup, &err) == 0)
+        return 0;
+    if (err.code == ATOLL_E_MISSING && !referee) {
+        printf("SKIP: %s\n", err.text);
+        return 0;
+    }
+    print_error("%s\n", err.text);
+    return -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    cheats_built_fini(&good);
+    atoll_referee_destroy(referee);
+    atoll_compiler_destroy(compiler);
+    atoll_task_destroy(blend_task);
+    atoll_task_destroy(product_task);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(faults_leave_nothing)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
