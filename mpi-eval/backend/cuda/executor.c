@@ -23,8 +23,7 @@
 
 struct function {
     struct CUfunc_st *handle;
-    uint32_t param_count; /* 0 where the driver does not tell */
-    uint32_t param_offset[ATOLL_STEP_PARAM_LIMIT];
+    uint32_t param_count;  /* 0 where the driver does not tell */
     uint32_t shared_bytes; /* opted in */
     int wide_cluster;
 };
@@ -82,6 +81,12 @@ static void uuid_text(const struct atoll_cuda_uuid *uuid, char *text, size_t byt
              b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
+/* A UUID may be cut where it is unique, as the driver allows it. */
+static int is_named(const char *uuid, const char *wanted)
+{
+    return strncmp(wanted, "GPU-", 4) == 0 && wanted[4] && strncmp(uuid, wanted, strlen(wanted)) == 0;
+}
+
 static int device_find(struct atoll_cuda_executor *x, const char *wanted, struct atoll_err *err)
 {
     int count = 0;
@@ -104,7 +109,7 @@ static int device_find(struct atoll_cuda_executor *x, const char *wanted, struct
             continue;
         if (x->cuda->cuDeviceGetUuid(&uuid, x->device) == ATOLL_CUDA_SUCCESS)
             uuid_text(&uuid, text, sizeof text);
-        if (strcmp(text, wanted) == 0 || (end != wanted && !*end && ordinal == i))
+        if (is_named(text, wanted) || (end != wanted && !*end && ordinal == i))
             return 0;
     }
     return atoll_err_set(err, ATOLL_E_MISSING, "CUDA device %s is not here; %d device%s can be seen", wanted,
@@ -308,7 +313,6 @@ static void function_describe(struct atoll_cuda_executor *x, struct function *fu
     atoll_buffer_put_u32(out, count);
     function->param_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        function->param_offset[i] = (uint32_t)offset[i];
         atoll_buffer_put_u32(out, (uint32_t)offset[i]);
         atoll_buffer_put_u32(out, (uint32_t)bytes[i]);
     }
@@ -571,17 +575,11 @@ static unsigned launch(struct atoll_cuda_executor *x, struct atoll_step_launch *
                                        .attrs = attributes,
                                        .numAttrs = attributes_set(l, attributes)};
     void *params[ATOLL_STEP_PARAM_LIMIT];
-    for (uint32_t i = 0; i < f->param_count; i++) {
-        if (f->param_offset[i] >= l->param_bytes)
-            return refuse(x, "the launch has too few parameters");
-        params[i] = l->params + f->param_offset[i];
-    }
-    if (f->param_count)
-        return x->cuda->cuLaunchKernelEx(&config, f->handle, params, NULL);
-    size_t bytes = l->param_bytes;
-    /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END of cuda.h; the profiler does not take parameters this way */
-    void *extra[] = {(void *)1, l->params, (void *)2, &bytes, (void *)0};
-    return x->cuda->cuLaunchKernelEx(&config, f->handle, NULL, bytes ? extra : NULL);
+    if (x->cuda->cuFuncGetParamInfo && f->param_count != l->param_count)
+        return refuse(x, "the launch has not as many parameters as its kernel");
+    for (uint32_t i = 0; i < l->param_count; i++)
+        params[i] = l->params + l->param_offset[i];
+    return x->cuda->cuLaunchKernelEx(&config, f->handle, params, NULL);
 }
 
 /* ---- counters ---- */

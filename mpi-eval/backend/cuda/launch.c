@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define MAP_BYTES  128u
-#define MAP_ALIGN  64u
 #define BOX_LIMIT  256
 #define EXTENT_MAX ((int64_t)1 << 32)
 #define STRIDE_MAX ((int64_t)1 << 40)
@@ -282,25 +281,16 @@ const char *atoll_cuda_launch_text(const struct atoll_step_launch *l, char *ret_
 int atoll_cuda_launch_fits(const struct atoll_launch *l, const struct atoll_cubin_kernel *k,
                            struct atoll_err *err)
 {
-    uint32_t offset = 0;
     if (l->arg_count != k->param_count)
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "kernel %s takes %u parameters, the plan's launch has %zu arguments", k->name,
                              k->param_count, l->arg_count);
     for (size_t i = 0; i < l->arg_count; i++) {
-        uint32_t bytes = atoll_cuda_argument_bytes(&l->args[i]),
-                 align = bytes == MAP_BYTES ? MAP_ALIGN : bytes;
-        offset = (offset + align - 1) / align * align;
+        uint32_t bytes = atoll_cuda_argument_bytes(&l->args[i]);
         if (k->params[i].bytes != bytes)
             return atoll_err_set(err, ATOLL_E_INPUT,
                                  "kernel %s: parameter %zu has %u bytes, the plan's argument \"%s\" has %u",
                                  k->name, i + 1, k->params[i].bytes, l->args[i].text, bytes);
-        if (k->params[i].offset != offset)
-            return atoll_err_set(
-                err, ATOLL_E_INPUT,
-                "kernel %s: parameter %zu lies at offset %u, the plan's argument \"%s\" at %u", k->name,
-                i + 1, k->params[i].offset, l->args[i].text, offset);
-        offset += bytes;
     }
     return 0;
 }

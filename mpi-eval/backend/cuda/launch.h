@@ -31,7 +31,7 @@ int atoll_cuda_map_make(const struct atoll_prepared *prepared, const struct atol
 int atoll_cuda_buffer_bytes(const struct atoll_prepared *prepared, const struct atoll_variant *variant,
                             uint64_t *ret_bytes, size_t *ret_count, struct atoll_err *err);
 
-/* Number, size and offset of the parameters of the kernel against the plan's arguments: ATOLL_E_INPUT
+/* Number and size of the parameters of the kernel against the plan's arguments: ATOLL_E_INPUT
  * "kernel k: parameter 3 has 4 bytes, the plan's argument \"i64:N\" has 8". */
 int atoll_cuda_launch_fits(const struct atoll_launch *launch, const struct atoll_cubin_kernel *kernel,
                            struct atoll_err *err);

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define PARAM_ALIGN 8u
+
 /* ---- a batch ---- */
 
 void atoll_steps_init(struct atoll_steps *s)
@@ -102,6 +104,9 @@ void atoll_steps_launch(struct atoll_steps *s, const struct atoll_step_launch *l
     atoll_buffer_put_u32(&s->bytes, l->cooperative);
     atoll_buffer_put_blob(&s->bytes, l->params,
                           l->param_bytes <= ATOLL_STEP_PARAM_BYTES ? l->param_bytes : 0);
+    atoll_buffer_put_u32(&s->bytes, l->param_count);
+    for (uint32_t i = 0; i < l->param_count && i < ATOLL_STEP_PARAM_LIMIT; i++)
+        atoll_buffer_put_u32(&s->bytes, l->param_offset[i]);
     atoll_buffer_put_u32(&s->bytes, l->map_count);
     for (uint32_t i = 0; i < l->map_count && i < ATOLL_STEP_MAP_LIMIT; i++)
         map_put(&s->bytes, &l->maps[i]);
@@ -164,9 +169,9 @@ void atoll_steps_counters_end(struct atoll_steps *s)
 
 long atoll_step_param(struct atoll_step_launch *launch, const void *value, uint32_t bytes)
 {
-    uint32_t align = bytes > 8 ? 64 : bytes ? bytes : 1;
-    uint32_t at = (launch->param_bytes + align - 1) / align * align;
-    if (at + bytes > ATOLL_STEP_PARAM_BYTES)
+    uint32_t at = (launch->param_bytes + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    if (bytes > ATOLL_STEP_PARAM_BYTES || at > ATOLL_STEP_PARAM_BYTES - bytes ||
+        launch->param_count >= ATOLL_STEP_PARAM_LIMIT)
         return -1;
     memset(launch->params + launch->param_bytes, 0, at - launch->param_bytes);
     if (value)
@@ -174,13 +179,14 @@ long atoll_step_param(struct atoll_step_launch *launch, const void *value, uint3
     else
         memset(launch->params + at, 0, bytes);
     launch->param_bytes = at + bytes;
+    launch->param_offset[launch->param_count++] = at;
     return (long)at;
 }
 
 void atoll_step_params_struct(struct atoll_step_launch *launch, const void *value, uint32_t bytes)
 {
-    launch->param_bytes = bytes <= ATOLL_STEP_PARAM_BYTES ? bytes : 0;
-    memcpy(launch->params, value, launch->param_bytes);
+    launch->param_bytes = launch->param_count = 0;
+    atoll_step_param(launch, value, bytes);
 }
 
 /* ---- reading a batch ---- */
@@ -215,6 +221,12 @@ static int launch_take(struct atoll_reader *r, uint32_t function, struct atoll_s
     l->shared_bytes = atoll_reader_u32(r);
     l->cooperative = atoll_reader_u32_in(r, 0, 1);
     const void *params = atoll_reader_blob(r, &length);
+    l->param_count = atoll_reader_u32_in(r, 0, ATOLL_STEP_PARAM_LIMIT);
+    for (uint32_t i = 0; i < l->param_count; i++) {
+        l->param_offset[i] = atoll_reader_u32(r);
+        if (l->param_offset[i] >= length)
+            return -1;
+    }
     l->map_count = atoll_reader_count(r, MAP_WIRE_BYTES);
     if (r->failed || length > ATOLL_STEP_PARAM_BYTES || l->map_count > ATOLL_STEP_MAP_LIMIT)
         return -1;

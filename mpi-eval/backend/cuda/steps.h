@@ -41,8 +41,7 @@ enum atoll_step_kind {
     ATOLL_STEP_KIND_COUNT
 };
 
-/* A tensor map encoded into the parameter bytes of a launch (128 bytes at `offset`, where the kernel's image says:
- * alignment counts from the constant bank's start, so 48 is a usual offset of a first parameter on 9.0). */
+/* A tensor map encoded into the parameter bytes of a launch: 128 bytes at `offset`. */
 struct atoll_step_map {
     uint32_t offset;
     uint32_t dtype; /* enum atoll_dtype */
@@ -57,7 +56,9 @@ struct atoll_step_launch {
     uint32_t grid[3], block[3], cluster[3]; /* cluster: 0 = none */
     uint32_t shared_bytes;                  /* dynamic; above 48 KiB the function is opted in */
     uint32_t cooperative;
-    uint32_t param_bytes;
+    /* one after the other in params; where the kernel wants them is the driver's to know */
+    uint32_t param_count, param_bytes;
+    uint32_t param_offset[ATOLL_STEP_PARAM_LIMIT];
     unsigned char params[ATOLL_STEP_PARAM_BYTES];
     uint32_t map_count;
     struct atoll_step_map maps[ATOLL_STEP_MAP_LIMIT];
@@ -102,8 +103,8 @@ void atoll_steps_counters_open(struct atoll_steps *s, const char *const *names, 
 void atoll_steps_counters_begin(struct atoll_steps *s);
 void atoll_steps_counters_end(struct atoll_steps *s);
 
-/* Appends one parameter as the calling convention lays it out (aligned to its size); the offset it got, or -1 when
- * there is no room.  bytes: 1, 2, 4, 8, or 128 (a tensor map, aligned to 64). */
+/* Appends one parameter (aligned to 8); the offset it got, or -1 when there is no room.  bytes: 1, 2, 4, 8, or 128 (a
+ * tensor map).  value NULL: zeros. */
 long atoll_step_param(struct atoll_step_launch *launch, const void *value, uint32_t bytes);
 /* One struct by value, for kernels of ours; it has 8-byte alignment at most. */
 void atoll_step_params_struct(struct atoll_step_launch *launch, const void *value, uint32_t bytes);
