@@ -123,10 +123,10 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
     if (!backend)
         return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
     if (is_surplus(backend))
-        return atoll_err_set(
-            err, ATOLL_E_LIMIT,
-            "this node has fewer GPUs than evaluators; start one rank for each GPU, and one more for "
-            "rank 0 on its node");
+        return atoll_err_set(err, ATOLL_E_LIMIT,
+                             "this node has fewer GPUs than evaluators (as CUDA_VISIBLE_DEVICES shows them); "
+                             "start one rank for "
+                             "each GPU, and one more for rank 0 on its node");
     ev->slots = compile_slots(backend);
     ev->orders = ev->slots + (backend->compiles_beside ? BESIDE_AHEAD : MEASURED_AHEAD);
     ev->compiler = backend->compiler_create(setup, ev->slots, err);

@@ -40,6 +40,20 @@ static int name_add(struct atoll_gpus *gpus, const char *word, size_t length, un
     return 1;
 }
 
+static void names_add(struct atoll_gpus *gpus, const char *visible, unsigned nodes)
+{
+    for (const char *at = visible; nodes > 0;) {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, ", ");
+        if (!name_add(gpus, at, length, nodes))
+            return;
+        at += length;
+        at += strspn(at, " ");
+        if (*at++ != ',')
+            return;
+    }
+}
+
 void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus *ret_gpus)
 {
     unsigned nodes = nodes_count(folder);
@@ -49,21 +63,13 @@ void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus 
             snprintf(ret_gpus->names[ret_gpus->count++], ATOLL_GPU_NAME_BYTES, "%u", i);
         return;
     }
-    for (const char *at = visible; nodes > 0;) {
-        at += strspn(at, " ");
-        size_t length = strcspn(at, ", ");
-        if (!name_add(ret_gpus, at, length, nodes))
-            return;
-        at += length;
-        at += strspn(at, " ");
-        if (*at++ != ',')
-            return;
-    }
+    names_add(ret_gpus, visible, nodes);
+    ret_gpus->are_hidden = nodes > 0 && ret_gpus->count == 0;
 }
 
 const char *atoll_gpus_of(const struct atoll_gpus *gpus, const struct atoll_slice *slice)
 {
     if (gpus->count == 0)
-        return NULL;
+        return gpus->are_hidden ? ATOLL_GPU_SURPLUS : NULL;
     return slice->index < gpus->count ? gpus->names[slice->index] : ATOLL_GPU_SURPLUS;
 }

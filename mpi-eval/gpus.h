@@ -13,6 +13,7 @@
 
 struct atoll_gpus {
     unsigned count;
+    int are_hidden; /* the node has devices, and the list names none of them */
     char names[ATOLL_GPU_LIMIT][ATOLL_GPU_NAME_BYTES]; /* ordinals, or UUIDs where the list has them */
 };
 
@@ -20,8 +21,8 @@ struct atoll_gpus {
  * none is not there.  folder: "/dev", whose nvidia<number> are counted. */
 void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus *ret_gpus);
 
-/* Name for an evaluator of a node: its own device by its index, ATOLL_GPU_SURPLUS beyond them, NULL when the node shows
- * no device.  Borrowed from gpus. */
+/* Name for an evaluator of a node: its own device by its index, ATOLL_GPU_SURPLUS beyond them or when all are
+ * hidden, NULL when the node has no device.  Borrowed from gpus. */
 const char *atoll_gpus_of(const struct atoll_gpus *gpus, const struct atoll_slice *slice);
 
 #endif

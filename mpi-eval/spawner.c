@@ -58,7 +58,9 @@ struct nursery {
 
 static int is_allowed(const char *entry)
 {
-    static const char *const names[] = {"PATH=", "HOME=", "LANG=", "TMPDIR=", "TZ="};
+    static const char *const names[] = {"PATH=",      "HOME=",      "LANG=",
+                                        "TMPDIR=",    "TZ=",        "LD_LIBRARY_PATH=",
+                                        "CUDA_HOME=", "CUDA_PATH=", "CUDA_DEVICE_ORDER="};
     static const char *const prefixes[] = {"LC_", "ATOLL_"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strncmp(entry, names[i], strlen(names[i])) == 0)

@@ -203,7 +203,7 @@ static void fixed_areas_set(struct atoll_cuda_device *d)
 static int process_start(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     struct atoll_cuda_worker_settings settings = d->settings;
-    if (d->uuid[0])
+    if (d->uuid[0] && !(settings.uuid && strncmp(settings.uuid, "MIG-", 4) == 0))
         settings.uuid = d->uuid;
     d->worker = atoll_cuda_worker_create(&settings, err);
     if (!d->worker)

@@ -124,16 +124,17 @@ static void environment_add(struct environment *e, const char *name, const char 
     e->list[++e->count] = NULL;
 }
 
-static void environment_init(struct environment *e)
+/* part: of a GPU ("MIG-..."), which the driver shows alone and only by this variable; NULL: all that the user shows. */
+static void environment_init(struct environment *e, const char *part)
 {
-    static const char *const kept[] = {"LD_LIBRARY_PATH",   "CUDA_VISIBLE_DEVICES",
-                                       "CUDA_DEVICE_ORDER", "CUDA_HOME",
-                                       "CUDA_PATH",         "ATOLL_CUPTI"};
+    static const char *const kept[] = {"LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH",
+                                       "ATOLL_CUPTI"};
     e->count = 0;
     e->list[0] = NULL;
     environment_add(e, "LC_ALL", "C");
     environment_add(e, "CUDA_CACHE_DISABLE", "1");      /* cubins only: nothing to write anywhere */
     environment_add(e, "CUDA_MODULE_LOADING", "EAGER"); /* no load in a first launch */
+    environment_add(e, "CUDA_VISIBLE_DEVICES", part ? part : getenv("CUDA_VISIBLE_DEVICES"));
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         environment_add(e, kept[i], getenv(kept[i]));
 }
@@ -156,10 +157,11 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
     }
     w->socket = pair[0];
     struct environment environment;
-    environment_init(&environment);
+    int is_part = settings->uuid && strncmp(settings->uuid, "MIG-", 4) == 0;
+    environment_init(&environment, is_part ? settings->uuid : NULL);
     snprintf(ordinal, sizeof ordinal, "%u", settings->ordinal);
     char name[] = "atoll-worker-cuda", device[64];
-    snprintf(device, sizeof device, "%s", settings->uuid ? settings->uuid : ordinal);
+    snprintf(device, sizeof device, "%s", is_part ? "0" : settings->uuid ? settings->uuid : ordinal);
     char *argv[] = {name, device, NULL};
     struct atoll_spawn spawn = {.path = program ? program : beside,
                                 .argv = argv,

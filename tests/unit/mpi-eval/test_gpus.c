@@ -83,6 +83,10 @@ static void test_share(void **state)
     assert_string_equal(atoll_gpus_of(&gpus, &slice), "0");
     slice.index = 2;
     assert_string_equal(atoll_gpus_of(&gpus, &slice), ATOLL_GPU_SURPLUS);
+    atoll_gpus_list("", folder, &gpus); /* what is hidden is not taken */
+    assert_string_equal(atoll_gpus_of(&gpus, &slice), ATOLL_GPU_SURPLUS);
+    atoll_gpus_list("", "/nowhere", &gpus);
+    assert_null(atoll_gpus_of(&gpus, &slice));
     atoll_gpus_list(NULL, "/nowhere", &gpus);
     assert_int_equal(gpus.count, 0);
     assert_null(atoll_gpus_of(&gpus, &slice));

@@ -125,6 +125,8 @@ static void test_child_is_clean(void **state)
     setenv("SECRET_TOKEN", "key", 1);
     setenv("ATOLL_SCRATCH", "/tmp", 1);
     setenv("LC_ALL", "C", 1);
+    setenv("CUDA_HOME", "/opt/cuda", 1); /* where a module put the toolkit */
+    setenv("CUDA_VISIBLE_DEVICES", "1", 1);
     int leak = dup(2); /* stays open in this process, not in a child */
     struct atoll_spawner *spawner = spawner_open("describe");
     assert_int_equal(atoll_spawner_start(spawner, 4, &pid, &fd, NULL), 0);
@@ -136,12 +138,13 @@ static void test_child_is_clean(void **state)
         snprintf(line, sizeof line, "fd %d\n", other);
         assert_null(strstr(text, line));
     }
-    static const char *const refused[] = {"PMIX_", "OMPI_", "SLURM_", "SECRET", "TOKEN"};
+    static const char *const refused[] = {"PMIX_", "OMPI_", "SLURM_", "SECRET", "TOKEN", "CUDA_VISIBLE"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         assert_null(strstr(text, refused[i]));
     assert_non_null(strstr(text, "env PATH="));
     assert_non_null(strstr(text, "env ATOLL_SCRATCH=/tmp\n"));
     assert_non_null(strstr(text, "env LC_ALL=C\n"));
+    assert_non_null(strstr(text, "env CUDA_HOME=/opt/cuda\n"));
     assert_non_null(strstr(text, "group 1\n"));
     assert_non_null(strstr(text, "blocked 0\n"));
     int status = exit_wait(spawner, &tag);
