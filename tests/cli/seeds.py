@@ -68,7 +68,8 @@ def find_compiler():
         except OSError:
             continue
     command = shutil.which("nvcc") or next((f"{r}/bin/nvcc" for r in roots if os.path.exists(f"{r}/bin/nvcc")), None)
-    return Nvcc(command) if command else None
+    works = command and subprocess.run([command, "--version"], capture_output=True, check=False).returncode == 0
+    return Nvcc(command) if works else None
 
 
 compiler = find_compiler()
