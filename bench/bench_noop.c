@@ -1,7 +1,8 @@
 /* bench_noop.c - are kernels promoted that are none better?  Mutants of a kernel with the same meaning (another comment,
  * a parameter under another name) challenge it one after the other, each with the error rate that the search would give to
  * that challenge.  None should win.
- * bench_noop [--backend cuda|cpu] [--count N] [--json FILE] [TASK_DIR...]   (300; four tasks of suites/starter) */
+ * bench_noop [--backend cuda|cpu] [--count N] [--seconds S] [--json FILE] [--task DIR | TASK_DIR...]
+ * (300, no limit, four tasks of suites/starter) */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -33,6 +34,7 @@ struct original {
 struct session {
     const char *backend, *json;
     unsigned count;
+    double seconds; /* no new challenges after that; 0 none */
     struct atoll_solo solo;
     struct atoll_search search;
     struct original originals[CASE_LIMIT];
@@ -195,7 +197,9 @@ static int measure(struct session *s, char **dirs, int dir_count, struct atoll_e
             return -1;
     if (s->original_count == 0)
         return atoll_err_set(err, ATOLL_E_INPUT, "no task has a seed for %s", s->backend);
-    for (unsigned k = 1; k <= s->count; k++)
+    double begin = atoll_clock_mono_ns();
+    for (unsigned k = 1;
+         k <= s->count && (s->seconds <= 0 || atoll_clock_mono_ns() - begin < s->seconds * 1e9); k++)
         if (challenge(s, &s->originals[k % s->original_count], k, err) != 0)
             return -1;
     return conclude(s, err);
@@ -213,11 +217,10 @@ static void session_close(struct session *s)
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"backend", required_argument, NULL, 'b'},
-                                          {"count", required_argument, NULL, 'c'},
-                                          {"json", required_argument, NULL, 'j'},
-                                          {"task", required_argument, NULL, 't'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"backend", required_argument, NULL, 'b'}, {"count", required_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 's'}, {"json", required_argument, NULL, 'j'},
+        {"task", required_argument, NULL, 't'},    {NULL, 0, NULL, 0}};
     static struct session s = {.backend = "cuda", .count = 300};
     char usual[][64] = {"suites/starter/matmul", "suites/starter/softmax_rows", "suites/starter/transpose",
                         "suites/starter/row_reduce"};
@@ -229,6 +232,8 @@ int main(int argc, char **argv)
             s.backend = optarg;
         else if (key == 'c')
             s.count = (unsigned)strtoul(optarg, NULL, 10);
+        else if (key == 's')
+            s.seconds = strtod(optarg, NULL);
         else if (key == 'j')
             s.json = optarg;
         else if (key == 't')
