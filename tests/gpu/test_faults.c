@@ -50,7 +50,7 @@ static const struct fault {
     int loses;         /* 1: the device process is replaced; 0: it goes on; -1: either */
     const char *says;
 } faults[] = {
-    {"illegal address", plain, HEAD INDEX HONEST "    if (i == 0)\n        y[1ll << 44] = 1.0f;\n}\n",
+    {"illegal address", plain, HEAD INDEX HONEST "    if (i == 0)\n        y[1ll << 40] = 1.0f;\n}\n",
      CHEATS_VERDICT(CRASH), 1, "ILLEGAL_ADDRESS"},
     {"misaligned address", plain, HEAD INDEX HONEST "    *(volatile double *)((char *)y + 4) = 1.0;\n}\n",
      CHEATS_VERDICT(CRASH), 1, "MISALIGNED"},
