@@ -322,7 +322,10 @@ int atoll_steps_reply_decode(const void *bytes, size_t length, struct atoll_step
     atoll_reader_init(&r, bytes, length);
     ret_reply->status = (enum atoll_steps_status)atoll_reader_u32_in(&r, 0, ATOLL_STEPS_LOST);
     ret_reply->step = atoll_reader_u32(&r);
-    ret_reply->code = (int32_t)atoll_reader_i64(&r);
+    int64_t code = atoll_reader_i64(&r);
+    if (code < INT32_MIN || code > INT32_MAX)
+        r.failed = ATOLL_E_PROTOCOL;
+    ret_reply->code = (int32_t)code;
     atoll_reader_fixed_text(&r, ret_reply->text, sizeof ret_reply->text);
     ret_reply->wall_ns = atoll_reader_f64(&r);
     ret_reply->opened_ns = atoll_reader_f64(&r);
