@@ -179,11 +179,11 @@ ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s, bool has_su
     }
 }
 
-/* Elements 2 * i and 2 * i + 1; the second one is 0 where there is none. */
-template <int dtype>
+/* Elements 2 * i and 2 * i + 1; the second one is 0 where there is none.  size 32: f32; 16: bf16 or f16; 0: any type. */
+template <int size>
 static __device__ __forceinline__ void elements_get(const atoll_compare_launch &p, atoll_u64 i, bool two, atoll_u64 bits[2])
 {
-    if (dtype == ATOLL_F32) {
+    if (size == 32) {
         uint2 v = make_uint2(0, 0);
         if (two)
             v = ((const uint2 *)p.address)[i];
@@ -191,7 +191,7 @@ static __device__ __forceinline__ void elements_get(const atoll_compare_launch &
             v.x = ((const unsigned *)p.address)[2 * i];
         bits[0] = v.x;
         bits[1] = v.y;
-    } else if (dtype == ATOLL_F16 || dtype == ATOLL_BF16) {
+    } else if (size == 16) {
         unsigned v = two ? ((const unsigned *)p.address)[i] : ((const unsigned short *)p.address)[2 * i];
         bits[0] = v & 0xffff;
         bits[1] = v >> 16;
@@ -209,12 +209,13 @@ ATOLL_INLINE float half_widen(atoll_u64 bits)
     return wide;
 }
 
-template <int dtype> static __device__ __forceinline__ double element_value(int any, atoll_u64 bits)
+template <int size> static __device__ __forceinline__ double element_value(int dtype, atoll_u64 bits)
 {
-    return dtype == ATOLL_F32    ? atoll_widen(__uint_as_float((unsigned)bits))
-           : dtype == ATOLL_BF16 ? atoll_widen(__uint_as_float((unsigned)bits << 16))
-           : dtype == ATOLL_F16  ? atoll_widen(half_widen(bits))
-                                 : atoll_dtype_decode(any, bits);
+    if (size == 32)
+        return atoll_widen(__uint_as_float((unsigned)bits));
+    if (size == 16)
+        return atoll_widen(dtype == ATOLL_BF16 ? __uint_as_float((unsigned)bits << 16) : half_widen(bits));
+    return atoll_dtype_decode(dtype, bits);
 }
 
 struct expected_pair {
@@ -261,34 +262,30 @@ static __device__ __forceinline__ expected_pair plain_get(const atoll_compare_la
     return e;
 }
 
-template <bool is_sealed, bool is_scaled, int dtype>
+template <bool is_sealed, bool is_scaled, int size>
 static __device__ __forceinline__ void see_all(seen &s, const atoll_compare_launch &p)
 {
     for (atoll_u64 i = thread_index(); i < (p.count + 1) / 2; i += thread_count()) {
         bool two = 2 * i + 1 < p.count;
         atoll_u64 bits[2];
-        elements_get<dtype>(p, i, two, bits);
+        elements_get<size>(p, i, two, bits);
         expected_pair e = is_sealed ? sealed_get<is_scaled>(p, i) : plain_get<is_scaled>(p, i, two);
-        see<is_scaled>(s, p, 2 * i, bits[0], element_value<dtype>(p.dtype, bits[0]), e.bits[0], e.scales[0], e.keys[0]);
+        see<is_scaled>(s, p, 2 * i, bits[0], element_value<size>(p.dtype, bits[0]), e.bits[0], e.scales[0], e.keys[0]);
         if (two)
-            see<is_scaled>(s, p, 2 * i + 1, bits[1], element_value<dtype>(p.dtype, bits[1]), e.bits[1], e.scales[1],
+            see<is_scaled>(s, p, 2 * i + 1, bits[1], element_value<size>(p.dtype, bits[1]), e.bits[1], e.scales[1],
                            e.keys[1]);
     }
 }
 
-#define ANY_DTYPE (-1)
-
 template <bool is_sealed, bool is_scaled> static __device__ __forceinline__ void see_typed(seen &s, const atoll_compare_launch &p)
 {
-    bool in_pairs = p.address % (2 * element_bytes(p.dtype)) == 0;
-    if (in_pairs && p.dtype == ATOLL_F32)
-        see_all<is_sealed, is_scaled, ATOLL_F32>(s, p);
-    else if (in_pairs && p.dtype == ATOLL_BF16)
-        see_all<is_sealed, is_scaled, ATOLL_BF16>(s, p);
-    else if (in_pairs && p.dtype == ATOLL_F16)
-        see_all<is_sealed, is_scaled, ATOLL_F16>(s, p);
+    unsigned bytes = element_bytes(p.dtype);
+    if (!is_number(p.dtype) || p.address % (2 * bytes))
+        see_all<is_sealed, is_scaled, 0>(s, p);
+    else if (bytes == 4)
+        see_all<is_sealed, is_scaled, 32>(s, p);
     else
-        see_all<is_sealed, is_scaled, ANY_DTYPE>(s, p);
+        see_all<is_sealed, is_scaled, 16>(s, p);
 }
 
 /* Two elements at a time; expected values and scales are 16-byte aligned. */

@@ -9,9 +9,10 @@ ATOLL_INLINE unsigned odd_float(double v)
     return __float_as_uint(f) | (atoll_widen(f) != v);
 }
 
-template <int dtype> static __device__ __forceinline__ unsigned number_bits(double v)
+/* bits 32: f32; 16: bf16 or f16. */
+template <int bits> static __device__ __forceinline__ unsigned number_bits(int dtype, double v)
 {
-    if (dtype == ATOLL_F32)
+    if (bits == 32)
         return __float_as_uint(atoll_narrow(v));
     unsigned odd = odd_float(v), sign = odd >> 16 & 0x8000;
     if (dtype == ATOLL_BF16)
@@ -21,17 +22,48 @@ template <int dtype> static __device__ __forceinline__ unsigned number_bits(doub
     return v == v ? half : sign | 0x7e00;
 }
 
-#define IS_SIGNED(form) ((form) == ATOLL_VALUE_NORMAL_SIGNED || (form) == ATOLL_VALUE_UNIFORM_SIGNED)
-
-template <int form, int dtype>
-static __device__ __forceinline__ unsigned init_number(const atoll_init_params &of, atoll_u64 index, double sign)
+ATOLL_INLINE bool is_number(int dtype)
 {
-    atoll_init_params p = of;
-    p.form = form == ATOLL_VALUE_NORMAL_SIGNED    ? ATOLL_VALUE_NORMAL
-             : form == ATOLL_VALUE_UNIFORM_SIGNED ? ATOLL_VALUE_UNIFORM
-                                                  : form;
-    double value = atoll_init_value(&p, index);
-    return number_bits<dtype>(IS_SIGNED(form) ? atoll_value_signed(value, sign) : value);
+    return dtype == ATOLL_F32 || dtype == ATOLL_BF16 || dtype == ATOLL_F16;
+}
+
+/* Forms that one loop makes: the draw is the same, what becomes of it is found in a few instructions. */
+enum init_family { INIT_NORMAL, INIT_NORMAL_SIGNED, INIT_UNIFORM, INIT_UNIFORM_SIGNED, INIT_OTHER };
+
+ATOLL_INLINE init_family family_of(int form)
+{
+    switch (form) {
+    case ATOLL_VALUE_NORMAL:
+    case ATOLL_VALUE_NORMAL_TIES:
+    case ATOLL_VALUE_NORMAL_SPARSE: return INIT_NORMAL;
+    case ATOLL_VALUE_NORMAL_SIGNED: return INIT_NORMAL_SIGNED;
+    case ATOLL_VALUE_UNIFORM:
+    case ATOLL_VALUE_UNIFORM_TIES:
+    case ATOLL_VALUE_UNIFORM_SPARSE: return INIT_UNIFORM;
+    case ATOLL_VALUE_UNIFORM_SIGNED: return INIT_UNIFORM_SIGNED;
+    default: return INIT_OTHER;
+    }
+}
+
+#define IS_SIGNED(family) ((family) == INIT_NORMAL_SIGNED || (family) == INIT_UNIFORM_SIGNED)
+
+template <int family>
+static __device__ __forceinline__ double init_number(const atoll_init_params &p, atoll_u64 index, double sign)
+{
+    if (family == INIT_NORMAL || family == INIT_NORMAL_SIGNED) {
+        int sum = atoll_value_bell(p.key, index);
+        if (family == INIT_NORMAL_SIGNED)
+            return atoll_value_signed(atoll_value_normal(&p, sum), sign);
+        return p.form == ATOLL_VALUE_NORMAL        ? atoll_value_normal(&p, sum)
+               : p.form == ATOLL_VALUE_NORMAL_TIES ? atoll_value_normal_ties(&p, sum)
+                                                   : atoll_value_normal_sparse(&p, sum);
+    }
+    atoll_u64 bits = atoll_random_at(p.key, index);
+    if (family == INIT_UNIFORM_SIGNED)
+        return atoll_value_signed(atoll_value_uniform(&p, bits), sign);
+    return p.form == ATOLL_VALUE_UNIFORM        ? atoll_value_uniform(&p, bits)
+           : p.form == ATOLL_VALUE_UNIFORM_TIES ? atoll_value_uniform_ties(&p, bits)
+                                                : atoll_value_uniform_sparse(&p, bits);
 }
 
 ATOLL_INLINE atoll_u64 row_of(const atoll_init_params &p, atoll_u64 index)
@@ -40,43 +72,40 @@ ATOLL_INLINE atoll_u64 row_of(const atoll_init_params &p, atoll_u64 index)
 }
 
 /* 16 bytes at a time; a sign holds for a row.  Returns how many elements that were. */
-template <int form, int dtype> static __device__ __forceinline__ atoll_u64 init_numbers(const atoll_init_launch &p)
+template <int family, int bits> static __device__ __forceinline__ atoll_u64 init_numbers(const atoll_init_launch &p)
 {
-    const unsigned bits = dtype == ATOLL_F32 ? 32 : 16, per = 128 / bits;
+    const unsigned per = 128 / bits;
     atoll_u64 chunks = p.count / per;
     for (atoll_u64 c = thread_index(); c < chunks; c += thread_count()) {
         unsigned words[4] = {0, 0, 0, 0};
         atoll_u64 first = c * per, row = 0, row_end = 0;
         double sign = 1;
-        if (IS_SIGNED(form)) {
+        if (IS_SIGNED(family)) {
             row = row_of(p.init, first);
             row_end = (row + 1) * p.init.row;
             sign = atoll_value_sign(&p.init, row);
         }
 #pragma unroll
         for (unsigned k = 0; k < per; k++) {
-            if (IS_SIGNED(form) && first + k == row_end) {
+            if (IS_SIGNED(family) && first + k == row_end) {
                 row_end += p.init.row;
                 sign = atoll_value_sign(&p.init, ++row);
             }
-            words[k * bits / 32] |= init_number<form, dtype>(p.init, first + k, sign) << k * bits % 32;
+            words[k * bits / 32] |= number_bits<bits>(p.init.dtype, init_number<family>(p.init, first + k, sign))
+                                    << k * bits % 32;
         }
         ((uint4 *)p.address)[c] = make_uint4(words[0], words[1], words[2], words[3]);
     }
     return chunks * per;
 }
 
-template <int dtype> static __device__ __forceinline__ atoll_u64 init_typed(const atoll_init_launch &p)
+template <int bits> static __device__ __forceinline__ atoll_u64 init_sized(const atoll_init_launch &p)
 {
-    switch (p.init.form) {
-    case ATOLL_VALUE_NORMAL: return init_numbers<ATOLL_VALUE_NORMAL, dtype>(p);
-    case ATOLL_VALUE_NORMAL_TIES: return init_numbers<ATOLL_VALUE_NORMAL_TIES, dtype>(p);
-    case ATOLL_VALUE_NORMAL_SPARSE: return init_numbers<ATOLL_VALUE_NORMAL_SPARSE, dtype>(p);
-    case ATOLL_VALUE_NORMAL_SIGNED: return init_numbers<ATOLL_VALUE_NORMAL_SIGNED, dtype>(p);
-    case ATOLL_VALUE_UNIFORM: return init_numbers<ATOLL_VALUE_UNIFORM, dtype>(p);
-    case ATOLL_VALUE_UNIFORM_TIES: return init_numbers<ATOLL_VALUE_UNIFORM_TIES, dtype>(p);
-    case ATOLL_VALUE_UNIFORM_SPARSE: return init_numbers<ATOLL_VALUE_UNIFORM_SPARSE, dtype>(p);
-    case ATOLL_VALUE_UNIFORM_SIGNED: return init_numbers<ATOLL_VALUE_UNIFORM_SIGNED, dtype>(p);
+    switch (family_of(p.init.form)) {
+    case INIT_NORMAL: return init_numbers<INIT_NORMAL, bits>(p);
+    case INIT_NORMAL_SIGNED: return init_numbers<INIT_NORMAL_SIGNED, bits>(p);
+    case INIT_UNIFORM: return init_numbers<INIT_UNIFORM, bits>(p);
+    case INIT_UNIFORM_SIGNED: return init_numbers<INIT_UNIFORM_SIGNED, bits>(p);
     default: return 0;
     }
 }
@@ -85,11 +114,8 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_init_kernel(const __grid_const
 {
     unsigned bytes = element_bytes(p.init.dtype);
     atoll_u64 done = 0;
-    if ((p.address & 15) == 0)
-        done = p.init.dtype == ATOLL_F32    ? init_typed<ATOLL_F32>(p)
-               : p.init.dtype == ATOLL_BF16 ? init_typed<ATOLL_BF16>(p)
-               : p.init.dtype == ATOLL_F16  ? init_typed<ATOLL_F16>(p)
-                                            : 0;
+    if ((p.address & 15) == 0 && is_number(p.init.dtype))
+        done = bytes == 4 ? init_sized<32>(p) : init_sized<16>(p);
     for (atoll_u64 i = done + thread_index(); i < p.count; i += thread_count())
         element_put(p.address, i, bytes, atoll_init_bits(&p.init, i));
 }
@@ -138,15 +164,16 @@ static __device__ __forceinline__ void fill_chunks(const atoll_fill_launch &p, a
     }
 }
 
-template <int dtype>
+template <int bits>
 static __device__ __forceinline__ void fill_normal(const atoll_fill_launch &p, atoll_u64 head, atoll_u64 chunks)
 {
-    const unsigned bits = dtype == ATOLL_F32 ? 32 : 16, per = 128 / bits;
+    const unsigned per = 128 / bits;
     for (atoll_u64 c = thread_index(); c < chunks; c += thread_count()) {
         unsigned words[4] = {0, 0, 0, 0};
 #pragma unroll
         for (unsigned k = 0; k < per; k++)
-            words[k * bits / 32] |= number_bits<dtype>(fill_normal_value(p.fill, head + c * per + k)) << k * bits % 32;
+            words[k * bits / 32] |= number_bits<bits>(p.fill.dtype, fill_normal_value(p.fill, head + c * per + k))
+                                    << k * bits % 32;
         ((uint4 *)(p.address + head * (bits / 8)))[c] = make_uint4(words[0], words[1], words[2], words[3]);
     }
 }
@@ -172,11 +199,9 @@ static __device__ __forceinline__ void fill_sized(const atoll_fill_launch &p, at
 ATOLL_INLINE void fill_normals(const atoll_fill_launch &p, atoll_u64 head, atoll_u64 chunks)
 {
     if (p.fill.dtype == ATOLL_F32)
-        fill_normal<ATOLL_F32>(p, head, chunks);
-    else if (p.fill.dtype == ATOLL_BF16)
-        fill_normal<ATOLL_BF16>(p, head, chunks);
-    else if (p.fill.dtype == ATOLL_F16)
-        fill_normal<ATOLL_F16>(p, head, chunks);
+        fill_normal<32>(p, head, chunks);
+    else if (is_number(p.fill.dtype))
+        fill_normal<16>(p, head, chunks);
     else
         fill_normal_any(p, head, chunks * (16 / element_bytes(p.fill.dtype)));
 }
