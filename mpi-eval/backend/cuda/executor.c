@@ -1,6 +1,6 @@
 /* executor.c - one stream, no waiting between steps.
- * Small reads are queued like every other step: they land in pinned staging and move to their place in the results when
- * all is done.  A large read waits for the stream.  Events are looked at while the stream works, so that the referee has
+ * Small reads and writes are queued like every other step: reads land in pinned staging and move to their place in the
+ * results when all is done, writes leave from there.  A large read waits for the stream.  Events are looked at while the stream works, so that the referee has
  * a second clock: when the host saw each of them.  Batches, staging and results hold keys and expected values, and a
  * device may address host memory: whoever owns one wipes it when its batch has ended. */
 #include "mpi-eval/backend/cuda/executor.h"
@@ -445,6 +445,15 @@ static unsigned char *read_place(struct atoll_cuda_executor *x, size_t bytes, si
     return out->failed ? NULL : out->data + *ret_place;
 }
 
+/* There is room. */
+static unsigned char *staging_take(struct atoll_cuda_executor *x, size_t bytes)
+{
+    unsigned char *at = x->staging + x->staged;
+    x->staged += (bytes + 15) / 16 * 16;
+    x->staged = x->staged > STAGING_BYTES ? STAGING_BYTES : x->staged;
+    return at;
+}
+
 static unsigned memory_read(struct atoll_cuda_executor *x, const struct atoll_step *s)
 {
     size_t place, bytes = (size_t)s->count;
@@ -458,15 +467,16 @@ static unsigned memory_read(struct atoll_cuda_executor *x, const struct atoll_st
         return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuMemcpyDtoH(to, s->address, bytes) : r;
     }
     x->readings[x->reading_count++] = (struct reading){x->staged, place, bytes};
-    unsigned r = x->cuda->cuMemcpyDtoHAsync(x->staging + x->staged, s->address, bytes, x->stream);
-    x->staged += (bytes + 15) / 16 * 16;
-    x->staged = x->staged > STAGING_BYTES ? STAGING_BYTES : x->staged;
-    return r;
+    return x->cuda->cuMemcpyDtoHAsync(staging_take(x, bytes), s->address, bytes, x->stream);
 }
 
+/* From pageable memory the driver would wait for the stream first, and nothing could be queued meanwhile. */
 static unsigned memory_write(struct atoll_cuda_executor *x, const struct atoll_step *s)
 {
-    return x->cuda->cuMemcpyHtoDAsync(s->address, s->bytes, s->length, x->stream);
+    const void *from = s->bytes;
+    if (s->length <= STAGING_BYTES - x->staged)
+        from = memcpy(staging_take(x, s->length), s->bytes, s->length);
+    return x->cuda->cuMemcpyHtoDAsync(s->address, from, s->length, x->stream);
 }
 
 /* ---- launches ---- */
