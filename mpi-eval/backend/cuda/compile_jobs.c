@@ -113,7 +113,9 @@ void atoll_nvrtc_key(const struct atoll_nvrtc *n, const struct atoll_compile_job
     atoll_buffer_put_blob(&b, job->text, job->length);
     for (size_t i = 0; i < job->define_count; i++)
         atoll_buffer_put_text(&b, job->defines[i]);
-    *ret_key = b.failed ? (struct atoll_id){{0}} : atoll_id_of(b.data, b.length);
+    memset(ret_key, 0, sizeof *ret_key);
+    if (!b.failed)
+        *ret_key = atoll_id_of(b.data, b.length);
     atoll_buffer_fini(&b);
 }
 

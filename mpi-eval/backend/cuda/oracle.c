@@ -49,7 +49,8 @@ static int cubin_copy(const struct atoll_referee *referee, struct atoll_cuda_cub
     if (!bytes)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
     memcpy(bytes, referee->reference, referee->reference_length);
-    *ret_cubin = (struct atoll_cuda_cubin_bytes){bytes, referee->reference_length};
+    ret_cubin->bytes = bytes;
+    ret_cubin->length = referee->reference_length;
     return 0;
 }
 

@@ -107,8 +107,8 @@ static struct atoll_fill_params poison(const struct atoll_support_fill *fill, st
 static struct atoll_fill_params plausible(const struct atoll_support_fill *fill, double size,
                                           struct atoll_fill_params p)
 {
-    static const int mantissa[] = {[ATOLL_F64] = 52, [ATOLL_F32] = 23,   [ATOLL_F16] = 10,
-                                   [ATOLL_BF16] = 7, [ATOLL_F8E4M3] = 3, [ATOLL_F8E5M2] = 2};
+    static const int mantissa[ATOLL_DTYPE_COUNT] = {[ATOLL_F64] = 52, [ATOLL_F32] = 23,   [ATOLL_F16] = 10,
+                                                    [ATOLL_BF16] = 7, [ATOLL_F8E4M3] = 3, [ATOLL_F8E5M2] = 2};
     if (!atoll_dtype_is_float(fill->dtype)) {
         double largest = fmin(atoll_dtype_decode(p.dtype, atoll_dtype_encode(p.dtype, 9e18)), 4e9);
         p.form = ATOLL_FILL_FORM_INTEGER;

@@ -99,7 +99,8 @@ static int serve_one(struct atoll_cuda_executor *executor, unsigned char **batch
     atoll_steps_reply_init(&reply);
     atoll_buffer_init(&out, ATOLL_CUDA_LINK_BYTES);
     atoll_cuda_executor_run(executor, *batch, (size_t)length, &reply);
-    explicit_bzero(*batch, (size_t)length); /* keys: the next batch may run a candidate */
+    if (*batch)
+        explicit_bzero(*batch, (size_t)length); /* keys: the next batch may run a candidate */
     atoll_steps_reply_encode(&reply, &out);
     length = out.length;
     int rc =
