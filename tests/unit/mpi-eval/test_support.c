@@ -66,7 +66,7 @@ static void test_fill_params(void **state)
 {
     for (unsigned t = 0; t < ATOLL_DTYPE_COUNT; t++)
         for (unsigned k = 0; k < ATOLL_FILL_COUNT; k++)
-            for (double size = 0; size <= 1e300; size = size ? size * 1e5 : 1e-300) {
+            for (double size = 0; size <= 1e300; size = size > 0 ? size * 1e5 : 1e-300) {
                 struct atoll_support_fill fill = {(enum atoll_fill_kind)k, (enum atoll_dtype)t, 3, size};
                 struct atoll_fill_params p = atoll_support_fill_params(&fill);
                 int is_float = atoll_dtype_is_float(fill.dtype);
