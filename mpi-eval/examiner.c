@@ -6,10 +6,17 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "core/log.h"
+#include "mpi-eval/clock.h"
+
+#define ERRAND_KINDS 4
 
 struct list {
     struct atoll_errand *first, **end;
@@ -24,6 +31,8 @@ struct atoll_examiner {
     pthread_cond_t posted_something;
     struct list posted, done;
     int leave, event_fd;
+    double spent_ns[ERRAND_KINDS],
+        waited_ns; /* the thread's: by kind of errand, and without one since OPEN */
 };
 
 static void list_init(struct list *list)
@@ -98,8 +107,28 @@ static void (*const runs[])(struct atoll_examiner *, struct atoll_errand *) = {
     [ATOLL_ERRAND_DUEL] = run_duel,
 };
 
+/* Where the time went: for whoever wonders why a device was idle, or not at its candidates. */
+static void account_say(const struct atoll_examiner *x)
+{
+    static const char *const kinds[ERRAND_KINDS] = {"opening", "tasks", "evaluations", "duels"};
+    char text[512] = "";
+    size_t n = 0;
+    for (int k = 0; k < ERRAND_KINDS; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %.2f s, ", kinds[k], x->spent_ns[k] / 1e9);
+    n += (size_t)snprintf(text + n, sizeof text - n, "waiting %.2f s", x->waited_ns / 1e9);
+    const struct atoll_phases *phases = x->referee ? atoll_referee_phases(x->referee) : NULL;
+    if (phases && phases->trial_count)
+        n += (size_t)snprintf(text + n, sizeof text - n, "; %lu samples:", phases->trial_count);
+    for (int k = 0; phases && phases->trial_count && k < ATOLL_PHASE_COUNT; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s %.3f ms", k ? "," : "",
+                              atoll_phase_name((enum atoll_phase)k),
+                              phases->ns[k] / 1e6 / (double)phases->trial_count);
+    atoll_log(ATOLL_LOG_INFO, "eval.referee.account", "%s", text);
+}
+
 static struct atoll_errand *next_errand(struct atoll_examiner *x)
 {
+    double begin = atoll_clock_mono_ns();
     struct atoll_errand *errand = NULL;
     pthread_mutex_lock(&x->mutex);
     while (!x->leave && !x->posted.first)
@@ -107,6 +136,7 @@ static struct atoll_errand *next_errand(struct atoll_examiner *x)
     if (!x->leave)
         errand = list_take(&x->posted);
     pthread_mutex_unlock(&x->mutex);
+    x->waited_ns += x->referee ? atoll_clock_mono_ns() - begin : 0;
     return errand;
 }
 
@@ -114,12 +144,15 @@ static void *thread_main(void *argument)
 {
     struct atoll_examiner *x = argument;
     for (struct atoll_errand *errand = next_errand(x); errand; errand = next_errand(x)) {
+        double begin = atoll_clock_mono_ns();
         runs[errand->kind](x, errand);
+        x->spent_ns[errand->kind] += atoll_clock_mono_ns() - begin;
         pthread_mutex_lock(&x->mutex);
         list_append(&x->done, errand);
         pthread_mutex_unlock(&x->mutex);
         eventfd_write(x->event_fd, 1);
     }
+    account_say(x);
     atoll_referee_destroy(x->referee);
     return NULL;
 }
