@@ -118,7 +118,9 @@ static void holds_back_at_the_gate(void **state)
     char *gate = NULL;
     size_t gate_length = 0;
     static const char text[] =
-        "extern \"C\" __global__ void gate(volatile unsigned *w, unsigned long long n) {\n"
+        "struct launch { volatile unsigned *w; unsigned long long n; };\n"
+        "extern \"C\" __global__ void gate(launch p) {\n"
+        "  volatile unsigned *w = p.w; unsigned long long n = p.n;\n"
         "  unsigned long long b, t; asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(b)); do asm "
         "volatile(\"mov.u64 "
         "%0, %%globaltimer;\" : \"=l\"(t)); while (*w == 0 && t - b < n); }\n";

@@ -165,11 +165,18 @@ static void put_cubin(struct server *s, struct _nvrtcProgram *program, unsigned 
     free(cubin);
 }
 
+/* The toolkit's own needs the C library's headers, which are not here; kernels want the one type of it that they are
+ * given (docs/spec/plan.md, tensormap). */
+static const char cuda_h[] = "#pragma once\n"
+                             "struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; };\n"
+                             "typedef struct CUtensorMap_st CUtensorMap;\n";
+
 static unsigned compile(struct server *s, const char *name, const char *text, const char *const *options,
                         int count, struct _nvrtcProgram **ret_program)
 {
+    static const char *const texts[] = {cuda_h}, *const names[] = {"cuda.h"};
     *ret_program = NULL;
-    unsigned result = s->nvrtc->nvrtcCreateProgram(ret_program, text, name, 0, NULL, NULL);
+    unsigned result = s->nvrtc->nvrtcCreateProgram(ret_program, text, name, 1, texts, names);
     return result == ATOLL_NVRTC_SUCCESS ? s->nvrtc->nvrtcCompileProgram(*ret_program, count, options)
                                          : result;
 }

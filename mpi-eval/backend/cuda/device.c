@@ -138,6 +138,23 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
     return areas_make(d, err);
 }
 
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t subject, uint64_t key,
+                                struct atoll_err *err)
+{
+    static const enum atoll_cuda_area areas[] = {ATOLL_AREA_ARENA, ATOLL_AREA_PLAIN, ATOLL_AREA_FLUSH};
+    if (d->last_subject == subject)
+        return 0;
+    atoll_steps_clear(&d->steps);
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
+        if (d->areas[areas[i]].bytes)
+            atoll_steps_set(&d->steps, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
+                            d->areas[areas[i]].bytes / 4);
+    int rc = atoll_cuda_device_run_own(d, "handing the memory over", err);
+    if (rc == 0)
+        d->last_subject = subject;
+    return rc;
+}
+
 int atoll_cuda_device_place(struct atoll_cuda_device *d, const uint64_t *bytes, size_t count, uint64_t key,
                             struct atoll_layout *ret_layout, struct atoll_err *err)
 {

@@ -57,6 +57,7 @@ struct atoll_cuda_device {
     const void *subjects[ATOLL_CUDA_SUBJECT_SLOTS];
     void *oracles[ATOLL_CUDA_ORACLE_SLOTS];
     uint64_t clock;
+    uint64_t subject_count, last_subject; /* opened so far; who ran last */
     /* the placement before this one: two subjects of a pair share it */
     uint64_t last_key;
     int last_place;
@@ -98,6 +99,11 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what
  * answers.  0, 1 lost, -1: ATOLL_E_LIMIT "needs X bytes, device has Y". */
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
+
+/* Another subject is about to run: what the last one may have left anywhere in the areas that nobody reads before writing
+ * them (notes for its relatives, EXPLOITS.md D1) is overwritten.  0, 1 lost, -1. */
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t subject, uint64_t key,
+                                struct atoll_err *err);
 
 /* Where the next sample's buffers lie. */
 int atoll_cuda_device_place(struct atoll_cuda_device *device, const uint64_t *bytes, size_t count,

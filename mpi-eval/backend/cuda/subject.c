@@ -201,6 +201,7 @@ enum atoll_verdict atoll_cuda_subject_open(struct atoll_referee *referee,
     if (!u)
         return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "no memory for a candidate");
     ret_subject->runner = u;
+    u->number = ++d->subject_count;
     enum atoll_verdict verdict =
         atoll_cuda_image_check(prepared, object, object_length, prepared->report, &u->cubin, ret_detail);
     const struct atoll_variant *bench = first_bench(prepared->task);

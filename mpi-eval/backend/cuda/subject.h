@@ -11,6 +11,7 @@ struct atoll_cuda_subject {
     struct atoll_cubin cubin;
     uint32_t generation; /* of the process that it is loaded into; 0: none */
     uint32_t slot;       /* of device->subjects */
+    uint64_t number;     /* no other one of this device has it */
 };
 
 static inline struct atoll_cuda_subject *atoll_cuda_subject_of(const struct atoll_subject *subject)

@@ -292,6 +292,9 @@ static int trial_once(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     s->mark_ns = atoll_referee_now_ns();
     int rc = trial_prepare(s, err);
+    if (rc == 0)
+        rc = atoll_cuda_device_hand_over(s->device, atoll_cuda_subject_of(s->subject)->number,
+                                         ~s->order->placement, err);
     trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
         rc = trial_answer(s, err);
