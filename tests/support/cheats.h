@@ -161,6 +161,16 @@ static inline const char *cheats_verdicts_text(unsigned verdicts, char *text, si
     return text;
 }
 
+/* The same of a cheat, with what its detail must say. */
+static inline const char *cheats_wanted(const struct cheat *c, char *text, size_t bytes)
+{
+    cheats_verdicts_text(c->verdicts, text, bytes);
+    size_t n = strlen(text);
+    if (c->says[0])
+        snprintf(text + n, bytes - n, " \"%s\"", c->says);
+    return text;
+}
+
 /* Every fixture has a row and a twin, every row its files: how many do not. */
 static inline size_t cheats_strays(void)
 {
