@@ -20,14 +20,19 @@ static struct atoll_examiner *examiner;
 static struct atoll_pipeline *pipeline;
 static uint64_t next_evaluation = 100;
 
-static int set_up(void **state)
+static int set_up_on(const struct atoll_backend *backend)
 {
     struct atoll_setup setup = fixture_setup();
     struct atoll_err err = ATOLL_ERR_INIT;
     compiler = fixture_compiler();
     examiner = atoll_examiner_create(&setup, compiler, &err);
-    pipeline = examiner ? atoll_pipeline_create(&atoll_backend_cpu, compiler, examiner, &err) : NULL;
+    pipeline = examiner ? atoll_pipeline_create(backend, compiler, examiner, &err) : NULL;
     return pipeline && atoll_pipeline_add_task(pipeline, 0, fixture_task(), &err) == 0 ? 0 : -1;
+}
+
+static int set_up(void **state)
+{
+    return set_up_on(&atoll_backend_cpu);
 }
 
 static int tear_down(void **state)
@@ -267,11 +272,59 @@ static void test_broken_reference(void **state)
     atoll_buffer_fini(&answer);
 }
 
+static int unit_of(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                   struct atoll_err *err)
+{
+    *ret_name = "unit.c";
+    if (strcmp(task->reference_source, "refused") == 0)
+        return atoll_err_set(err, ATOLL_E_INPUT, "no unit for this one");
+    atoll_buffer_put_bytes(out, "no_such_type x;\n", 16);
+    return 0;
+}
+
+/* Where the backend gives units of references, they are compiled beside the candidates, which may be compiled first:
+ * without a good one nothing is measured, and the compiler is not lent. */
+static void test_unit_of_a_reference(void **state)
+{
+    static const struct {
+        const char *source, *says;
+    } rows[] = {{"refused", "no unit for this one"},
+                {"broken", "the reference of task 'blend' does not compile for the device"}};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_backend backend = atoll_backend_cpu;
+    struct atoll_buffer answer;
+    backend.case_unit = unit_of;
+    assert_int_equal(tear_down(state), 0);
+    assert_int_equal(set_up_on(&backend), 0);
+    atoll_buffer_init(&answer, 1 << 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct atoll_task *task = fixture_task();
+        struct atoll_order order = order_of(FIXTURE_WRONG, NULL);
+        struct atoll_evaluation e;
+        task->reference_source = rows[i].source;
+        assert_int_equal(atoll_pipeline_add_task(pipeline, i + 1, task, &err), 0);
+        order.task = i + 1;
+        assert_int_equal(order_say(&order, &err), 0);
+        assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+        atoll_evaluation_init(&e);
+        assert_int_equal(atoll_evaluation_decode(answer.data, answer.length, &e, NULL), 0);
+        assert_int_equal(e.verdict, ATOLL_V_COMPILE_ERROR);
+        assert_int_equal(e.level, 3);
+        if (!strstr(e.detail, rows[i].says))
+            fail_msg("%s", e.detail);
+        assert_int_equal(atoll_pipeline_owns_compiler(pipeline), 1);
+        atoll_evaluation_fini(&e);
+        atoll_buffer_clear(&answer);
+    }
+    atoll_buffer_fini(&answer);
+}
+
 int main(void)
 {
     atoll_log_setup(-1, ATOLL_LOG_ERROR, "");
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_at_once),
                                        cmocka_unit_test(test_compiled_once), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_broken_reference)};
+                                       cmocka_unit_test(test_broken_reference),
+                                       cmocka_unit_test(test_unit_of_a_reference)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
