@@ -254,6 +254,141 @@ static void test_check(void **state)
     assert_false(has_words(SEALED + seal.offset));
 }
 
+/* ---- what our kernels are told ---- */
+
+/* The n-th launch of a kernel of ours, its parameters copied; its step, count when there is none. */
+static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t bytes)
+{
+    memset(ret_params, 0, bytes);
+    for (size_t i = 0; i < count; i++)
+        if (is_launch_of(i, kernel) && n-- == 0) {
+            memcpy(ret_params, launches[i].params, bytes);
+            return i;
+        }
+    return count;
+}
+
+/* Every zone gets its pattern before any content, and is looked at under the same key afterwards. */
+static void test_guards(void **state)
+{
+    struct atoll_area_launch made[ATOLL_LAYOUT_BUFFER_LIMIT + 1], p;
+    struct atoll_fill_launch fill;
+    size_t zones = sample->layout.count + 1, last = 0;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < zones; i++) {
+        last = own_launch(ATOLL_KERNEL_guard, i, &made[i], sizeof made[i]);
+        assert_true(last < count);
+        assert_true(made[i].address == sample->layout.guards[i].address);
+        assert_true(made[i].bytes == sample->layout.guards[i].bytes);
+    }
+    assert_int_equal(own_launch(ATOLL_KERNEL_guard, zones, &p, sizeof p), count);
+    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) > last);
+    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, 0) > last);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    for (size_t i = 0; i < zones; i++) {
+        assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &p, sizeof p) < count);
+        assert_true(p.address == made[i].address && p.bytes == made[i].bytes && p.key == made[i].key);
+        assert_true(p.result == p.result / 8 * 8 && p.result > RESULT);
+    }
+}
+
+/* Bytes between the end of a buffer and the next whole word: not zero, or zeros written there would not be seen. */
+static void test_tails(void **state)
+{
+    size_t tails = 0;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++)
+        for (size_t b = 0; b < sample->layout.count; b++) {
+            const struct atoll_span *buffer = &sample->layout.buffers[b];
+            if (list[i].kind != ATOLL_STEP_SET || list[i].address != buffer->address + buffer->bytes / 8 * 8)
+                continue;
+            assert_int_equal(list[i].count, 2);
+            assert_true(list[i].slot & 0xff && list[i].slot >> 24);
+            tails++;
+        }
+    assert_int_equal(tails, 4);
+}
+
+/* Inputs are hashed in the check; outputs there and right after the stop, at different places of the results. */
+static void test_hashes(void **state)
+{
+    struct atoll_area_launch p, late;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(own_launch(ATOLL_KERNEL_hash, i, &late, sizeof late) < count);
+        assert_true(late.address == sample->layout.buffers[i].address &&
+                    late.bytes == sample->layout.buffers[i].bytes);
+    }
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 3, &p, sizeof p), count);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof p) < count);
+    assert_true(p.address == late.address && p.key == late.key && p.result != late.result);
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 1, &p, sizeof p),
+                     count); /* no input is looked at in time */
+}
+
+/* Sealed and compared: the same place, key and stream, one per tensor; no value is NaN until the reference puts one. */
+static void test_seal(void **state)
+{
+    struct atoll_seal_launch made;
+    struct atoll_compare_launch p;
+    size_t poison = 0;
+    (void)state;
+    seal.array_offset[2] = 768;
+    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, &seal, NULL), 0);
+    decode();
+    size_t sealed = own_launch(ATOLL_KERNEL_seal, 0, &made, sizeof made);
+    assert_true(sealed < count);
+    assert_true(made.sealed == SEALED + 4096 + 768 && made.expected == PLAIN && made.count == 19 * 37);
+    assert_true(made.key[0] == seal.key.words[0] && made.key[1] == seal.key.words[1] && made.salt == 2);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_SET && list[i].address == PLAIN && list[i].slot == 0xffffffffu) {
+            assert_int_equal(list[i].count, 2 * 19 * 37);
+            poison = i;
+        }
+    assert_true(poison && is_launch_of(poison + 1, atoll_cuda_oracle_function(&oracle)));
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &p, sizeof p) < count);
+    assert_true(p.expected == made.sealed && p.is_sealed && p.salt == made.salt && p.key[1] == made.key[1]);
+    assert_true(p.address == sample->layout.buffers[2].address && p.count == 19 * 37 && p.has_fill);
+    assert_true(p.fill.key == sample->fills[2].key);
+    assert_int_equal(own_launch(ATOLL_KERNEL_compare, 1, &p, sizeof p), count);
+}
+
+/* inout: an output as well, of its own stream; what it was is made again where the candidate has not been. */
+static void test_inout(void **state)
+{
+    struct atoll_init_launch p;
+    struct atoll_compare_launch c;
+    struct atoll_cuda_plain *plain = &sample->plain;
+    (void)state;
+    candidate.task->tensors[0].role = ATOLL_ROLE_INOUT;
+    assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, plain, NULL), 0);
+    assert_true(plain->expected[0] == PLAIN && plain->spare[0] > PLAIN && plain->spare[2] == 0);
+    assert_true(plain->sealed_offset[2] >= atoll_support_sealed_bytes(plain->counts[0], 0));
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, NULL, NULL), 0);
+    decode();
+    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, sizeof p) < count);
+    assert_true(p.address == plain->spare[0]);
+    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &c, sizeof c) < count);
+    assert_true(c.salt == 0 && !c.has_fill && !c.is_sealed);
+    assert_true(own_launch(ATOLL_KERNEL_compare, 1, &c, sizeof c) < count);
+    assert_true(c.salt == 2 && c.has_fill);
+    assert_true(wipe() < count);
+}
+
 static void test_plain_plan(void **state)
 {
     const struct atoll_cuda_plain *p = &sample->plain;
@@ -321,6 +456,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fills, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_guards, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hashes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_seal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_inout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plain_plan, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_read, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
