@@ -1,5 +1,6 @@
 /* clock.h - the clocks of the processes, in ns.
- * Layer: mpi-eval.  Deadlines by the monotonic one, records by the Unix one. */
+ * Layer: mpi-eval.  Deadlines by the monotonic one, what is timed by the raw one, which nobody adjusts, records by the
+ * Unix one. */
 #ifndef ATOLL_MPI_EVAL_CLOCK_H
 #define ATOLL_MPI_EVAL_CLOCK_H
 
@@ -16,6 +17,11 @@ static inline int64_t atoll_clock_read_ns(clockid_t id)
 static inline double atoll_clock_mono_ns(void)
 {
     return (double)atoll_clock_read_ns(CLOCK_MONOTONIC);
+}
+
+static inline double atoll_clock_raw_ns(void)
+{
+    return (double)atoll_clock_read_ns(CLOCK_MONOTONIC_RAW);
 }
 
 static inline int64_t atoll_clock_unix_ns(void)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "core/random.h"
+#include "mpi-eval/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/counting.h"
 #include "mpi-eval/referee/floor.h"
@@ -339,13 +340,6 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     session_count(s);
 }
 
-static int64_t unix_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* bench/ only: the shape of an answer without a measurement. */
 static void answer_null(const struct atoll_referee *referee, struct atoll_evaluation *e)
 {
@@ -364,7 +358,7 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
                         .order = order,
                         .e = ret_evaluation,
                         .deadline_ns = atoll_referee_deadline_ns(order->baseline_ns)};
-    ret_evaluation->started_unix_ns = unix_now_ns();
+    ret_evaluation->started_unix_ns = atoll_clock_unix_ns();
     ret_evaluation->behaviour = prepared->behaviour;
     ret_evaluation->device = referee->info.key;
     ret_evaluation->verdict = ATOLL_V_CORRECT;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "core/random.h"
+#include "mpi-eval/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
 
@@ -15,9 +15,7 @@
 
 double atoll_referee_now_ns(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+    return atoll_clock_raw_ns();
 }
 
 double atoll_referee_deadline_ns(double baseline_ns)

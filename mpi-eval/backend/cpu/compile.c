@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "mpi-eval/backend/cpu/compile_judge.h"
 #include "mpi-eval/backend/cpu/compile_slot.h"
@@ -17,6 +16,7 @@
 #include "mpi-eval/backend/cpu/object.h"
 #include "mpi-eval/backend/cpu/scratch.h"
 #include "mpi-eval/backend/cpu/toolchain.h"
+#include "mpi-eval/clock.h"
 
 #define FLAG_LIMIT 128
 #define SLOT_LIMIT 256
@@ -40,13 +40,6 @@ struct cc {
     int paused;
     pthread_mutex_t mutex;
 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int split_flags(struct cc *cc, const char *flags, struct atoll_err *err)
 {
@@ -221,7 +214,7 @@ static void start_job(struct cc *cc, struct atoll_compile_slot *slot)
     slot->output_length = 0;
     slot->ran_ns = 0;
     slot->timed_out = 0;
-    slot->since_ns = now_ns();
+    slot->since_ns = atoll_clock_mono_ns();
     if (start_cc(cc, slot, &err) != 0)
         finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
 }
@@ -263,7 +256,7 @@ static size_t cc_pollfds(const struct atoll_compiler *compiler, struct pollfd *r
 
 static double running_ns(const struct cc *cc, const struct atoll_compile_slot *slot)
 {
-    return slot->ran_ns + (cc->paused ? 0 : now_ns() - slot->since_ns);
+    return slot->ran_ns + (cc->paused ? 0 : atoll_clock_mono_ns() - slot->since_ns);
 }
 
 /* Running time left until the next deadline; -1: none runs. */
@@ -345,7 +338,7 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
 static void signal_groups(struct cc *cc, int paused)
 {
     pthread_mutex_lock(&cc->mutex);
-    double now = now_ns();
+    double now = atoll_clock_mono_ns();
     for (unsigned i = 0; i < cc->slot_count && cc->paused != paused; i++) {
         struct atoll_compile_slot *slot = &cc->slots[i];
         if (!slot->job)

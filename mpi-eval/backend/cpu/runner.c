@@ -26,6 +26,7 @@
 #include "mpi-eval/backend/cpu/object.h"
 #include "mpi-eval/backend/cpu/sample.h"
 #include "mpi-eval/backend/cpu/spawn.h"
+#include "mpi-eval/clock.h"
 
 #define LOAD_TIMEOUT_NS  20e9 /* worker start, checks, dlopen */
 #define SETUP_TIMEOUT_NS 30e9 /* fork to ready; mapping of large buffers is in it */
@@ -56,25 +57,18 @@ struct atoll_runner {
     struct course course;
 };
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* 1: a whole reply; 0: none within timeout_ns; -1: the worker is gone or talks nonsense. */
 static int receive_reply(const struct atoll_runner *runner, double timeout_ns,
                          struct atoll_control_reply *reply)
 {
-    double deadline = now_ns() + timeout_ns;
+    double deadline = atoll_clock_raw_ns() + timeout_ns;
     for (;;) {
         ssize_t got = recv(runner->socket, reply, sizeof *reply, MSG_DONTWAIT);
         if (got == (ssize_t)sizeof *reply)
             return 1;
         if (got >= 0 || (errno != EAGAIN && errno != EINTR))
             return -1;
-        double left = deadline - now_ns();
+        double left = deadline - atoll_clock_raw_ns();
         if (left <= 0)
             return 0;
         struct pollfd fd = {runner->socket, POLLIN, 0};
@@ -125,24 +119,10 @@ static int make_page(struct atoll_runner *runner, struct atoll_err *err)
     return 0;
 }
 
-static int beside_program(char *ret_path, size_t bytes, struct atoll_err *err)
-{
-    static const char name[] = "atoll-worker";
-    ssize_t length = readlink("/proc/self/exe", ret_path, bytes);
-    if (length < 0)
-        return atoll_err_errno(err, errno, "cannot tell where the running program lies");
-    while (length > 0 && ret_path[length - 1] != '/')
-        length--;
-    if ((size_t)length + sizeof name > bytes)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the running program is too long");
-    memcpy(ret_path + length, name, sizeof name);
-    return 0;
-}
-
 static int start_worker(struct atoll_runner *runner, const char *worker_path, struct atoll_err *err)
 {
     char beside[4096];
-    if (!worker_path && beside_program(beside, sizeof beside, err) != 0)
+    if (!worker_path && atoll_spawn_beside("atoll-worker", beside, sizeof beside, err) != 0)
         return -1;
     const char *path = worker_path ? worker_path : beside;
     int pair[2];
@@ -393,22 +373,22 @@ static void look_at_socket(const struct atoll_runner *runner, struct course *cou
     course->ended = status == 1;
 }
 
-/* Waits until *word is set, the sample ended, the worker is lost or the deadline (by now_ns) passed.  Returns
+/* Waits until *word is set, the sample ended, the worker is lost or the deadline (by the raw clock) passed.  Returns
  * the time at which *word was seen set. */
 static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *word, int spin, double deadline,
                          struct course *course)
 {
-    double look_at = now_ns() + LOOK_EVERY_NS;
+    double look_at = atoll_clock_raw_ns() + LOOK_EVERY_NS;
     for (;;) {
         for (int i = 0; i < (spin ? SPINS_PER_LOOK : 1); i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != 0)
-                return now_ns();
+                return atoll_clock_raw_ns();
             if (spin)
                 atoll_cpu_relax();
             else
                 atoll_futex_wait(word, 0, SLEEP_SLICE_NS, 1);
         }
-        double now = now_ns();
+        double now = atoll_clock_raw_ns();
         if (now < look_at)
             continue;
         look_at = now + LOOK_EVERY_NS;
@@ -428,7 +408,7 @@ static void await_ready(const struct atoll_runner *runner, struct course *course
         return;
     }
     course->pid = reply.pid;
-    await_word(runner, &runner->page->ready, 0, now_ns() + SETUP_TIMEOUT_NS, course);
+    await_word(runner, &runner->page->ready, 0, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS, course);
     if (course->timed_out)
         course->lost = 1;
 }
@@ -443,7 +423,8 @@ static void await_standing(const struct atoll_runner *runner, struct course *cou
     atomic_store_explicit(&runner->page->armed, 2, memory_order_release);
     if (!runner->spin)
         atoll_futex_wake(&runner->page->armed, 1);
-    await_word(runner, &runner->page->standing, runner->spin, now_ns() + SETUP_TIMEOUT_NS, course);
+    await_word(runner, &runner->page->standing, runner->spin, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS,
+               course);
     if (course->timed_out)
         course->lost = 1;
 }
@@ -454,7 +435,7 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
     struct atoll_control_page *page = runner->page;
     if (request->window_begin)
         request->window_begin(request->context);
-    double begin = now_ns();
+    double begin = atoll_clock_raw_ns();
     atomic_store_explicit(&page->doorbell, 1, memory_order_release);
     if (!runner->spin)
         atoll_futex_wake(&page->doorbell, 1);
@@ -554,14 +535,14 @@ void atoll_runner_arm(struct atoll_runner *runner)
     struct course *course = &runner->course;
     if (course->armed || has_failed(course))
         return;
-    double begin = now_ns();
+    double begin = atoll_clock_raw_ns();
     await_ready(runner, course);
     course->armed = 1;
     if (!has_failed(course)) {
         atomic_store_explicit(&runner->page->armed, 1, memory_order_release);
         atoll_futex_wake(&runner->page->armed, 1);
     }
-    course->wait_ns += now_ns() - begin;
+    course->wait_ns += atoll_clock_raw_ns() - begin;
 }
 
 /* What the threads had used when they stood is read before the doorbell: later their page is not to be trusted. */
@@ -587,12 +568,12 @@ static void play(struct atoll_runner *runner, const struct atoll_run_request *re
 {
     struct course *course = &runner->course;
     struct usage stood = {runner->page->switches, runner->page->cpu_ns};
-    double ring = now_ns();
+    double ring = atoll_clock_raw_ns();
     result->ns = time_span(runner, request, course);
     double seen = ring + result->ns;
     int done = !course->ended && !course->lost && !course->timed_out;
     await_death(runner, course);
-    result->stop_ns = now_ns() - seen;
+    result->stop_ns = atoll_clock_raw_ns() - seen;
     result->status = judge(course, done);
     result->late_count = done ? count_late(request, course) : 0;
     account(runner, &stood, result);
@@ -605,10 +586,10 @@ void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_req
     struct course *course = &runner->course;
     struct atoll_run_result result = {.status = ATOLL_RUN_LOST, .preemptions = -1, .lost_ns = -1};
     atoll_runner_arm(runner);
-    double begin = now_ns();
+    double begin = atoll_clock_raw_ns();
     if (!has_failed(course))
         await_standing(runner, course);
-    result.setup_ns = course->wait_ns + now_ns() - begin;
+    result.setup_ns = course->wait_ns + atoll_clock_raw_ns() - begin;
     if (!has_failed(course))
         play(runner, request, &result);
     else

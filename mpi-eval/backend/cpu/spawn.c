@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -139,4 +141,54 @@ pid_t atoll_spawn_start(const struct atoll_spawn *spawn, struct atoll_err *err)
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     return atoll_err_errno(err, failure.error, "%s: the child could not %s", spawn->path, failure.step);
+}
+
+static void read_answer(int fd, int timeout_ms, char *ret_text, size_t bytes)
+{
+    size_t used = 0;
+    struct pollfd p = {fd, POLLIN, 0};
+    while (used + 1 < bytes && poll(&p, 1, timeout_ms) == 1) {
+        ssize_t got = read(fd, ret_text + used, bytes - 1 - used);
+        if (got <= 0)
+            break;
+        used += (size_t)got;
+    }
+    ret_text[used] = '\0';
+}
+
+int atoll_spawn_ask(char *const *argv, char *const *environment, int timeout_ms, char *ret_text, size_t bytes,
+                    struct atoll_err *err)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return atoll_err_errno(err, errno, "cannot make a pipe to %s", argv[0]);
+    struct atoll_spawn spawn = {.path = argv[0],
+                                .argv = argv,
+                                .environment = environment ? environment : environ,
+                                .fds = {-1, ends[1], -1},
+                                .fd_count = 3,
+                                .ruleset = -1};
+    pid_t pid = atoll_spawn_start(&spawn, err);
+    close(ends[1]);
+    if (pid > 0) {
+        read_answer(ends[0], timeout_ms, ret_text, bytes);
+        kill(-pid, SIGKILL); /* what has answered is of no more use */
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    close(ends[0]);
+    return pid > 0 ? 0 : -1;
+}
+
+int atoll_spawn_beside(const char *name, char *ret_path, size_t bytes, struct atoll_err *err)
+{
+    ssize_t length = readlink("/proc/self/exe", ret_path, bytes);
+    if (length < 0)
+        return atoll_err_errno(err, errno, "cannot tell where the running program lies");
+    while (length > 0 && ret_path[length - 1] != '/')
+        length--;
+    if ((size_t)length + strlen(name) + 1 > bytes)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the running program is too long");
+    memcpy(ret_path + length, name, strlen(name) + 1);
+    return 0;
 }

@@ -28,4 +28,14 @@ struct atoll_spawn {
 /* The child's pid, or -1 and err. */
 pid_t atoll_spawn_start(const struct atoll_spawn *spawn, struct atoll_err *err);
 
+/* What a program says on its standard output until it closes it, `bytes - 1` bytes are there or it is silent for
+ * timeout_ms; then it is killed with its group and reaped.  argv[0] is the program's path; environment NULL: this
+ * process's.  An exit status is not told: who answers nothing said nothing.  0, or -1 and err when it did not start. */
+int atoll_spawn_ask(char *const *argv, char *const *environment, int timeout_ms, char *ret_text, size_t bytes,
+                    struct atoll_err *err);
+
+/* Path of a program of ours that is installed beside the running one, whether it is there or not.  ATOLL_E_LIMIT when it
+ * does not fit. */
+int atoll_spawn_beside(const char *name, char *ret_path, size_t bytes, struct atoll_err *err);
+
 #endif

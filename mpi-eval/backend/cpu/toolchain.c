@@ -2,18 +2,12 @@
  * LD_LIBRARY_PATH (compilers from modules and Spack need it). */
 #include "mpi-eval/backend/cpu/toolchain.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mpi-eval/backend/cpu/spawn.h"
@@ -71,48 +65,14 @@ static int keep_variables(struct atoll_toolchain *t, struct atoll_err *err)
                              : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's environment");
 }
 
-static void read_answer(int fd, char *ret_text, size_t bytes)
-{
-    size_t used = 0;
-    struct pollfd p = {fd, POLLIN, 0};
-    while (used + 1 < bytes && poll(&p, 1, ANSWER_TIMEOUT_MS) == 1) {
-        ssize_t got = read(fd, ret_text + used, bytes - 1 - used);
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    ret_text[used] = '\0';
-}
-
 /* Runs the compiler with one option and gives what it prints. */
 static int ask(const struct atoll_toolchain *t, const char *option, char *ret_text, size_t bytes,
                struct atoll_err *err)
 {
-    int ends[2];
-    char name[] = "cc", *argument = strdup(option);
-    char *argv[] = {name, argument, NULL};
-    argv[0] = t->path;
-    if (!argument || pipe2(ends, O_CLOEXEC) != 0) {
-        free(argument);
-        return atoll_err_errno(err, errno, "cannot ask the compiler for its %s", option);
-    }
-    struct atoll_spawn spawn = {.path = t->path,
-                                .argv = argv,
-                                .environment = t->environment,
-                                .fds = {-1, ends[1], -1},
-                                .fd_count = 3,
-                                .ruleset = -1};
-    pid_t pid = atoll_spawn_start(&spawn, err);
-    close(ends[1]);
-    free(argument);
-    if (pid > 0) {
-        read_answer(ends[0], ret_text, bytes);
-        kill(-pid, SIGKILL); /* what has answered is of no more use */
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close(ends[0]);
-    return pid > 0 ? 0 : -1;
+    char argument[64];
+    char *argv[] = {t->path, argument, NULL};
+    snprintf(argument, sizeof argument, "%s", option);
+    return atoll_spawn_ask(argv, t->environment, ANSWER_TIMEOUT_MS, ret_text, bytes, err);
 }
 
 static void add_path(struct atoll_toolchain *t, const char *path, size_t length)

@@ -13,6 +13,7 @@
 #include "mpi-eval/backend/cuda/compile_nvcc.h"
 #include "mpi-eval/backend/cuda/compile_state.h"
 #include "mpi-eval/backend/cuda/compile_wire.h"
+#include "mpi-eval/clock.h"
 
 #define SLOT_LIMIT 256
 #define FILE_BYTES 65536 /* a child writes its own seccomp filter to a memory file, and nothing else */
@@ -48,7 +49,7 @@ static const char *nvrtc_version(const struct atoll_compiler *compiler)
 static int answer_at_once(struct atoll_nvrtc *n, struct atoll_compile_job *job)
 {
     struct atoll_id key;
-    double start = atoll_nvrtc_now_ns();
+    double start = atoll_clock_mono_ns();
     char *report = NULL;
     if (memchr(job->text, 0, job->length)) {
         atoll_compile_job_finish(job, ATOLL_COMPILE_ERROR, "the source has a NUL byte", "", 0);
@@ -59,7 +60,7 @@ static int answer_at_once(struct atoll_nvrtc *n, struct atoll_compile_job *job)
         !atoll_compile_cache_get(n->cache, &key, &job->result.object, &job->result.object_length, &report))
         return 0;
     job->result.from_cache = 1;
-    atoll_compile_job_finish(job, ATOLL_COMPILE_OK, "", report, atoll_nvrtc_now_ns() - start);
+    atoll_compile_job_finish(job, ATOLL_COMPILE_OK, "", report, atoll_clock_mono_ns() - start);
     free(report);
     return 1;
 }
@@ -98,7 +99,7 @@ static size_t nvrtc_pollfds(const struct atoll_compiler *compiler, struct pollfd
 static int nvrtc_timeout_ms(const struct atoll_compiler *compiler)
 {
     const struct atoll_nvrtc *n = (const struct atoll_nvrtc *)compiler;
-    double now = atoll_nvrtc_now_ns(), least = -1;
+    double now = atoll_clock_mono_ns(), least = -1;
     if (n->done.first)
         return 0;
     for (unsigned i = 0; i < n->slot_count; i++) {

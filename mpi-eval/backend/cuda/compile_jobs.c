@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "mpi-eval/backend/cpu/compile_judge.h"
 #include "mpi-eval/backend/cpu/diagnostics.h"
@@ -12,17 +11,11 @@
 #include "mpi-eval/backend/cuda/compile_state.h"
 #include "mpi-eval/backend/cuda/compile_wire.h"
 #include "mpi-eval/backend/cuda/nvrtc.h"
+#include "mpi-eval/clock.h"
 
 #define ATTEMPTS     2 /* of a job whose child dies */
 #define KEY_BYTES    ((size_t)20 << 20)
 #define ERROR_STATUS (1 << 8) /* of wait(2): exit status 1 */
-
-double atoll_nvrtc_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* ---- children ---- */
 
@@ -44,7 +37,7 @@ static int start_child(struct atoll_nvrtc *n, struct atoll_nvrtc_slot *slot, str
         .filter = &n->filter,
         .drop_privileges = 1,
     };
-    slot->since_ns = atoll_nvrtc_now_ns();
+    slot->since_ns = atoll_clock_mono_ns();
     return atoll_compile_child_start(&slot->child, &spawn, err);
 }
 
@@ -65,7 +58,7 @@ static void put_request(const struct atoll_nvrtc *n, const struct atoll_nvrtc_sl
 static void finish(struct atoll_nvrtc *n, struct atoll_nvrtc_slot *slot, enum atoll_compile_status status,
                    const char *diagnostics, const char *report)
 {
-    atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_nvrtc_now_ns() - slot->since_ns);
+    atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_clock_mono_ns() - slot->since_ns);
     atoll_compile_queue_put(&n->done, slot->job);
     slot->job = NULL;
 }
@@ -76,7 +69,7 @@ static void send_job(struct atoll_nvrtc *n, struct atoll_nvrtc_slot *slot)
     struct atoll_buffer request;
     atoll_buffer_init(&request, ATOLL_COMPILE_WIRE_REQUEST_BYTES);
     slot->serial = ++n->serial;
-    slot->since_ns = atoll_nvrtc_now_ns();
+    slot->since_ns = atoll_clock_mono_ns();
     put_request(n, slot, &request);
     if (atoll_compile_child_send(&slot->child, &request) != 0)
         finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compile request", "");
@@ -289,7 +282,7 @@ void atoll_nvrtc_tend(struct atoll_nvrtc *n, struct atoll_nvrtc_slot *slot)
     }
     int starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
     if (slot->child.state == ATOLL_COMPILE_CHILD_NONE || (!starting && !slot->job) ||
-        atoll_nvrtc_now_ns() - slot->since_ns <= (starting ? ATOLL_NVRTC_START_NS : n->deadline_ns))
+        atoll_clock_mono_ns() - slot->since_ns <= (starting ? ATOLL_NVRTC_START_NS : n->deadline_ns))
         return;
     char text[96];
     struct atoll_compile_child_end end;

@@ -39,7 +39,6 @@ struct atoll_nvrtc {
     uint64_t serial;
 };
 
-double atoll_nvrtc_now_ns(void);
 /* Gives queued jobs to children: to those that stand ready, then to those that start, then to new ones. */
 void atoll_nvrtc_start_jobs(struct atoll_nvrtc *n);
 /* Talks to a slot's child without blocking, and ends it at its deadline. */

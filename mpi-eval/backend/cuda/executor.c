@@ -14,6 +14,7 @@
 #include "mpi-eval/backend/cuda/counters.h"
 #include "mpi-eval/backend/cuda/device/params.h"
 #include "mpi-eval/backend/cuda/driver.h"
+#include "mpi-eval/clock.h"
 
 #define STAGING_BYTES    ((size_t)1 << 20)
 #define GATE_BYTES       64     /* behind the staging */
@@ -57,13 +58,6 @@ struct atoll_cuda_executor {
     size_t pass_offset; /* of the first step of a counting pass, */
     uint32_t pass_step; /* and its number */
 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int cuda_fail(const struct atoll_cuda *cuda, unsigned result, const char *what, struct atoll_err *err)
 {
@@ -370,7 +364,7 @@ static void events_note(struct atoll_cuda_executor *x)
     for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++)
         if ((x->recorded >> i & 1) && isnan(x->reply->seen_ns[i]) &&
             x->cuda->cuEventQuery(x->events[i]) == ATOLL_CUDA_SUCCESS)
-            x->reply->seen_ns[i] = now_ns() - x->begin_ns;
+            x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
 }
 
 /* What has passed by now was not held back: it is noted as seen before. */
@@ -379,7 +373,7 @@ static void gate_open(struct atoll_cuda_executor *x)
     if (!x->is_gated)
         return;
     events_note(x);
-    x->reply->opened_ns = now_ns() - x->begin_ns;
+    x->reply->opened_ns = atoll_clock_raw_ns() - x->begin_ns;
     __atomic_store_n(x->gate, 1u, __ATOMIC_SEQ_CST);
     x->is_gated = 0;
 }
@@ -714,7 +708,7 @@ static unsigned wait_watching(struct atoll_cuda_executor *x)
         while (r == ATOLL_CUDA_ERROR_NOT_READY);
         if (r != ATOLL_CUDA_SUCCESS)
             return r;
-        x->reply->seen_ns[i] = now_ns() - x->begin_ns;
+        x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
     }
     return stream_wait(x);
 }
@@ -764,7 +758,7 @@ static void steps_run(struct atoll_cuda_executor *x, struct atoll_step_launch *l
         r = refuse(x, "the batch is broken");
     if (r == ATOLL_CUDA_SUCCESS)
         r = wait_watching(x);
-    x->reply->wall_ns = now_ns() - x->begin_ns;
+    x->reply->wall_ns = atoll_clock_raw_ns() - x->begin_ns;
     if (r != ATOLL_CUDA_SUCCESS) {
         batch_fail(x, r);
         return;
@@ -782,7 +776,7 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
     x->reading_count = x->staged = 0;
     x->recorded = 0;
     x->is_gated = 0;
-    x->begin_ns = now_ns();
+    x->begin_ns = atoll_clock_raw_ns();
     atoll_reader_init(&x->reader, batch, length);
     if (l) {
         steps_run(x, l);

@@ -3,16 +3,11 @@
  * (nvidia/cuda_nvrtc/lib beside nvidia/cuda_runtime/include; nvidia/cu13/lib beside nvidia/cu13/include). */
 #include "mpi-eval/backend/cuda/toolkit.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "mpi-eval/backend/cpu/spawn.h"
@@ -137,45 +132,6 @@ static char *find_child(const char *program)
     return NULL;
 }
 
-static void read_answer(int fd, char *ret_text, size_t bytes)
-{
-    size_t used = 0;
-    struct pollfd p = {fd, POLLIN, 0};
-    while (used + 1 < bytes && poll(&p, 1, ANSWER_TIMEOUT_MS) == 1) {
-        ssize_t got = read(fd, ret_text + used, bytes - 1 - used);
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    ret_text[used] = '\0';
-}
-
-static int ask(const struct atoll_toolkit *t, char *ret_text, size_t bytes, struct atoll_err *err)
-{
-    extern char **environ;
-    char describe[] = "describe";
-    char *argv[] = {t->program, describe, NULL};
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return atoll_err_errno(err, errno, "cannot make a pipe");
-    struct atoll_spawn spawn = {.path = t->program,
-                                .argv = argv,
-                                .environment = environ,
-                                .fds = {-1, ends[1], -1},
-                                .fd_count = 3,
-                                .ruleset = -1};
-    pid_t pid = atoll_spawn_start(&spawn, err);
-    close(ends[1]);
-    if (pid > 0) {
-        read_answer(ends[0], ret_text, bytes);
-        kill(-pid, SIGKILL); /* what has answered is of no more use */
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close(ends[0]);
-    return pid > 0 ? 0 : -1;
-}
-
 static int read_description(struct atoll_toolkit *t, char *answer, struct atoll_err *err)
 {
     for (char *rest = answer, *line; (line = strsep(&rest, "\n"));) {
@@ -202,7 +158,10 @@ int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char 
         return atoll_err_set(err, ATOLL_E_MISSING,
                              "no program " PROGRAM_NAME "%s%s; it is installed beside atoll-eval",
                              program ? " at " : "", program ? program : "");
-    if (ask(t, answer, sizeof answer, err) == 0 && read_description(t, answer, err) == 0) {
+    char describe[] = "describe";
+    char *argv[] = {t->program, describe, NULL};
+    if (atoll_spawn_ask(argv, NULL, ANSWER_TIMEOUT_MS, answer, sizeof answer, err) == 0 &&
+        read_description(t, answer, err) == 0) {
         atoll_toolkit_find_headers(t, t->nvrtc);
         if (atoll_toolkit_add_folders(t, include_path, err) == 0)
             return 0;

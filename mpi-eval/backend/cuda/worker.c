@@ -16,6 +16,7 @@
 
 #include "mpi-eval/backend/cpu/spawn.h"
 #include "mpi-eval/backend/cuda/link.h"
+#include "mpi-eval/clock.h"
 
 #define START_LIMIT_NS 60e9
 #define SPIN_NS        200e3 /* answers of short batches are not slept for */
@@ -30,16 +31,9 @@ struct atoll_cuda_worker {
 
 enum transfer { MOVED, LATE, GONE };
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static enum transfer wait_for(int fd, short events, double deadline)
 {
-    double left = deadline - now_ns();
+    double left = deadline - atoll_clock_raw_ns();
     if (left <= 0)
         return LATE;
     struct pollfd p = {fd, events, 0};
@@ -72,7 +66,7 @@ static enum transfer put_all(int fd, const void *bytes, size_t length, double de
 static enum transfer take_all(int fd, void *bytes, size_t length, double deadline)
 {
     unsigned char *at = bytes;
-    double spin_until = now_ns() + SPIN_NS;
+    double spin_until = atoll_clock_raw_ns() + SPIN_NS;
     while (length > 0) {
         ssize_t n = recv(fd, at, length, MSG_DONTWAIT);
         if (n > 0) {
@@ -80,7 +74,7 @@ static enum transfer take_all(int fd, void *bytes, size_t length, double deadlin
             length -= (size_t)n;
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             return GONE;
-        } else if (now_ns() > spin_until) {
+        } else if (atoll_clock_raw_ns() > spin_until) {
             enum transfer t = wait_for(fd, POLLIN, deadline);
             if (t != MOVED)
                 return t;
@@ -90,20 +84,6 @@ static enum transfer take_all(int fd, void *bytes, size_t length, double deadlin
 }
 
 /* ---- start ---- */
-
-static int beside_program(char *path, size_t bytes, struct atoll_err *err)
-{
-    ssize_t n = readlink("/proc/self/exe", path, bytes - 1);
-    if (n < 0)
-        return atoll_err_errno(err, errno, "cannot read /proc/self/exe");
-    path[n] = '\0';
-    char *slash = strrchr(path, '/');
-    size_t room = bytes - (size_t)(slash + 1 - path);
-    int need = snprintf(slash + 1, room, "atoll-worker-cuda");
-    return need > 0 && (size_t)need < room
-               ? 0
-               : atoll_err_set(err, ATOLL_E_LIMIT, "the path of this program is too long");
-}
 
 /* What of the environment the driver reads, and nothing else: no keys, no PMIx. */
 #define ENVIRONMENT_LIMIT 16
@@ -145,7 +125,7 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
     static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}};
     char beside[4096], ordinal[16];
     const char *program = settings->program ? settings->program : getenv("ATOLL_WORKER_CUDA");
-    if (!program && beside_program(beside, sizeof beside, err) != 0)
+    if (!program && atoll_spawn_beside("atoll-worker-cuda", beside, sizeof beside, err) != 0)
         return -1;
     int pair[2];
     struct atoll_filter filter = {0};
@@ -204,7 +184,7 @@ static const char *end_text(struct atoll_cuda_worker *w, char *text, size_t byte
 static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll_err *err)
 {
     struct atoll_cuda_hello hello;
-    enum transfer t = take_all(w->socket, &hello, sizeof hello, now_ns() + limit_ns);
+    enum transfer t = take_all(w->socket, &hello, sizeof hello, atoll_clock_raw_ns() + limit_ns);
     if (t == LATE)
         return atoll_err_set(
             err, ATOLL_E_TIMEOUT,
@@ -325,7 +305,7 @@ int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_s
         reply_fail(worker, GONE, ret_reply);
         return 0;
     }
-    enum transfer t = exchange(worker, &steps->bytes, now_ns() + deadline_ns, &length);
+    enum transfer t = exchange(worker, &steps->bytes, atoll_clock_raw_ns() + deadline_ns, &length);
     if (t != MOVED)
         reply_fail(worker, t, ret_reply);
     else if (atoll_steps_reply_decode(worker->reply, length, ret_reply, NULL) != 0)
