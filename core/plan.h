@@ -47,9 +47,9 @@ struct atoll_tensormap {
     const struct atoll_expression *extent[ATOLL_TENSORMAP_RANK_LIMIT];
     const struct atoll_expression *box[ATOLL_TENSORMAP_RANK_LIMIT];
     const struct atoll_expression *stride_bytes[ATOLL_TENSORMAP_RANK_LIMIT - 1]; /* NULL = packed */
-    unsigned swizzle; /* bytes: 0, 32, 64, 128 */
-    unsigned l2;      /* promotion in bytes: 0, 64, 128, 256 */
-    int is_scratch;   /* arg.index is a scratch, not a tensor */
+    unsigned swizzle;                                                            /* bytes: 0, 32, 64, 128 */
+    unsigned l2;            /* promotion in bytes: 0, 64, 128, 256 */
+    int is_scratch;         /* arg.index is a scratch, not a tensor */
     enum atoll_dtype dtype; /* of its elements: the tensor's own, or as the plan says */
 };
 
@@ -60,7 +60,7 @@ struct atoll_arg {
     const struct atoll_expression *value;
     double number;
     const struct atoll_tensormap *map; /* TENSORMAP */
-    const char *text; /* as written; of a tensormap its canonical form */
+    const char *text;                  /* as written; of a tensormap its canonical form */
 };
 
 struct atoll_launch {

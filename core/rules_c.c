@@ -129,8 +129,7 @@ const struct atoll_rule atoll_rules_c[] = {
      "outside of comments and texts only plain C characters are allowed: no backslash names, '$', '@' or "
      "open quote",
      atoll_rule_odd_byte, 0, NULL},
-    {"digraph", "digraphs hide what is compiled; write the plain sign", atoll_rule_digraph, 0,
-     NULL},
+    {"digraph", "digraphs hide what is compiled; write the plain sign", atoll_rule_digraph, 0, NULL},
     {"pasting", "## makes names that no reader sees; write the name", atoll_rule_pasting, 0, NULL},
     {"raw-string", "raw strings are not C; write an ordinary text", atoll_rule_raw_string, 0, NULL},
     {"directive",

@@ -38,7 +38,8 @@ struct atoll_compiled {
     size_t object_length;
     /* owned; "" or the first errors with the source lines they name, at most 2 KiB, no paths of ours */
     char *diagnostics;
-    char *report; /* owned; the compiler's own words on resources (ptxas -v), "" where it has none; at most 8 KiB */
+    char *
+        report; /* owned; the compiler's own words on resources (ptxas -v), "" where it has none; at most 8 KiB */
     double wall_ns;
     int from_cache; /* 1: nothing was compiled */
 };
@@ -47,8 +48,8 @@ struct atoll_compiled {
 struct atoll_compiler_kind {
     void (*destroy)(struct atoll_compiler *c);
     const char *(*version)(const struct atoll_compiler *c);
-    int (*submit)(struct atoll_compiler *c, uint64_t job, const char *file_name, const char *text, size_t length,
-                  const char *const *defines, size_t define_count, struct atoll_err *err);
+    int (*submit)(struct atoll_compiler *c, uint64_t job, const char *file_name, const char *text,
+                  size_t length, const char *const *defines, size_t define_count, struct atoll_err *err);
     size_t (*pollfds)(const struct atoll_compiler *c, struct pollfd *ret_fds, size_t limit);
     int (*timeout_ms)(const struct atoll_compiler *c);
     int (*collect)(struct atoll_compiler *c, struct atoll_compiled *ret_compiled);
@@ -66,8 +67,9 @@ void atoll_compiler_destroy(struct atoll_compiler *compiler); /* kills what runs
 const char *atoll_compiler_version(const struct atoll_compiler *compiler);
 /* Queues a job.  text: the translation unit (copied); file_name: what diagnostics call it ("candidate.c").
  * defines: "NAME=VALUE" (copied).  job: the caller's number below UINT64_MAX, given back. */
-int atoll_compiler_submit(struct atoll_compiler *compiler, uint64_t job, const char *file_name, const char *text,
-                          size_t length, const char *const *defines, size_t define_count, struct atoll_err *err);
+int atoll_compiler_submit(struct atoll_compiler *compiler, uint64_t job, const char *file_name,
+                          const char *text, size_t length, const char *const *defines, size_t define_count,
+                          struct atoll_err *err);
 /* Fills at most `limit` pollfds that become readable when something may have happened; returns how many. */
 size_t atoll_compiler_pollfds(const struct atoll_compiler *compiler, struct pollfd *ret_fds, size_t limit);
 /* Milliseconds until the next deadline of a running job; -1 none. */
@@ -82,8 +84,8 @@ void atoll_compiled_fini(struct atoll_compiled *compiled);
 void atoll_compiler_pause(struct atoll_compiler *compiler);
 void atoll_compiler_resume(struct atoll_compiler *compiler);
 /* submit and wait for one job; what else finishes meanwhile is collected later. */
-int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, const char *text, size_t length,
-                       const char *const *defines, size_t define_count, struct atoll_compiled *ret_compiled,
-                       struct atoll_err *err);
+int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, const char *text,
+                       size_t length, const char *const *defines, size_t define_count,
+                       struct atoll_compiled *ret_compiled, struct atoll_err *err);
 
 #endif

@@ -107,7 +107,8 @@ static int damage_judge(struct atoll_cuda_trial *s, struct atoll_err *err)
             continue;
         atoll_answer_unseal(s->device->answers, a);
         a->has_expected = ATOLL_EXPECTED_UNKNOWN;
-        atoll_cuda_device_drop(s->device); /* with what the candidate may have kept of this draw's first run */
+        atoll_cuda_device_drop(
+            s->device); /* with what the candidate may have kept of this draw's first run */
         if (++a->damaged < DAMAGE_LIMIT)
             return ATOLL_CUDA_TRIAL_AGAIN;
         return atoll_err_set(err, ATOLL_E_CHILD,

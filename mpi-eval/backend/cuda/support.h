@@ -115,7 +115,8 @@ struct atoll_support_finding {
     uint64_t worst_index, first_wrong, last_wrong;
     double worst_error; /* in units of the tolerance */
     double worst_expected, worst_got;
-    double difference2, expected2, got2, product; /* sums of squares and products: expected2 always, the others
+    double difference2, expected2, got2,
+        product;            /* sums of squares and products: expected2 always, the others
                                                       where the task has a norm or cosine */
     uint64_t expected_hash; /* of the expected values used: a sealed answer that was damaged differs */
 };
