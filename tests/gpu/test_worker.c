@@ -118,12 +118,11 @@ static void holds_back_at_the_gate(void **state)
     char *gate = NULL;
     size_t gate_length = 0;
     static const char text[] =
-        "struct launch { volatile unsigned *w; unsigned long long n; };\n"
-        "extern \"C\" __global__ void gate(launch p) {\n"
-        "  volatile unsigned *w = p.w; unsigned long long n = p.n;\n"
-        "  unsigned long long b, t; asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(b)); do asm "
-        "volatile(\"mov.u64 "
-        "%0, %%globaltimer;\" : \"=l\"(t)); while (*w == 0 && t - b < n); }\n";
+        "struct gate { volatile unsigned *word; unsigned long long limit; };\n"
+        "static __device__ unsigned long long now() { unsigned long long t;\n"
+        "  asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t)); return t; }\n"
+        "extern \"C\" __global__ void gate(gate p) {\n"
+        "  unsigned long long begin = now(); while (*p.word == 0 && now() - begin < p.limit) ; }\n";
     gate = gpu_compile(text, NULL, &gate_length);
     uint64_t from = g.memory + 8192;
     int64_t n = 1000;
