@@ -77,14 +77,20 @@ if not compiler:
     print("skipped: neither libnvrtc nor nvcc found")
     sys.exit(77)
 paths = sorted(glob.glob(f"{suites}/*/*/seeds/*.cu"))
-failed = 0
+has_headers = any(os.path.exists(f"{r}/include/cuda_fp16.h") for r in roots)
+failed = skipped = 0
 for path in paths:
     plan, body = split(path)
+    if "#include" in body and not has_headers:
+        skipped += 1
+        continue
     first = "".join(f"#define {name} {values[0]}\n" for name, values in plan.get("params", {}).items())
     log = compiler.compile(first + body)
     missing = [launch["kernel"] for launch in plan["launch"] if launch["kernel"] + "(" not in body]
     if log or missing:
         failed += 1
         print(f"{path}: {log[:2000]}{''.join(f' no kernel {name}' for name in missing)}")
+if skipped:
+    print(f"skipped: {skipped} seeds include headers of the toolkit, which is not here")
 print(f"{len(paths)} seeds, {failed} failed ({type(compiler).__name__})")
 sys.exit(1 if failed or not paths else 0)
