@@ -85,7 +85,6 @@ static const struct cheat cheats[] = {
     {"d12_tf32", CHEATS_PRODUCT, AT_DEVICE, CHEATS_VERDICT(WRONG), "times the tolerance"},
     {"d12_tensor", CHEATS_PRODUCT, AT_DEVICE, CHEATS_VERDICT(WRONG), "variant bench"},
     {"d12_half_sums", CHEATS_PRODUCT, AT_DEVICE, CHEATS_VERDICT(WRONG), "times the tolerance"},
-    {"d12_fast", CHEATS_LSE, AT_DEVICE, CHEATS_VERDICT(CORRECT), ""},
     {"d13_last_row", CHEATS_BLEND, AT_DEVICE, CHEATS_VERDICT(WRONG), "never written"},
     {"d13_one_in_1000", CHEATS_BLEND, AT_DEVICE, CHEATS_VERDICT(WRONG), "never written"},
     {"d13_one_guessed", CHEATS_BLEND, AT_DEVICE, CHEATS_VERDICT(WRONG), ""},
