@@ -64,7 +64,8 @@ static const struct fault {
      HEAD INDEX HONEST
      "    for (long long k = 0; k < 64; k++)\n        ((volatile float *)y)[m * n + (k * 2097152 "
      "+ i) * 1024] = 1.0f;\n}\n",
-     CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(IMPOSSIBLE), 1, ""},
+     CHEATS_VERDICT(TIMEOUT) | CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(IMPOSSIBLE), 1,
+     ""},
 };
 
 /* In a batch of its own: what even the image's check would refuse, and launches that no plan can ask for. */
@@ -77,7 +78,7 @@ static const struct batch {
      "extern \"C\" __device__ int printf(const char *, ...);\nextern \"C\" __global__ void f(float *x)\n{\n  "
      "  for "
      "(int i = 0; i < 100; i++)\n        printf(\"%d %d a line of a flood\\n\", (int)blockIdx.x, i);\n}\n",
-     64, 256, 0, 0, 0, ATOLL_STEPS_DONE},
+     64, 256, 0, 0, 0, ATOLL_STEPS_TIMEOUT},
     {"heap exhaustion",
      "extern \"C\" __global__ void f(float *x)\n{\n    for (int i = 0; i < 64; i++) {\n        char *p = "
      "(char "

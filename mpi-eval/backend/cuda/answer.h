@@ -21,7 +21,6 @@ struct atoll_sealed {
     enum atoll_expected_kind has_expected;          /* what expected_hash was taken of */
     uint64_t expected_hash[ATOLL_TASK_TENSOR_LIMIT];
     struct atoll_support_key key;
-    unsigned damaged; /* times the sealed answer was not what had been sealed */
     /* of the store */
     unsigned users;
     uint64_t stamp;

@@ -181,23 +181,16 @@ static const char *symbol_at(const struct symbols *t, size_t index, Elf64_Sym *r
     return text_at(t->names, t->names_length, ret->st_name);
 }
 
-/* Variables that only kernels give a value, and functions that are not here. */
+/* Functions that are not here. */
 static void symbols_judge(const struct image *m, const struct symbols *t)
 {
     struct atoll_cubin *c = m->cubin;
     Elf64_Sym symbol;
-    Elf64_Shdr s;
     for (size_t i = 1; i < t->count; i++) {
         const char *name = symbol_at(t, i, &symbol);
-        unsigned type = ELF64_ST_TYPE(symbol.st_info);
         if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && *name &&
             *name != '.')
             snprintf(c->undefined_name, sizeof c->undefined_name, "%s", name);
-        if (type != STT_OBJECT || section_at(m, symbol.st_shndx, &s) != 0 || !(s.sh_flags & SHF_WRITE) ||
-            s.sh_type != SHT_NOBITS)
-            continue;
-        c->writable_bytes += symbol.st_size;
-        snprintf(c->writable_name, sizeof c->writable_name, "%s", name);
     }
 }
 

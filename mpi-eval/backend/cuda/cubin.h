@@ -1,5 +1,5 @@
 /* cubin.h - what a compiled device image says about itself, without a device: kernels, their resources, the mix of
- * their instructions, writable globals, what it would link.
+ * their instructions, what a kernel could change in it, what it would link.
  * Layer: mpi-eval, backend/cuda.  Hostile input (the compiler's output is the candidate's doing): every offset is
  * checked.  Sources: ELF64 and the section and attribute names of NVIDIA's cubin (.nv.info, EIATTR_*), as cuobjdump and
  * readelf show them; opcodes of compute capability 7.0 and up from nvdisasm. */
@@ -29,10 +29,8 @@ struct atoll_cubin {
     unsigned target; /* 90 */
     size_t kernel_count;
     struct atoll_cubin_kernel kernels[ATOLL_CUBIN_KERNEL_LIMIT];
-    uint64_t writable_bytes; /* module globals without a value: nothing but a kernel gives them one */
-    char writable_name[128]; /* of one of them, "" */
-    /* Everything a kernel could reach by a cast and find again in the next launch: globals with a value (an image does
-     * not tell which of them are const), texts, the compiler's tables, constants.  Not the banks of parameters. */
+    /* Everything a kernel could reach by a cast and find again in the next launch: globals (an image does not tell which of
+     * them are const), texts, the compiler's tables, constants.  Not the banks of parameters. */
     uint64_t state_bytes;
     char undefined_name[128]; /* a symbol it would need from elsewhere (device runtime ...), "" */
 };

@@ -93,7 +93,8 @@ static int inputs_judge(struct atoll_cuda_trial *s)
     return 0;
 }
 
-static int damage_judge(struct atoll_cuda_trial *s, struct atoll_err *err)
+/* Once may be the device, twice under one candidate is the candidate. */
+static int damage_judge(struct atoll_cuda_trial *s)
 {
     struct atoll_sealed *a = s->answer;
     enum atoll_expected_kind kind = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
@@ -109,11 +110,10 @@ static int damage_judge(struct atoll_cuda_trial *s, struct atoll_err *err)
         a->has_expected = ATOLL_EXPECTED_UNKNOWN;
         atoll_cuda_device_drop(
             s->device); /* with what the candidate may have kept of this draw's first run */
-        if (++a->damaged < DAMAGE_LIMIT)
+        if (++atoll_cuda_subject_of(s->subject)->damages < DAMAGE_LIMIT)
             return ATOLL_CUDA_TRIAL_AGAIN;
-        return atoll_err_set(err, ATOLL_E_CHILD,
-                             "the answer to a draw of variant %s changed on the device %u times",
-                             s->variant->name, a->damaged);
+        return atoll_cuda_trial_judge(s, ATOLL_V_WRONG, 5,
+                                      "memory that is not the kernel's own changed while it ran, twice");
     }
     return 0;
 }
@@ -122,7 +122,7 @@ static int outputs_judge(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     const struct atoll_task *task = s->known->task;
     char detail[ATOLL_DETAIL_BYTES];
-    int rc = damage_judge(s, err);
+    int rc = damage_judge(s);
     if (rc != 0)
         return rc;
     atoll_cuda_trial_magnitudes(s);

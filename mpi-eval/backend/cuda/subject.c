@@ -47,12 +47,6 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
                    "rule no-device-runtime: the image needs \"%s\" from outside; kernels launch nothing and "
                    "link nothing",
                    ret_cubin->undefined_name);
-    if (ret_cubin->writable_bytes && !prepared->task->allow_mutable_globals)
-        return say(
-            ret_detail, ATOLL_V_FORBIDDEN,
-            "rule mutable-globals: \"%s\" is a global without a value (%llu bytes of such); state between "
-            "launches belongs into the plan's scratch",
-            ret_cubin->writable_name, (unsigned long long)ret_cubin->writable_bytes);
     for (size_t k = 0; k < prepared->plan->launch_count; k++) {
         const struct atoll_launch *l = &prepared->plan->launches[k];
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(ret_cubin, l->symbol);

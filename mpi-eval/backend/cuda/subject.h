@@ -12,6 +12,7 @@ struct atoll_cuda_subject {
     uint32_t generation; /* of the process that it is loaded into; 0: none */
     uint32_t slot;       /* of device->subjects */
     uint64_t number;     /* no other one of this device has it */
+    unsigned damages;    /* sealed answers that changed while it ran */
 };
 
 static inline struct atoll_cuda_subject *atoll_cuda_subject_of(const struct atoll_subject *subject)

@@ -37,8 +37,8 @@ static void test_image_check(void **state)
         enum atoll_verdict verdict;
         const char *text;
     } rows[] = {
-        {"mixed_90a", K_PLAN("twice", "\"y\""), 0, ATOLL_V_FORBIDDEN,
-         "rule mutable-globals: \"kept\" is a global without a value (4 bytes of such)"},
+        /* globals that the rules did not see are reset before each sample */
+        {"mixed_90a", K_PLAN("twice", "\"y\""), 0, ATOLL_V_CORRECT, ""},
         {"mixed_90a", K_PLAN("twice", "\"y\""), 1, ATOLL_V_CORRECT, ""},
         {"mixed_90a", K_PLAN("scale", "\"y\", \"x\", \"i64:N\", \"i32:N\""), 1, ATOLL_V_CORRECT, ""},
         {"mixed_90a", K_PLAN("scale", "\"y\", \"x\", \"i32:N\", \"i32:N\""), 1, ATOLL_V_LAUNCH_ERROR,
