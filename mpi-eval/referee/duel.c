@@ -110,7 +110,7 @@ static int match_end(struct match *m, enum atoll_verdict verdict, const char *fo
 /* An elite that fails on a fresh draw has no place to defend: the challenger, being right, takes it. */
 static int elite_failed(struct match *m, const struct atoll_trial *t)
 {
-    if (t->verdict == ATOLL_V_INFRASTRUCTURE)
+    if (t->verdict == ATOLL_V_INFRASTRUCTURE || t->verdict == ATOLL_V_UNSTABLE) /* nothing it did */
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", t->detail);
     match_end(m, ATOLL_V_CORRECT, "the defender failed: %s, %.1900s", atoll_verdict_name(t->verdict),
               t->detail);

@@ -306,11 +306,12 @@ struct path_attr {
 #define FS_REMOVE_FILE    (1u << 5)
 #define FS_MAKE_REG       (1u << 8)
 #define FS_TRUNCATE       (1u << 14)
+#define FS_IOCTL_DEV      (1u << 15)
 #define FS_ALL_V1         ((1u << 13) - 1)
 
 /* What each ABI added. */
 static const struct ruleset_attr abi_rights[] = {
-    {FS_ALL_V1, 0, 0}, {1u << 13, 0, 0}, {FS_TRUNCATE, 0, 0}, {0, 3, 0}, {1u << 15, 0, 0}, {0, 0, 3},
+    {FS_ALL_V1, 0, 0}, {1u << 13, 0, 0}, {FS_TRUNCATE, 0, 0}, {0, 3, 0}, {FS_IOCTL_DEV, 0, 0}, {0, 0, 3},
 };
 
 static struct ruleset_attr handled_rights(int version)
@@ -338,8 +339,10 @@ static int add_path(int ruleset, const struct atoll_landlock_path *path, uint64_
     struct stat st;
     int status = fstat(fd, &st);
     uint64_t access = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
-    if (path->writable)
+    if (path->writable == ATOLL_LANDLOCK_WRITE)
         access |= FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_TRUNCATE;
+    if (path->writable == ATOLL_LANDLOCK_DEVICES)
+        access |= FS_WRITE_FILE | FS_IOCTL_DEV;
     if (status == 0 && !S_ISDIR(st.st_mode))
         access &= FS_EXECUTE | FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE;
     struct path_attr attr = {access & handled, fd};

@@ -33,9 +33,11 @@ void atoll_filter_fini(struct atoll_filter *filter);
  * Async-signal-safe. */
 int atoll_filter_apply(const struct atoll_filter *filter, int all_threads);
 
+enum { ATOLL_LANDLOCK_READ, ATOLL_LANDLOCK_WRITE, ATOLL_LANDLOCK_DEVICES };
 struct atoll_landlock_path {
     const char *path; /* skipped where it does not exist */
-    int writable;     /* 0: read and execute beneath; 1: also create, write, remove */
+    /* READ: read and execute beneath; WRITE: also create, write, remove; DEVICES: also write and control what is there */
+    int writable;
 };
 int atoll_landlock_version(void); /* ABI; 0 where the kernel has none */
 /* A ruleset that allows these paths and nothing else of the file system, no TCP, no signal or abstract socket

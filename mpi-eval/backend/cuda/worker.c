@@ -119,43 +119,69 @@ static void environment_init(struct environment *e, const char *part)
         environment_add(e, kept[i], getenv(kept[i]));
 }
 
+/* It reads what it needs to load the driver, and writes to devices alone: no file of anybody's can be changed by it. */
+static int sandbox_make(struct atoll_filter *ret_filter, int *ret_ruleset, struct atoll_err *err)
+{
+    static const struct atoll_landlock_path paths[] = {
+        {"/", ATOLL_LANDLOCK_READ}, {"/dev", ATOLL_LANDLOCK_DEVICES}, {"/proc", ATOLL_LANDLOCK_DEVICES}};
+    if (atoll_filter_init(ret_filter, ATOLL_FILTER_DEVICE, err) != 0)
+        return -1;
+    if (atoll_landlock_create(paths, sizeof paths / sizeof *paths, ret_ruleset, err) == 0)
+        return 0;
+    atoll_filter_fini(ret_filter);
+    return -1;
+}
+
+/* argument: the device as the process is to look for it. */
+static pid_t process_spawn(const char *program, const char *argument, const struct environment *environment,
+                           int socket, struct atoll_err *err)
+{
+    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}};
+    struct atoll_filter filter = {0};
+    int ruleset = -1;
+    char name[] = "atoll-worker-cuda", device[64];
+    snprintf(device, sizeof device, "%s", argument);
+    char *argv[] = {name, device, NULL};
+    if (sandbox_make(&filter, &ruleset, err) != 0)
+        return -1;
+    struct atoll_spawn spawn = {.path = program,
+                                .argv = argv,
+                                .environment = environment->list,
+                                .fds = {-1, -1, 2, socket},
+                                .fd_count = 4,
+                                .limits = limits,
+                                .limit_count = sizeof limits / sizeof *limits,
+                                .ruleset = ruleset,
+                                .filter = &filter,
+                                .drop_privileges = 1};
+    pid_t pid = atoll_spawn_start(&spawn, err);
+    if (ruleset >= 0)
+        close(ruleset);
+    atoll_filter_fini(&filter);
+    return pid;
+}
+
 static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_worker_settings *settings,
                          struct atoll_err *err)
 {
-    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}};
     char beside[4096], ordinal[16];
     const char *program = settings->program ? settings->program : getenv("ATOLL_WORKER_CUDA");
     if (!program && atoll_spawn_beside("atoll-worker-cuda", beside, sizeof beside, err) != 0)
         return -1;
     int pair[2];
-    struct atoll_filter filter = {0};
-    if (atoll_filter_init(&filter, ATOLL_FILTER_DEVICE, err) != 0)
-        return -1;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        atoll_filter_fini(&filter);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return atoll_err_errno(err, errno, "cannot make a socket pair");
-    }
     w->socket = pair[0];
     struct environment environment;
     int is_part = settings->uuid && strncmp(settings->uuid, "MIG-", 4) == 0;
     environment_init(&environment, is_part ? settings->uuid : NULL);
     snprintf(ordinal, sizeof ordinal, "%u", settings->ordinal);
-    char name[] = "atoll-worker-cuda", device[64];
-    snprintf(device, sizeof device, "%s", is_part ? "0" : settings->uuid ? settings->uuid : ordinal);
-    char *argv[] = {name, device, NULL};
-    struct atoll_spawn spawn = {.path = program ? program : beside,
-                                .argv = argv,
-                                .environment = environment.list,
-                                .fds = {-1, -1, 2, pair[1]},
-                                .fd_count = 4,
-                                .limits = limits,
-                                .limit_count = sizeof limits / sizeof *limits,
-                                .ruleset = -1,
-                                .filter = &filter,
-                                .drop_privileges = 1};
-    w->pid = atoll_spawn_start(&spawn, err);
+    w->pid = process_spawn(program ? program : beside,
+                           is_part          ? "0"
+                           : settings->uuid ? settings->uuid
+                                            : ordinal,
+                           &environment, pair[1], err);
     close(pair[1]);
-    atoll_filter_fini(&filter);
     return w->pid > 0 ? 0 : -1;
 }
 
