@@ -122,8 +122,12 @@ static void environment_init(struct environment *e, const char *part)
 /* It reads what it needs to load the driver, and writes to devices alone: no file of anybody's can be changed by it. */
 static int sandbox_make(struct atoll_filter *ret_filter, int *ret_ruleset, struct atoll_err *err)
 {
-    static const struct atoll_landlock_path paths[] = {
-        {"/", ATOLL_LANDLOCK_READ}, {"/dev", ATOLL_LANDLOCK_DEVICES}, {"/proc", ATOLL_LANDLOCK_DEVICES}};
+    /* the driver names its threads (/proc/self/task) and asks /sys for the machine's shape */
+    static const struct atoll_landlock_path paths[] = {{"/", ATOLL_LANDLOCK_READ},
+                                                       {"/dev", ATOLL_LANDLOCK_DEVICES},
+                                                       {"/proc", ATOLL_LANDLOCK_WRITE},
+                                                       {"/proc", ATOLL_LANDLOCK_DEVICES},
+                                                       {"/sys", ATOLL_LANDLOCK_DEVICES}};
     if (atoll_filter_init(ret_filter, ATOLL_FILTER_DEVICE, err) != 0)
         return -1;
     if (atoll_landlock_create(paths, sizeof paths / sizeof *paths, ret_ruleset, err) == 0)
