@@ -75,7 +75,7 @@ static size_t append(char *text, size_t used, const struct atoll_token *t)
 static size_t search(const struct atoll_token *tokens, size_t count, const struct pattern *patterns,
                      size_t pattern_count)
 {
-    char text[TEXT_LIMIT + 1];
+    char text[TEXT_LIMIT + 1] = "";
     size_t used = 0, begin = 0;
     for (size_t i = 0; i < count; i++) {
         if (tokens[i].kind != ATOLL_TOKEN_STRING)

@@ -242,7 +242,7 @@ static int write_all(int fd, const void *bytes, size_t length)
 static unsigned char *lay_out(const struct atoll_id *key, const void *object, size_t length,
                               const char *report, size_t *ret_length)
 {
-    size_t report_length = strlen(report), total = HEAD_BYTES + 4 + report_length + length;
+    size_t report_length = strnlen(report, FILE_LIMIT), total = HEAD_BYTES + 4 + report_length + length;
     unsigned char *bytes = length > 0 && total <= FILE_LIMIT ? malloc(total) : NULL;
     if (!bytes)
         return NULL;

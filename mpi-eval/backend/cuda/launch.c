@@ -71,7 +71,7 @@ int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_v
         ret_bytes[n++] = (uint64_t)elements * atoll_dtype_bytes(p->task->tensors[i].dtype);
     }
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
-        int64_t bytes;
+        int64_t bytes = 0;
         if (scope_eval(&scope, p->plan->scratch[i].bytes, "scratch", 0, STRIDE_MAX, &bytes, err) != 0)
             return -1;
         ret_bytes[n++] = bytes ? (uint64_t)bytes : 1;
