@@ -13,12 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAGIC       "atollcu1"
 #define MAGIC_BYTES 8
 #define HEAD_BYTES  (MAGIC_BYTES + 2 * ATOLL_ID_BYTES)
 #define FILE_LIMIT  ((uint64_t)256 << 20)
 #define STALE_AFTER 600 /* seconds until a temporary file is nobody's */
 #define TEMPORARY   "new-"
+
+static const unsigned char magic[MAGIC_BYTES] = {'a', 't', 'o', 'l', 'l', 'c', 'u', '1'};
 
 struct atoll_compile_cache {
     int fd;
@@ -183,7 +184,7 @@ static unsigned char *read_file(int fd, size_t *ret_length)
 static int64_t check(const unsigned char *bytes, size_t length, const struct atoll_id *key)
 {
     struct atoll_id id = atoll_id_of(bytes + HEAD_BYTES, length - HEAD_BYTES);
-    if (memcmp(bytes, MAGIC, MAGIC_BYTES) != 0 ||
+    if (memcmp(bytes, magic, MAGIC_BYTES) != 0 ||
         memcmp(bytes + MAGIC_BYTES, key->bytes, ATOLL_ID_BYTES) != 0 ||
         memcmp(bytes + MAGIC_BYTES + ATOLL_ID_BYTES, id.bytes, ATOLL_ID_BYTES) != 0)
         return -1;
@@ -240,9 +241,9 @@ static int write_all(int fd, const void *bytes, size_t length)
 }
 
 static unsigned char *lay_out(const struct atoll_id *key, const void *object, size_t length,
-                              const char *report, size_t *ret_length)
+                              const char *report, size_t report_length, size_t *ret_length)
 {
-    size_t report_length = strnlen(report, FILE_LIMIT), total = HEAD_BYTES + 4 + report_length + length;
+    size_t total = HEAD_BYTES + 4 + report_length + length;
     unsigned char *bytes = length > 0 && total <= FILE_LIMIT ? malloc(total) : NULL;
     if (!bytes)
         return NULL;
@@ -252,7 +253,7 @@ static unsigned char *lay_out(const struct atoll_id *key, const void *object, si
     memcpy(at + 4, report, report_length);
     memcpy(at + 4 + report_length, object, length);
     struct atoll_id id = atoll_id_of(at, total - HEAD_BYTES);
-    memcpy(bytes, MAGIC, MAGIC_BYTES);
+    memcpy(bytes, magic, MAGIC_BYTES);
     memcpy(bytes + MAGIC_BYTES, key->bytes, ATOLL_ID_BYTES);
     memcpy(bytes + MAGIC_BYTES + ATOLL_ID_BYTES, id.bytes, ATOLL_ID_BYTES);
     *ret_length = total;
@@ -264,7 +265,7 @@ void atoll_compile_cache_put(struct atoll_compile_cache *cache, const struct ato
 {
     char name[ATOLL_ID_HEX], temporary[64];
     size_t total = 0;
-    unsigned char *bytes = lay_out(key, object, length, report, &total);
+    unsigned char *bytes = lay_out(key, object, length, report, strlen(report), &total);
     if (!bytes)
         return;
     atoll_id_hex(key, name);
