@@ -12,6 +12,7 @@
 #include "archive-h5/campaign.h"
 #include "core/task.h"
 #include "evolution/engine.h"
+#include "mpi-eval/gpus.h"
 #include "mpi-eval/setup.h"
 #include "scheduler/drive.h"
 #include "scheduler/suit.h"
@@ -337,6 +338,29 @@ static enum atoll_progress_mode progress_mode(int json, int quiet)
     return quiet ? ATOLL_PROGRESS_NONE : json ? ATOLL_PROGRESS_JSON : ATOLL_PROGRESS_AUTO;
 }
 
+/* Said before a campaign is made that could not begin. */
+static int devices_check(const struct run_settings *settings, struct atoll_err *err)
+{
+    struct atoll_gpus *gpus;
+    if (settings->create_only || strcmp(settings->backend, "cuda") != 0) {
+        return 0;
+    }
+    gpus = calloc(1, sizeof(*gpus));
+    if (gpus == NULL) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of GPUs");
+    }
+    atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", gpus);
+    int status = gpus->count > 0
+                     ? 0
+                     : atoll_err_set(err, ATOLL_E_MISSING,
+                                     "%s; run on a node with one, or make the campaign here with "
+                                     "--create-only and resume it there",
+                                     gpus->are_hidden ? "CUDA_VISIBLE_DEVICES hides every GPU of this machine"
+                                                      : "this machine has no NVIDIA GPU");
+    free(gpus);
+    return status;
+}
+
 static int run_run(int argc, char **argv, struct atoll_err *err)
 {
     struct run_settings settings = {0};
@@ -357,6 +381,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     }
     status = setup_choose(&settings, &setup, err);
     status = status == 0 ? plan_tasks(&plan, suites, count, err) : status;
+    status = status == 0 ? devices_check(&settings, err) : status;
     status = status == 0 ? make_parents(settings.out, err) : status;
     status = status == 0 ? create_campaign(&settings, &setup, &plan, err) : status;
     plan_fini(&plan);

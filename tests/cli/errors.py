@@ -82,6 +82,9 @@ def backends():
            EXIT["input"], "seeds/NAME.cu")
     assert not (root / "b1").exists(), "a campaign was made without a task"
     campaign = root / "b2"
+    if not list(pathlib.Path("/dev").glob("nvidia[0-9]*")):
+        expect("no GPU", run(*small(campaign, "--backend", "cuda")), EXIT["missing"], "no NVIDIA GPU", "--create-only")
+        assert not campaign.exists(), "a campaign was made that could not begin"
     expect("campaign for GPUs", run(*small(campaign, "--backend", "cuda", "-e", "40", "--create-only")), 0)
     text = (campaign / "campaign.yaml").read_text()
     assert 'backend: "cuda"' in text and 'compiler: "nvrtc"' in text, text

@@ -6,7 +6,7 @@
 /* Trouble with counters is never the context's: a text of its own, and the batch ends there. */
 static unsigned counters_fail(struct atoll_cuda_executor *x, const struct atoll_err *err)
 {
-    snprintf(x->reply->text, sizeof x->reply->text, "%s", err->text);
+    snprintf(x->reply->text, sizeof x->reply->text, "%.250s", err->text);
     return err->code == ATOLL_E_DENIED ? ATOLL_CUDA_ERROR_NOT_PERMITTED : ATOLL_CUDA_ERROR_NOT_SUPPORTED;
 }
 
