@@ -32,6 +32,36 @@ static void test_memory_errors(void **state)
     free(t);
 }
 
+/* What the driver says of a kernel belongs to the sample that ended badly. */
+static void test_xids(void **state)
+{
+    static const struct {
+        enum atoll_verdict verdict;
+        size_t count;
+        int has_events;
+        const char *detail;
+    } rows[] = {
+        {ATOLL_V_CRASH, 2, 1, "it ended (Xid 31, Xid 43)"},
+        {ATOLL_V_TIMEOUT, 1, 1, "it ended (Xid 31)"},
+        {ATOLL_V_CRASH, 0, 1, "it ended"},
+        {ATOLL_V_CRASH, 2, 0, "it ended"},
+        {ATOLL_V_CORRECT, 2, 1, "it ended"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct atoll_watch watch = {.monitor = NULL};
+        struct atoll_monitor_reading r = {
+            .has_events = rows[i].has_events, .xid_count = rows[i].count, .xids = {31, 43}};
+        struct atoll_trial *t = calloc(1, sizeof *t);
+        assert_non_null(t);
+        t->verdict = rows[i].verdict;
+        strcpy(t->detail, "it ended");
+        assert_int_equal(atoll_watch_judge(&watch, &r, t), 0);
+        assert_string_equal(t->detail, rows[i].detail);
+        free(t);
+    }
+}
+
 static void test_reasons(void **state)
 {
     struct atoll_watch watch = {.monitor = NULL};
@@ -63,7 +93,7 @@ static void test_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory_errors), cmocka_unit_test(test_reasons),
-                                       cmocka_unit_test(test_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory_errors), cmocka_unit_test(test_xids),
+                                       cmocka_unit_test(test_reasons), cmocka_unit_test(test_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
