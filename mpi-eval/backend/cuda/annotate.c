@@ -21,7 +21,7 @@ static size_t lines_find(const struct atoll_token_list *list, uint32_t *lines)
         int is_type = 0;
         for (size_t k = 0; k < sizeof types / sizeof *types; k++)
             is_type |= atoll_token_is(t, types[k]);
-        if (begins && depth == 0 && t->first && t->kind == ATOLL_TOKEN_NAME && !is_type)
+        if (begins && t->first && t->kind == ATOLL_TOKEN_NAME && !is_type)
             lines[count++] = t->line;
         depth += atoll_token_is(t, "{") || atoll_token_is(t, "(");
         depth -= depth > 0 && (atoll_token_is(t, "}") || atoll_token_is(t, ")"));
