@@ -26,12 +26,14 @@ struct atoll_space {
     const void *context;
 };
 
-/* Of a plan on a task, both borrowed: legal is atoll_plan_choice_legal. */
+/* Of a plan on a task, both borrowed: legal is atoll_plan_choice_legal; a prefix is refused when a requirement over
+ * its parameters alone does not hold.  Fill task and plan; the rest is atoll_space_init_plan's. */
 struct atoll_space_of_plan {
     const struct atoll_task *task;
     const struct atoll_plan *plan;
+    uint8_t due[ATOLL_PLAN_REQUIRE_LIMIT]; /* how many parameters a requirement needs to be known */
 };
-void atoll_space_init_plan(struct atoll_space *space, const struct atoll_space_of_plan *of);
+void atoll_space_init_plan(struct atoll_space *space, struct atoll_space_of_plan *of);
 
 struct atoll_choice atoll_space_choice(const struct atoll_space *space, const struct atoll_point *point);
 /* 1, or 0 when a value is not one of the parameter's. */

@@ -19,20 +19,17 @@
 
 enum trial_state { TRIAL_PENDING, TRIAL_CORRECT, TRIAL_FAILED };
 
-struct row {
-    uint8_t digits[ATOLL_PLAN_PARAM_LIMIT];
-};
-
 struct trial {
-    struct row row;
+    struct atoll_point row;
     uint8_t state;
     uint32_t centre; /* trial it is a neighbour of; ATOLL_NONE: a random one */
     double time_ns;
 };
 
 struct atoll_tune {
-    const struct atoll_task *task;
-    const struct atoll_plan *plan;
+    const struct atoll_space *space;
+    struct atoll_space own; /* of a plan, where no space was given */
+    struct atoll_space_of_plan of;
     struct trial *trials;
     uint32_t trial_count, trial_capacity;
     uint32_t best, climb; /* trials around which it searches */
@@ -45,54 +42,27 @@ struct atoll_tune {
     uint16_t first;     /* the first legal one */
 };
 
-static struct atoll_choice choice_of(const struct atoll_tune *t, const struct row *row)
-{
-    struct atoll_choice c;
-    memset(&c, 0, sizeof c);
-    c.count = t->plan->param_count;
-    for (size_t i = 0; i < c.count; i++)
-        c.values[i] = t->plan->params[i].values[row->digits[i]];
-    return c;
-}
-
-static int row_of(const struct atoll_tune *t, const struct atoll_choice *choice, struct row *ret_row)
-{
-    memset(ret_row, 0, sizeof *ret_row);
-    if (choice->count != t->plan->param_count)
-        return 0;
-    for (size_t i = 0; i < choice->count; i++) {
-        const struct atoll_param *p = &t->plan->params[i];
-        size_t v = 0;
-        while (v < p->value_count && p->values[v] != choice->values[i])
-            v++;
-        if (v == p->value_count)
-            return 0;
-        ret_row->digits[i] = (uint8_t)v;
-    }
-    return 1;
-}
-
-static uint32_t number_of(const struct atoll_tune *t, const struct row *row)
+static uint32_t number_of(const struct atoll_tune *t, const struct atoll_point *row)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < t->plan->param_count; i++)
-        n = n * (uint32_t)t->plan->params[i].value_count + row->digits[i];
+    for (size_t i = 0; i < t->space->count; i++)
+        n = n * (uint32_t)t->space->params[i].value_count + row->digits[i];
     return n;
 }
 
-static struct row row_of_number(const struct atoll_tune *t, uint32_t number)
+static struct atoll_point row_of_number(const struct atoll_tune *t, uint32_t number)
 {
-    struct row row;
+    struct atoll_point row;
     memset(&row, 0, sizeof row);
-    for (size_t i = t->plan->param_count; i-- > 0;) {
-        uint32_t radix = (uint32_t)t->plan->params[i].value_count;
+    for (size_t i = t->space->count; i-- > 0;) {
+        uint32_t radix = (uint32_t)t->space->params[i].value_count;
         row.digits[i] = (uint8_t)(number % radix);
         number /= radix;
     }
     return row;
 }
 
-static uint64_t row_key(const struct row *row)
+static uint64_t row_key(const struct atoll_point *row)
 {
     uint64_t halves[2];
     memcpy(halves, row->digits, sizeof halves);
@@ -101,7 +71,7 @@ static uint64_t row_key(const struct row *row)
 
 struct row_query {
     const struct atoll_tune *tune;
-    const struct row *row;
+    const struct atoll_point *row;
 };
 
 static int row_equal(const void *context, uint32_t position)
@@ -110,19 +80,18 @@ static int row_equal(const void *context, uint32_t position)
     return memcmp(&q->tune->trials[position].row, q->row, sizeof *q->row) == 0;
 }
 
-static uint32_t find(const struct atoll_tune *t, const struct row *row)
+static uint32_t find(const struct atoll_tune *t, const struct atoll_point *row)
 {
     struct row_query q = {t, row};
     return atoll_index_find(&t->index, row_key(row), row_equal, &q);
 }
 
-static int legal(const struct atoll_tune *t, const struct row *row)
+static int legal(const struct atoll_tune *t, const struct atoll_point *row)
 {
-    struct atoll_choice c = choice_of(t, row);
-    return atoll_plan_choice_legal(t->task, t->plan, &c, NULL) == 1;
+    return t->space->legal(t->space->context, row);
 }
 
-static int available(const struct atoll_tune *t, const struct row *row)
+static int available(const struct atoll_tune *t, const struct atoll_point *row)
 {
     if (t->enumerated)
         return t->position[number_of(t, row)] != UINT16_MAX;
@@ -147,7 +116,7 @@ static int enumerate(struct atoll_tune *t, uint32_t combinations, struct atoll_e
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the combinations of a template");
     t->position = t->untried + combinations;
     for (uint32_t n = 0; n < combinations; n++) {
-        struct row row = row_of_number(t, n);
+        struct atoll_point row = row_of_number(t, n);
         t->position[n] = UINT16_MAX;
         if (!legal(t, &row))
             continue;
@@ -160,24 +129,45 @@ static int enumerate(struct atoll_tune *t, uint32_t combinations, struct atoll_e
     return 0;
 }
 
-struct atoll_tune *atoll_tune_create(const struct atoll_task *task, const struct atoll_plan *plan,
-                                     struct atoll_err *err)
+static struct atoll_tune *prepare(struct atoll_tune *t, struct atoll_err *err)
 {
-    struct atoll_tune *t = calloc(1, sizeof *t);
-    if (!t) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a tuner");
-        return NULL;
-    }
-    t->task = task;
-    t->plan = plan;
     t->best = t->climb = ATOLL_NONE;
-    uint64_t combinations = atoll_plan_combination_count(plan);
+    uint64_t combinations = atoll_space_size(t->space);
     t->enumerated = combinations <= ATOLL_TUNE_ENUMERATED;
     if (t->enumerated && enumerate(t, (uint32_t)combinations, err)) {
         atoll_tune_destroy(t);
         return NULL;
     }
     return t;
+}
+
+static struct atoll_tune *allocate(struct atoll_err *err)
+{
+    struct atoll_tune *t = calloc(1, sizeof *t);
+    if (!t)
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a tuner");
+    return t;
+}
+
+struct atoll_tune *atoll_tune_create_space(const struct atoll_space *space, struct atoll_err *err)
+{
+    struct atoll_tune *t = allocate(err);
+    if (!t)
+        return NULL;
+    t->space = space;
+    return prepare(t, err);
+}
+
+struct atoll_tune *atoll_tune_create(const struct atoll_task *task, const struct atoll_plan *plan,
+                                     struct atoll_err *err)
+{
+    struct atoll_tune *t = allocate(err);
+    if (!t)
+        return NULL;
+    t->of = (struct atoll_space_of_plan){.task = task, .plan = plan};
+    atoll_space_init_plan(&t->own, &t->of);
+    t->space = &t->own;
+    return prepare(t, err);
 }
 
 void atoll_tune_destroy(struct atoll_tune *tune)
@@ -195,31 +185,29 @@ uint64_t atoll_tune_legal_count(const struct atoll_tune *tune)
     return tune->enumerated ? tune->legal_count : UINT64_MAX;
 }
 
-static int sample(const struct atoll_tune *t, struct atoll_random *random, struct row *ret_row)
+static int sample(const struct atoll_tune *t, struct atoll_random *random, struct atoll_point *ret_row)
 {
     for (unsigned attempt = 0; attempt < SAMPLE_ATTEMPTS; attempt++) {
         memset(ret_row, 0, sizeof *ret_row);
-        for (size_t i = 0; i < t->plan->param_count; i++)
+        for (size_t i = 0; i < t->space->count; i++)
             ret_row->digits[i] =
-                (uint8_t)atoll_random_below(atoll_random_next(random), t->plan->params[i].value_count);
+                (uint8_t)atoll_random_below(atoll_random_next(random), t->space->params[i].value_count);
         if (available(t, ret_row))
             return 1;
     }
     return 0;
 }
 
-static int accept_row(const void *context, const uint8_t *digits)
+static int accept_row(const void *context, const struct atoll_point *row)
 {
-    struct row row;
-    memcpy(row.digits, digits, sizeof row.digits);
-    return available(context, &row);
+    return available(context, row);
 }
 
-static int pick_random(const struct atoll_tune *t, struct atoll_random *random, struct row *ret_row)
+static int pick_random(const struct atoll_tune *t, struct atoll_random *random, struct atoll_point *ret_row)
 {
     if (!t->enumerated)
         return sample(t, random, ret_row) ||
-               atoll_legal_search(t->task, t->plan, random, SEARCH_NODES, accept_row, t, ret_row->digits);
+               atoll_legal_search(t->space, random, SEARCH_NODES, accept_row, t, ret_row);
     if (!t->untried_count)
         return 0;
     *ret_row = row_of_number(t, t->untried[atoll_random_below(atoll_random_next(random), t->untried_count)]);
@@ -228,7 +216,7 @@ static int pick_random(const struct atoll_tune *t, struct atoll_random *random, 
 
 int atoll_tune_first(struct atoll_tune *tune, struct atoll_choice *ret_choice)
 {
-    struct row row;
+    struct atoll_point row;
     memset(&row, 0, sizeof row);
     if (tune->enumerated) {
         if (!tune->legal_count)
@@ -239,36 +227,36 @@ int atoll_tune_first(struct atoll_tune *tune, struct atoll_choice *ret_choice)
         if (!pick_random(tune, &fixed, &row))
             return 0;
     }
-    *ret_choice = choice_of(tune, &row);
+    *ret_choice = atoll_space_choice(tune->space, &row);
     return 1;
 }
 
 /* The nth neighbour that differs in one parameter by one step, or (any) by any other value; 0 beyond the
  * values. */
-static int neighbour(const struct atoll_tune *t, const struct row *centre, size_t n, int any,
-                     struct row *ret_row)
+static int neighbour(const struct atoll_tune *t, const struct atoll_point *centre, size_t n, int any,
+                     struct atoll_point *ret_row)
 {
     *ret_row = *centre;
     if (!any) {
         size_t i = n / 2;
         int digit = centre->digits[i] + (n % 2 ? 1 : -1);
-        if (digit < 0 || digit >= (int)t->plan->params[i].value_count)
+        if (digit < 0 || digit >= (int)t->space->params[i].value_count)
             return 0;
         ret_row->digits[i] = (uint8_t)digit;
         return 1;
     }
     size_t i = n / ATOLL_PLAN_VALUE_LIMIT, digit = n % ATOLL_PLAN_VALUE_LIMIT;
-    if (digit >= t->plan->params[i].value_count || digit == centre->digits[i])
+    if (digit >= t->space->params[i].value_count || digit == centre->digits[i])
         return 0;
     ret_row->digits[i] = (uint8_t)digit;
     return 1;
 }
 
 /* An available neighbour of centre, from a random place on. */
-static int pick_neighbour(const struct atoll_tune *t, struct atoll_random *random, const struct row *centre,
-                          int any, struct row *ret_row)
+static int pick_neighbour(const struct atoll_tune *t, struct atoll_random *random,
+                          const struct atoll_point *centre, int any, struct atoll_point *ret_row)
 {
-    size_t count = t->plan->param_count * (any ? ATOLL_PLAN_VALUE_LIMIT : 2);
+    size_t count = t->space->count * (any ? ATOLL_PLAN_VALUE_LIMIT : 2);
     size_t start = atoll_random_below(atoll_random_next(random), count);
     for (size_t k = 0; k < count; k++)
         if (neighbour(t, centre, (start + k) % count, any, ret_row) && available(t, ret_row))
@@ -277,7 +265,7 @@ static int pick_neighbour(const struct atoll_tune *t, struct atoll_random *rando
 }
 
 static int pick_around(struct atoll_tune *t, struct atoll_random *random, uint32_t centre, int any,
-                       struct row *ret_row, uint32_t *ret_centre)
+                       struct atoll_point *ret_row, uint32_t *ret_centre)
 {
     if (centre == ATOLL_NONE || !pick_neighbour(t, random, &t->trials[centre].row, any, ret_row))
         return 0;
@@ -286,13 +274,13 @@ static int pick_around(struct atoll_tune *t, struct atoll_random *random, uint32
 }
 
 static int pick(struct atoll_tune *t, struct atoll_random *random, const struct atoll_choice *around,
-                struct row *ret_row, uint32_t *ret_centre)
+                struct atoll_point *ret_row, uint32_t *ret_centre)
 {
-    struct row parent;
+    struct atoll_point parent;
     *ret_centre = ATOLL_NONE;
     if (t->trial_count < START_TRIALS)
         return pick_random(t, random, ret_row);
-    if (around && row_of(t, around, &parent) &&
+    if (around && atoll_space_point(t->space, around, &parent) &&
         atoll_random_below(atoll_random_next(random), AROUND_ONE_IN) == 0 &&
         pick_around(t, random, find(t, &parent), 0, ret_row, ret_centre))
         return 1;
@@ -306,7 +294,7 @@ static int pick(struct atoll_tune *t, struct atoll_random *random, const struct 
     return pick_random(t, random, ret_row);
 }
 
-static int add(struct atoll_tune *t, const struct row *row, uint32_t centre, struct atoll_err *err)
+static int add(struct atoll_tune *t, const struct atoll_point *row, uint32_t centre, struct atoll_err *err)
 {
     if (atoll_array_reserve(&t->trials, &t->trial_capacity, t->trial_count + 1, sizeof *t->trials, err) ||
         atoll_index_add(&t->index, row_key(row), t->trial_count, err))
@@ -321,7 +309,7 @@ int atoll_tune_propose(struct atoll_tune *tune, struct atoll_random *random,
                        const struct atoll_choice *around, struct atoll_choice *ret_choice,
                        struct atoll_err *err)
 {
-    struct row row;
+    struct atoll_point row;
     uint32_t centre;
     if (atoll_tune_exhausted(tune))
         return 0;
@@ -331,14 +319,14 @@ int atoll_tune_propose(struct atoll_tune *tune, struct atoll_random *random,
     }
     if (add(tune, &row, centre, err))
         return -1;
-    *ret_choice = choice_of(tune, &row);
+    *ret_choice = atoll_space_choice(tune->space, &row);
     return 1;
 }
 
 int atoll_tune_add(struct atoll_tune *tune, const struct atoll_choice *choice, struct atoll_err *err)
 {
-    struct row row;
-    if (!row_of(tune, choice, &row) || find(tune, &row) != ATOLL_NONE)
+    struct atoll_point row;
+    if (!atoll_space_point(tune->space, choice, &row) || find(tune, &row) != ATOLL_NONE)
         return 0;
     return add(tune, &row, ATOLL_NONE, err);
 }
@@ -364,8 +352,8 @@ static void withdraw(struct atoll_tune *t, uint32_t at)
 
 void atoll_tune_result(struct atoll_tune *tune, const struct atoll_choice *choice, double time_ns)
 {
-    struct row row;
-    uint32_t at = row_of(tune, choice, &row) ? find(tune, &row) : ATOLL_NONE;
+    struct atoll_point row;
+    uint32_t at = atoll_space_point(tune->space, choice, &row) ? find(tune, &row) : ATOLL_NONE;
     if (at == ATOLL_NONE)
         return;
     if (!(time_ns > 0)) {
@@ -390,9 +378,9 @@ int atoll_tune_exhausted(const struct atoll_tune *tune)
 
 static void trial_codec(struct atoll_tune *t, struct trial *trial, struct atoll_codec *codec)
 {
-    for (size_t i = 0; i < t->plan->param_count; i++) {
+    for (size_t i = 0; i < t->space->count; i++) {
         atoll_codec_u8(codec, &trial->row.digits[i]);
-        if (codec->in && trial->row.digits[i] >= t->plan->params[i].value_count) {
+        if (codec->in && trial->row.digits[i] >= t->space->params[i].value_count) {
             trial->row.digits[i] = 0;
             codec->in->failed = 1;
         }
@@ -423,7 +411,7 @@ static int load_trial(struct atoll_tune *t, struct atoll_codec *codec, struct at
 int atoll_tune_codec(struct atoll_tune *tune, struct atoll_codec *codec, struct atoll_err *err)
 {
     uint32_t count = tune->trial_count;
-    atoll_codec_count(codec, &count, tune->plan->param_count + 13);
+    atoll_codec_count(codec, &count, tune->space->count + 13);
     for (uint32_t i = 0; i < count; i++)
         if (codec->out)
             trial_codec(tune, &tune->trials[i], codec);

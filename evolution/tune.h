@@ -11,6 +11,7 @@
 #include "core/plan.h"
 #include "core/random.h"
 #include "evolution/codec.h"
+#include "evolution/space.h"
 
 #define ATOLL_TUNE_ENUMERATED 4096
 
@@ -18,6 +19,8 @@ struct atoll_tune;
 
 struct atoll_tune *atoll_tune_create(const struct atoll_task *task, const struct atoll_plan *plan,
                                      struct atoll_err *err);
+/* Of any space; borrowed, must outlive it. */
+struct atoll_tune *atoll_tune_create_space(const struct atoll_space *space, struct atoll_err *err);
 void atoll_tune_destroy(struct atoll_tune *tune);
 
 /* Legal combinations; UINT64_MAX when there are too many to count. */
