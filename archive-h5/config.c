@@ -12,7 +12,7 @@
 
 #include "core/arena.h"
 
-enum kind { KIND_U32, KIND_U64, KIND_I64, KIND_F64, KIND_ID, KIND_TEXT32, KIND_FORM };
+enum kind { KIND_U32, KIND_U64, KIND_I64, KIND_F64, KIND_ID, KIND_TEXT32 };
 
 struct field {
     const char *name;
@@ -24,47 +24,13 @@ struct field {
     {                                                                                                        \
 #name, kind, offsetof(struct atoll_campaign_config, name)                                            \
     }
-#define SEARCH(name, kind)                                                                                   \
-    {                                                                                                        \
-#name, kind, offsetof(struct atoll_search, name)                                                     \
-    }
-#define SHARE(name, index)                                                                                   \
-    {                                                                                                        \
-        "share_" name, KIND_F64, offsetof(struct atoll_search, selection_share) + (index) * sizeof(double)   \
-    }
-
 static const struct field top_fields[] = {
     TOP(schema, KIND_U32),          TOP(id, KIND_ID),
     TOP(engine_version, KIND_U32),  TOP(atoll_version, KIND_TEXT32),
     TOP(created_unix_ns, KIND_I64),
 };
 
-static const struct field search_fields[] = {
-    SEARCH(seed, KIND_U64),
-    SEARCH(islands, KIND_U32),
-    SEARCH(generation_size, KIND_U32),
-    SEARCH(migration_interval, KIND_U32),
-    SHARE("uniform", ATOLL_SELECT_UNIFORM),
-    SHARE("fitness", ATOLL_SELECT_FITNESS),
-    SHARE("curiosity", ATOLL_SELECT_CURIOSITY),
-    SHARE("island", ATOLL_SELECT_ISLAND),
-    SEARCH(fitness_form, KIND_FORM),
-    SEARCH(evaluation_budget, KIND_U64),
-    SEARCH(device_budget_ns, KIND_F64),
-    SEARCH(wall_budget_ns, KIND_F64),
-    SEARCH(finals_share, KIND_F64),
-    SEARCH(finals_tries, KIND_U32),
-    SEARCH(queue_depth, KIND_U32),
-    SEARCH(alpha, KIND_F64),
-    SEARCH(margin, KIND_F64),
-    SEARCH(pair_limit, KIND_U32),
-    SEARCH(noop_interval, KIND_U32),
-    SEARCH(stagnation_limit, KIND_U32),
-};
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const char *const form_names[] = {"log", "clipped"};
 
 static void put_quoted(struct atoll_buffer *out, const char *text)
 {
@@ -92,13 +58,23 @@ static void put_field(struct atoll_buffer *out, const char *indent, const struct
     case KIND_I64: atoll_buffer_printf(out, "%" PRId64, *(const int64_t *)at); break;
     case KIND_F64: atoll_buffer_printf(out, "%.17g", *(const double *)at); break;
     case KIND_TEXT32: put_quoted(out, at); break;
-    case KIND_FORM: atoll_buffer_printf(out, "%s", form_names[*(const enum atoll_fitness_form *)at]); break;
     case KIND_ID:
         atoll_id_hex(at, hex);
         atoll_buffer_printf(out, "%s", hex);
         break;
     }
     atoll_buffer_printf(out, "\n");
+}
+
+static void put_search(struct atoll_buffer *out, const struct atoll_search *search)
+{
+    size_t count;
+    const struct atoll_search_field *fields = atoll_search_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        atoll_buffer_printf(out, "  %s: ", fields[i].name);
+        atoll_search_print(search, &fields[i], out);
+        atoll_buffer_printf(out, "\n");
+    }
 }
 
 int atoll_config_write(const struct atoll_campaign_config *c, struct atoll_buffer *out, struct atoll_err *err)
@@ -110,8 +86,7 @@ int atoll_config_write(const struct atoll_campaign_config *c, struct atoll_buffe
     for (size_t i = 0; i < COUNT(top_fields); i++)
         put_field(out, "", &top_fields[i], c);
     atoll_buffer_printf(out, "search:\n");
-    for (size_t i = 0; i < COUNT(search_fields); i++)
-        put_field(out, "  ", &search_fields[i], &c->search);
+    put_search(out, &c->search);
     atoll_buffer_printf(out, "options:\n");
     for (size_t i = 0; i < c->option_count; i++) {
         atoll_buffer_printf(out, "  %s: ", c->options[i].key);
@@ -208,13 +183,6 @@ static int take_field(struct parser *p, const struct field *f, char *value, void
             return complain(p, "bad text", value);
         memcpy(at, text, strlen(text) + 1);
         return 0;
-    case KIND_FORM:
-        for (unsigned i = 0; i < COUNT(form_names); i++)
-            if (!strcmp(value, form_names[i])) {
-                *(enum atoll_fitness_form *)at = (enum atoll_fitness_form)i;
-                return 0;
-            }
-        return complain(p, "unknown fitness form", value);
     default: return take_number(p, f, value, at);
     }
 }
@@ -289,10 +257,19 @@ static int take_task(struct parser *p, char *key, char *value)
                : 0;
 }
 
+static int take_search(struct parser *p, const char *key, const char *value)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    const struct atoll_search_field *field = atoll_search_field(key);
+    if (!field)
+        return complain(p, "unknown field", key);
+    return atoll_search_set(&p->config.search, field, value, &why) ? complain(p, why.text, value) : 0;
+}
+
 /* "key: value" with the value optional; indent decides the section. */
 static int take_line(struct parser *p, char *line)
 {
-    size_t indent = strspn(line, " "), index;
+    size_t indent = strspn(line, " ");
     char *key = line + indent, *colon = strstr(key, ":");
     if (*key == '\0' || *key == '#')
         return 0;
@@ -307,10 +284,7 @@ static int take_line(struct parser *p, char *line)
     switch (p->section) {
     case SECTION_OPTIONS: return take_option(p, key, value);
     case SECTION_TASKS: return take_task(p, key, value);
-    case SECTION_SEARCH: {
-        const struct field *f = find_field(search_fields, COUNT(search_fields), key, &index);
-        return f ? take_field(p, f, value, &p->config.search) : complain(p, "unknown field", key);
-    }
+    case SECTION_SEARCH: return take_search(p, key, value);
     default: return complain(p, "unexpected indent before", key);
     }
 }

@@ -5,17 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const operator_names[ATOLL_OPERATOR_COUNT] = {
-    [ATOLL_OPERATOR_SEED] = "seed",
-    [ATOLL_OPERATOR_TUNE] = "tune",
-    [ATOLL_OPERATOR_IMPORT] = "import",
-};
-
-const char *atoll_operator_name(enum atoll_operator op)
-{
-    return (unsigned)op < ATOLL_OPERATOR_COUNT ? operator_names[op] : "unknown";
-}
-
 static const char *const reason_names[ATOLL_REASON_COUNT] = {
     [ATOLL_REASON_NONE] = "none",
     [ATOLL_REASON_EVALUATIONS] = "evaluations",
@@ -25,6 +14,10 @@ static const char *const reason_names[ATOLL_REASON_COUNT] = {
     [ATOLL_REASON_STAGNATION] = "stagnation",
     [ATOLL_REASON_ASKED] = "asked",
     [ATOLL_REASON_NO_BASELINE] = "no_baseline",
+    [ATOLL_REASON_TOKENS] = "tokens",
+    [ATOLL_REASON_MONEY] = "money",
+    [ATOLL_REASON_FLOOR] = "floor",
+    [ATOLL_REASON_NO_DEVICE] = "no_device",
 };
 
 const char *atoll_reason_name(enum atoll_reason r)
@@ -45,6 +38,7 @@ enum field {
     HAS_YARDSTICK = 1 << 9,    /* baseline_ns, incumbent_ns */
     HAS_TEST = 1 << 10,        /* purpose, alpha, margin, pair_limit */
     HAS_REASON = 1 << 11,
+    HAS_ASK = 1 << 12,
 };
 
 #define EVALUATE_FIELDS (HAS_EVALUATION | HAS_PLACE | HAS_CANDIDATE | HAS_ORIGIN | HAS_YARDSTICK)
@@ -64,6 +58,7 @@ static const unsigned type_fields[ATOLL_DECISION_TYPE_COUNT] = {
     [ATOLL_DECIDE_ABANDON] = HAS_EVALUATION | HAS_PLACE | HAS_CANDIDATE,
     [ATOLL_DECIDE_TASK_DONE] = HAS_PLACE | HAS_REASON,
     [ATOLL_DECIDE_STOP] = HAS_REASON,
+    [ATOLL_DECIDE_ASK] = HAS_PLACE | HAS_ASK,
 };
 
 static unsigned fields_of(const struct atoll_decision *d)
@@ -82,6 +77,8 @@ void atoll_decision_normalise(struct atoll_decision *d)
         SPAN(HAS_EVALUATION, evaluation),
         SPAN(HAS_PLACE, task),
         SPAN(HAS_PLACE, island),
+        SPAN(HAS_PLACE, model),
+        SPAN(HAS_ORIGIN, answers_ask),
         SPAN(HAS_OTHER_ISLAND, other_island),
         SPAN(HAS_CELL, cell),
         SPAN(HAS_CANDIDATE, candidate),
@@ -102,6 +99,7 @@ void atoll_decision_normalise(struct atoll_decision *d)
         SPAN(HAS_TEST, margin),
         SPAN(HAS_TEST, pair_limit),
         SPAN(HAS_REASON, reason),
+        SPAN(HAS_ASK, ask),
     };
 #undef SPAN
     unsigned has = fields_of(d);
@@ -169,6 +167,25 @@ static void put_numbers(const struct atoll_decision *d, unsigned has, struct ato
         atoll_buffer_put_u8(out, (uint8_t)d->reason);
 }
 
+/* At the end, where there is anything to say: decisions of engines that knew neither are as they were. */
+static void put_place_rest(const struct atoll_decision *d, struct atoll_buffer *out)
+{
+    if (!d->model && !d->answers_ask)
+        return;
+    atoll_buffer_put_u32(out, d->model);
+    atoll_buffer_put_u64(out, d->answers_ask);
+}
+
+static void take_place_rest(struct atoll_reader *r, struct atoll_decision *d)
+{
+    if (r->failed || r->offset == r->length)
+        return;
+    d->model = atoll_reader_u32(r);
+    d->answers_ask = atoll_reader_u64(r);
+    if (!d->model && !d->answers_ask)
+        r->failed = 1;
+}
+
 void atoll_decision_encode(const struct atoll_decision *d, struct atoll_buffer *out)
 {
     unsigned has = fields_of(d);
@@ -185,6 +202,9 @@ void atoll_decision_encode(const struct atoll_decision *d, struct atoll_buffer *
         put_cell(out, d->cell);
     put_identities(d, has, out);
     put_numbers(d, has, out);
+    if (has & HAS_ASK)
+        atoll_ask_encode(&d->ask, out);
+    put_place_rest(d, out);
 }
 
 /* A byte below limit; above it the reader fails, so one check at the end finds it. */
@@ -287,6 +307,9 @@ int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decisio
         take_cell(&r, &d.cell);
     take_identities(&r, has, &d);
     take_numbers(&r, has, &d);
+    if (has & HAS_ASK)
+        atoll_ask_decode(&r, &d.ask);
+    take_place_rest(&r, &d);
     if (atoll_reader_finish(&r, "decision", err))
         return -1;
     *ret_decision = d;

@@ -4,6 +4,7 @@
 #ifndef ATOLL_CORE_DECISION_H
 #define ATOLL_CORE_DECISION_H
 
+#include "core/ask.h"
 #include "core/behaviour.h"
 #include "core/evaluation.h"
 #include "core/id.h"
@@ -21,11 +22,9 @@ enum atoll_decision_type {
     ATOLL_DECIDE_ABANDON,       /* evaluation is given up (infrastructure failed too often) */
     ATOLL_DECIDE_TASK_DONE,     /* no more proposals for task; reason */
     ATOLL_DECIDE_STOP,          /* the run is over; reason */
+    ATOLL_DECIDE_ASK,           /* an operator outside the engine is asked for something */
     ATOLL_DECISION_TYPE_COUNT
 };
-
-enum atoll_operator { ATOLL_OPERATOR_SEED, ATOLL_OPERATOR_TUNE, ATOLL_OPERATOR_IMPORT, ATOLL_OPERATOR_COUNT };
-const char *atoll_operator_name(enum atoll_operator op);
 
 enum atoll_reason {
     ATOLL_REASON_NONE,
@@ -36,6 +35,10 @@ enum atoll_reason {
     ATOLL_REASON_STAGNATION,
     ATOLL_REASON_ASKED,
     ATOLL_REASON_NO_BASELINE,
+    ATOLL_REASON_TOKENS,
+    ATOLL_REASON_MONEY,
+    ATOLL_REASON_FLOOR,     /* the share of the floor that was asked for is reached */
+    ATOLL_REASON_NO_DEVICE, /* no device of the model is left */
     ATOLL_REASON_COUNT
 };
 const char *atoll_reason_name(enum atoll_reason r);
@@ -44,6 +47,8 @@ struct atoll_decision {
     enum atoll_decision_type type;
     uint64_t evaluation; /* EVALUATE, DUEL, REDISPATCH, ABANDON */
     uint32_t task, island, other_island;
+    uint32_t model; /* device model whose population it concerns, from 0 in the order of their appearance */
+    uint64_t answers_ask;        /* EVALUATE: the ask this candidate answers, 0 = none */
     struct atoll_behaviour cell; /* ELITE, DUEL, MIGRATE, NOT_CONFIRMED */
     struct atoll_id candidate;   /* its id */
     struct atoll_id source;      /* of the candidate (atoll_source_id) */
@@ -61,6 +66,7 @@ struct atoll_decision {
     double alpha, margin;             /* DUEL */
     uint32_t pair_limit;              /* DUEL */
     enum atoll_reason reason;
+    struct atoll_ask ask; /* ASK */
 };
 
 /* Zeroes the fields that the type does not use: what encoding and decoding would leave. */

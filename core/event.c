@@ -71,12 +71,26 @@ static int decode_task(struct atoll_reader *r, struct atoll_arena *arena, struct
 static void encode_capacity(const struct atoll_event *e, struct atoll_buffer *out)
 {
     atoll_buffer_put_u32(out, e->slots);
+    if (!e->model_count) /* as before there were models */
+        return;
+    atoll_buffer_put_u32(out, e->model_count);
+    for (uint32_t i = 0; i < e->model_count; i++) {
+        atoll_buffer_put_text(out, e->models[i].model);
+        atoll_buffer_put_u32(out, e->models[i].slots);
+    }
 }
 
 static int decode_capacity(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
                            struct atoll_err *err)
 {
     e->slots = atoll_reader_u32(r);
+    if (r->offset == r->length)
+        return 0;
+    e->model_count = atoll_reader_u32_in(r, 1, ATOLL_MODEL_LIMIT);
+    for (uint32_t i = 0; i < e->model_count && !r->failed; i++) {
+        atoll_reader_fixed_text(r, e->models[i].model, sizeof e->models[i].model);
+        e->models[i].slots = atoll_reader_u32(r);
+    }
     return 0;
 }
 
@@ -126,6 +140,46 @@ static int decode_source(struct atoll_reader *r, struct atoll_arena *arena, stru
     return 0;
 }
 
+static void encode_reply(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_reply_encode(&e->reply, out);
+}
+
+static int decode_reply(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                        struct atoll_err *err)
+{
+    atoll_reply_decode(r, arena, &e->reply);
+    return 0;
+}
+
+static void encode_hint(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    const struct atoll_hint *h = &e->hint;
+    atoll_buffer_put_u32(out, e->task);
+    atoll_buffer_put_bytes(out, h->source.bytes, sizeof h->source.bytes);
+    atoll_buffer_put_u8(out, (uint8_t)h->choice.count);
+    for (size_t i = 0; i < h->choice.count; i++)
+        atoll_buffer_put_i64(out, h->choice.values[i]);
+    atoll_buffer_put_f64(out, h->time_ns);
+}
+
+static int decode_hint(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                       struct atoll_err *err)
+{
+    struct atoll_hint *h = &e->hint;
+    e->task = atoll_reader_u32(r);
+    atoll_reader_bytes(r, h->source.bytes, sizeof h->source.bytes);
+    h->choice.count = atoll_reader_u8(r);
+    if (h->choice.count > ATOLL_PLAN_PARAM_LIMIT) {
+        h->choice.count = 0;
+        r->failed = 1;
+    }
+    for (size_t i = 0; i < h->choice.count; i++)
+        h->choice.values[i] = atoll_reader_i64(r);
+    h->time_ns = atoll_reader_f64_in(r, 0, 1e18);
+    return 0;
+}
+
 static const struct body {
     void (*encode)(const struct atoll_event *e, struct atoll_buffer *out);
     int (*decode)(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
@@ -140,6 +194,8 @@ static const struct body {
     [ATOLL_EVENT_TICK] = {encode_nothing, decode_nothing},
     [ATOLL_EVENT_FINISH] = {encode_nothing, decode_nothing},
     [ATOLL_EVENT_RESUME] = {encode_nothing, decode_nothing},
+    [ATOLL_EVENT_REPLY] = {encode_reply, decode_reply},
+    [ATOLL_EVENT_HINT] = {encode_hint, decode_hint},
 };
 
 static const struct body *body_of(unsigned type)

@@ -4,6 +4,7 @@
 #ifndef ATOLL_CORE_EVENT_H
 #define ATOLL_CORE_EVENT_H
 
+#include "core/ask.h"
 #include "core/evaluation.h"
 #include "core/search.h"
 #include "core/task.h"
@@ -18,7 +19,22 @@ enum atoll_event_type {
     ATOLL_EVENT_TICK,   /* time passed */
     ATOLL_EVENT_FINISH, /* somebody asked for an orderly end: finals, then stop */
     ATOLL_EVENT_RESUME, /* a new attempt took over: what was under way is dispatched again */
+    ATOLL_EVENT_REPLY,  /* an ask is answered */
+    ATOLL_EVENT_HINT,   /* a result of an earlier run or another device: prior knowledge for a tuner */
     ATOLL_EVENT_TYPE_COUNT
+};
+
+#define ATOLL_MODEL_LIMIT 8 /* device models of one campaign */
+
+struct atoll_capacity {
+    char model[64]; /* of the devices, as they say it */
+    uint32_t slots;
+};
+
+struct atoll_hint {
+    struct atoll_id source; /* the template, by its text (atoll_source_id) */
+    struct atoll_choice choice;
+    double time_ns; /* 0: it failed */
 };
 
 struct atoll_event {
@@ -26,17 +42,21 @@ struct atoll_event {
     /* time since the campaign's start without the gaps between attempts; never goes back */
     int64_t campaign_ns;
     int64_t unix_ns;
-    /* which fields count depends on the type */
+    /* which fields count depends on the type; task: of TASK, SOURCE, HINT */
     struct atoll_search search; /* START */
-    uint32_t task;              /* TASK, SOURCE: its number, from 0, dense */
+    uint32_t task;              /* its number, from 0, dense */
     const void *task_bytes;     /* TASK: atoll_task_encode, borrowed */
     size_t task_length;
-    uint32_t slots;                     /* CAPACITY */
-    struct atoll_evaluation evaluation; /* EVALUATED; owned by the event */
-    struct atoll_duel duel;             /* DUELLED */
-    const char *language, *source;      /* SOURCE, borrowed */
-    const char *origin;                 /* SOURCE: "import", a model's name */
-    uint32_t island;                    /* SOURCE */
+    uint32_t slots;                                  /* CAPACITY: of all models together */
+    uint32_t model_count;                            /* CAPACITY: 0 = all devices are alike */
+    struct atoll_capacity models[ATOLL_MODEL_LIMIT]; /* in the order of their appearance in the campaign */
+    struct atoll_evaluation evaluation;              /* EVALUATED; owned by the event */
+    struct atoll_duel duel;                          /* DUELLED */
+    const char *language, *source;                   /* SOURCE, borrowed */
+    const char *origin;                              /* SOURCE: "import", a model's name */
+    uint32_t island;                                 /* SOURCE */
+    struct atoll_reply reply;                        /* REPLY, its texts borrowed */
+    struct atoll_hint hint;                          /* HINT */
 };
 
 void atoll_event_init(struct atoll_event *e, enum atoll_event_type type);

@@ -1,6 +1,10 @@
 #include "core/search.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const role_names[ATOLL_ISLAND_ROLE_COUNT] = {
@@ -26,6 +30,21 @@ enum atoll_language atoll_language_of_backend(const char *backend)
     return strcmp(backend, "cuda") == 0 ? ATOLL_LANGUAGE_CUDA : ATOLL_LANGUAGE_C;
 }
 
+static const char *const form_names[] = {"log", "clipped"};
+static const char *const strategy_names[ATOLL_STRATEGY_COUNT] = {
+    [ATOLL_STRATEGY_ISLANDS] = "islands",   [ATOLL_STRATEGY_BEAM] = "beam",
+    [ATOLL_STRATEGY_TREE] = "tree",         [ATOLL_STRATEGY_STAGED] = "staged",
+    [ATOLL_STRATEGY_REPEATED] = "repeated",
+};
+static const char *const topology_names[ATOLL_TOPOLOGY_COUNT] = {"none", "ring", "random"};
+static const char *const policy_names[ATOLL_TREE_POLICY_COUNT] = {"greedy", "uct"};
+static const char *const sharing_names[ATOLL_SHARING_COUNT] = {"improvement", "equal"};
+
+const char *atoll_strategy_name(enum atoll_strategy_kind strategy)
+{
+    return (unsigned)strategy < ATOLL_STRATEGY_COUNT ? strategy_names[strategy] : "unknown";
+}
+
 void atoll_search_defaults(struct atoll_search *ret_search)
 {
     *ret_search = (struct atoll_search){
@@ -43,95 +62,225 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .pair_limit = 16,
         .noop_interval = 10,
         .stagnation_limit = 60,
+        .grid = 1,
+        .gradients = 1,
+        .roles = 1,
+        .inspirations = 2,
+        .topology = ATOLL_TOPOLOGY_RING,
+        .stagnation_migration = 0.5,
+        .stagnation_generations = 5,
+        .tuners = UINT32_MAX,
+        .racing = 1,
+        .sharing = ATOLL_SHARING_IMPROVEMENT,
+        .asks = 2,
+        .beam_width = 6,
+        .beam_plans = 12,
+        .beam_attempts = 2,
+        .beam_iterations = 16,
+        .tree_drafts = 10,
+        .tree_policy = ATOLL_TREE_UCT,
+        .tree_exploration = 1.4,
+        .tree_children = 8,
+        .stage_rounds = 5,
+        .staged_runs = 1,
     };
 }
 
-/* One row per field: encoder, decoder and the check of its range come from here; the order is the order of
- * the bytes. */
-enum field_kind { FIELD_U64, FIELD_U32, FIELD_F64, FIELD_FORM };
-
-struct field {
-    const char *name;
-    enum field_kind kind;
-    size_t offset;
-    double min, max;
-};
-
-#define FIELD(name, kind, min, max)                                                                          \
+/* The order is the order of the bytes. */
+#define FIELD(name, kind, min, max, summary)                                                                 \
     {                                                                                                        \
-#name, kind, offsetof(struct atoll_search, name), min, max                                           \
+#name, ATOLL_SEARCH_##kind, offsetof(struct atoll_search, name), min, max, NULL, summary             \
+    }
+#define NAMES(name, table, summary)                                                                          \
+    {                                                                                                        \
+#name, ATOLL_SEARCH_NAME, offsetof(struct atoll_search, name), 0, sizeof table / sizeof *table - 1,  \
+            table, summary                                                                                   \
+    }
+#define SHARE(name, rule, summary)                                                                           \
+    {                                                                                                        \
+#name, ATOLL_SEARCH_F64, offsetof(struct atoll_search, selection_share) + (rule) * sizeof(double),   \
+            0, 1e6, NULL, summary                                                                            \
     }
 #define COUNT_MAX 4294967295.0
 #define NS_MAX    1e18 /* thirty years */
 
-static const struct field fields[] = {
-    FIELD(seed, FIELD_U64, 0, HUGE_VAL),
-    FIELD(islands, FIELD_U32, 1, ATOLL_ISLAND_LIMIT),
-    FIELD(generation_size, FIELD_U32, 1, COUNT_MAX),
-    FIELD(migration_interval, FIELD_U32, 0, COUNT_MAX),
-    FIELD(selection_share[ATOLL_SELECT_UNIFORM], FIELD_F64, 0, 1e6),
-    FIELD(selection_share[ATOLL_SELECT_FITNESS], FIELD_F64, 0, 1e6),
-    FIELD(selection_share[ATOLL_SELECT_CURIOSITY], FIELD_F64, 0, 1e6),
-    FIELD(selection_share[ATOLL_SELECT_ISLAND], FIELD_F64, 0, 1e6),
-    FIELD(fitness_form, FIELD_FORM, ATOLL_FITNESS_LOG, ATOLL_FITNESS_CLIPPED),
-    FIELD(evaluation_budget, FIELD_U64, 0, HUGE_VAL),
-    FIELD(device_budget_ns, FIELD_F64, 0, NS_MAX),
-    FIELD(wall_budget_ns, FIELD_F64, 0, NS_MAX),
-    FIELD(finals_share, FIELD_F64, 0, 0.9),
-    FIELD(finals_tries, FIELD_U32, 1, 16),
-    FIELD(queue_depth, FIELD_U32, 1, 1024),
-    FIELD(alpha, FIELD_F64, 1e-12, 0.4999),
-    FIELD(margin, FIELD_F64, 0, 1),
-    FIELD(pair_limit, FIELD_U32, 4, 4096),
-    FIELD(noop_interval, FIELD_U32, 0, COUNT_MAX),
-    FIELD(stagnation_limit, FIELD_U32, 0, COUNT_MAX),
+static const struct atoll_search_field fields[] = {
+    FIELD(seed, U64, 0, HUGE_VAL, "seed of all choices"),
+    FIELD(islands, U32, 1, ATOLL_ISLAND_LIMIT, "populations per task"),
+    FIELD(generation_size, U32, 1, COUNT_MAX, "evaluated candidates of an island that make a generation"),
+    FIELD(migration_interval, U32, 0, COUNT_MAX, "generations between migrations, 0 = never"),
+    SHARE(share_uniform, ATOLL_SELECT_UNIFORM, "parents: every occupied cell alike"),
+    SHARE(share_fitness, ATOLL_SELECT_FITNESS, "parents: proportionate to fitness"),
+    SHARE(share_curiosity, ATOLL_SELECT_CURIOSITY, "parents: by the magnitude of the cell's gradient"),
+    SHARE(share_island, ATOLL_SELECT_ISLAND, "parents: by the island's role"),
+    NAMES(fitness_form, form_names, "form of the fitness"),
+    FIELD(evaluation_budget, U64, 0, HUGE_VAL, "evaluations of the run, 0 = no limit"),
+    FIELD(device_budget_ns, F64, 0, NS_MAX, "occupied device time of the run, 0 = no limit"),
+    FIELD(wall_budget_ns, F64, 0, NS_MAX, "wall time of the run, 0 = no limit"),
+    FIELD(finals_share, F64, 0, 0.9, "of the time budgets kept for final duels, at least"),
+    FIELD(finals_tries, U32, 1, 16, "finalists of a task"),
+    FIELD(queue_depth, U32, 1, 1024, "proposals under way per evaluator slot"),
+    FIELD(alpha, F64, 1e-12, 0.4999, "error of all promotions of a run together"),
+    FIELD(margin, F64, 0, 1, "improvement a promotion promises, as a ratio"),
+    FIELD(pair_limit, U32, 4, 4096, "pairs of a duel, at most"),
+    FIELD(noop_interval, U32, 0, COUNT_MAX, "promotions per no-op challenge, 0 = never"),
+    FIELD(stagnation_limit, U32, 0, COUNT_MAX, "evaluations without a new elite after which a task yields"),
+    NAMES(strategy, strategy_names, "search strategy"),
+    FIELD(grid, U32, 0, 1, "elites per behaviour cell; 0: one per island"),
+    FIELD(gradients, U32, 0, 1, "gradients in behaviour space: curiosity and advice"),
+    FIELD(roles, U32, 0, 1, "islands have roles"),
+    FIELD(inspirations, U32, 0, 4, "elites of other cells told with an ask"),
+    NAMES(topology, topology_names, "graph of migration"),
+    FIELD(stagnation_migration, F64, 0, 1, "probability that a stagnating island receives a migrant"),
+    FIELD(stagnation_generations, U32, 1, COUNT_MAX, "generations without a new elite: the island stagnates"),
+    FIELD(tuners, U32, 1, COUNT_MAX, "bit per strategy of the tuner"),
+    FIELD(racing, U32, 0, 1, "hopeless samples are stopped early"),
+    NAMES(sharing, sharing_names, "which task gets a free device"),
+    FIELD(token_budget, U64, 0, HUGE_VAL, "tokens of the run, 0 = no limit"),
+    FIELD(money_budget_usd, F64, 0, 1e9, "dollars of the run, 0 = no limit"),
+    FIELD(floor_goal, F64, 0, 100, "percent of floor at which a task is done, 0 = none"),
+    FIELD(ask_share, F64, 0, 1, "of proposals asked of operators outside; 0: the tuner answers all"),
+    FIELD(asks, U32, 1, 1024, "asks under way per task, at most"),
+    FIELD(beam_width, U32, 1, 64, "beam: candidates that go on"),
+    FIELD(beam_plans, U32, 1, 64, "beam: plans per candidate"),
+    FIELD(beam_attempts, U32, 1, 64, "beam: attempts per plan"),
+    FIELD(beam_iterations, U32, 1, COUNT_MAX, "beam: iterations"),
+    FIELD(tree_drafts, U32, 1, 1024, "tree: independent drafts before the first expansion"),
+    NAMES(tree_policy, policy_names, "tree: which node is expanded"),
+    FIELD(tree_exploration, F64, 0, 100, "tree: weight of rarely tried nodes"),
+    FIELD(tree_children, U32, 1, 1024, "tree: children of a node, at most"),
+    FIELD(stage_rounds, U32, 1, 255, "staged: rounds of a stage, at most"),
+    FIELD(staged_runs, U32, 1, 1024, "staged: runs of all stages, of which the best counts"),
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
+#define OLD_COUNT   20 /* rows that every engine wrote */
 
-static void field_encode(const struct field *f, const struct atoll_search *s, struct atoll_buffer *out)
+const struct atoll_search_field *atoll_search_fields(size_t *ret_count)
 {
-    const char *base = (const char *)s + f->offset;
+    *ret_count = FIELD_COUNT;
+    return fields;
+}
+
+const struct atoll_search_field *atoll_search_field(const char *name)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+static const void *at(const struct atoll_search *s, const struct atoll_search_field *f)
+{
+    return (const char *)s + f->offset;
+}
+
+/* The values as one type, with full precision for what has more bits than a double. */
+static uint64_t get_whole(const struct atoll_search *s, const struct atoll_search_field *f)
+{
+    uint32_t narrow;
+    uint64_t wide;
+    memcpy(&narrow, at(s, f), sizeof narrow);
+    if (f->kind != ATOLL_SEARCH_U64)
+        return narrow;
+    memcpy(&wide, at(s, f), sizeof wide);
+    return wide;
+}
+
+static double get_real(const struct atoll_search *s, const struct atoll_search_field *f)
+{
+    double v;
+    memcpy(&v, at(s, f), sizeof v);
+    return v;
+}
+
+static void put_whole(struct atoll_search *s, const struct atoll_search_field *f, uint64_t v)
+{
+    uint32_t narrow = (uint32_t)v;
+    char *to = (char *)s + f->offset;
+    if (f->kind == ATOLL_SEARCH_U64)
+        memcpy(to, &v, sizeof v);
+    else
+        memcpy(to, &narrow, sizeof narrow);
+}
+
+static void field_encode(const struct atoll_search_field *f, const struct atoll_search *s,
+                         struct atoll_buffer *out)
+{
     switch (f->kind) {
-    case FIELD_U64: atoll_buffer_put_u64(out, *(const uint64_t *)(const void *)base); break;
-    case FIELD_U32: atoll_buffer_put_u32(out, *(const uint32_t *)(const void *)base); break;
-    case FIELD_F64: atoll_buffer_put_f64(out, *(const double *)(const void *)base); break;
-    case FIELD_FORM: atoll_buffer_put_u8(out, (uint8_t)s->fitness_form); break;
+    case ATOLL_SEARCH_U64: atoll_buffer_put_u64(out, get_whole(s, f)); break;
+    case ATOLL_SEARCH_U32: atoll_buffer_put_u32(out, (uint32_t)get_whole(s, f)); break;
+    case ATOLL_SEARCH_NAME: atoll_buffer_put_u8(out, (uint8_t)get_whole(s, f)); break;
+    case ATOLL_SEARCH_F64: atoll_buffer_put_f64(out, get_real(s, f)); break;
     }
 }
 
-/* Returns the value as a double for the check of its range. */
-static double field_decode(const struct field *f, struct atoll_reader *r, struct atoll_search *s)
+static int range_error(const struct atoll_search_field *f, double value, struct atoll_err *err)
 {
-    char *base = (char *)s + f->offset;
+    return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %s is %g, must be %g to %g", f->name, value,
+                         f->min, f->max);
+}
+
+static int field_decode(const struct atoll_search_field *f, struct atoll_reader *r, struct atoll_search *s,
+                        struct atoll_err *err)
+{
+    double value = 0;
+    uint64_t whole = 0;
     switch (f->kind) {
-    case FIELD_U64: return (double)(*(uint64_t *)(void *)base = atoll_reader_u64(r));
-    case FIELD_U32: return *(uint32_t *)(void *)base = atoll_reader_u32(r);
-    case FIELD_F64: return *(double *)(void *)base = atoll_reader_f64(r);
-    case FIELD_FORM: break;
+    case ATOLL_SEARCH_U64: whole = atoll_reader_u64(r); break;
+    case ATOLL_SEARCH_U32: whole = atoll_reader_u32(r); break;
+    case ATOLL_SEARCH_NAME: whole = atoll_reader_u8(r); break;
+    case ATOLL_SEARCH_F64: value = atoll_reader_f64(r); break;
     }
-    unsigned form = atoll_reader_u8(r);
-    s->fitness_form = form ? ATOLL_FITNESS_CLIPPED : ATOLL_FITNESS_LOG;
-    return form;
+    if (r->failed)
+        return 0;
+    if (f->kind != ATOLL_SEARCH_F64)
+        value = (double)whole;
+    if (!(value >= f->min && value <= f->max))
+        return range_error(f, value, err);
+    if (f->kind == ATOLL_SEARCH_F64)
+        memcpy((char *)s + f->offset, &value, sizeof value);
+    else
+        put_whole(s, f, whole);
+    return 0;
 }
 
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out)
 {
-    for (size_t i = 0; i < FIELD_COUNT; i++)
+    for (size_t i = 0; i < OLD_COUNT; i++)
         field_encode(&fields[i], s, out);
-    if (s->language != ATOLL_LANGUAGE_C)
-        atoll_buffer_put_u8(out, (uint8_t)s->language);
+    atoll_buffer_put_u8(out, (uint8_t)s->language);
+    atoll_buffer_put_u8(out, (uint8_t)(FIELD_COUNT - OLD_COUNT));
+    for (size_t i = OLD_COUNT; i < FIELD_COUNT; i++)
+        field_encode(&fields[i], s, out);
 }
 
-/* The byte at the end, where there is one: any language but c. */
-static int language_decode(struct atoll_reader *r, struct atoll_search *s, struct atoll_err *err)
+static int check_shares(const struct atoll_search *s, struct atoll_err *err)
+{
+    double sum = 0;
+    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++)
+        sum += s->selection_share[i];
+    return sum > 0 ? 0
+                   : atoll_err_set(err, ATOLL_E_PROTOCOL,
+                                   "search settings: the shares of all selection rules are 0");
+}
+
+/* Older engines end after the first rows, or with one byte more, a language that is not c. */
+static int take_rest(struct atoll_reader *r, struct atoll_search *s, struct atoll_err *err)
 {
     unsigned language = atoll_reader_u8(r);
-    if (r->failed)
-        return 0;
-    if (language == ATOLL_LANGUAGE_C || language >= ATOLL_LANGUAGE_COUNT)
+    if (language >= ATOLL_LANGUAGE_COUNT || (language == ATOLL_LANGUAGE_C && r->offset == r->length))
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: language is %u", language);
     s->language = (enum atoll_language)language;
+    if (r->offset == r->length)
+        return 0;
+    uint8_t rows = atoll_reader_u8(r);
+    if (!rows || rows > FIELD_COUNT - OLD_COUNT)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %u rows are more than this Atoll knows",
+                             rows);
+    for (size_t i = OLD_COUNT; i < OLD_COUNT + (size_t)rows && !r->failed; i++)
+        if (field_decode(&fields[i], r, s, err))
+            return -1;
     return 0;
 }
 
@@ -139,26 +288,73 @@ int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *r
                         struct atoll_err *err)
 {
     struct atoll_reader r;
-    atoll_reader_init(&r, bytes, length);
     struct atoll_search s;
-    memset(&s, 0, sizeof s);
-    double values[FIELD_COUNT];
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        values[i] = field_decode(&fields[i], &r, &s);
-    if (!r.failed && r.offset < r.length && language_decode(&r, &s, err))
+    atoll_reader_init(&r, bytes, length);
+    atoll_search_defaults(&s);
+    for (size_t i = 0; i < OLD_COUNT && !r.failed; i++)
+        if (field_decode(&fields[i], &r, &s, err))
+            return -1;
+    if (!r.failed && r.offset < r.length && take_rest(&r, &s, err))
         return -1;
-    if (atoll_reader_finish(&r, "search settings", err))
+    if (atoll_reader_finish(&r, "search settings", err) || check_shares(&s, err))
         return -1;
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (!(values[i] >= fields[i].min && values[i] <= fields[i].max))
-            return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %s is %g, must be %g to %g",
-                                 fields[i].name, values[i], fields[i].min, fields[i].max);
-    double sum = 0;
-    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++)
-        sum += s.selection_share[i];
-    if (!(sum > 0))
-        return atoll_err_set(err, ATOLL_E_PROTOCOL,
-                             "search settings: the shares of all selection rules are 0");
     *ret_search = s;
     return 0;
+}
+
+static int set_name(struct atoll_search *s, const struct atoll_search_field *f, const char *value,
+                    struct atoll_err *err)
+{
+    char allowed[256] = "";
+    for (uint32_t i = 0; i <= (uint32_t)f->max; i++) {
+        if (strcmp(f->names[i], value) == 0) {
+            put_whole(s, f, i);
+            return 0;
+        }
+        size_t used = strlen(allowed);
+        snprintf(allowed + used, sizeof allowed - used, "%s%s", i ? ", " : "", f->names[i]);
+    }
+    return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is none of: %s", f->name, value, allowed);
+}
+
+/* Whole numbers without a detour over double: a seed has 64 bits. */
+static int parse(const struct atoll_search_field *f, const char *value, uint64_t *ret_whole, double *ret_real)
+{
+    char *end;
+    errno = 0;
+    if (f->kind == ATOLL_SEARCH_F64) {
+        *ret_real = strtod(value, &end);
+    } else {
+        *ret_whole = strtoull(value, &end, 10);
+        *ret_real = (double)*ret_whole;
+    }
+
+    return *value && !*end && !errno && !strchr(value, '-') && *value != ' ' ? 0 : -1;
+}
+
+int atoll_search_set(struct atoll_search *search, const struct atoll_search_field *field, const char *value,
+                     struct atoll_err *err)
+{
+    uint64_t whole = 0;
+    double real = 0;
+    if (field->kind == ATOLL_SEARCH_NAME)
+        return set_name(search, field, value, err);
+    if (parse(field, value, &whole, &real) || !(real >= field->min && real <= field->max))
+        return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is no %snumber of %g to %g", field->name,
+                             value, field->kind == ATOLL_SEARCH_F64 ? "" : "whole ", field->min, field->max);
+    if (field->kind == ATOLL_SEARCH_F64)
+        memcpy((char *)search + field->offset, &real, sizeof real);
+    else
+        put_whole(search, field, whole);
+    return 0;
+}
+
+void atoll_search_print(const struct atoll_search *search, const struct atoll_search_field *field,
+                        struct atoll_buffer *out)
+{
+    switch (field->kind) {
+    case ATOLL_SEARCH_F64: atoll_buffer_printf(out, "%.17g", get_real(search, field)); break;
+    case ATOLL_SEARCH_NAME: atoll_buffer_printf(out, "%s", field->names[get_whole(search, field)]); break;
+    default: atoll_buffer_printf(out, "%" PRIu64, get_whole(search, field));
+    }
 }

@@ -34,6 +34,23 @@ const char *atoll_language_name(enum atoll_language language); /* as tasks and p
 /* Of a backend by name ("cpu", "cuda", "" and "null" as cpu). */
 enum atoll_language atoll_language_of_backend(const char *backend);
 
+enum atoll_strategy_kind {
+    ATOLL_STRATEGY_ISLANDS,
+    ATOLL_STRATEGY_BEAM,
+    ATOLL_STRATEGY_TREE,
+    ATOLL_STRATEGY_STAGED,
+    ATOLL_STRATEGY_REPEATED,
+    ATOLL_STRATEGY_COUNT
+};
+const char *atoll_strategy_name(enum atoll_strategy_kind strategy);
+
+enum atoll_topology { ATOLL_TOPOLOGY_NONE, ATOLL_TOPOLOGY_RING, ATOLL_TOPOLOGY_RANDOM, ATOLL_TOPOLOGY_COUNT };
+enum atoll_tree_policy { ATOLL_TREE_GREEDY, ATOLL_TREE_UCT, ATOLL_TREE_POLICY_COUNT };
+/* Which task gets a free slot: the one that promises most, or the one that had least. */
+enum atoll_sharing { ATOLL_SHARING_IMPROVEMENT, ATOLL_SHARING_EQUAL, ATOLL_SHARING_COUNT };
+
+/* Every mechanism is a field, so that each can be switched off alone; core/search.c has the one table of all of them:
+ * names, ranges, defaults, one line each. */
 struct atoll_search {
     uint64_t seed;
     uint32_t islands;            /* per task, 1..16; default 2 */
@@ -55,11 +72,57 @@ struct atoll_search {
     uint32_t stagnation_limit;
     enum atoll_language
         language; /* follows from the campaign's backend; no key of its own in campaign.yaml */
+
+    enum atoll_strategy_kind strategy;
+    uint32_t grid;         /* 0: all candidates of an island share one cell */
+    uint32_t gradients;    /* 0: no advice, curiosity picks uniformly */
+    uint32_t roles;        /* 0: islands have none */
+    uint32_t inspirations; /* elites of other cells told with an ask, 0..4 */
+    enum atoll_topology topology;
+    double stagnation_migration;     /* probability that a stagnating island receives a migrant; 0 = never */
+    uint32_t stagnation_generations; /* without a new elite, after which an island stagnates */
+    uint32_t tuners;                 /* bit per strategy of the tuner (evolution/tune.h); 0xffffffff = all */
+    uint32_t racing;                 /* 0: hopeless samples run to their end */
+    enum atoll_sharing sharing;
+    uint64_t token_budget;   /* 0 = none */
+    double money_budget_usd; /* 0 = none */
+    double floor_goal;       /* percent of floor at which a task is done, 0..100; 0 = none */
+    double
+        ask_share; /* of proposals that are asked of operators outside the engine; 0: the tuner answers all */
+    uint32_t asks; /* under way per task, at most */
+    uint32_t beam_width, beam_plans, beam_attempts, beam_iterations; /* papers/004 2.1: 6, 12, 2, 16 */
+    uint32_t tree_drafts;                                            /* papers/003 3.1: 10 */
+    enum atoll_tree_policy tree_policy;
+    double tree_exploration; /* of UCT */
+    uint32_t tree_children;  /* of a node, at most */
+    uint32_t stage_rounds;   /* papers/002 IV: 5 */
+    uint32_t staged_runs;    /* whole runs of all stages, of which the best counts */
 };
 
+/* One row per field of the settings. */
+enum atoll_search_kind { ATOLL_SEARCH_U64, ATOLL_SEARCH_U32, ATOLL_SEARCH_F64, ATOLL_SEARCH_NAME };
+struct atoll_search_field {
+    const char *name; /* of campaign.yaml and `--set name=value` */
+    enum atoll_search_kind kind;
+    size_t offset;
+    double min, max;
+    const char *const *names; /* NAME: of the values 0..max, an enum of the size of a uint32_t */
+    const char *summary;
+};
+/* All of them but the language; immutable. */
+const struct atoll_search_field *atoll_search_fields(size_t *ret_count);
+/* By name; NULL when there is none. */
+const struct atoll_search_field *atoll_search_field(const char *name);
+/* Sets one from its text; -1 with ATOLL_E_INPUT, which names what is allowed. */
+int atoll_search_set(struct atoll_search *search, const struct atoll_search_field *field, const char *value,
+                     struct atoll_err *err);
+/* As `set` reads it. */
+void atoll_search_print(const struct atoll_search *search, const struct atoll_search_field *field,
+                        struct atoll_buffer *out);
+
 void atoll_search_defaults(struct atoll_search *ret_search);
-/* A u8 language ends the bytes when it is not c: settings that were written before there was a choice are as they
- * were. */
+/* Rows are only ever added at the end of the table; bytes that end early, as older engines wrote them, leave the
+ * defaults. */
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out);
 int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *ret_search,
                         struct atoll_err *err);

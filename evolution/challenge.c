@@ -108,5 +108,6 @@ static settle *const settles[ATOLL_DUEL_PURPOSE_COUNT] = {
 int atoll_challenge_result(struct atoll_engine *e, const struct atoll_proposal *p,
                            const struct atoll_duel *duel, struct atoll_err *err)
 {
-    return settles[p->decision.purpose](e, &e->tasks[p->decision.task], p, duel, err);
+    struct atoll_engine_task *t = &e->tasks[individual_at(e, p->individual)->task];
+    return settles[p->decision.purpose](e, t, p, duel, err);
 }

@@ -9,7 +9,9 @@ struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atol
     struct atoll_decision d;
     memset(&d, 0, sizeof d);
     d.type = type;
-    d.task = atoll_task_number(e, t);
+    d.task = t->number;
+    d.model = t->model;
+    d.answers_ask = r->ask;
     d.island = r->island;
     d.cell = atoll_cell_behaviour(r->cell);
     d.candidate = r->id;
@@ -40,7 +42,7 @@ static int send(struct atoll_engine *e, const struct atoll_proposal *p, struct a
     if (atoll_proposals_add(&e->proposals, &sent, err))
         return -1;
     e->next_evaluation++;
-    e->tasks[sent.decision.task].under_way++;
+    e->tasks[e->individuals.items[sent.individual].task].under_way++;
     atoll_decide(e, &sent.decision);
     return 0;
 }
@@ -82,7 +84,8 @@ void atoll_decide_task_done(struct atoll_engine *e, struct atoll_engine_task *t,
     struct atoll_decision d;
     memset(&d, 0, sizeof d);
     d.type = ATOLL_DECIDE_TASK_DONE;
-    d.task = atoll_task_number(e, t);
+    d.task = t->number;
+    d.model = t->model;
     d.reason = reason;
     t->done = 1;
     t->reason = (uint8_t)reason;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evolution/ask.h"
 #include "evolution/decide.h"
 #include "evolution/propose.h"
 #include "evolution/result.h"
@@ -20,7 +21,7 @@ struct atoll_engine *atoll_engine_create(struct atoll_err *err)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the search");
         return NULL;
     }
-    e->next_evaluation = 1;
+    e->next_evaluation = e->next_ask = 1;
     return e;
 }
 
@@ -30,10 +31,11 @@ void atoll_engine_destroy(struct atoll_engine *engine)
         return;
     atoll_sources_fini(&engine->sources);
     for (uint32_t i = 0; i < engine->task_count; i++)
-        atoll_engine_task_fini(&engine->tasks[i]);
+        atoll_engine_task_fini(engine, &engine->tasks[i]);
     free(engine->tasks);
     atoll_individuals_fini(&engine->individuals);
     atoll_proposals_fini(&engine->proposals);
+    atoll_asks_fini(&engine->asks);
     free(engine);
 }
 
@@ -142,7 +144,13 @@ static int on_resume(struct atoll_engine *e, const struct atoll_event *event, st
     for (uint32_t i = 0; i < e->proposals.count; i++)
         if (e->proposals.items[i].decision.type)
             atoll_decide_redispatch(e, &e->proposals.items[i]);
+    atoll_ask_repeat(e);
     return 0;
+}
+
+static int on_reply(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    return atoll_ask_answered(e, &event->reply, err);
 }
 
 typedef int handler(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err);
@@ -152,7 +160,7 @@ static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
     [ATOLL_EVENT_CAPACITY] = on_capacity, [ATOLL_EVENT_EVALUATED] = on_evaluated,
     [ATOLL_EVENT_DUELLED] = on_duelled,   [ATOLL_EVENT_SOURCE] = on_source,
     [ATOLL_EVENT_TICK] = on_tick,         [ATOLL_EVENT_FINISH] = on_finish,
-    [ATOLL_EVENT_RESUME] = on_resume,
+    [ATOLL_EVENT_RESUME] = on_resume,     [ATOLL_EVENT_REPLY] = on_reply,
 };
 
 static int fits(const struct atoll_engine *e, const struct atoll_event *event)

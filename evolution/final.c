@@ -43,7 +43,7 @@ static double bar(const struct atoll_engine *e, const struct atoll_engine_task *
 /* The best, then whoever promises most: also who lost a challenge, for those had to pass a stricter test. */
 static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    uint32_t next = ATOLL_NONE, task = atoll_task_number(e, t);
+    uint32_t next = ATOLL_NONE, task = atoll_task_position(e, t);
     double most = bar(e, t);
     if (may_compete(e, t, t->best))
         return t->best;

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "evolution/decide.h"
-#include "evolution/select.h"
+#include "evolution/strategy.h"
 
 #define ANY_TEMPLATE_SHARE 0.25 /* of proposals that tune any template instead of the parent's own */
 
-static int queue(struct atoll_engine_task *t, uint32_t source, uint32_t island, struct atoll_err *err)
+static int queue(struct atoll_engine_task *t, const struct atoll_pending *pending, struct atoll_err *err)
 {
     if (atoll_array_reserve(&t->pending, &t->pending_capacity, t->pending_count + 1, sizeof *t->pending, err))
         return -1;
-    t->pending[t->pending_count++] = (struct atoll_pending){source, island};
+    t->pending[t->pending_count++] = *pending;
     return 0;
 }
 
@@ -26,29 +26,45 @@ static int add_template(struct atoll_engine_task *t, uint32_t source, struct ato
     return 0;
 }
 
+/* 1 new, 0 known, -1 error. */
+static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+                      const char *text, enum atoll_operator op, uint32_t *ret_source, struct atoll_err *err)
+{
+    uint32_t known = e->sources.count;
+    if (atoll_sources_add(&e->sources, atoll_task_position(e, t), t->task, t->arena, language, text, op,
+                          ret_source, err))
+        return -1;
+    if (*ret_source < known)
+        return 0;
+    return e->sources.items[*ret_source].tune && add_template(t, *ret_source, err) ? -1 : 1;
+}
+
+int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+                       const char *text, struct atoll_pending *pending, struct atoll_err *err)
+{
+    int added = add_source(e, t, language, text, (enum atoll_operator)pending->op, &pending->source, err);
+    return added == 1 && queue(t, pending, err) ? -1 : added;
+}
+
 int atoll_propose_source(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
                          const char *text, enum atoll_operator op, uint32_t island, int as_baseline,
                          struct atoll_err *err)
 {
-    uint32_t known = e->sources.count, source;
-    if (atoll_sources_add(&e->sources, atoll_task_number(e, t), t->task, t->arena, language, text, op,
-                          &source, err))
-        return -1;
-    if (source < known)
-        return 0;
-    if (e->sources.items[source].tune && add_template(t, source, err))
-        return -1;
+    struct atoll_pending p = {.island = island, .parent = ATOLL_NONE, .op = (uint8_t)op};
     if (!as_baseline)
-        return queue(t, source, island, err);
-    t->baseline_source = source;
-    return 0;
+        return atoll_propose_text(e, t, language, text, &p, err) < 0 ? -1 : 0;
+    int added = add_source(e, t, language, text, op, &p.source, err);
+    if (added == 1)
+        t->baseline_source = p.source;
+    return added < 0 ? -1 : 0;
 }
 
-int atoll_propose_ready(const struct atoll_engine_task *t)
+int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     if (t->done || t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         return 0;
-    return t->stage == ATOLL_STAGE_BASELINE || t->pending_next < t->pending_count || t->template_count > 0;
+    return t->stage == ATOLL_STAGE_BASELINE || t->pending_next < t->pending_count ||
+           atoll_strategy_of(e)->ready(e, t);
 }
 
 enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_engine_task *t)
@@ -56,17 +72,16 @@ enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct at
     if (t->stage == ATOLL_STAGE_BASELINE)
         return ATOLL_TURN_BASELINE;
     int waits = t->pending_next < t->pending_count;
-    return waits && e->sources.items[t->pending[t->pending_next].source].op == ATOLL_OPERATOR_SEED
-               ? ATOLL_TURN_SEED
-               : ATOLL_TURN_OPEN;
+    return waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED ? ATOLL_TURN_SEED : ATOLL_TURN_OPEN;
 }
 
-int atoll_propose_exhausted(const struct atoll_engine_task *t)
+int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    return !t->done && t->stage == ATOLL_STAGE_OPEN && !atoll_propose_ready(t) && !t->under_way;
+    return !t->done && t->stage == ATOLL_STAGE_OPEN && !t->under_way && !t->asks &&
+           !atoll_propose_ready(e, t);
 }
 
-static uint32_t next_island(const struct atoll_engine *e, struct atoll_engine_task *t)
+uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_engine_task *t)
 {
     uint32_t island = t->next_island;
     t->next_island = (island + 1) % e->search.islands;
@@ -97,35 +112,34 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
     return atoll_decide_send(e, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
 }
 
-/* The first instance of a source. */
-static int send_first(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source, uint32_t island,
-                      struct atoll_err *err)
+/* Sends what was queued; what turns out to be known is told to the strategy. */
+static int send_pending(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_pending *p,
+                        struct atoll_err *err)
 {
-    struct atoll_source *s = &e->sources.items[source];
-    if (s->tune && atoll_tune_add(s->tune, &s->first, err))
+    struct atoll_source *s = &e->sources.items[p->source];
+    struct atoll_individual r = {.choice = p->has_choice ? p->choice : s->first,
+                                 .source = p->source,
+                                 .parent = p->parent,
+                                 .ask = p->ask,
+                                 .island = p->island == ATOLL_NONE ? atoll_propose_island(e, t) : p->island,
+                                 .op = p->op};
+    if (s->tune && !p->has_choice && atoll_tune_add(s->tune, &s->first, err))
         return -1;
-    struct atoll_individual r = {.choice = s->first,
-                                 .source = source,
-                                 .parent = ATOLL_NONE,
-                                 .island = island == ATOLL_NONE ? next_island(e, t) : island,
-                                 .op = s->op};
-    return send(e, t, &r, err);
-}
-
-static uint32_t choose_parent(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island)
-{
-    struct atoll_look look = {&e->individuals, &t->transitions, t->evaluated};
-    uint32_t parent = ATOLL_NONE;
-    for (uint32_t i = 0; i < e->search.islands && parent == ATOLL_NONE; i++) {
-        uint32_t from = (island + i) % e->search.islands;
-        parent = atoll_select_parent(&e->search, &look, &t->islands[from], from, &t->random);
-    }
-    return parent;
+    int sent = send(e, t, &r, err);
+    const struct atoll_strategy *strategy = atoll_strategy_of(e);
+    if (sent == 0 && p->ask && strategy->settled)
+        return strategy->settled(e, t, p->ask, ATOLL_NONE, err);
+    return sent < 0 ? -1 : 0;
 }
 
 static int is_open_template(const struct atoll_source *s)
 {
     return s->tune && !atoll_tune_exhausted(s->tune);
+}
+
+static uint32_t any_template(struct atoll_engine_task *t)
+{
+    return t->templates[atoll_random_below(atoll_random_next(&t->random), t->template_count)];
 }
 
 /* The parent's own template, or now and then, or where the parent is none, any. */
@@ -135,7 +149,7 @@ static uint32_t choose_template(struct atoll_engine *e, struct atoll_engine_task
     if (!any && parent != ATOLL_NONE &&
         is_open_template(&e->sources.items[e->individuals.items[parent].source]))
         return e->individuals.items[parent].source;
-    return t->templates[atoll_random_below(atoll_random_next(&t->random), t->template_count)];
+    return any_template(t);
 }
 
 static void drop_template(struct atoll_engine_task *t, uint32_t source)
@@ -147,42 +161,84 @@ static void drop_template(struct atoll_engine_task *t, uint32_t source)
     t->template_count = kept;
 }
 
-static int send_tuned(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int choose_instance(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
+                           uint32_t parent, struct atoll_choice *ret_choice, struct atoll_err *err)
 {
-    uint32_t island = next_island(e, t);
-    uint32_t parent = choose_parent(e, t, island);
-    uint32_t source = choose_template(e, t, parent);
-    struct atoll_source *s = &e->sources.items[source];
-    if (parent == ATOLL_NONE || e->individuals.items[parent].source != source)
-        parent = s->best;
-    struct atoll_individual r = {
-        .source = source, .parent = parent, .island = island, .op = ATOLL_OPERATOR_TUNE};
+    struct atoll_tune *tune = e->sources.items[source].tune;
     struct atoll_choice around;
     if (parent != ATOLL_NONE)
         around = e->individuals.items[parent].choice;
+    return atoll_tune_propose(tune, &t->random, parent != ATOLL_NONE ? &around : NULL, ret_choice, err);
+}
+
+/* The parent where it is of this template, else the template's best. */
+static uint32_t parent_in(const struct atoll_engine *e, uint32_t source, uint32_t parent)
+{
+    if (parent != ATOLL_NONE && e->individuals.items[parent].source == source)
+        return parent;
+    return e->sources.items[source].best;
+}
+
+/* Proposes of the template of r until one is new; the template goes when nothing is left. */
+static int send_tuned(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
+                      struct atoll_err *err)
+{
     int proposed, sent = 0;
+    r->op = ATOLL_OPERATOR_TUNE;
     do {
-        proposed =
-            atoll_tune_propose(s->tune, &t->random, parent != ATOLL_NONE ? &around : NULL, &r.choice, err);
+        proposed = choose_instance(e, t, r->source, r->parent, &r->choice, err);
         if (proposed > 0)
-            sent = send(e, t, &r, err);
+            sent = send(e, t, r, err);
     } while (proposed > 0 && !sent);
-    if (atoll_tune_exhausted(s->tune))
-        drop_template(t, source);
-    return proposed < 0 ? -1 : sent;
+    if (atoll_tune_exhausted(e->sources.items[r->source].tune))
+        drop_template(t, r->source);
+    return proposed < 0 || sent < 0 ? -1 : 0;
+}
+
+int atoll_propose_tuned(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island, uint32_t parent,
+                        struct atoll_err *err)
+{
+    uint32_t source = choose_template(e, t, parent);
+    struct atoll_individual r = {.source = source, .parent = parent_in(e, source, parent), .island = island};
+    return send_tuned(e, t, &r, err);
+}
+
+int atoll_propose_sampled(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+                          struct atoll_err *err)
+{
+    struct atoll_individual r = {.source = any_template(t), .parent = ATOLL_NONE, .island = island};
+    return send_tuned(e, t, &r, err);
+}
+
+int atoll_propose_instance(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+                           struct atoll_err *err)
+{
+    if (!t->template_count)
+        return 0;
+    pending->source = choose_template(e, t, pending->parent);
+    pending->parent = parent_in(e, pending->source, pending->parent);
+    pending->has_choice = 1;
+    int proposed = choose_instance(e, t, pending->source, pending->parent, &pending->choice, err);
+    if (atoll_tune_exhausted(e->sources.items[pending->source].tune))
+        drop_template(t, pending->source);
+    return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
 }
 
 int atoll_propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
 {
     if (t->stage == ATOLL_STAGE_BASELINE) {
+        struct atoll_pending p = {.source = t->baseline_source,
+                                  .island = ATOLL_NONE,
+                                  .parent = ATOLL_NONE,
+                                  .op = e->sources.items[t->baseline_source].op};
         t->stage = ATOLL_STAGE_BASELINE_UNDER_WAY;
-        return send_first(e, t, t->baseline_source, ATOLL_NONE, err) < 0 ? -1 : 0;
+        return send_pending(e, t, &p, err);
     }
     if (t->pending_next < t->pending_count) {
         struct atoll_pending next = t->pending[t->pending_next++];
         if (t->pending_next == t->pending_count)
             t->pending_next = t->pending_count = 0;
-        return send_first(e, t, next.source, next.island, err) < 0 ? -1 : 0;
+        return send_pending(e, t, &next, err);
     }
-    return send_tuned(e, t, err) < 0 ? -1 : 0;
+    return atoll_strategy_of(e)->propose(e, t, err);
 }

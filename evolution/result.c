@@ -10,6 +10,7 @@
 #include "evolution/decide.h"
 #include "evolution/migrate.h"
 #include "evolution/schedule.h"
+#include "evolution/strategy.h"
 
 #define RETRY_LIMIT     3
 #define UNSTABLE_LIMIT  20
@@ -17,7 +18,7 @@
 
 static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
-    return &e->tasks[p->decision.task];
+    return &e->tasks[e->individuals.items[p->individual].task];
 }
 
 static void charge(struct atoll_engine *e, struct atoll_engine_task *t, double occupied_ns)
@@ -70,7 +71,15 @@ static void tell_tuner(struct atoll_engine *e, const struct atoll_individual *r)
         atoll_tune_result(tune, &r->choice, r->state == ATOLL_V_CORRECT ? r->time_ns : 0);
 }
 
-static void abandon(struct atoll_engine *e, struct atoll_proposal *p)
+static int tell_strategy(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                         struct atoll_err *err)
+{
+    const struct atoll_strategy *strategy = atoll_strategy_of(e);
+    return strategy->settled ? strategy->settled(e, t, e->individuals.items[individual].ask, individual, err)
+                             : 0;
+}
+
+static int abandon(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_err *err)
 {
     struct atoll_proposal taken = take(e, p);
     struct atoll_engine_task *t = task_of(e, &taken);
@@ -80,6 +89,7 @@ static void abandon(struct atoll_engine *e, struct atoll_proposal *p)
     tell_tuner(e, r);
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         no_baseline(e, t);
+    return tell_strategy(e, t, taken.individual, err);
 }
 
 static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
@@ -167,6 +177,8 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
         failed = atoll_challenge_enter(e, t, island, p->individual, is_best_instance(e, p->individual), err);
     }
     remember_step(e, t, p->individual, t->since_elite == 0 || t->challenges > challenges);
+    if (!failed)
+        failed = tell_strategy(e, t, p->individual, err);
     if (!failed && !e->finishing)
         failed = atoll_migrate(e, t, island, err);
     if (!failed)
@@ -197,10 +209,8 @@ int atoll_result_evaluated(struct atoll_engine *e, const struct atoll_evaluation
     charge(e, t, evaluation->occupied_ns);
     if ((infrastructure || shaky) && p->retries < (shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
         return retry(e, p, err);
-    if (infrastructure) {
-        abandon(e, p);
-        return 0;
-    }
+    if (infrastructure)
+        return abandon(e, p, err);
     struct atoll_proposal taken = take(e, p);
     return use(e, &taken, evaluation, err);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/fitness.h"
-#include "evolution/state.h"
+#include "evolution/strategy.h"
 
 #define MAGIC      UINT32_C(0x454c5441) /* "ATLE" */
 #define SAVE_LIMIT ((size_t)1 << 40)
@@ -60,6 +60,23 @@ static int search_codec(struct atoll_codec *c, struct atoll_search *search, stru
     return failed;
 }
 
+static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
+{
+    atoll_codec_u32(c, &e->model_count);
+    if (c->in && e->model_count > ATOLL_MODEL_LIMIT) {
+        e->model_count = 0;
+        c->in->failed = 1;
+    }
+    for (uint32_t i = 0; i < e->model_count; i++) {
+        struct atoll_engine_model *m = &e->models[i];
+        if (c->out)
+            atoll_buffer_put_text(c->out, m->name);
+        else
+            atoll_reader_fixed_text(c->in, m->name, sizeof m->name);
+        atoll_codec_u32(c, &m->slots);
+    }
+}
+
 static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
     bounded_codec(c, &e->started, 2);
@@ -70,7 +87,12 @@ static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     bounded_codec(c, &e->reason, ATOLL_REASON_COUNT);
     atoll_codec_i64(c, &e->campaign_ns);
     atoll_codec_u32(c, &e->slots);
+    models_codec(c, e);
     atoll_codec_u64(c, &e->next_evaluation);
+    atoll_codec_u64(c, &e->next_ask);
+    atoll_codec_u64(c, &e->tokens);
+    atoll_codec_f64(c, &e->cost_usd);
+    bounded_codec(c, &e->asks_spent, 2);
     atoll_codec_u64(c, &e->evaluated);
     atoll_codec_u64(c, &e->ignored);
     atoll_codec_u64(c, &e->challenges);
@@ -174,18 +196,29 @@ static void check_sources(struct atoll_codec *c, const struct atoll_engine *e)
     }
 }
 
+static void pending_codec(struct atoll_codec *c, const struct atoll_engine *e, struct atoll_pending *p)
+{
+    position_codec(c, &p->source, e->sources.count, 0);
+    position_codec(c, &p->island, e->search.islands, 1);
+    position_codec(c, &p->parent, e->individuals.count, 1);
+    atoll_codec_u64(c, &p->ask);
+    bounded_codec(c, &p->op, ATOLL_OPERATOR_COUNT);
+    bounded_codec(c, &p->has_choice, 2);
+    if (p->has_choice)
+        atoll_codec_choice(c, &p->choice);
+}
+
 static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_engine_task *t,
                         struct atoll_err *err)
 {
     uint32_t waiting = t->pending_count - t->pending_next;
-    atoll_codec_count(c, &waiting, 8);
+    atoll_codec_count(c, &waiting, 22);
     if (c->in && atoll_array_reserve(&t->pending, &t->pending_capacity, waiting, sizeof *t->pending, err))
         return -1;
     if (c->in)
         t->pending_count = waiting;
     for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
-        position_codec(c, &t->pending[i].source, e->sources.count, 0);
-        position_codec(c, &t->pending[i].island, e->search.islands, 1);
+        pending_codec(c, e, &t->pending[i]);
     }
     atoll_codec_count(c, &t->template_count, 4);
     if (c->in && atoll_array_reserve(&t->templates, &t->template_capacity, t->template_count,
@@ -224,6 +257,9 @@ static void random_codec(struct atoll_codec *c, struct atoll_random *random)
 static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_engine_task *t,
                       struct atoll_err *err)
 {
+    atoll_codec_u32(c, &t->number);
+    position_codec(c, &t->model, e->model_count ? e->model_count : 1, 0);
+    atoll_codec_u32(c, &t->asks);
     random_codec(c, &t->random);
     bounded_codec(c, &t->stage, ATOLL_STAGE_COUNT);
     bounded_codec(c, &t->final, ATOLL_FINAL_COUNT);
@@ -250,7 +286,10 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
         c->in->failed = 1;
     if (c->in)
         e->open_count += !t->done;
-    return queues_codec(c, e, t, err);
+    const struct atoll_strategy *strategy = atoll_strategy_of(e);
+    if (queues_codec(c, e, t, err))
+        return -1;
+    return strategy->codec && !atoll_codec_failed(c) ? strategy->codec(e, t, c, err) : 0;
 }
 
 static int engine_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
@@ -263,7 +302,9 @@ static int engine_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
     for (uint32_t i = 0; i < e->task_count && !atoll_codec_failed(c); i++)
         if (task_codec(c, e, &e->tasks[i], err))
             return -1;
-    return atoll_codec_failed(c) ? 0 : atoll_proposals_codec(&e->proposals, e->individuals.count, c, err);
+    if (!atoll_codec_failed(c) && atoll_proposals_codec(&e->proposals, e->individuals.count, c, err))
+        return -1;
+    return atoll_codec_failed(c) ? 0 : atoll_asks_codec(e, c, err);
 }
 
 int atoll_engine_save(const struct atoll_engine *engine, struct atoll_buffer *out, struct atoll_err *err)

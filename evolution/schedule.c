@@ -47,7 +47,7 @@ static struct atoll_engine_task *next_task(const struct atoll_engine *e)
     double least = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
-        if (!atoll_propose_ready(t))
+        if (!atoll_propose_ready(e, t))
             continue;
         enum atoll_turn turn = atoll_propose_turn(e, t);
         double its = order_of(e, t, turn);
@@ -71,7 +71,7 @@ static int fill(struct atoll_engine *e, struct atoll_err *err)
             return -1;
     }
     for (uint32_t i = 0; i < e->task_count; i++)
-        if (atoll_propose_exhausted(&e->tasks[i]))
+        if (atoll_propose_exhausted(e, &e->tasks[i]))
             atoll_decide_task_done(e, &e->tasks[i], ATOLL_REASON_EXHAUSTED);
     return 0;
 }
@@ -85,7 +85,7 @@ static void stop(struct atoll_engine *e)
         if (!p->decision.type)
             continue;
         atoll_decide_abandon(e, p);
-        e->tasks[p->decision.task].under_way--;
+        e->tasks[e->individuals.items[p->individual].task].under_way--;
         atoll_proposals_remove(&e->proposals, p);
     }
     for (uint32_t i = 0; i < e->task_count; i++)

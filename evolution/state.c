@@ -1,5 +1,7 @@
 #include "evolution/state.h"
 
+#include "evolution/strategy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +20,17 @@ static int allocate(struct atoll_engine_task *t, const struct atoll_engine *e, c
     return t->arena ? 0 : -1;
 }
 
-int atoll_engine_task_init(struct atoll_engine_task *t, const struct atoll_engine *e, struct atoll_task *task,
+int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, struct atoll_task *task,
                            const void *bytes, size_t length, struct atoll_err *err)
 {
     memset(t, 0, sizeof *t);
     t->task = task;
     t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist = ATOLL_NONE;
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
-    if (allocate(t, e, bytes, length, err)) {
-        atoll_engine_task_fini(t);
+    t->number = e->task_count;
+    const struct atoll_strategy *strategy = atoll_strategy_of(e);
+    if (allocate(t, e, bytes, length, err) || (strategy->create && strategy->create(e, t, err))) {
+        atoll_engine_task_fini(e, t);
         return -1;
     }
     for (uint32_t i = 0; i < e->search.islands; i++)
@@ -34,9 +38,11 @@ int atoll_engine_task_init(struct atoll_engine_task *t, const struct atoll_engin
     return 0;
 }
 
-void atoll_engine_task_fini(struct atoll_engine_task *t)
+void atoll_engine_task_fini(const struct atoll_engine *e, struct atoll_engine_task *t)
 {
     struct atoll_task *task;
+    if (t->strategy)
+        atoll_strategy_of(e)->destroy(t->strategy);
     memcpy(&task, &t->task, sizeof task);
     atoll_task_destroy(task);
     atoll_arena_destroy(t->arena);

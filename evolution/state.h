@@ -12,9 +12,27 @@
 #include "evolution/individual.h"
 #include "evolution/source.h"
 
-/* A source that was not tried yet, and the island that gets it. */
+/* A candidate that was not tried yet, and the island that gets it. */
 struct atoll_pending {
-    uint32_t source, island;
+    uint32_t source, island; /* island ATOLL_NONE: the next in turn */
+    uint32_t parent;         /* individual, ATOLL_NONE: none */
+    uint64_t ask;            /* it answers, 0: none */
+    uint8_t op;              /* enum atoll_operator */
+    uint8_t has_choice;      /* 0: the first instance of its source */
+    struct atoll_choice choice;
+};
+
+/* An ask that was made and not answered. */
+struct atoll_asked {
+    struct atoll_ask ask;
+    uint32_t task;   /* position of its task */
+    uint32_t parent; /* individual, ATOLL_NONE */
+};
+
+/* In the order of their numbers. */
+struct atoll_asks {
+    struct atoll_asked *items;
+    uint32_t count, capacity;
 };
 
 /* Until the baseline is measured nothing else of a task is proposed. */
@@ -26,7 +44,10 @@ enum atoll_stage {
 };
 enum atoll_final { ATOLL_FINAL_NONE, ATOLL_FINAL_UNDER_WAY, ATOLL_FINAL_OVER, ATOLL_FINAL_COUNT };
 
+/* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
 struct atoll_engine_task {
+    uint32_t number;               /* of the task, as events and decisions say it */
+    uint32_t model;                /* device model */
     const struct atoll_task *task; /* owned, decoded from bytes */
     unsigned char *bytes;          /* owned; for the snapshot */
     size_t length;
@@ -43,6 +64,8 @@ struct atoll_engine_task {
     uint32_t template_count, template_capacity;
     struct atoll_island *islands; /* search.islands of them */
     uint32_t next_island;
+    void *strategy; /* state of the strategy, owned; NULL: it has none */
+    uint32_t asks;  /* under way */
     struct atoll_transitions transitions;
     uint32_t baseline, best; /* individuals */
     /* the fastest that waits for a duel with the best; the last that the best beat */
@@ -63,36 +86,48 @@ struct atoll_engine_task {
     double baseline_ns, floor_ns, final_ratio;
 };
 
+/* Device models, in the order of their appearance. */
+struct atoll_engine_model {
+    char name[64];
+    uint32_t slots;
+};
+
 struct atoll_engine {
     struct atoll_search search;
     uint8_t started, finishing, stopped;
     uint8_t reason; /* enum atoll_reason of finishing */
     int64_t campaign_ns;
-    uint32_t slots;
-    uint64_t next_evaluation; /* from 1 */
+    uint32_t slots; /* of all models */
+    uint32_t model_count;
+    struct atoll_engine_model models[ATOLL_MODEL_LIMIT];
+    uint64_t next_evaluation, next_ask; /* from 1 */
+    uint64_t tokens;                    /* spent */
+    double cost_usd;
+    uint8_t asks_spent; /* operators outside answer no more */
     uint64_t evaluated, ignored;
     uint64_t challenges, promotions; /* of the whole run */
     double device_ns;
-    struct atoll_engine_task *tasks;
+    struct atoll_engine_task *tasks; /* every task on every model */
     uint32_t task_count, task_capacity;
     uint32_t open_count; /* tasks that are not done */
     struct atoll_sources sources;
     struct atoll_individuals individuals;
     struct atoll_proposals proposals;
+    struct atoll_asks asks;
     /* during a step only */
     atoll_decision_sink *sink;
     void *context;
 };
 
-/* Task number of a task that is in the engine. */
-static inline uint32_t atoll_task_number(const struct atoll_engine *e, const struct atoll_engine_task *t)
+/* Position of a task that is in the engine: what individuals, sources and asks say. */
+static inline uint32_t atoll_task_position(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     return (uint32_t)(t - e->tasks);
 }
 
 /* Empty state for a task; takes task over (also on failure). */
-int atoll_engine_task_init(struct atoll_engine_task *t, const struct atoll_engine *e, struct atoll_task *task,
+int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, struct atoll_task *task,
                            const void *bytes, size_t length, struct atoll_err *err);
-void atoll_engine_task_fini(struct atoll_engine_task *t);
+void atoll_engine_task_fini(const struct atoll_engine *e, struct atoll_engine_task *t);
 
 #endif

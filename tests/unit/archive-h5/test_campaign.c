@@ -134,14 +134,14 @@ struct line_case {
 static const struct line_case line_cases[] = {
     {"schema: 1", "schema: 2", "use the newer Atoll", ATOLL_E_SCHEMA},
     {"engine_version: 1", "engine_version: -1", "campaign.yaml:4: number out of range", ATOLL_E_INPUT},
-    {"islands: ", "islands: x", "bad number", ATOLL_E_INPUT},
+    {"islands: ", "islands: x", "no whole number", ATOLL_E_INPUT},
     {"  seed:", "  sead:", "unknown field 'sead'", ATOLL_E_INPUT},
-    {"fitness_form: clipped", "fitness_form: what", "unknown fitness form", ATOLL_E_INPUT},
+    {"fitness_form: clipped", "fitness_form: what", "none of: log, clipped", ATOLL_E_INPUT},
     {"name: matmul", "name: ../etc", "bad task name", ATOLL_E_INPUT},
     {"ranks: \"2\"", "ranks: \"2", "bad text", ATOLL_E_INPUT},
     {"options:", "opinions:", "unknown field", ATOLL_E_INPUT},
     {"id: ", "id: zz", "bad id", ATOLL_E_INPUT},
-    {"margin: ", "margin: nan", "bad number", ATOLL_E_INPUT},
+    {"margin: ", "margin: nan", "no number of 0 to 1", ATOLL_E_INPUT},
 };
 
 static void test_damaged_config(void **state)

@@ -33,6 +33,15 @@ static struct atoll_decision full(enum atoll_decision_type type)
     d.margin = 0.02;
     d.pair_limit = 16;
     d.reason = ATOLL_REASON_ASKED;
+    d.ask = (struct atoll_ask){.number = 5,
+                               .kind = ATOLL_ASK_WRITE,
+                               .op = ATOLL_OPERATOR_UNIVERSAL,
+                               .task = 4,
+                               .island = 3,
+                               .count = 2,
+                               .failure_count = 1,
+                               .advice_count = 1,
+                               .advice = {{.dimension = 2, .level = 1, .sign = -1, .weight = 0.5}}};
     return d;
 }
 
@@ -55,6 +64,30 @@ static void every_type_travels(void **state)
         expect_err(&err, ATOLL_E_PROTOCOL, "decision");
         atoll_buffer_fini(&b);
     }
+}
+
+/* What newer engines add stands at the end: the bytes of older ones are what is left without it. */
+static void models_and_asks_are_added_at_the_end(void **state)
+{
+    struct atoll_decision d = full(ATOLL_DECIDE_EVALUATE), back;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer plain, b;
+    atoll_buffer_init(&plain, 4096);
+    atoll_buffer_init(&b, 4096);
+    atoll_decision_encode(&d, &plain);
+    d.model = 2;
+    d.answers_ask = 77;
+    atoll_decision_encode(&d, &b);
+    assert_int_equal(b.length, plain.length + 12);
+    assert_memory_equal(b.data, plain.data, plain.length);
+    assert_int_equal(atoll_decision_decode(b.data, b.length, &back, &err), 0);
+    assert_true(back.model == 2 && back.answers_ask == 77);
+    assert_int_equal(atoll_decision_decode(plain.data, plain.length, &back, &err), 0);
+    assert_true(back.model == 0 && back.answers_ask == 0);
+    for (size_t length = plain.length + 1; length < b.length; length++)
+        assert_int_equal(atoll_decision_decode(b.data, length, &back, NULL), -1);
+    atoll_buffer_fini(&plain);
+    atoll_buffer_fini(&b);
 }
 
 static void fields_stay_with_their_types(void **state)
@@ -114,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_travels),
+        cmocka_unit_test(models_and_asks_are_added_at_the_end),
         cmocka_unit_test(fields_stay_with_their_types),
         cmocka_unit_test(hostile_values_are_refused),
         cmocka_unit_test(names),

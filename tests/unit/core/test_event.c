@@ -13,6 +13,9 @@ static void fill_evaluation(struct atoll_evaluation *e)
     e->occupied_ns = 1e6;
 }
 
+#define HEAD_BYTES         17
+#define OLD_SETTINGS_BYTES 121 /* of engines 1 and 2, language c */
+
 static void fill(struct atoll_event *e)
 {
     switch (e->type) {
@@ -23,6 +26,23 @@ static void fill(struct atoll_event *e)
         e->task_length = 9;
         break;
     case ATOLL_EVENT_CAPACITY: e->slots = 12; break;
+    case ATOLL_EVENT_REPLY:
+        e->reply = (struct atoll_reply){.ask = 9,
+                                        .status = ATOLL_REPLY_OK,
+                                        .origin = "script",
+                                        .tokens = 1000,
+                                        .cost_usd = 0.25,
+                                        .source_count = 1,
+                                        .sources = {{"c", "int x;"}},
+                                        .plan_count = 3,
+                                        .issues = 5,
+                                        .order_count = 2,
+                                        .order = {3, 1}};
+        break;
+    case ATOLL_EVENT_HINT:
+        e->task = 1;
+        e->hint = (struct atoll_hint){.choice = {.count = 2, .values = {3, -4}}, .time_ns = 1.5e6};
+        break;
     case ATOLL_EVENT_EVALUATED: fill_evaluation(&e->evaluation); break;
     case ATOLL_EVENT_DUELLED:
         e->duel.evaluation = 78;
@@ -66,8 +86,11 @@ static void every_type_travels(void **state)
         atoll_event_fini(&back);
         /* Before frame version 2 an evaluation ended without the byte that says it has no profile. */
         size_t newer = type == ATOLL_EVENT_EVALUATED;
-        for (size_t length = 0; length < a.length - newer; length++)
-            assert_int_equal(atoll_event_decode(a.data, length, arena, &back, NULL), -1);
+        for (size_t length = 0; length < a.length - newer; length++) {
+            /* older engines' settings end here */
+            int ends = type == ATOLL_EVENT_START && length == HEAD_BYTES + OLD_SETTINGS_BYTES;
+            assert_int_equal(atoll_event_decode(a.data, length, arena, &back, NULL), ends ? 0 : -1);
+        }
         atoll_buffer_put_u8(&a, 0); /* something follows */
         assert_int_equal(atoll_event_decode(a.data, a.length, arena, &back, NULL), -1);
         atoll_buffer_fini(&a);
@@ -75,6 +98,28 @@ static void every_type_travels(void **state)
         atoll_event_fini(&e);
     }
     atoll_arena_destroy(arena);
+}
+
+/* Models follow where there are any; a capacity without them is as older engines wrote it. */
+static void capacities_have_models(void **state)
+{
+    struct atoll_event e, back;
+    struct atoll_buffer b;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_buffer_init(&b, 4096);
+    atoll_event_init(&e, ATOLL_EVENT_CAPACITY);
+    e.slots = 5;
+    e.model_count = 2;
+    e.models[0] = (struct atoll_capacity){"H200", 4};
+    e.models[1] = (struct atoll_capacity){"A100", 1};
+    atoll_event_encode(&e, &b);
+    assert_int_equal(atoll_event_decode(b.data, b.length, NULL, &back, &err), 0);
+    assert_true(back.slots == 5 && back.model_count == 2 && back.models[1].slots == 1);
+    assert_string_equal(back.models[0].model, "H200");
+    for (size_t length = 0; length < b.length; length++)
+        assert_int_equal(atoll_event_decode(b.data, length, NULL, &back, NULL),
+                         length == HEAD_BYTES + 4 ? 0 : -1);
+    atoll_buffer_fini(&b);
 }
 
 static void bodies_arrive(void **state)
@@ -135,9 +180,8 @@ static void fini_takes_anything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_travels),
-        cmocka_unit_test(bodies_arrive),
-        cmocka_unit_test(bad_heads_are_refused),
+        cmocka_unit_test(every_type_travels),  cmocka_unit_test(capacities_have_models),
+        cmocka_unit_test(bodies_arrive),       cmocka_unit_test(bad_heads_are_refused),
         cmocka_unit_test(fini_takes_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

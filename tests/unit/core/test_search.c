@@ -1,8 +1,11 @@
 #include "tests/support/expect.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "core/search.h"
+
+#define OLD_BYTES 121 /* of engines that knew the first rows only, language c; one byte more with another */
 
 static void defaults_travel(void **state)
 {
@@ -25,43 +28,88 @@ static void defaults_travel(void **state)
     assert_true(back.seed == UINT64_MAX && back.fitness_form == ATOLL_FITNESS_CLIPPED);
     assert_true(back.evaluation_budget == 12345678901 && back.selection_share[ATOLL_SELECT_ISLAND] == 0.125);
     for (size_t length = 0; length < a.length; length++)
-        assert_int_equal(atoll_search_decode(a.data, length, &back, NULL), -1);
+        assert_int_equal(atoll_search_decode(a.data, length, &back, NULL), length == OLD_BYTES ? 0 : -1);
     atoll_buffer_fini(&a);
     atoll_buffer_fini(&b);
 }
 
-/* The language of c is not written, so older settings are the same bytes; no other value of it is taken. */
+/* Older engines wrote no byte for c and one for another language, and nothing after it. */
 static void languages_travel(void **state)
 {
     struct atoll_search s, back;
-    struct atoll_buffer plain, bytes;
+    struct atoll_buffer bytes;
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_search_defaults(&s);
     assert_int_equal(s.language, ATOLL_LANGUAGE_C);
-    atoll_buffer_init(&plain, 4096);
-    atoll_buffer_init(&bytes, 4096);
-    atoll_search_encode(&s, &plain);
-    assert_int_equal(atoll_search_decode(plain.data, plain.length, &back, &err), 0);
-    assert_int_equal(back.language, ATOLL_LANGUAGE_C);
     s.language = ATOLL_LANGUAGE_CUDA;
+    s.asks = 17;
+    atoll_buffer_init(&bytes, 4096);
     atoll_search_encode(&s, &bytes);
-    assert_int_equal(bytes.length, plain.length + 1);
     assert_int_equal(atoll_search_decode(bytes.data, bytes.length, &back, &err), 0);
-    assert_int_equal(back.language, ATOLL_LANGUAGE_CUDA);
+    assert_true(back.language == ATOLL_LANGUAGE_CUDA && back.asks == 17);
+    assert_int_equal(atoll_search_decode(bytes.data, OLD_BYTES + 1, &back, &err), 0);
+    assert_true(back.language == ATOLL_LANGUAGE_CUDA && back.asks == 2);
+    assert_int_equal(atoll_search_decode(bytes.data, OLD_BYTES, &back, &err), 0);
+    assert_int_equal(back.language, ATOLL_LANGUAGE_C);
     static const unsigned char wrong[] = {ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_COUNT, 255};
     for (size_t i = 0; i < sizeof wrong; i++) {
-        bytes.data[plain.length] = wrong[i];
+        bytes.data[OLD_BYTES] = wrong[i];
         atoll_err_clear(&err);
-        assert_int_equal(atoll_search_decode(bytes.data, bytes.length, &back, &err), -1);
+        assert_int_equal(atoll_search_decode(bytes.data, OLD_BYTES + 1, &back, &err), -1);
         expect_err(&err, ATOLL_E_PROTOCOL, "language is");
     }
+    bytes.data[OLD_BYTES] = ATOLL_LANGUAGE_CUDA;
+    bytes.data[OLD_BYTES + 1] = 255;
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_search_decode(bytes.data, bytes.length, &back, &err), -1);
+    expect_err(&err, ATOLL_E_PROTOCOL, "more than this Atoll knows");
     assert_string_equal(atoll_language_name(ATOLL_LANGUAGE_CUDA), "cuda");
     assert_string_equal(atoll_language_name(ATOLL_LANGUAGE_COUNT), "unknown");
     assert_int_equal(atoll_language_of_backend("cuda"), ATOLL_LANGUAGE_CUDA);
     assert_int_equal(atoll_language_of_backend("cpu"), ATOLL_LANGUAGE_C);
     assert_int_equal(atoll_language_of_backend(""), ATOLL_LANGUAGE_C);
-    atoll_buffer_fini(&plain);
     atoll_buffer_fini(&bytes);
+}
+
+/* Every row is set and printed by its name, and refuses what is beyond its range. */
+static void every_field_is_set_by_text(void **state)
+{
+    size_t count;
+    const struct atoll_search_field *fields = atoll_search_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_search_field *f = atoll_search_field(fields[i].name);
+        struct atoll_search s, again;
+        struct atoll_buffer text, same;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        assert_ptr_equal(f, &fields[i]);
+        assert_true(*f->summary);
+        atoll_search_defaults(&s);
+        atoll_search_defaults(&again);
+        atoll_buffer_init(&text, 256);
+        atoll_buffer_init(&same, 256);
+        char value[64];
+        if (f->kind == ATOLL_SEARCH_NAME)
+            snprintf(value, sizeof value, "%s", f->names[(size_t)f->max]);
+        else
+            snprintf(value, sizeof value, "%.17g", f->min > 0 ? f->min : f->max < 1 ? 0.3 : 1.0);
+        assert_int_equal(atoll_search_set(&s, f, value, &err), 0);
+        atoll_search_print(&s, f, &text);
+        atoll_buffer_put_u8(&text, 0);
+        assert_int_equal(atoll_search_set(&again, f, (const char *)text.data, &err), 0);
+        atoll_search_print(&again, f, &same);
+        assert_memory_equal(text.data, same.data, same.length);
+        static const char *const wrong[] = {"", "x", "-1", "1x", "nan", " 1"};
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+            atoll_err_clear(&err);
+            assert_int_equal(atoll_search_set(&again, f, wrong[k], &err), -1);
+            expect_err(&err, ATOLL_E_INPUT, f->name);
+        }
+        atoll_buffer_fini(&text);
+        atoll_buffer_fini(&same);
+    }
+    assert_null(atoll_search_field("no such thing"));
+    assert_string_equal(atoll_strategy_name(ATOLL_STRATEGY_BEAM), "beam");
+    assert_string_equal(atoll_strategy_name(ATOLL_STRATEGY_COUNT), "unknown");
 }
 
 static void set_islands_0(struct atoll_search *s)
@@ -138,7 +186,7 @@ static void wrong_values_are_named(void **state)
         {set_islands_0, "islands is 0"},
         {set_islands_17, "islands is 17, must be 1 to 16"},
         {set_generation, "generation_size"},
-        {set_share, "selection_share"},
+        {set_share, "share_fitness"},
         {set_shares, "all selection rules"},
         {set_device, "device_budget_ns is"},
         {set_wall, "wall_budget_ns is"},
@@ -176,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_travel),
         cmocka_unit_test(languages_travel),
+        cmocka_unit_test(every_field_is_set_by_text),
         cmocka_unit_test(wrong_values_are_named),
         cmocka_unit_test(roles_have_names),
     };

@@ -1,0 +1,187 @@
+#include "core/ask.h"
+
+#include <math.h>
+
+#define LEVELS     4
+#define DIMENSIONS 3
+
+const char *atoll_operator_name(enum atoll_operator op)
+{
+    static const char *const names[ATOLL_OPERATOR_COUNT] = {
+        [ATOLL_OPERATOR_SEED] = "seed",
+        [ATOLL_OPERATOR_TUNE] = "tune",
+        [ATOLL_OPERATOR_IMPORT] = "import",
+        [ATOLL_OPERATOR_UNIVERSAL] = "universal",
+        [ATOLL_OPERATOR_PLAN] = "plan",
+        [ATOLL_OPERATOR_EXECUTE] = "execute",
+        [ATOLL_OPERATOR_STAGED] = "staged",
+        [ATOLL_OPERATOR_TEMPLATE] = "template",
+        [ATOLL_OPERATOR_INITIALISE] = "initialise",
+        [ATOLL_OPERATOR_TRANSLATE] = "translate",
+        [ATOLL_OPERATOR_NOOP] = "noop",
+    };
+    return (unsigned)op < ATOLL_OPERATOR_COUNT ? names[op] : "unknown";
+}
+
+const char *atoll_ask_kind_name(enum atoll_ask_kind kind)
+{
+    static const char *const names[ATOLL_ASK_KIND_COUNT] = {[ATOLL_ASK_WRITE] = "write",
+                                                            [ATOLL_ASK_PLAN] = "plan",
+                                                            [ATOLL_ASK_ANALYSE] = "analyse",
+                                                            [ATOLL_ASK_ORDER] = "order"};
+    return (unsigned)kind < ATOLL_ASK_KIND_COUNT ? names[kind] : "unknown";
+}
+
+const char *atoll_reply_status_name(enum atoll_reply_status status)
+{
+    static const char *const names[ATOLL_REPLY_STATUS_COUNT] = {[ATOLL_REPLY_OK] = "ok",
+                                                                [ATOLL_REPLY_EMPTY] = "empty",
+                                                                [ATOLL_REPLY_REFUSED] = "refused",
+                                                                [ATOLL_REPLY_FAILED] = "failed",
+                                                                [ATOLL_REPLY_SPENT] = "spent"};
+    return (unsigned)status < ATOLL_REPLY_STATUS_COUNT ? names[status] : "unknown";
+}
+
+static void put_ids(struct atoll_buffer *out, const struct atoll_id *ids, size_t count)
+{
+    atoll_buffer_put_u8(out, (uint8_t)count);
+    for (size_t i = 0; i < count; i++)
+        atoll_buffer_put_bytes(out, ids[i].bytes, sizeof ids[i].bytes);
+}
+
+static size_t take_ids(struct atoll_reader *r, struct atoll_id *ret_ids, uint32_t limit)
+{
+    uint32_t count = atoll_reader_u8(r);
+    if (count > limit)
+        r->failed = 1;
+    for (uint32_t i = 0; i < count && !r->failed; i++)
+        atoll_reader_bytes(r, ret_ids[i].bytes, sizeof ret_ids[i].bytes);
+    return r->failed ? 0 : count;
+}
+
+static uint8_t take_below(struct atoll_reader *r, unsigned limit)
+{
+    uint8_t v = atoll_reader_u8(r);
+    if (v >= limit)
+        r->failed = 1;
+    return v < limit ? v : 0;
+}
+
+static void put_advice(const struct atoll_ask *ask, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u8(out, (uint8_t)ask->advice_count);
+    for (size_t i = 0; i < ask->advice_count; i++) {
+        const struct atoll_advice *a = &ask->advice[i];
+        atoll_buffer_put_u8(out, a->dimension);
+        atoll_buffer_put_u8(out, a->level);
+        atoll_buffer_put_u8(out, a->sign > 0);
+        atoll_buffer_put_f64(out, a->weight);
+    }
+}
+
+static void take_advice(struct atoll_reader *r, struct atoll_ask *ask)
+{
+    uint8_t count = take_below(r, ATOLL_ASK_ADVICE_LIMIT + 1);
+    for (uint8_t i = 0; i < count && !r->failed; i++) {
+        struct atoll_advice *a = &ask->advice[i];
+        a->dimension = take_below(r, DIMENSIONS);
+        a->level = take_below(r, LEVELS);
+        a->sign = take_below(r, 2) ? 1 : -1;
+        a->weight = atoll_reader_f64(r);
+        if (!isfinite(a->weight) || !(a->weight > 0))
+            r->failed = 1;
+    }
+    ask->advice_count = r->failed ? 0 : count;
+}
+
+void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u64(out, ask->number);
+    atoll_buffer_put_u8(out, (uint8_t)ask->kind);
+    atoll_buffer_put_u8(out, (uint8_t)ask->op);
+    atoll_buffer_put_u32(out, ask->task);
+    atoll_buffer_put_u32(out, ask->model);
+    atoll_buffer_put_u32(out, ask->island);
+    atoll_buffer_put_u32(out, ask->generation);
+    atoll_buffer_put_u8(out, ask->role);
+    atoll_buffer_put_u8(out, ask->stage);
+    atoll_buffer_put_u8(out, ask->round);
+    atoll_buffer_put_u64(out, ask->issues);
+    atoll_buffer_put_u32(out, ask->count);
+    atoll_buffer_put_u64(out, ask->plan);
+    atoll_buffer_put_u32(out, ask->plan_index);
+    atoll_buffer_put_bytes(out, ask->parent.bytes, sizeof ask->parent.bytes);
+    put_ids(out, ask->inspirations, ask->inspiration_count);
+    put_ids(out, ask->failures, ask->failure_count);
+    put_advice(ask, out);
+}
+
+void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask)
+{
+    struct atoll_ask a = {.number = atoll_reader_u64(reader)};
+    a.kind = (enum atoll_ask_kind)take_below(reader, ATOLL_ASK_KIND_COUNT);
+    a.op = (enum atoll_operator)take_below(reader, ATOLL_OPERATOR_COUNT);
+    a.task = atoll_reader_u32(reader);
+    a.model = atoll_reader_u32(reader);
+    a.island = atoll_reader_u32(reader);
+    a.generation = atoll_reader_u32(reader);
+    a.role = atoll_reader_u8(reader);
+    a.stage = atoll_reader_u8(reader);
+    a.round = atoll_reader_u8(reader);
+    a.issues = atoll_reader_u64(reader);
+    a.count = atoll_reader_u32_in(reader, 1, ATOLL_ASK_COUNT_LIMIT);
+    a.plan = atoll_reader_u64(reader);
+    a.plan_index = atoll_reader_u32(reader);
+    atoll_reader_bytes(reader, a.parent.bytes, sizeof a.parent.bytes);
+    a.inspiration_count = take_ids(reader, a.inspirations, ATOLL_ASK_INSPIRATION_LIMIT);
+    a.failure_count = take_ids(reader, a.failures, ATOLL_ASK_FAILURE_LIMIT);
+    take_advice(reader, &a);
+    *ret_ask = a;
+}
+
+void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u64(out, reply->ask);
+    atoll_buffer_put_u8(out, (uint8_t)reply->status);
+    atoll_buffer_put_text(out, reply->origin ? reply->origin : "");
+    atoll_buffer_put_u64(out, reply->tokens);
+    atoll_buffer_put_f64(out, reply->cost_usd);
+    atoll_buffer_put_u32(out, reply->source_count);
+    for (uint32_t i = 0; i < reply->source_count; i++) {
+        atoll_buffer_put_text(out, reply->sources[i].language);
+        atoll_buffer_put_text(out, reply->sources[i].text);
+    }
+    atoll_buffer_put_u32(out, reply->plan_count);
+    atoll_buffer_put_u64(out, reply->issues);
+    atoll_buffer_put_u32(out, reply->order_count);
+    for (uint32_t i = 0; i < reply->order_count; i++)
+        atoll_buffer_put_u8(out, reply->order[i]);
+}
+
+static void take_sources(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_reply *reply)
+{
+    uint32_t count = atoll_reader_u32_in(r, 0, ATOLL_REPLY_SOURCE_LIMIT);
+    for (uint32_t i = 0; i < count && !r->failed; i++) {
+        reply->sources[i].language = atoll_reader_text(r, arena);
+        reply->sources[i].text = atoll_reader_text(r, arena);
+    }
+    reply->source_count = r->failed ? 0 : count;
+}
+
+void atoll_reply_decode(struct atoll_reader *reader, struct atoll_arena *arena, struct atoll_reply *ret_reply)
+{
+    struct atoll_reply reply = {.ask = atoll_reader_u64(reader)};
+    reply.status = (enum atoll_reply_status)take_below(reader, ATOLL_REPLY_STATUS_COUNT);
+    reply.origin = atoll_reader_text(reader, arena);
+    reply.tokens = atoll_reader_u64(reader);
+    reply.cost_usd = atoll_reader_f64(reader);
+    if (!isfinite(reply.cost_usd) || reply.cost_usd < 0)
+        reader->failed = 1;
+    take_sources(reader, arena, &reply);
+    reply.plan_count = atoll_reader_u32_in(reader, 0, ATOLL_ASK_COUNT_LIMIT);
+    reply.issues = atoll_reader_u64(reader);
+    reply.order_count = atoll_reader_u32_in(reader, 0, ATOLL_STAGE_LIMIT);
+    for (uint32_t i = 0; i < reply.order_count && !reader->failed; i++)
+        reply.order[i] = atoll_reader_u8(reader);
+    *ret_reply = reply;
+}

@@ -1,0 +1,94 @@
+/* ask.h - what a search strategy asks of an operator, and what comes back, as data (ALGORITHMS.md 6, 7, 9): a model
+ * behind a gateway, a script, or the tuner that is built in can answer.
+ * Layer: core.  Plain values; encode/decode for the journal (docs/spec/events.md). */
+#ifndef ATOLL_CORE_ASK_H
+#define ATOLL_CORE_ASK_H
+
+#include "core/arena.h"
+#include "core/buffer.h"
+#include "core/id.h"
+#include "core/operator.h"
+
+#define ATOLL_ASK_INSPIRATION_LIMIT 4
+#define ATOLL_ASK_FAILURE_LIMIT     4
+#define ATOLL_ASK_ADVICE_LIMIT      3
+#define ATOLL_ASK_COUNT_LIMIT       64 /* candidates or plans of one ask */
+
+/* What is wanted. */
+enum atoll_ask_kind {
+    ATOLL_ASK_WRITE, /* candidates: sources that improve, repair or replace the parent */
+    ATOLL_ASK_PLAN, /* plans of one step each for the parent: texts that later asks of kind WRITE carry out */
+    ATOLL_ASK_ANALYSE, /* the parent's issues (core/issue.h) */
+    ATOLL_ASK_ORDER,   /* in which order the stages that have issues are worked on */
+    ATOLL_ASK_KIND_COUNT
+};
+const char *atoll_ask_kind_name(enum atoll_ask_kind kind); /* "write" ... */
+
+/* A direction in behaviour space: from `level` of a dimension upwards or downwards; weight > 0 says how strongly the
+ * gradients point there.  Its sentence: evolution/advice.h. */
+struct atoll_advice {
+    uint8_t dimension; /* 0 memory, 1 algorithm, 2 coordination */
+    uint8_t level;     /* of the parent, 0..3 */
+    int8_t sign;       /* +1, -1 */
+    double weight;
+};
+
+struct atoll_ask {
+    uint64_t number; /* from 1, of the run */
+    enum atoll_ask_kind kind;
+    enum atoll_operator op;
+    uint32_t task, model, island, generation;
+    uint8_t role;           /* enum atoll_island_role of the island, ATOLL_ISLAND_ROLE_COUNT: none */
+    uint8_t stage, round;   /* staged: enum atoll_issue_stage, and which attempt, from 0 */
+    uint64_t issues;        /* staged: bit per enum atoll_issue */
+    uint32_t count;         /* candidates or plans wanted, 1..ATOLL_ASK_COUNT_LIMIT */
+    uint64_t plan;          /* the ask whose reply holds the plan to carry out, 0 = none */
+    uint32_t plan_index;    /* which of its plans */
+    struct atoll_id parent; /* candidate, zero: none */
+    size_t inspiration_count, failure_count, advice_count;
+    struct atoll_id inspirations[ATOLL_ASK_INSPIRATION_LIMIT]; /* elites of other cells */
+    struct atoll_id failures[ATOLL_ASK_FAILURE_LIMIT];  /* the last ones, whose verdicts should be told */
+    struct atoll_advice advice[ATOLL_ASK_ADVICE_LIMIT]; /* the strongest first */
+};
+
+enum atoll_reply_status {
+    ATOLL_REPLY_OK,
+    ATOLL_REPLY_EMPTY,   /* answered, but nothing usable is in it */
+    ATOLL_REPLY_REFUSED, /* by the operator */
+    ATOLL_REPLY_FAILED,  /* infrastructure: no answer in time, no connection */
+    ATOLL_REPLY_SPENT,   /* no budget is left for it: nothing outside will answer any more */
+    ATOLL_REPLY_STATUS_COUNT
+};
+const char *atoll_reply_status_name(enum atoll_reply_status status);
+
+#define ATOLL_REPLY_SOURCE_LIMIT 64
+#define ATOLL_STAGE_LIMIT        16 /* of an order */
+
+struct atoll_reply_source {
+    const char *language, *text;
+};
+
+/* Texts are borrowed. */
+struct atoll_reply {
+    uint64_t ask;
+    enum atoll_reply_status status;
+    const char *origin; /* who answered: a model's name, "script" */
+    uint64_t tokens;    /* spent, in and out together */
+    double cost_usd;
+    uint32_t source_count;
+    struct atoll_reply_source sources[ATOLL_REPLY_SOURCE_LIMIT];
+    uint32_t plan_count;  /* PLAN: how many plans it holds; their texts stay with who answered */
+    uint64_t issues;      /* ANALYSE: bit per enum atoll_issue */
+    uint32_t order_count; /* ORDER: stages, the first first */
+    uint8_t order[ATOLL_STAGE_LIMIT];
+};
+
+void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out);
+/* Hostile input: enums, counts and numbers are checked, trouble is the reader's sticky failure. */
+void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask);
+void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *out);
+/* Texts are copied into arena. */
+void atoll_reply_decode(struct atoll_reader *reader, struct atoll_arena *arena,
+                        struct atoll_reply *ret_reply);
+
+#endif
