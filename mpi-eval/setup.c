@@ -13,7 +13,16 @@
 
 #define CPU_COMPILER "cc"
 
-enum kind { KIND_TEXT, KIND_SECONDS, KIND_BYTES, KIND_COUNT, KIND_NUMBER, KIND_BACKEND, KIND_COUNTERS };
+enum kind {
+    KIND_TEXT,
+    KIND_SECONDS,
+    KIND_BYTES,
+    KIND_COUNT,
+    KIND_NUMBER,
+    KIND_BACKEND,
+    KIND_TIMING,
+    KIND_COUNTERS
+};
 
 static const struct row {
     const char *key;
@@ -36,6 +45,7 @@ static const struct row {
     ROW("full-compares", KIND_COUNT, full_compares, 1, 4096),
     ROW("threads", KIND_COUNT, threads, 0, 4096),
     ROW("backend", KIND_BACKEND, backend, 0, 0),
+    ROW("timing", KIND_TIMING, is_warm, 0, 0),
     ROW("include-path", KIND_TEXT, include_path, 0, 0),
     ROW("counters", KIND_COUNTERS, profile_all, 0, 0),
     ROW("counters-ratio", KIND_NUMBER, profile_ratio, 1, 1e6),
@@ -111,6 +121,14 @@ static int backend_apply(struct atoll_setup *setup, const char *value, struct at
     return 0;
 }
 
+static int timing_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+{
+    if (strcmp(value, "cold") != 0 && strcmp(value, "warm") != 0)
+        return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no way of timing; there are cold and warm", value);
+    setup->is_warm = strcmp(value, "warm") == 0;
+    return 0;
+}
+
 /* none, near (the elite of their cell) or all. */
 static int counters_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
@@ -129,6 +147,8 @@ static int row_apply(struct atoll_setup *setup, const struct row *row, const cha
     double number = 0;
     if (row->kind == KIND_BACKEND)
         return backend_apply(setup, value, err);
+    if (row->kind == KIND_TIMING)
+        return timing_apply(setup, value, err);
     if (row->kind == KIND_COUNTERS)
         return counters_apply(setup, value, err);
     if (row->kind == KIND_TEXT) {

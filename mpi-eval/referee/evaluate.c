@@ -207,7 +207,8 @@ static int floor_get(const struct session *s, uint32_t variant, struct atoll_flo
     struct atoll_work work;
     if (atoll_task_work(s->known->task, &s->known->task->variants[variant], &work, err) != 0)
         return -1;
-    *ret_floor = atoll_floor_of(&work, s->known->task->precisions, &s->referee->info);
+    *ret_floor =
+        atoll_floor_of(&work, s->known->task->precisions, &s->referee->info, s->referee->setup.is_warm != 0);
     return 0;
 }
 

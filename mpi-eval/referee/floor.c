@@ -16,14 +16,22 @@ static double peak_of(const struct atoll_device_info *device, unsigned precision
     return best;
 }
 
+/* Bytes that must pass between memory and the last-level cache. */
+static double compulsory_bytes(const struct atoll_work *work, double cache_bytes, int is_warm)
+{
+    if (is_warm)
+        return fmax(0.0, work->read_bytes + work->write_bytes - cache_bytes);
+    return work->read_bytes + fmax(0.0, work->write_bytes - cache_bytes);
+}
+
 struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
-                                  const struct atoll_device_info *device)
+                                  const struct atoll_device_info *device, int is_warm)
 {
     struct atoll_floor f = {0};
-    double writes = fmax(0.0, work->write_bytes - device->last_level_cache_bytes);
+    double bytes = compulsory_bytes(work, device->last_level_cache_bytes, is_warm);
     double peak = peak_of(device, precisions);
     if (device->bandwidth_bytes_per_s > 0)
-        f.hard_ns = 1e9 * (work->read_bytes + writes) / device->bandwidth_bytes_per_s;
+        f.hard_ns = 1e9 * bytes / device->bandwidth_bytes_per_s;
     f.hard_ns = fmax(f.hard_ns, device->empty_launch_ns);
     if (peak > 0)
         f.audit_ns = 1e9 * work->flops / peak;

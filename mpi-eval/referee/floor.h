@@ -1,4 +1,6 @@
-/* floor.h - is a time possible? (MEASUREMENT.md 4)  Layer: mpi-eval, referee.  Pure. */
+/* floor.h - is a time possible? (MEASUREMENT.md 4)  Layer: mpi-eval, referee.  Pure.
+ * Cold: everything that must be read comes from memory, and what is written may stay in the last-level cache.  Warm: whatever
+ * fits there may be there already, so that only what exceeds it must pass through memory. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_FLOOR_H
 #define ATOLL_MPI_EVAL_REFEREE_FLOOR_H
 
@@ -13,8 +15,8 @@ struct atoll_floor {
 
 #define ATOLL_FLOOR_IMPOSSIBLE_RATIO 0.9
 
-/* work: of one variant; precisions: task->precisions. */
+/* work: of one variant; precisions: task->precisions; is_warm: of the setup. */
 struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
-                                  const struct atoll_device_info *device);
+                                  const struct atoll_device_info *device, int is_warm);
 
 #endif

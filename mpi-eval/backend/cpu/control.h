@@ -7,7 +7,7 @@
  *         <--- LOADED | REFUSED
  *   RUN + buffer fds ------->   fork ------------------------> maps, threads, filter
  *         <---------- STARTED   waitid, leaves it a zombie     page.ready = 1, the starting thread parks
- *   page.armed = 1 ------------------------------------------> threads wake and spin
+ *   page.armed = 1 ------------------------------------------> threads wake, read the buffers (touch) and spin
  *   page.armed = 2 ------------------------------------------> page.switches, cpu_ns; page.standing = 1
  *   page.doorbell = 1 ---------------------------------------> launches
  *         <--------------------------------------------------  page.done = 1, parks
@@ -33,7 +33,7 @@
 #include "core/task.h"
 #include "mpi-eval/backend/cpu/runner.h"
 
-#define ATOLL_CONTROL_VERSION      2
+#define ATOLL_CONTROL_VERSION      3
 #define ATOLL_CONTROL_SYMBOL_LIMIT 32
 #define ATOLL_CONTROL_SYMBOL_BYTES 64
 #define ATOLL_CONTROL_THREAD_LIMIT 1024
@@ -101,6 +101,7 @@ struct atoll_control_run {
     uint32_t type, kind;
     uint32_t buffer_count, launch_count;
     uint32_t dim_count, tensor_count;
+    uint32_t touch, unused;
     uint64_t scratch_doubles;
     int64_t dims[ATOLL_TASK_DIM_LIMIT];
     struct atoll_control_word reference[3 * ATOLL_TASK_TENSOR_LIMIT];

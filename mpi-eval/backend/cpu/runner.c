@@ -326,7 +326,8 @@ static int fill_run(struct atoll_runner *runner, const struct atoll_run_request 
     message->kind = (uint32_t)request->kind;
     message->buffer_count = (uint32_t)request->buffer_count;
     message->launch_count = (uint32_t)request->launch_count;
-    message->dim_count = message->tensor_count = 0;
+    message->dim_count = message->tensor_count = message->unused = 0;
+    message->touch = request->touch != 0;
     message->scratch_doubles = 0;
     for (size_t i = 0; i < request->buffer_count; i++) {
         if (request->buffers[i].bytes == 0)

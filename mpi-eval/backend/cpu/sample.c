@@ -26,7 +26,8 @@
 #define ADDRESS_SPAN      ((uint64_t)1 << 45)
 #define ADDRESS_TRIES     8
 #define HUGE_BYTES        ((size_t)2 << 20) /* buffers of half of it and more may lie on huge pages */
-#define CHUNKS_PER_THREAD 16                /* of the reference, whose units may differ in cost */
+#define LINE_BYTES        ((size_t)64)
+#define CHUNKS_PER_THREAD 16 /* of the reference, whose units may differ in cost */
 
 typedef void atoll_shim(long unit_begin, long unit_end, const union atoll_run_word *words);
 typedef void atoll_range(const struct atoll_reference_args *args, long unit_begin, long unit_end);
@@ -189,12 +190,27 @@ static void declare_usage(void)
     atomic_fetch_add_explicit(&page->cpu_ns, atoll_cpu_time_ns(&usage), memory_order_relaxed);
 }
 
-/* Asleep until armed, so that the threads do not take their cores from what still sets the sample up. */
-static void await_armed(void)
+/* This thread's share of every buffer. */
+static void touch_buffers(uint32_t index)
+{
+    const struct atoll_control_run *run = sample.run;
+    for (uint32_t i = 0; i < run->buffer_count; i++) {
+        size_t each = run->buffers[i].bytes / sample.thread_count, begin = each * index;
+        size_t end = index + 1 < sample.thread_count ? begin + each : run->buffers[i].bytes;
+        for (size_t at = begin; at < end; at += LINE_BYTES)
+            (void)*(const volatile char *)(sample.buffers[i] + at);
+    }
+}
+
+/* Asleep until armed, so that the threads do not take their cores from what still sets the sample up.  Contents are
+ * complete then. */
+static void await_armed(uint32_t index)
 {
     struct atoll_control_page *page = sample.zygote->page;
     while (atomic_load_explicit(&page->armed, memory_order_acquire) == 0)
         atoll_futex_wait(&page->armed, 0, -1, 1);
+    if (sample.run->touch)
+        touch_buffers(index);
     wait_change(&page->armed, 1, 1);
     declare_usage();
     if (atomic_fetch_add_explicit(&sample.standing, 1, memory_order_acq_rel) + 1 < sample.thread_count)
@@ -220,7 +236,7 @@ static void *thread_main(void *argument)
     touch_stack(seat->index);
     if (atomic_fetch_add_explicit(&sample.seated, 1, memory_order_acq_rel) + 1 == sample.thread_count)
         atoll_futex_wake(&sample.seated, 0);
-    await_armed();
+    await_armed(seat->index);
     wait_change(&sample.zygote->page->doorbell, 0, 1);
     if (sample.run->kind == ATOLL_RUN_REFERENCE)
         run_reference(seat->index);

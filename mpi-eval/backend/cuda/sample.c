@@ -65,11 +65,12 @@ int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
     return 0;
 }
 
-static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t seed,
+                       struct atoll_err *err)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->task->tensors[i].role != ATOLL_ROLE_OUT &&
-            atoll_support_init(steps, s->task, i, s->variant, s->draw->seed, s->draw->distribution,
+            atoll_support_init(steps, s->task, i, s->variant, seed, s->draw->distribution,
                                s->layout.buffers[i].address, err) != 0)
             return -1;
     return 0;
@@ -180,7 +181,7 @@ int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *st
                              const struct atoll_sealed *seal, struct atoll_err *err)
 {
     results_clear(s, steps);
-    if (inputs_make(s, steps, err) != 0)
+    if (inputs_make(s, steps, s->draw->seed, err) != 0)
         return -1;
     inputs_hash(s, steps);
     if (seal) {
@@ -199,15 +200,20 @@ int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *st
     return 0;
 }
 
-/* Guards first: they reach over the last words of buffers, which the contents then take back. */
-static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+/* Before the contents: guards reach over the last words of buffers, which the contents then take back. */
+static void guards_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
 {
     for (size_t i = 0; i <= s->layout.count; i++)
         atoll_support_guard(steps, s->layout.guards[i].address, s->layout.guards[i].bytes, key_of(s, 2, i));
     for (size_t i = 0; i < s->layout.count; i++)
         if (has_tail(s, i))
             atoll_steps_set(steps, tail_address(s, i), TAIL_PATTERN, 2);
-    if (inputs_make(s, steps, err) != 0)
+}
+
+static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t seed,
+                         struct atoll_err *err)
+{
+    if (inputs_make(s, steps, seed, err) != 0)
         return -1;
     for (size_t i = 0; i < s->layout.count; i++) {
         int is_tensor = i < s->task->tensor_count;
@@ -218,6 +224,47 @@ static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *
     return 0;
 }
 
+/* Number of the first one's step. */
+static uint32_t launches_add(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    uint32_t first = steps->count;
+    for (size_t k = 0; k < s->launch_count; k++)
+        atoll_steps_launch(steps, &s->launches[k]);
+    return first;
+}
+
+long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step)
+{
+    if (step >= s->first_launch && step - s->first_launch < s->launch_count)
+        return (long)(step - s->first_launch);
+    if (s->is_warm && step >= s->first_warming && step - s->first_warming < s->launch_count)
+        return (long)(step - s->first_warming);
+    return -1;
+}
+
+/* On contents of another draw: whatever a candidate keeps of this launch, and wherever, is of no use in the timed one. */
+static int warming_add(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+{
+    if (contents_make(s, steps, key_of(s, 4, 0), err) != 0)
+        return -1;
+    s->first_warming = launches_add(s, steps);
+    if (atoll_cuda_subject_of(s->subject)->cubin.state_bytes) {
+        atoll_steps_sync(steps); /* a module goes when its kernels have ended */
+        atoll_cuda_subject_load_steps(steps, s->subject);
+    }
+    atoll_support_shared_wipe(steps, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0));
+    return 0;
+}
+
+/* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
+static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (s->task->tensors[i].role != ATOLL_ROLE_OUT)
+            atoll_support_touch(steps, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+                                key_of(s, 3, 1), s->result + AT_FLUSH);
+}
+
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
 {
     uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
@@ -225,18 +272,19 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps
         atoll_cuda_subject_load_steps(steps, s->subject);
     atoll_steps_cache_reset(steps);
     atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
-    if (contents_make(s, steps, err) != 0)
+    guards_make(s, steps);
+    if ((s->is_warm && warming_add(s, steps, err) != 0) || contents_make(s, steps, s->draw->seed, err) != 0)
         return -1;
-    atoll_support_gate(steps); /* the flush hides the rest of the way to the first launch */
+    if (s->is_warm)
+        inputs_touch(s, steps);
+    atoll_support_gate(steps); /* what follows hides the rest of the way to the first launch */
     atoll_steps_event(steps, ATOLL_SAMPLE_FILLED);
     atoll_support_clock_probe(steps, s->result + AT_PROBES);
-    atoll_support_flush(steps, s->flush.address, half, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0),
-                        s->result + AT_FLUSH);
+    if (!s->is_warm)
+        atoll_support_flush(steps, s->flush.address, half, s->multiprocessors, s->shared_bytes,
+                            key_of(s, 3, 0), s->result + AT_FLUSH);
     atoll_steps_event(steps, ATOLL_SAMPLE_START);
-    s->first_launch = steps->count;
-    for (size_t k = 0; k < s->launch_count; k++)
-        atoll_steps_launch(steps, &s->launches[k]);
-    s->end_launch = steps->count;
+    s->first_launch = launches_add(s, steps);
     atoll_steps_event(steps, ATOLL_SAMPLE_STOP);
     if (s->hashes_late) {
         atoll_steps_set(steps, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
@@ -248,11 +296,11 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps
 
 int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
 {
-    if (contents_make(s, steps, err) != 0)
+    guards_make(s, steps);
+    if (contents_make(s, steps, s->draw->seed, err) != 0)
         return -1;
     atoll_steps_counters_begin(steps);
-    for (size_t k = 0; k < s->launch_count; k++)
-        atoll_steps_launch(steps, &s->launches[k]);
+    launches_add(s, steps);
     atoll_steps_counters_end(steps);
     return 0;
 }

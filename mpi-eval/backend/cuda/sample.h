@@ -1,6 +1,7 @@
 /* sample.h - the batches that make, run and check one sample (MEASUREMENT.md 2, 3; docs/adr/0007):
  *   answer   inputs of a draw, their hashes, and its expected values, sealed: no candidate runs in it
  *   run      inputs, fills, guards, flush, the launches between two events, hashes right after: no key is in it
+ *            warm: the launches once before, on contents of another draw, and no flush
  *   check    hashes, guards, every output compared with the sealed answer or with the reference: the candidate is gone
  * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads replies. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_SAMPLE_H
@@ -25,9 +26,10 @@ struct atoll_cuda_sample {
     struct atoll_step_launch launches[ATOLL_PLAN_LAUNCH_LIMIT];
     size_t launch_count;
     struct atoll_support_fill fills[ATOLL_LAYOUT_BUFFER_LIMIT]; /* of outputs and scratch */
+    int is_warm;                                                /* of the setup */
     int hashes_late; /* outputs are hashed right after the stop event */
-    /* by atoll_cuda_sample_run: numbers of the steps that are the candidate's launches */
-    uint32_t first_launch, end_launch;
+    /* by atoll_cuda_sample_run: number of the first step of the launches, timed and (warm) untimed ones */
+    uint32_t first_launch, first_warming;
 };
 
 /* Events of the run batch: stage times, then the span. */
@@ -40,6 +42,8 @@ int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
 int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
                              const struct atoll_sealed *seal, struct atoll_err *err);
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+/* Which of the plan's launches a step of the run batch is, timed or not; -1: it is ours. */
+long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step);
 /* The launches between the marks of the counters, on inputs and fills as in a sample. */
 int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
 /* seal: NULL compares with the reference, run here. */

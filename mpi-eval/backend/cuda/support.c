@@ -188,6 +188,20 @@ void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, u
     LAUNCH(s, flush_read, atoll_support_blocks(bytes / 16), p);
 }
 
+void atoll_support_shared_wipe(struct atoll_steps *s, uint32_t multiprocessors, uint32_t shared_bytes,
+                               uint64_t key)
+{
+    struct atoll_area_launch p = {.key = key};
+    atoll_support_launch(s, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
+}
+
+void atoll_support_touch(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+                         uint64_t result)
+{
+    struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
+    LAUNCH(s, flush_read, atoll_support_blocks(bytes / 16), p);
+}
+
 void atoll_support_gate(struct atoll_steps *s)
 {
     atoll_steps_gate(s, ATOLL_KERNEL_gate);

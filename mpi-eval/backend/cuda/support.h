@@ -60,6 +60,12 @@ void atoll_support_hash(struct atoll_steps *s, uint64_t address, uint64_t bytes,
  * 2 * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets changing garbage. */
 void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, uint32_t multiprocessors,
                          uint32_t shared_bytes, uint64_t key, uint64_t result);
+/* The last of it alone: what a kernel left in shared memory is gone. */
+void atoll_support_shared_wipe(struct atoll_steps *s, uint32_t multiprocessors, uint32_t shared_bytes,
+                               uint64_t key);
+/* Reads `bytes` at address, but the last bytes % 16: as much of it as fits is in the cache afterwards. */
+void atoll_support_touch(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+                         uint64_t result);
 /* What follows starts when the whole batch is queued (atoll_steps_gate). */
 void atoll_support_gate(struct atoll_steps *s);
 /* Spins about 20 us on one multiprocessor and writes u64 cycles, u64 nanoseconds to the 16 bytes at result. */

@@ -156,12 +156,12 @@ static int run_refused(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     const struct atoll_steps_reply *r = &s->device->reply;
     char text[256];
-    if (r->step < s->stage.sample.first_launch || r->step >= s->stage.sample.end_launch) {
+    long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->step);
+    if (k < 0) {
         atoll_err_set(err, ATOLL_E_CHILD, "a sample's step %u was refused: %s", r->step, r->text);
         atoll_cuda_device_drop(s->device);
         return ATOLL_CUDA_TRIAL_AGAIN;
     }
-    size_t k = r->step - s->stage.sample.first_launch;
     return atoll_cuda_trial_judge(
         s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s", s->subject->prepared->plan->launches[k].symbol,
         atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
@@ -229,7 +229,8 @@ static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
 static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    double deadline = s->order->deadline_ns + OWN_NS + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
+    double each = s->order->deadline_ns + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
+    double deadline = OWN_NS + (s->stage.sample.is_warm ? 2 : 1) * each;
     atoll_steps_clear(&d->steps);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->steps, err) != 0)
         return ATOLL_CUDA_TRIAL_FAILED;

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/init.h"
 #include "core/random.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/cpu/state.h"
 
-#define BLOCK_LIMIT (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
-#define LOST_LIMIT  3
+#define BLOCK_LIMIT  (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
+#define LOST_LIMIT   3
+#define WARMING_SEED 0x7761726d696e67ull
 
 enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
                                           const struct atoll_prepared *prepared, const void *object,
@@ -89,11 +91,15 @@ static int stage_open_scratch(struct stage *s, size_t index, struct atoll_err *e
     return stage_open_block(s, (size_t)bytes, 0, err);
 }
 
-static int stage_fill_tensor(struct stage *s, size_t tensor, struct atoll_err *err)
+/* warming: inputs of another draw, which nobody asks the reference about. */
+static int stage_fill_tensor(struct stage *s, size_t tensor, int warming, struct atoll_err *err)
 {
     const struct atoll_task *task = s->known->task;
     const struct atoll_tensor *t = &task->tensors[tensor];
     void *data = atoll_block_data(&s->blocks[tensor]);
+    if (t->role != ATOLL_ROLE_OUT && warming)
+        return atoll_init_fill(task, tensor, s->variant, atoll_random_at(s->order->placement, WARMING_SEED),
+                               s->order->draw->distribution, 0, s->answer->truth.counts[tensor], data, err);
     if (t->role != ATOLL_ROLE_OUT)
         return atoll_answers_input(s->cpu->answers, s->answer, task, tensor, data, err);
     const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
@@ -113,10 +119,10 @@ static void stage_fill_scratch(struct stage *s, size_t index)
 }
 
 /* Contents of every block; a sample's child may be set up meanwhile. */
-static int stage_fill(struct stage *s, struct atoll_err *err)
+static int stage_fill(struct stage *s, int warming, struct atoll_err *err)
 {
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
-        if (stage_fill_tensor(s, i, err) != 0)
+        if (stage_fill_tensor(s, i, warming, err) != 0)
             return -1;
     for (size_t i = 0; i < s->subject->prepared->plan->scratch_count; i++)
         stage_fill_scratch(s, i);
@@ -208,6 +214,7 @@ static int stage_set(struct stage *s, struct atoll_err *err)
             return -1;
     s->request.kind = ATOLL_RUN_CANDIDATE;
     s->request.deadline_ns = s->order->deadline_ns;
+    s->request.touch = s->referee->setup.is_warm != 0;
     s->request.window_begin = window_begin;
     s->request.window_end = window_end;
     s->request.context = s->referee->compiler;
@@ -232,17 +239,21 @@ static int stage_open_runner(struct stage *s, struct atoll_err *err)
     return u->runner ? 0 : -1;
 }
 
-/* The child is forked while its buffers are filled, and its threads wake up while caches are flushed. */
-static int stage_run_once(struct stage *s, struct atoll_run_result *result, struct atoll_err *err)
+/* The child is forked while its buffers are filled, and its threads wake up while caches are flushed; a warm sample
+ * has no flush, but a run before it, in another child over the same memory, on contents of another draw: whatever a
+ * candidate leaves there is gone or of no use. */
+static int stage_run_once(struct stage *s, int warming, struct atoll_run_result *result,
+                          struct atoll_err *err)
 {
     struct atoll_runner *runner = s->subject->runner;
     if (atoll_runner_start(runner, &s->request, err) != 0)
         return -1;
-    int failed = stage_fill(s, err);
+    int failed = stage_fill(s, warming, err);
     stage_mark(s, ATOLL_PHASE_INPUTS);
     atoll_runner_arm(runner);
     stage_mark(s, ATOLL_PHASE_FORK);
-    atoll_memory_flush(s->cpu->memory, s->blocks, s->block_count);
+    if (!s->referee->setup.is_warm)
+        atoll_memory_flush(s->cpu->memory, s->blocks, s->block_count);
     stage_mark(s, ATOLL_PHASE_FLUSH);
     if (failed) { /* nothing to run: the child goes with its worker */
         atoll_runner_destroy(runner);
@@ -262,8 +273,12 @@ static int stage_run_once(struct stage *s, struct atoll_run_result *result, stru
 static int stage_run(struct stage *s, struct atoll_run_result *result, struct atoll_err *err)
 {
     for (int i = 0; i < LOST_LIMIT; i++) {
-        if (stage_open_runner(s, err) != 0 || stage_run_once(s, result, err) != 0)
-            return -1;
+        for (int warming = s->referee->setup.is_warm != 0; warming >= 0; warming--) {
+            if (stage_open_runner(s, err) != 0 || stage_run_once(s, warming, result, err) != 0)
+                return -1;
+            if (result->status != ATOLL_RUN_DONE)
+                break; /* of the candidate, or of the worker: no sample follows */
+        }
         if (result->status != ATOLL_RUN_LOST)
             return 0;
         atoll_runner_destroy(s->subject->runner);

@@ -110,6 +110,7 @@ static void fill_setup(struct atoll_setup *s)
     snprintf(s->compile_flags, sizeof s->compile_flags, "-O3");
     snprintf(s->backend, sizeof s->backend, "cuda");
     snprintf(s->include_path, sizeof s->include_path, "/opt/include");
+    s->is_warm = 1;
     s->profile_all = 1;
     s->profile_ratio = 1.5;
 }
@@ -458,6 +459,9 @@ static void test_hostile_profile_settings(void **state)
     atoll_buffer_clear(&b);
     atoll_setup_encode(&s, &b);
     b.data[b.length - 12] = 2; /* profile_all, before the ratio */
+    assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
+    b.data[b.length - 12] = 1;
+    b.data[b.length - 16] = 2; /* is_warm */
     assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
     atoll_buffer_fini(&b);
 }

@@ -169,7 +169,9 @@ static void test_run(void **state)
     assert_int_equal(gate + 5, start);
     assert_int_equal(stop, start + 3); /* the two launches and nothing else */
     assert_int_equal(sample->first_launch, start + 1);
-    assert_int_equal(sample->end_launch, stop);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(atoll_cuda_sample_launch_of(sample, (uint32_t)i),
+                         i > start && i < stop ? (long)(i - start - 1) : -1);
     assert_true(is_launch_of(start + 1, atoll_cuda_subject_function(&subject, 0)));
     assert_true(is_launch_of(start + 2, atoll_cuda_subject_function(&subject, 1)));
     assert_int_equal(candidate_launches(), 2);
@@ -191,6 +193,93 @@ static void test_run_restores_globals(void **state)
     assert_int_equal(list[1].kind, ATOLL_STEP_FUNCTION);
     assert_int_equal(list[2].kind, ATOLL_STEP_FUNCTION);
     assert_true(is_launch_of(sample->first_launch, atoll_cuda_subject_function(&subject, 0)));
+}
+
+/* The n-th launch of a kernel of ours, its parameters copied; its step, count when there is none. */
+static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t bytes)
+{
+    memset(ret_params, 0, bytes);
+    for (size_t i = 0; i < count; i++)
+        if (is_launch_of(i, kernel) && n-- == 0) {
+            memcpy(ret_params, launches[i].params, bytes);
+            return i;
+        }
+    return count;
+}
+
+static size_t step_of_event(uint32_t event)
+{
+    size_t i = 0;
+    while (i < count && (list[i].kind != ATOLL_STEP_EVENT || list[i].slot != event))
+        i++;
+    return i;
+}
+
+/* The launches once before, on other contents at the same addresses; then the sample's own contents, and no flush. */
+static void test_warm_run(void **state)
+{
+    struct atoll_area_launch p;
+    struct atoll_init_launch before, after;
+    struct atoll_fill_launch fills[2];
+    uint32_t first = atoll_cuda_subject_function(&subject, 0);
+    (void)state;
+    sample->is_warm = 1;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    size_t warming = sample->first_warming, start = step_of_event(ATOLL_SAMPLE_START);
+    assert_int_equal(candidate_launches(), 4);
+    assert_true(is_launch_of(warming, first) && is_launch_of(warming + 1, first + 1));
+    assert_true(is_launch_of(start + 1, first) && is_launch_of(start + 2, first + 1));
+    assert_int_equal(step_of_event(ATOLL_SAMPLE_STOP), start + 3);
+    assert_int_equal(sample->first_launch, start + 1);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(atoll_cuda_sample_launch_of(sample, (uint32_t)i), is_launch_of(i, first)       ? 0
+                                                                           : is_launch_of(i, first + 1) ? 1
+                                                                                                        : -1);
+    for (size_t i = 0; i < 2; i++) { /* x and w */
+        assert_true(own_launch(ATOLL_KERNEL_init, i, &before, sizeof before) < warming);
+        assert_true(own_launch(ATOLL_KERNEL_init, 2 + i, &after, sizeof after) > warming + 1);
+        assert_true(before.address == after.address && after.address == sample->layout.buffers[i].address);
+        assert_memory_not_equal(&before, &after, sizeof before);
+        assert_true(own_launch(ATOLL_KERNEL_fill, i, &fills[0], sizeof fills[0]) < warming);
+        size_t filled = own_launch(ATOLL_KERNEL_fill, 2 + i, &fills[1], sizeof fills[1]);
+        assert_true(filled > warming + 1 && filled < start);
+        assert_memory_equal(&fills[0], &fills[1], sizeof fills[0]);
+        size_t touched = own_launch(ATOLL_KERNEL_flush_read, i, &p, sizeof p);
+        assert_true(touched > filled && touched < step_of_event(ATOLL_SAMPLE_FILLED));
+        assert_true(p.address == sample->layout.buffers[i].address &&
+                    p.bytes == sample->layout.buffers[i].bytes);
+    }
+    assert_int_equal(own_launch(ATOLL_KERNEL_flush_read, 2, &p, sizeof p), count);
+    size_t wiped = own_launch(ATOLL_KERNEL_flush_write, 0, &p, sizeof p);
+    assert_true(wiped > warming + 1 && wiped < start && p.bytes == 0);
+    assert_int_equal(launches[wiped].shared_bytes, sample->shared_bytes);
+    assert_int_equal(own_launch(ATOLL_KERNEL_flush_write, 1, &p, sizeof p), count);
+    assert_false(has_words(FLUSH));
+    assert_int_equal(step_of_event(ATOLL_SAMPLE_FILLED), start - 2); /* and the clock probe */
+    assert_int_equal(list[start - 3].kind, ATOLL_STEP_GATE);
+    assert_int_equal(own_launch(ATOLL_KERNEL_guard, sample->layout.count + 1, &p, sizeof p),
+                     count); /* once: what the untimed launch did to them is seen */
+    assert_int_equal(kinds(ATOLL_STEP_SYNC) + kinds(ATOLL_STEP_MODULE_LOAD) + kinds(ATOLL_STEP_READ), 0);
+    assert_false(has_words(seal.key.words[0]) || has_words(PLAIN) || has_words(SEALED + seal.offset));
+}
+
+static void test_warm_run_restores_globals(void **state)
+{
+    size_t loads = 0;
+    (void)state;
+    sample->is_warm = 1;
+    image.cubin.state_bytes = 8;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++) {
+        loads += list[i].kind == ATOLL_STEP_MODULE_LOAD;
+        if (list[i].kind == ATOLL_STEP_MODULE_LOAD && loads == 2) {
+            assert_int_equal(list[i - 1].kind, ATOLL_STEP_SYNC);
+            assert_true(i > sample->first_warming + 1 && i < sample->first_launch);
+        }
+    }
+    assert_int_equal(loads, 2);
 }
 
 /* Fills follow the key alone; different keys give all kinds. */
@@ -255,18 +344,6 @@ static void test_check(void **state)
 }
 
 /* ---- what our kernels are told ---- */
-
-/* The n-th launch of a kernel of ours, its parameters copied; its step, count when there is none. */
-static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t bytes)
-{
-    memset(ret_params, 0, bytes);
-    for (size_t i = 0; i < count; i++)
-        if (is_launch_of(i, kernel) && n-- == 0) {
-            memcpy(ret_params, launches[i].params, bytes);
-            return i;
-        }
-    return count;
-}
 
 /* Every zone gets its pattern before any content, and is looked at under the same key afterwards. */
 static void test_guards(void **state)
@@ -453,6 +530,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_run_restores_globals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_warm_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_warm_run_restores_globals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fills, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),

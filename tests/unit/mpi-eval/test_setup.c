@@ -33,6 +33,11 @@ static void test_options(void **state)
     assert_int_equal(s.backend_null, 1);
     assert_int_equal(atoll_setup_option(&s, "backend", "cpu", NULL), 1);
     assert_int_equal(s.backend_null, 0);
+    assert_int_equal(s.is_warm, 0);
+    assert_int_equal(atoll_setup_option(&s, "timing", "warm", NULL), 1);
+    assert_int_equal(s.is_warm, 1);
+    assert_int_equal(atoll_setup_option(&s, "timing", "cold", NULL), 1);
+    assert_int_equal(s.is_warm, 0);
     assert_int_equal(atoll_setup_option(&s, "ranks", "3", NULL), 0); /* somebody else's */
 }
 
@@ -84,6 +89,7 @@ static void test_wrong_values(void **state)
         {"backend", "opencl", "no backend"},       {"counters", "some", "no choice of counters"},
         {"counters-ratio", "0.5", "not within"},   {"include-path", long_text, "longer"},
         {"compile-deadline", "never", "duration"}, {"compile-memory", "1K", "not within"},
+        {"timing", "hot", "no way of timing"},     {"timing", "", "no way of timing"},
         {"compiler", long_text, "longer"},         {"sample-device", "0s", "not within"},
     };
     memset(long_text, 'x', sizeof long_text - 1);
