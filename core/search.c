@@ -329,7 +329,7 @@ static int parse(const struct atoll_search_field *f, const char *value, uint64_t
         *ret_real = (double)*ret_whole;
     }
 
-    return *value && !*end && !errno && !strchr(value, '-') && *value != ' ' ? 0 : -1;
+    return *value && !*end && !errno && *value != '-' && *value != ' ' ? 0 : -1;
 }
 
 int atoll_search_set(struct atoll_search *search, const struct atoll_search_field *field, const char *value,
