@@ -192,6 +192,7 @@ void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out)
     atoll_buffer_put_u32(out, s->threads);
     atoll_buffer_put_f64(out, s->compile_deadline_ns);
     atoll_buffer_put_u64(out, s->compile_memory_bytes);
+    atoll_buffer_put_f64(out, s->sanitize_deadline_ns);
     put_fixed_text(out, s->compiler, sizeof s->compiler);
     put_fixed_text(out, s->compile_flags, sizeof s->compile_flags);
     atoll_buffer_put_u32(out, s->backend_null != 0);
@@ -217,6 +218,7 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
     s.threads = atoll_reader_u32_in(&r, 0, THREAD_LIMIT);
     s.compile_deadline_ns = read_time(&r);
     s.compile_memory_bytes = atoll_reader_u64(&r);
+    s.sanitize_deadline_ns = read_time(&r);
     atoll_reader_fixed_text(&r, s.compiler, sizeof s.compiler);
     atoll_reader_fixed_text(&r, s.compile_flags, sizeof s.compile_flags);
     s.backend_null = atoll_reader_u32_in(&r, 0, 1);

@@ -90,13 +90,14 @@ struct atoll_setup {
     uint32_t threads;        /* 0 = all cores of the device but one */
     double compile_deadline_ns;
     uint64_t compile_memory_bytes;
-    char compiler[256];      /* "cc" */
-    char compile_flags[512]; /* "-O3 -march=native ..." */
-    uint32_t backend_null;   /* 1: measure nothing, answer at once (bench/ only) */
-    char backend[16];        /* "cpu", "cuda" */
-    char include_path[256];  /* cuda: where CUTLASS and the like lie, "" none */
-    uint32_t is_warm;        /* 1: timed right after an untimed launch and without a flush; 0: cold caches */
-    uint32_t profile_all;    /* 1: counters of every correct candidate, 0: of those near their cell's elite */
+    double sanitize_deadline_ns; /* of a finalist under compute-sanitizer; 0: it is not put there */
+    char compiler[256];          /* "cc" */
+    char compile_flags[512];     /* "-O3 -march=native ..." */
+    uint32_t backend_null;       /* 1: measure nothing, answer at once (bench/ only) */
+    char backend[16];            /* "cpu", "cuda" */
+    char include_path[256];      /* cuda: where CUTLASS and the like lie, "" none */
+    uint32_t is_warm;     /* 1: timed right after an untimed launch and without a flush; 0: cold caches */
+    uint32_t profile_all; /* 1: counters of every correct candidate, 0: of those near their cell's elite */
     double profile_ratio; /* near: at most this many times the elite's time; 0 = no counters; default 1.5 */
 };
 void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out);

@@ -11,7 +11,8 @@
 
 #include "core/units.h"
 
-#define CPU_COMPILER "cc"
+#define CPU_COMPILER       "cc"
+#define SANITIZE_LONGEST_S 300 /* a peer without results is given up after 600 s (roster.c) */
 
 enum kind {
     KIND_TEXT,
@@ -21,7 +22,9 @@ enum kind {
     KIND_NUMBER,
     KIND_BACKEND,
     KIND_TIMING,
-    KIND_COUNTERS
+    KIND_COUNTERS,
+    KIND_SANITIZE,
+    KIND_LIMIT
 };
 
 static const struct row {
@@ -49,6 +52,8 @@ static const struct row {
     ROW("include-path", KIND_TEXT, include_path, 0, 0),
     ROW("counters", KIND_COUNTERS, profile_all, 0, 0),
     ROW("counters-ratio", KIND_NUMBER, profile_ratio, 1, 1e6),
+    ROW("sanitize", KIND_SANITIZE, sanitize_deadline_ns, 0, 0),
+    ROW("sanitize-deadline", KIND_SECONDS, sanitize_deadline_ns, 1, SANITIZE_LONGEST_S),
 #undef ROW
 };
 
@@ -61,6 +66,7 @@ void atoll_setup_defaults(struct atoll_setup *ret_setup)
                                       .full_compares = 5,
                                       .compile_deadline_ns = 20e9,
                                       .compile_memory_bytes = (uint64_t)2 << 30,
+                                      .sanitize_deadline_ns = 60e9,
                                       .compiler = CPU_COMPILER,
                                       .compile_flags = ATOLL_SETUP_COMPILE_FLAGS,
                                       .backend = "cpu",
@@ -141,16 +147,37 @@ static int counters_apply(struct atoll_setup *setup, const char *value, struct a
     return 0;
 }
 
+/* none or finals. */
+static int sanitize_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+{
+    if (strcmp(value, "none") != 0 && strcmp(value, "finals") != 0)
+        return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no choice; there are none and finals", value);
+    if (strcmp(value, "none") == 0)
+        setup->sanitize_deadline_ns = 0;
+    return 0;
+}
+
+static int (*const choices[KIND_LIMIT])(struct atoll_setup *, const char *, struct atoll_err *) = {
+    [KIND_BACKEND] = backend_apply,
+    [KIND_TIMING] = timing_apply,
+    [KIND_COUNTERS] = counters_apply,
+    [KIND_SANITIZE] = sanitize_apply,
+};
+
+/* counters: none and sanitize: none stand, wherever they stood. */
+static int is_off(const struct atoll_setup *setup, const struct row *row)
+{
+    return (row->offset == offsetof(struct atoll_setup, profile_ratio) && !(setup->profile_ratio > 0)) ||
+           (row->offset == offsetof(struct atoll_setup, sanitize_deadline_ns) &&
+            !(setup->sanitize_deadline_ns > 0));
+}
+
 static int row_apply(struct atoll_setup *setup, const struct row *row, const char *value,
                      struct atoll_err *err)
 {
     double number = 0;
-    if (row->kind == KIND_BACKEND)
-        return backend_apply(setup, value, err);
-    if (row->kind == KIND_TIMING)
-        return timing_apply(setup, value, err);
-    if (row->kind == KIND_COUNTERS)
-        return counters_apply(setup, value, err);
+    if (choices[row->kind])
+        return choices[row->kind](setup, value, err);
     if (row->kind == KIND_TEXT) {
         if (strlen(value) >= row->size)
             return atoll_err_set(err, ATOLL_E_INPUT, "the text is longer than %zu bytes", row->size - 1);
@@ -161,9 +188,8 @@ static int row_apply(struct atoll_setup *setup, const struct row *row, const cha
         return -1;
     if (!(number >= row->min && number <= row->max))
         return atoll_err_set(err, ATOLL_E_INPUT, "%s is not within %g to %g", value, row->min, row->max);
-    if (row->offset == offsetof(struct atoll_setup, profile_ratio) && !(setup->profile_ratio > 0))
-        return 0; /* counters: none stands, wherever it stood */
-    number_store(setup, row, number);
+    if (!is_off(setup, row))
+        number_store(setup, row, number);
     return 0;
 }
 

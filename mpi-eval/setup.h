@@ -1,7 +1,8 @@
 /* setup.h - what evaluators are told at the start, from the campaign's frozen options.
  * Layer: mpi-eval.  Keys of campaign.yaml's options: compiler, compile-flags, compile-deadline,
  * compile-memory, sample-device, sample-wall, sample-min, interval, full-compares, threads, backend (cpu,
- * cuda or null), timing (cold or warm), include-path, counters (none, near or all), counters-ratio; others are somebody else's.
+ * cuda or null), timing (cold or warm), include-path, counters (none, near or all), counters-ratio, sanitize (none or
+ * finals), sanitize-deadline; others are somebody else's.
  * With the backend cuda, compiler and compile-flags are "nvrtc" and "" where the campaign does not change them. */
 #ifndef ATOLL_MPI_EVAL_SETUP_H
 #define ATOLL_MPI_EVAL_SETUP_H

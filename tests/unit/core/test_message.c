@@ -106,6 +106,7 @@ static void fill_setup(struct atoll_setup *s)
     s->full_compares = 5;
     s->compile_deadline_ns = 3e10;
     s->compile_memory_bytes = 1u << 30;
+    s->sanitize_deadline_ns = 6e10;
     snprintf(s->compiler, sizeof s->compiler, "cc");
     snprintf(s->compile_flags, sizeof s->compile_flags, "-O3");
     snprintf(s->backend, sizeof s->backend, "cuda");

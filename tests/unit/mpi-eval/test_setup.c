@@ -77,6 +77,31 @@ static void test_cuda(void **state)
     }
 }
 
+/* Like counters: none, "none" stands whatever the deadline is. */
+static void test_sanitize(void **state)
+{
+    static const struct {
+        const char *options[2][2];
+        double deadline_ns;
+    } rows[] = {
+        {{{"backend", "cuda"}}, 60e9},
+        {{{"sanitize", "finals"}}, 60e9},
+        {{{"sanitize", "finals"}, {"sanitize-deadline", "2m"}}, 120e9},
+        {{{"sanitize-deadline", "20"}}, 20e9},
+        {{{"sanitize", "none"}, {"sanitize-deadline", "20"}}, 0},
+        {{{"sanitize-deadline", "20"}, {"sanitize", "none"}}, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct atoll_setup s;
+        atoll_setup_defaults(&s);
+        for (size_t k = 0; k < 2 && rows[i].options[k][0]; k++)
+            assert_int_equal(atoll_setup_option(&s, rows[i].options[k][0], rows[i].options[k][1], NULL), 1);
+        if (s.sanitize_deadline_ns != rows[i].deadline_ns)
+            fail_msg("row %zu: %g", i, s.sanitize_deadline_ns);
+    }
+}
+
 static void test_wrong_values(void **state)
 {
     static char long_text[2000];
@@ -87,10 +112,12 @@ static void test_wrong_values(void **state)
         {"sample-min", "", "not a number"},        {"threads", "-1", "not within"},
         {"interval", "nan", "not within"},         {"interval", "1e-9", "not within"},
         {"backend", "opencl", "no backend"},       {"counters", "some", "no choice of counters"},
-        {"counters-ratio", "0.5", "not within"},   {"include-path", long_text, "longer"},
-        {"compile-deadline", "never", "duration"}, {"compile-memory", "1K", "not within"},
-        {"timing", "hot", "no way of timing"},     {"timing", "", "no way of timing"},
-        {"compiler", long_text, "longer"},         {"sample-device", "0s", "not within"},
+        {"sanitize", "all", "no choice"},          {"sanitize-deadline", "0.5", "not within"},
+        {"sanitize-deadline", "6m", "not within"}, {"counters-ratio", "0.5", "not within"},
+        {"include-path", long_text, "longer"},     {"compile-deadline", "never", "duration"},
+        {"compile-memory", "1K", "not within"},    {"timing", "hot", "no way of timing"},
+        {"timing", "", "no way of timing"},        {"compiler", long_text, "longer"},
+        {"sample-device", "0s", "not within"},
     };
     memset(long_text, 'x', sizeof long_text - 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -109,6 +136,6 @@ static void test_wrong_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_options), cmocka_unit_test(test_cuda),
-                                       cmocka_unit_test(test_wrong_values)};
+                                       cmocka_unit_test(test_sanitize), cmocka_unit_test(test_wrong_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
