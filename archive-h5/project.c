@@ -13,6 +13,15 @@
 #define ARENA_LIMIT_BYTES ((size_t)64 << 20)
 #define PLANS_LIMIT_BYTES ((size_t)64 << 20)
 
+/* One way of timing holds for a whole campaign. */
+static int is_warm(const struct atoll_campaign_config *c)
+{
+    for (size_t i = 0; i < c->option_count; i++)
+        if (!strcmp(c->options[i].key, "timing"))
+            return !strcmp(c->options[i].value, "warm");
+    return 0;
+}
+
 static int add_campaign(struct atoll_projection *p, const struct atoll_campaign_config *c,
                         struct atoll_err *err)
 {
@@ -27,7 +36,8 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_campaign_
                                      .margin = c->search.margin,
                                      .evaluation_budget = c->search.evaluation_budget,
                                      .device_budget_ns = c->search.device_budget_ns,
-                                     .wall_budget_ns = c->search.wall_budget_ns};
+                                     .wall_budget_ns = c->search.wall_budget_ns,
+                                     .timing = (uint8_t)is_warm(c)};
     p->form = c->search.fitness_form;
     if (atoll_tables_add_text(p->tables, c->atoll_version, strlen(c->atoll_version), &row.atoll_version,
                               err) != 0)

@@ -155,7 +155,7 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
         put_duration(out, (double)c.campaign_ns);
         atoll_buffer_printf(out, ", Atoll ");
         atoll_html_text(out, atoll_tables_text(t, c.atoll_version));
-        atoll_buffer_printf(out, "</p>\n");
+        atoll_buffer_printf(out, ", timed with %s caches</p>\n", c.timing ? "warm" : "cold");
     }
     atoll_buffer_printf(out, "</header>\n");
 }

@@ -20,7 +20,7 @@ struct atoll_row_campaign {
     double device_budget_ns, wall_budget_ns;
     uint64_t events, noop_challenges, noop_promotions;
     int64_t campaign_ns;
-    uint8_t stop_reason;
+    uint8_t stop_reason, timing; /* 0 cold, 1 warm */
 };
 
 struct atoll_row_task {

@@ -38,6 +38,11 @@ static const char *decision_name(unsigned v)
     return v < sizeof names / sizeof *names ? names[v] : "unknown";
 }
 
+static const char *timing_name(unsigned v)
+{
+    return v ? "warm" : "cold";
+}
+
 static const struct atoll_column campaign_columns[] = {
     KEY(campaign, id, ID, "", "identity of the campaign"),
     COL(campaign, engine_version, U32, "", "version of the search engine"),
@@ -57,6 +62,8 @@ static const struct atoll_column campaign_columns[] = {
     COL(campaign, noop_promotions, U64, "", "of those, how many were called better: false promotions"),
     COL(campaign, campaign_ns, I64, "ns", "time run so far, without gaps between attempts"),
     ENUM(campaign, stop_reason, reason_name, ATOLL_REASON_COUNT, "why it stopped, none while it runs"),
+    {COLUMN(campaign, timing, U8, "", "caches before each sample: cold or warm"), .value_name = timing_name,
+     .value_count = 2, .since = 3},
 };
 
 static const struct atoll_column task_columns[] = {

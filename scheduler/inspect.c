@@ -212,6 +212,15 @@ static void print_lineage(const struct atoll_archive_view *view, uint64_t candid
     }
 }
 
+/* How the campaign of a candidate timed: "cold" or "warm". */
+static const char *timing_of(const struct atoll_archive_view *view, const struct atoll_row_candidate *c)
+{
+    struct atoll_row_campaign campaign;
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_CAMPAIGN, c->campaign, &campaign);
+    return campaign.timing ? "warm" : "cold";
+}
+
 static void print_candidate(const struct atoll_archive_view *view, uint64_t row, int with_samples)
 {
     struct atoll_row_candidate c;
@@ -219,7 +228,8 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    printf("candidate %s\nparameters %s\n", id, atoll_tables_text(view->tables, c.choice));
+    printf("candidate %s\nparameters %s\ntimed with %s caches\n", id,
+           atoll_tables_text(view->tables, c.choice), timing_of(view, &c));
     print_evaluations(view, row, with_samples);
     print_duels(view, &c.id);
     print_lineage(view, row);
@@ -305,12 +315,13 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    object = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:o}", "candidate", id, "operator",
-                       atoll_operator_name((enum atoll_operator)c.operator_), "choice",
-                       atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
-                       (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "source",
-                       atoll_json_text(atoll_tables_text(view->tables, c.source)), "evaluations",
-                       evaluations_json(view, row), "lineage", lineage_json(view, row));
+    object =
+        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id, "operator",
+                  atoll_operator_name((enum atoll_operator)c.operator_), "choice",
+                  atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
+                  (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "timing",
+                  timing_of(view, &c), "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
+                  "evaluations", evaluations_json(view, row), "lineage", lineage_json(view, row));
     json_dumpf(object, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(object);

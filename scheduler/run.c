@@ -18,7 +18,7 @@
 #include "scheduler/suit.h"
 
 struct run_settings {
-    const char *out, *backend, *compiler, *flags, *include_path, *counters, *ack_log, *seed;
+    const char *out, *backend, *compiler, *flags, *include_path, *timing, *counters, *ack_log, *seed;
     long long ranks, evaluations, islands, threads;
     double seconds, sample_seconds, counters_ratio;
     struct atoll_option_list only;
@@ -61,6 +61,10 @@ static const struct atoll_option run_options[] = {
      ", with the backend cuda none."},
     {"include-path", 0, ATOLL_OPT_TEXT, FIELD(include_path), "DIR", NULL, 0, 0, NULL,
      "Backend cuda: a folder of headers that candidates may include, such as CUTLASS."},
+    {"timing", 0, ATOLL_OPT_TEXT, FIELD(timing), "WHICH", "cold", 0, 0, NULL,
+     "Caches before each timed run: cold flushes them; warm runs the candidate once on other contents, "
+     "writes those of "
+     "the sample and flushes nothing. Elites, comparisons and baselines are all timed alike."},
     {"counters", 0, ATOLL_OPT_TEXT, FIELD(counters), "WHICH", "near", 0, 0, NULL,
      "Backend cuda: whose hardware counters are read: of all correct candidates, of those near the best of "
      "their cell, "
@@ -264,11 +268,10 @@ static int make_parents(const char *path, struct atoll_err *err)
 static int setup_choose(const struct run_settings *settings, struct atoll_setup *ret_setup,
                         struct atoll_err *err)
 {
-    const char *const given[][2] = {{"compiler", settings->compiler},
-                                    {"compile-flags", settings->flags},
-                                    {"include-path", settings->include_path},
-                                    {"counters", settings->counters},
-                                    {"backend", settings->backend}};
+    const char *const given[][2] = {
+        {"compiler", settings->compiler},         {"compile-flags", settings->flags},
+        {"include-path", settings->include_path}, {"timing", settings->timing},
+        {"counters", settings->counters},         {"backend", settings->backend}};
 
     atoll_setup_defaults(ret_setup);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
@@ -293,6 +296,7 @@ static int create_campaign(const struct run_settings *settings, const struct ato
                                                     {"compiler", setup->compiler},
                                                     {"compile-flags", setup->compile_flags},
                                                     {"include-path", setup->include_path},
+                                                    {"timing", settings->timing},
                                                     {"counters", settings->counters},
                                                     {"counters-ratio", ratio}};
     struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
