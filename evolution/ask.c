@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evolution/budget.h"
 #include "evolution/decide.h"
 #include "evolution/embedded.h"
 #include "evolution/propose.h"
@@ -10,7 +11,7 @@
 
 int atoll_ask_is_outside(const struct atoll_engine *e)
 {
-    return e->search.ask_share > 0 && !e->asks_spent;
+    return e->search.ask_share > 0 && !e->asks_spent && !atoll_budget_asks_reason(e);
 }
 
 int atoll_ask_allowed(const struct atoll_engine *e, const struct atoll_engine_task *t)

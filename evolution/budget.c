@@ -15,30 +15,19 @@ static double mean_of(double ns, uint64_t count, double otherwise)
 /* Of everything but the baselines: the first look at a task also pays for its data and reference. */
 static double mean_ns(const struct atoll_engine *e)
 {
-    double ns = 0;
-    uint64_t answers = 0;
-    for (uint32_t i = 0; i < e->task_count; i++) {
-        const struct atoll_engine_task *t = &e->tasks[i];
-        ns += t->device_ns - t->opening_ns;
-        answers += t->answers - t->opening_answers;
-    }
-    return mean_of(ns, answers, UNKNOWN_COST_NS);
+    return mean_of(e->device_ns - e->opening_ns, e->answers - e->opening_answers, UNKNOWN_COST_NS);
 }
 
 double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    return mean_of(t->device_ns - t->opening_ns, t->answers - t->opening_answers, mean_ns(e));
+    uint64_t answers = t->answers - t->opening_answers;
+    double ns = t->device_ns - t->opening_ns;
+    return ns > 0 && answers ? ns / (double)answers : mean_ns(e);
 }
 
 static double mean_duel_ns(const struct atoll_engine *e)
 {
-    double ns = 0;
-    uint64_t duels = 0;
-    for (uint32_t i = 0; i < e->task_count; i++) {
-        ns += e->tasks[i].duels_ns;
-        duels += e->tasks[i].duels;
-    }
-    return mean_of(ns, duels, DUEL_COST * mean_ns(e));
+    return mean_of(e->duels_ns, e->duels, DUEL_COST * mean_ns(e));
 }
 
 /* Device time of the final duels that are to come. */
@@ -81,6 +70,21 @@ static int wall_is_spent(const struct atoll_engine *e)
     return budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, budget_ns, need_ns);
 }
 
+enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e)
+{
+    const struct atoll_search *s = &e->search;
+    if (s->token_budget && e->tokens >= s->token_budget)
+        return ATOLL_REASON_TOKENS;
+    if (s->money_budget_usd > 0 && e->cost_usd >= s->money_budget_usd)
+        return ATOLL_REASON_MONEY;
+    return ATOLL_REASON_NONE;
+}
+
+static int only_asks_are_limited(const struct atoll_search *s)
+{
+    return !s->evaluation_budget && !(s->device_budget_ns > 0) && !(s->wall_budget_ns > 0);
+}
+
 enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
 {
     const struct atoll_search *s = &e->search;
@@ -90,7 +94,7 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
         return ATOLL_REASON_DEVICE_TIME;
     if (wall_is_spent(e))
         return ATOLL_REASON_WALL_TIME;
-    return ATOLL_REASON_NONE;
+    return only_asks_are_limited(s) ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
 }
 
 int atoll_budget_allows(const struct atoll_engine *e)

@@ -9,7 +9,10 @@
 
 #include "evolution/state.h"
 
-/* Why no more proposals may be made; ATOLL_REASON_NONE while the search goes on. */
+/* Why nobody outside may be asked any more; ATOLL_REASON_NONE while there are tokens and money. */
+enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e);
+/* Why no more proposals may be made; ATOLL_REASON_NONE while the search goes on.  Spent tokens or money end a run
+ * that nothing else limits; any other goes on with the tuner. */
 enum atoll_reason atoll_budget_reason(const struct atoll_engine *e);
 /* Whether one more evaluation may be sent now: what is under way is charged as it will probably cost. */
 int atoll_budget_allows(const struct atoll_engine *e);

@@ -55,6 +55,7 @@ void atoll_island_codec(struct atoll_island *island, uint32_t individual_count, 
     for (unsigned i = 0; i < ATOLL_BEHAVIOUR_CELLS; i++)
         used |= (uint64_t)in_use(&island->cells[i]) << i;
     atoll_codec_u64(codec, &island->evaluated);
+    atoll_codec_u64(codec, &island->since_elite);
     atoll_codec_u64(codec, &used);
     for (unsigned i = 0; i < ATOLL_BEHAVIOUR_CELLS; i++) {
         struct atoll_cell *cell = &island->cells[i];

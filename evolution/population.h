@@ -15,8 +15,9 @@ struct atoll_cell {
 
 struct atoll_island {
     struct atoll_cell cells[ATOLL_BEHAVIOUR_CELLS];
-    uint64_t occupied;  /* bit per cell */
-    uint64_t evaluated; /* candidates of this island */
+    uint64_t occupied;    /* bit per cell */
+    uint64_t evaluated;   /* candidates of this island */
+    uint64_t since_elite; /* of those, since its last new elite */
 };
 
 void atoll_island_init(struct atoll_island *island);

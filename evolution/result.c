@@ -24,6 +24,7 @@ static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct at
 static void charge(struct atoll_engine *e, struct atoll_engine_task *t, double occupied_ns)
 {
     t->answers++;
+    e->answers++;
     if (!isfinite(occupied_ns) || occupied_ns <= 0)
         return;
     t->device_ns += occupied_ns;
@@ -31,12 +32,14 @@ static void charge(struct atoll_engine *e, struct atoll_engine_task *t, double o
 }
 
 /* What a duel costs is known from those that were carried out. */
-static void count_duel(struct atoll_engine_task *t, const struct atoll_duel *duel)
+static void count_duel(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_duel *duel)
 {
     if (duel->verdict != ATOLL_V_CORRECT || !isfinite(duel->occupied_ns) || duel->occupied_ns <= 0)
         return;
     t->duels++;
     t->duels_ns += duel->occupied_ns;
+    e->duels++;
+    e->duels_ns += duel->occupied_ns;
 }
 
 /* Takes what was answered out of what is under way. */
@@ -100,7 +103,7 @@ static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct at
     int timed = isfinite(time_ns) && time_ns > 0;
     /* Correct without a time ranks nowhere: that is what unstable means. */
     r->state = (uint8_t)(correct && !timed ? ATOLL_V_UNSTABLE : evaluation->verdict);
-    r->cell = (uint8_t)atoll_behaviour_cell(evaluation->behaviour);
+    r->cell = (uint8_t)(e->search.grid ? atoll_behaviour_cell(evaluation->behaviour) : 0);
     r->time_ns = r->state == ATOLL_V_CORRECT ? time_ns : 0;
     if (r->state == ATOLL_V_CORRECT)
         atoll_evaluation_interval_ns(evaluation, t->task, &r->lo_ns, &r->hi_ns);
@@ -121,6 +124,8 @@ static void settle_baseline(struct atoll_engine *e, struct atoll_engine_task *t,
     t->stage = ATOLL_STAGE_OPEN;
     t->opening_ns = t->device_ns;
     t->opening_answers = t->answers;
+    e->opening_ns += t->opening_ns;
+    e->opening_answers += t->opening_answers;
     t->baseline = individual;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, individual);
     atoll_decide(e, &d);
@@ -156,6 +161,14 @@ static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, u
     atoll_transitions_add(&t->transitions, &step);
 }
 
+static void remember_failure(struct atoll_engine_task *t, uint32_t individual)
+{
+    struct atoll_failures *f = &t->failures;
+    f->items[f->next] = individual;
+    f->next = (f->next + 1) % ATOLL_FAILURE_LIMIT;
+    f->count += f->count < ATOLL_FAILURE_LIMIT;
+}
+
 static int use(struct atoll_engine *e, const struct atoll_proposal *p,
                const struct atoll_evaluation *evaluation, struct atoll_err *err)
 {
@@ -169,7 +182,11 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     t->evaluated++;
     t->since_elite++;
     t->islands[island].evaluated++;
+    t->islands[island].since_elite++;
     tell_tuner(e, r);
+    atoll_share_add(&t->share, r->time_ns, evaluation->occupied_ns);
+    if (r->state != ATOLL_V_CORRECT)
+        remember_failure(t, p->individual);
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         settle_baseline(e, t, p->individual);
     if (r->state == ATOLL_V_CORRECT) {
@@ -222,7 +239,7 @@ int atoll_result_duelled(struct atoll_engine *e, const struct atoll_duel *duel, 
         (unsigned)duel->verdict >= ATOLL_VERDICT_COUNT || !isfinite(duel->ratio))
         return 1;
     charge(e, task_of(e, p), duel->occupied_ns);
-    count_duel(task_of(e, p), duel);
+    count_duel(e, task_of(e, p), duel);
     int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
     if (infrastructure && p->retries < RETRY_LIMIT)
         return retry(e, p, err);

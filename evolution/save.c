@@ -77,6 +77,16 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
     }
 }
 
+/* Written although they follow from the tasks: floating sums depend on their order. */
+static void sums_codec(struct atoll_codec *c, struct atoll_engine *e)
+{
+    atoll_codec_f64(c, &e->opening_ns);
+    atoll_codec_f64(c, &e->duels_ns);
+    atoll_codec_u64(c, &e->answers);
+    atoll_codec_u64(c, &e->opening_answers);
+    atoll_codec_u64(c, &e->duels);
+}
+
 static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
     bounded_codec(c, &e->started, 2);
@@ -98,6 +108,7 @@ static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     atoll_codec_u64(c, &e->challenges);
     atoll_codec_u64(c, &e->promotions);
     atoll_codec_f64(c, &e->device_ns);
+    sums_codec(c, e);
     return 0;
 }
 
@@ -254,6 +265,18 @@ static void random_codec(struct atoll_codec *c, struct atoll_random *random)
         *random = (struct atoll_random){key, counter};
 }
 
+static void failures_codec(struct atoll_codec *c, struct atoll_failures *f, uint32_t individual_count)
+{
+    atoll_codec_u32(c, &f->count);
+    atoll_codec_u32(c, &f->next);
+    if (c->in && (f->count > ATOLL_FAILURE_LIMIT || f->next >= ATOLL_FAILURE_LIMIT)) {
+        f->count = f->next = 0;
+        c->in->failed = 1;
+    }
+    for (uint32_t i = 0; i < f->count; i++)
+        position_codec(c, &f->items[i], individual_count, 0);
+}
+
 static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_engine_task *t,
                       struct atoll_err *err)
 {
@@ -279,6 +302,8 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     atoll_codec_u32(c, &t->finals_failed);
     counters_codec(c, t);
     atoll_transitions_codec(&t->transitions, c);
+    failures_codec(c, &t->failures, e->individuals.count);
+    atoll_share_codec(&t->share, c);
     for (uint32_t i = 0; i < e->search.islands; i++)
         atoll_island_codec(&t->islands[i], e->individuals.count, c);
     if (c->in && ((t->stage == ATOLL_STAGE_OPEN && t->baseline == ATOLL_NONE) ||

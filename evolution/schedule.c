@@ -35,9 +35,22 @@ static double load(const struct atoll_engine *e, const struct atoll_engine_task 
     return t->device_ns + charges + (double)t->under_way * atoll_budget_expected_ns(e, t);
 }
 
+static double promise(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    double expected_ns = atoll_budget_expected_ns(e, t) + ANSWER_CHARGE_NS;
+    return atoll_share_promise(&t->share, expected_ns, t->under_way, t->floor_ns);
+}
+
+/* The lower goes first.  Seeds of the task that had least tries; then whoever promises most, and now and then whoever
+ * had least. */
 static double order_of(const struct atoll_engine *e, const struct atoll_engine_task *t, enum atoll_turn turn)
 {
-    return turn == ATOLL_TURN_SEED ? (double)(t->answers + t->under_way) : load(e, t);
+    if (turn == ATOLL_TURN_SEED)
+        return (double)(t->answers + t->under_way);
+    if (turn == ATOLL_TURN_BASELINE || e->search.sharing == ATOLL_SHARING_EQUAL ||
+        e->next_evaluation % ATOLL_SHARE_EQUAL_EVERY == 0)
+        return load(e, t);
+    return -promise(e, t);
 }
 
 static struct atoll_engine_task *next_task(const struct atoll_engine *e)
@@ -50,8 +63,10 @@ static struct atoll_engine_task *next_task(const struct atoll_engine *e)
         if (!atoll_propose_ready(e, t))
             continue;
         enum atoll_turn turn = atoll_propose_turn(e, t);
+        if (next && turn > first)
+            continue;
         double its = order_of(e, t, turn);
-        if (!next || turn < first || (turn == first && its < least)) {
+        if (!next || turn < first || its < least) {
             next = t;
             first = turn;
             least = its;
@@ -101,9 +116,9 @@ static void stop(struct atoll_engine *e)
 static enum atoll_reason common_reason(const struct atoll_engine *e)
 {
     for (uint32_t i = 0; i < e->task_count; i++)
-        if (e->tasks[i].reason != ATOLL_REASON_NO_BASELINE)
+        if (e->tasks[i].reason != e->tasks[0].reason)
             return ATOLL_REASON_EXHAUSTED;
-    return ATOLL_REASON_NO_BASELINE;
+    return (enum atoll_reason)e->tasks[0].reason;
 }
 
 static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct atoll_err *err)
@@ -118,6 +133,17 @@ static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct a
     return 0;
 }
 
+/* A task that is as near to its floor as was asked for needs no more. */
+static void end_at_goal(struct atoll_engine *e)
+{
+    for (uint32_t i = 0; i < e->task_count && e->search.floor_goal > 0; i++) {
+        struct atoll_engine_task *t = &e->tasks[i];
+        if (!t->done && t->best != ATOLL_NONE &&
+            100 * t->floor_ns >= e->search.floor_goal * e->individuals.items[t->best].time_ns)
+            atoll_decide_task_done(e, t, ATOLL_REASON_FLOOR);
+    }
+}
+
 int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
 {
     if (!e->started || e->stopped)
@@ -129,6 +155,7 @@ int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
         stop(e);
         return 0;
     }
+    end_at_goal(e);
     if (!e->finishing && fill(e, err))
         return -1;
     if (!e->open_count && e->task_count && e->slots)

@@ -86,6 +86,10 @@ uint32_t atoll_select_parent(const struct atoll_search *search, const struct ato
     for (uint64_t left = island->occupied; left; left &= left - 1)
         view.cells[view.count++] = (unsigned)__builtin_ctzll(left);
     double weights[ATOLL_BEHAVIOUR_CELLS];
-    rules[pick_weighted(search->selection_share, ATOLL_SELECTION_COUNT, random)](&view, weights);
+    size_t rule = pick_weighted(search->selection_share, ATOLL_SELECTION_COUNT, random);
+    if ((rule == ATOLL_SELECT_CURIOSITY && !search->gradients) ||
+        (rule == ATOLL_SELECT_ISLAND && !search->roles))
+        rule = ATOLL_SELECT_UNIFORM;
+    rules[rule](&view, weights);
     return island->cells[view.cells[pick_weighted(weights, view.count, random)]].elite;
 }

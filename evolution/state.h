@@ -10,6 +10,7 @@
 #include "evolution/population.h"
 #include "evolution/proposal.h"
 #include "evolution/individual.h"
+#include "evolution/share.h"
 #include "evolution/source.h"
 
 /* A candidate that was not tried yet, and the island that gets it. */
@@ -27,6 +28,14 @@ struct atoll_asked {
     struct atoll_ask ask;
     uint32_t task;   /* position of its task */
     uint32_t parent; /* individual, ATOLL_NONE */
+};
+
+#define ATOLL_FAILURE_LIMIT 16 /* the last ones of a task */
+
+/* Individuals that failed; a ring, the oldest goes first. */
+struct atoll_failures {
+    uint32_t items[ATOLL_FAILURE_LIMIT];
+    uint32_t count, next;
 };
 
 /* In the order of their numbers. */
@@ -67,6 +76,8 @@ struct atoll_engine_task {
     void *strategy; /* state of the strategy, owned; NULL: it has none */
     uint32_t asks;  /* under way */
     struct atoll_transitions transitions;
+    struct atoll_failures failures;
+    struct atoll_share share;
     uint32_t baseline, best; /* individuals */
     /* the fastest that waits for a duel with the best; the last that the best beat */
     uint32_t best_waiting, best_refused;
@@ -107,6 +118,9 @@ struct atoll_engine {
     uint64_t evaluated, ignored;
     uint64_t challenges, promotions; /* of the whole run */
     double device_ns;
+    /* sums over all tasks of what is above, so that nothing is summed per proposal */
+    double opening_ns, duels_ns;
+    uint64_t answers, opening_answers, duels;
     struct atoll_engine_task *tasks; /* every task on every model */
     uint32_t task_count, task_capacity;
     uint32_t open_count; /* tasks that are not done */

@@ -1,5 +1,6 @@
 /* Steady state: a free slot goes to the next island, which picks a parent among its elites and derives a candidate
  * from it, by the tuner or by asking (ALGORITHMS.md 1-5). */
+#include "evolution/inspire.h"
 #include "evolution/propose.h"
 #include "evolution/select.h"
 #include "evolution/strategy.h"
@@ -37,6 +38,7 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
         return atoll_propose_tuned(e, t, island, parent, err);
     struct atoll_asked asked =
         atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL, island, parent);
+    atoll_inspire(e, t, &asked);
     return atoll_ask_make(e, t, &asked, err);
 }
 

@@ -414,6 +414,7 @@ static void tasks_share_the_device(void **state)
     struct atoll_search search = settings();
     search.evaluation_budget = 60;
     search.stagnation_limit = 0;
+    search.sharing = ATOLL_SHARING_EQUAL;
     struct sim *s = malloc(sizeof *s);
     sim_start(s, 3, &search);
     for (uint32_t i = 0; i < 3; i++)
