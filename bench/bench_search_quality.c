@@ -1,0 +1,265 @@
+/* bench_search_quality.c - how good the tuner's search is: on recorded spaces, where the truth is known and an
+ * evaluation costs nothing, against random search and against what bench/search_quality.py recorded of other tuners.
+ * The score is explained in curve.h.  --help lists the options; bench/search-quality runs it all. */
+#include <getopt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/contest.h"
+#include "bench/replay.h"
+
+#define COMPARE_LIMIT 64
+#define JOB_LIMIT     64
+
+static const struct option names[] = {
+    {"seeds", required_argument, NULL, 's'},
+    {"budget", required_argument, NULL, 'b'},
+    {"noise", required_argument, NULL, 'n'},
+    {"pending", required_argument, NULL, 'p'},
+    {"compare", required_argument, NULL, 'c'},
+    {"json", required_argument, NULL, 'j'},
+    {"jobs", required_argument, NULL, 'J'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+struct options {
+    size_t seeds, budget, pending, jobs;
+    int is_raw;
+    const char *json, *compare[COMPARE_LIMIT];
+    size_t compare_count;
+};
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: bench_search_quality [OPTION...] FILE...   (T4 files of recorded spaces, .json or .json.gz)\n"
+        "  --seeds N         searches of a space (100)\n"
+        "  --budget N        evaluations of a search (200)\n"
+        "  --noise WHICH     none: an answer is the recorded time; raw: one of the recorded runs (none)\n"
+        "  --pending N       proposals that wait for their answers (1)\n"
+        "  --compare FILE    result of search_quality.py for one of the spaces; may be repeated\n"
+        "  --json FILE       write the curves there\n"
+        "  --jobs N          threads (1)\n",
+        out);
+}
+
+/* ---- searches ---- */
+
+typedef int search_fn(const struct atoll_replay *, uint64_t, struct atoll_curves *, size_t,
+                      struct atoll_err *);
+
+struct series {
+    const struct atoll_replay *replay;
+    search_fn *search;
+    struct atoll_curves curves;
+    double seconds; /* wall */
+    atomic_size_t next;
+    atomic_int failed;
+    struct atoll_err err; /* of the first that failed */
+};
+
+static void *series_work(void *data)
+{
+    struct series *s = data;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t run;
+    while ((run = atomic_fetch_add(&s->next, 1)) < s->curves.runs && !atomic_load(&s->failed))
+        if (s->search(s->replay, run, &s->curves, run, &err) != 0 && atomic_exchange(&s->failed, 1) == 0)
+            s->err = err;
+    return NULL;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int series_run(struct series *s, const struct options *o, struct atoll_err *err)
+{
+    pthread_t threads[JOB_LIMIT];
+    size_t started = 0;
+    double start = now_s();
+    if (atoll_curves_init(&s->curves, o->seeds, o->budget, err) != 0)
+        return -1;
+    while (started + 1 < o->jobs && pthread_create(&threads[started], NULL, series_work, s) == 0)
+        started++;
+    series_work(s);
+    while (started > 0)
+        pthread_join(threads[--started], NULL);
+    s->seconds = now_s() - start;
+    if (!atomic_load(&s->failed))
+        return 0;
+    *err = s->err;
+    return -1;
+}
+
+static int series_add(struct series *s, const char *name, enum atoll_side side, const struct options *o,
+                      struct atoll_contest *contest, struct atoll_err *err)
+{
+    if (series_run(s, o, err) != 0)
+        return -1;
+    atoll_contest_add(contest, &(struct atoll_contestant){.name = name,
+                                                          .note = "",
+                                                          .curves = &s->curves,
+                                                          .least_evaluations = o->budget,
+                                                          .seconds = s->seconds,
+                                                          .side = side});
+    return 0;
+}
+
+/* ---- rivals ---- */
+
+/* The first file that is about this space; *ret_rivals stays NULL when there is none. */
+static int rivals_find(const struct options *o, const struct atoll_t4 *t4, struct atoll_rivals **ret_rivals,
+                       struct atoll_err *err)
+{
+    for (size_t i = 0; i < o->compare_count; i++) {
+        struct atoll_rivals *rivals = atoll_rivals_load(o->compare[i], t4->unit_ns, o->budget, err);
+        if (!rivals)
+            return -1;
+        if (strcmp(rivals->space, t4->name) == 0) {
+            *ret_rivals = rivals;
+            return 0;
+        }
+        atoll_rivals_destroy(rivals);
+    }
+    return 0;
+}
+
+static void rivals_add(const struct atoll_rivals *rivals, struct atoll_contest *contest)
+{
+    for (size_t i = 0; rivals && i < rivals->count; i++)
+        atoll_contest_add(contest,
+                          &(struct atoll_contestant){.name = rivals->list[i].name,
+                                                     .note = rivals->list[i].note,
+                                                     .curves = &rivals->list[i].curves,
+                                                     .least_evaluations = rivals->list[i].least_evaluations,
+                                                     .seconds = rivals->list[i].seconds,
+                                                     .side = ATOLL_SIDE_RIVAL});
+}
+
+/* ---- spaces ---- */
+
+static int contest_run(const struct options *o, const struct atoll_t4 *t4, struct atoll_contest *contest,
+                       FILE *json, struct atoll_err *err)
+{
+    struct atoll_replay replay = {t4, o->pending, o->is_raw};
+    struct series ours = {.replay = &replay, .search = atoll_replay_tuner, .err = ATOLL_ERR_INIT};
+    struct series random = {.replay = &replay, .search = atoll_replay_random, .err = ATOLL_ERR_INIT};
+    struct atoll_rivals *rivals = NULL;
+    int rc = -1;
+    if (rivals_find(o, t4, &rivals, err) == 0 &&
+        series_add(&ours, "atoll", ATOLL_SIDE_OURS, o, contest, err) == 0 &&
+        series_add(&random, "random", ATOLL_SIDE_PART, o, contest, err) == 0) {
+        rivals_add(rivals, contest);
+        rc = atoll_contest_score(contest, err);
+    }
+    if (rc == 0) {
+        atoll_contest_print(contest);
+        printf("%.0f us per proposal%s%s\n",
+               1e6 * ours.seconds * (double)o->jobs / (double)(o->seeds * o->budget),
+               rivals ? "; rivals: " : "", rivals ? rivals->versions : "");
+        if (json)
+            atoll_contest_json(contest, json);
+    }
+    atoll_curves_fini(&ours.curves);
+    atoll_curves_fini(&random.curves);
+    atoll_rivals_destroy(rivals);
+    return rc;
+}
+
+static int space_run(const struct options *o, const char *path, FILE *json, struct atoll_err *err)
+{
+    struct atoll_t4 *t4 = atoll_t4_load(path, err);
+    struct atoll_contest contest = {0};
+    int rc = -1;
+    if (t4 && atoll_contest_init(&contest, t4, o->budget, err) == 0)
+        rc = contest_run(o, t4, &contest, json, err);
+    atoll_contest_fini(&contest);
+    atoll_t4_destroy(t4);
+    return rc;
+}
+
+/* ---- options ---- */
+
+static int size_read(const char *text, size_t most, size_t *ret_size)
+{
+    char *end = NULL;
+    unsigned long size = strtoul(text, &end, 10);
+    if (end == text || *end || size < 1 || size > most) {
+        fprintf(stderr, "bench_search_quality: '%s' is not a number from 1 to %zu\n", text, most);
+        return -1;
+    }
+    *ret_size = size;
+    return 0;
+}
+
+static int compare_add(struct options *o, const char *path)
+{
+    if (o->compare_count == COMPARE_LIMIT)
+        return -1;
+    o->compare[o->compare_count++] = path;
+    return 0;
+}
+
+static int noise_read(const char *text, int *ret_is_raw)
+{
+    *ret_is_raw = strcmp(text, "raw") == 0;
+    return *ret_is_raw || strcmp(text, "none") == 0 ? 0 : -1;
+}
+
+static int option_read(struct options *o, int key, const char *value)
+{
+    switch (key) {
+    case 's': return size_read(value, 10000, &o->seeds);
+    case 'b': return size_read(value, 100000, &o->budget);
+    case 'p': return size_read(value, ATOLL_REPLAY_PENDING_LIMIT, &o->pending);
+    case 'J': return size_read(value, JOB_LIMIT, &o->jobs);
+    case 'n': return noise_read(value, &o->is_raw);
+    case 'c': return compare_add(o, value);
+    case 'j': o->json = value; return 0;
+    default: return -1;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.seeds = 100, .budget = 200, .pending = 1, .jobs = 1};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int key, failed = 0;
+    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1)
+        if (key == 'h' || option_read(&o, key, optarg) != 0) {
+            usage(key == 'h' ? stdout : stderr);
+            return key == 'h' ? 0 : 2;
+        }
+    FILE *json = o.json ? fopen(o.json, "we") : NULL;
+    if (optind == argc || (o.json && !json)) {
+        usage(stderr);
+        return 2;
+    }
+    if (json)
+        fprintf(json, "{\"seeds\": %zu, \"budget\": %zu, \"noise\": \"%s\", \"pending\": %zu, \"spaces\": [",
+                o.seeds, o.budget, o.is_raw ? "raw" : "none", o.pending);
+    for (int i = optind; i < argc; i++) {
+        if (json && i > optind)
+            fprintf(json, ",\n");
+        if (space_run(&o, argv[i], json, &err) != 0) {
+            fprintf(stderr, "bench_search_quality: %s: %s\n", argv[i], err.text);
+            failed = 1;
+            break;
+        }
+        fflush(stdout);
+    }
+    if (json) {
+        fprintf(json, "]}\n");
+        failed |= fclose(json) != 0;
+    }
+    return failed;
+}
