@@ -5,7 +5,7 @@
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/referee.h"
 
-/* Short samplings, so that hundreds of kernels take seconds; programs of this build unless the environment names
+/* Short samplings, so that hundreds of kernels take seconds, warm where ATOLL_TEST_TIMING says so; programs of this build unless the environment names
  * others. */
 static inline struct atoll_setup gpu_setup(void)
 {
@@ -19,6 +19,8 @@ static inline struct atoll_setup gpu_setup(void)
                                 .compile_memory_bytes = (uint64_t)2 << 30,
                                 .compiler = "nvrtc",
                                 .backend = "cuda"};
+    const char *timing = getenv("ATOLL_TEST_TIMING");
+    setup.is_warm = timing && strcmp(timing, "warm") == 0;
     setenv("ATOLL_WORKER_CUDA", ATOLL_BUILD_DIR "/atoll-worker-cuda", 0);
     setenv("ATOLL_COMPILE_CUDA", ATOLL_BUILD_DIR "/atoll-compile-cuda", 0);
     return setup;
