@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define CMD_BYTES 240
+
 static const char *folder_default(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -43,18 +45,74 @@ static int file_open(const char *path)
     return fd;
 }
 
-static void holder_read(int fd, char *ret_text, size_t bytes)
+/* What a lock says of its holder, a line each: pid, host, command with the campaign it runs.  Anybody may write there:
+ * nothing of it is believed, and only what can be printed is. */
+struct holder {
+    char pid[24], host[72], command[CMD_BYTES];
+};
+
+static void command_read(char *ret_text, size_t bytes)
 {
-    ssize_t n = pread(fd, ret_text, bytes - 1, 0);
-    size_t digits = 0;
-    while (n > 0 && digits < (size_t)n && isdigit((unsigned char)ret_text[digits]))
-        digits++;
-    ret_text[digits] = 0;
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    n = n > 0 ? n : 0;
+    for (ssize_t i = 0; i < n; i++)
+        ret_text[i] = isprint((unsigned char)ret_text[i]) ? ret_text[i] : ' ';
+    while (n > 0 && ret_text[n - 1] == ' ')
+        n--;
+    ret_text[n] = 0;
+}
+
+static void holder_write(int fd)
+{
+    struct holder me = {.host = ""};
+    char text[sizeof me + 4];
+    if (gethostname(me.host, sizeof me.host - 1) != 0)
+        me.host[0] = 0;
+    command_read(me.command, sizeof me.command);
+    int n = snprintf(text, sizeof text, "%ld\n%s\n%s\n", (long)getpid(), me.host, me.command);
+    if (ftruncate(fd, 0) == 0)
+        (void)!pwrite(fd, text, (size_t)n, 0); /* of another user's file: nobody's pid */
+}
+
+/* The text up to the end of the line, as far as it is of such characters; past the line. */
+static const char *line_read(const char *at, int (*is_such)(int), char *ret_text, size_t bytes)
+{
+    size_t n = 0;
+    while (n + 1 < bytes && at[n] && at[n] != '\n' && is_such((unsigned char)at[n]))
+        n++;
+    memcpy(ret_text, at, n);
+    ret_text[n] = 0;
+    at += strcspn(at, "\n");
+    return *at ? at + 1 : at;
+}
+
+static void holder_read(int fd, struct holder *ret)
+{
+    char text[sizeof *ret + 4] = "";
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    const char *at = line_read(text, isdigit, ret->pid, sizeof ret->pid);
+    at = line_read(at, isgraph, ret->host, sizeof ret->host);
+    line_read(at, isprint, ret->command, sizeof ret->command);
+}
+
+static int refuse(int fd, const char *uuid, const char *path, struct atoll_err *err)
+{
+    struct holder h;
+    holder_read(fd, &h);
+    return atoll_err_set(
+        err, ATOLL_E_BUSY,
+        "device %s is measured already by process %s on %s, \"%s\" (%s); give every evaluator "
+        "a device of its own",
+        uuid, h.pid[0] ? h.pid : "(unknown)", h.host[0] ? h.host : "an unknown host", h.command, path);
 }
 
 int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
 {
-    char path[512], holder[24];
+    char path[512];
     struct stat st;
     if (path_set(folder, uuid, path, sizeof path, err) != 0)
         return -1;
@@ -67,18 +125,12 @@ int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         int why = errno;
-        holder_read(fd, holder, sizeof holder);
+        int rc = why == EWOULDBLOCK ? refuse(fd, uuid, path, err)
+                                    : atoll_err_errno(err, why, "cannot lock %s", path);
         close(fd);
-        if (why != EWOULDBLOCK)
-            return atoll_err_errno(err, why, "cannot lock %s", path);
-        return atoll_err_set(
-            err, ATOLL_E_BUSY,
-            "device %s is measured by process %s already (%s); give every evaluator a device of its own",
-            uuid, holder[0] ? holder : "(unknown)", path);
+        return rc;
     }
-    int n = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) == 0)
-        (void)!pwrite(fd, holder, (size_t)n, 0); /* of another user's file: nobody's pid */
+    holder_write(fd);
     return fd;
 }
 

@@ -39,7 +39,7 @@ static void test_held(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct stat st;
-    char pid[32];
+    char pid[128], host[65] = "";
     (void)state;
     mode_t mask = umask(077);
     int fd = atoll_cuda_lock(folder, UUID, &err);
@@ -51,6 +51,10 @@ static void test_held(void **state)
     assert_int_equal(err.code, ATOLL_E_BUSY);
     snprintf(pid, sizeof pid, "process %ld ", (long)getpid());
     assert_non_null(strstr(err.text, pid));
+    gethostname(host, sizeof host - 1);
+    snprintf(pid, sizeof pid, " on %.64s, \"", host);
+    assert_non_null(strstr(err.text, pid));
+    assert_non_null(strstr(err.text, "test_mpi_eval_cuda_lock\" (")); /* the command line of this test */
     atoll_cuda_unlock(fd);
     atoll_cuda_unlock(-1);
     atoll_err_clear(&err);
@@ -90,9 +94,30 @@ static void test_strange_holder(void **state)
     (void)state;
     int fd = atoll_cuda_lock(folder, UUID, &err);
     assert_true(fd >= 0);
-    assert_int_equal(pwrite(fd, "%s\n", 3, 0), 3);
+    static const struct {
+        const char *text, *says;
+    } cases[] = {{"%s\n", "process (unknown) on an unknown host, \"\" ("},
+                 {"12x\n\tb\n\x1b[31m", "process 12 on an unknown host, \"\" ("},
+                 {"12\nhost name\nrun \"it\"\nand more", "process 12 on host, \"run \"it\"\" ("},
+                 {"12", "process 12 on an unknown host"},
+                 {"", "process (unknown) on"},
+                 {"1\nh\n%n%s\x7f", "process 1 on h, \"%n%s\" ("}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, cases[i].text, strlen(cases[i].text), 0), (ssize_t)strlen(cases[i].text));
+        atoll_err_clear(&err);
+        assert_int_equal(atoll_cuda_lock(folder, UUID, &err), -1);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("case %zu: %s", i, err.text);
+    }
+    char *flood = malloc(1 << 16);
+    assert_non_null(flood);
+    memset(flood, '1', 1 << 16);
+    assert_int_equal(pwrite(fd, flood, 1 << 16, 0), 1 << 16);
+    free(flood);
+    atoll_err_clear(&err);
     assert_int_equal(atoll_cuda_lock(folder, UUID, &err), -1);
-    assert_non_null(strstr(err.text, "process (unknown)"));
+    assert_non_null(strstr(err.text, "give every evaluator a device of its own"));
     atoll_cuda_unlock(fd);
 }
 
