@@ -131,7 +131,7 @@ static void streams_row(const struct world *w, enum atoll_error_rule rule, unsig
     struct tally t = streams_run(w, rule, streams);
     printf("| %.1f | %.0f | %s%s | %u | %s | %.1f | %.3f | %.3f | %.3f | %.4f |", 100 * w->sigma,
            100 * w->share, w->nulls == NULLS_TYPICAL ? "typical" : "at margin", w->heavy ? ", heavy" : "",
-           w->in_flight, atoll_error_rule_name(rule), t.promotions / streams, t.false_promotions / streams,
+           w->in_flight, atoll_error_rule_names[rule], t.promotions / streams, t.false_promotions / streams,
            t.slower / streams, t.any_false / streams, t.false_share / streams);
     for (size_t i = 0; i < GAIN_COUNT; i++)
         printf(" %.0f |", 100 * t.won[i] / fmax(1, t.met[i]));
@@ -176,9 +176,8 @@ static void noops_print(unsigned streams)
         for (unsigned rule = 0; rule < ATOLL_ERROR_RULE_COUNT; rule++) {
             struct world w = {sigmas[i], 0, NULLS_NOOP, 0, 4, 300};
             struct tally t = streams_run(&w, (enum atoll_error_rule)rule, streams);
-            printf("| %.1f | %s | %.4f | %.4f |\n", 100 * w.sigma,
-                   atoll_error_rule_name((enum atoll_error_rule)rule), t.promotions / streams,
-                   t.any_false / streams);
+            printf("| %.1f | %s | %.4f | %.4f |\n", 100 * w.sigma, atoll_error_rule_names[rule],
+                   t.promotions / streams, t.any_false / streams);
         }
 }
 

@@ -37,6 +37,7 @@ struct session {
     double seconds; /* no new challenges after that; 0 none */
     struct atoll_solo solo;
     struct atoll_search search;
+    struct atoll_error_control error;
     struct original originals[CASE_LIMIT];
     size_t original_count;
 };
@@ -90,13 +91,14 @@ static int challenge(struct session *s, struct original *o, unsigned k, struct a
                                 .elite = o->kernel.candidate,
                                 .baseline_ns = o->time_ns,
                                 .incumbent_ns = o->time_ns,
-                                .alpha = atoll_alpha_spend(s->search.alpha, k),
-                                .margin = s->search.margin,
+                                .alpha = atoll_error_open(&s->error),
+                                .margin = atoll_search_log_margin(&s->search),
                                 .pair_limit = s->search.pair_limit};
     double begin = atoll_clock_mono_ns();
     atoll_referee_duel(s->solo.device.referee, o->number, &order, o->kernel.prepared,
                        o->kernel.compiled.object, o->kernel.compiled.object_length, mutant.prepared,
                        mutant.compiled.object, mutant.compiled.object_length, &duel);
+    atoll_error_close(&s->error, duel.verdict == ATOLL_V_CORRECT ? duel.p_value : 1, duel.better);
     atoll_kernel_fini(&mutant);
     o->wall_ns += atoll_clock_mono_ns() - begin;
     if (duel.verdict != ATOLL_V_CORRECT || duel.better)
@@ -190,6 +192,7 @@ static int conclude(const struct session *s, struct atoll_err *err)
 static int measure(struct session *s, char **dirs, int dir_count, struct atoll_err *err)
 {
     atoll_search_defaults(&s->search);
+    atoll_error_init(&s->error, s->search.error_control, s->search.alpha);
     if (atoll_place_scratch(err) != 0 || atoll_solo_open(&s->solo, s->backend, err) != 0)
         return -1;
     for (int i = 0; i < dir_count; i++)

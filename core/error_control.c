@@ -3,12 +3,18 @@
 #include <math.h>
 #include <string.h>
 
+const char *const atoll_error_rule_names[ATOLL_ERROR_RULE_COUNT] = {
+    [ATOLL_ERROR_SPENDING] = "spending",
+    [ATOLL_ERROR_RECYCLING] = "recycling",
+    [ATOLL_ERROR_LORD] = "lord",
+    [ATOLL_ERROR_ADDIS] = "addis",
+};
+
 /* lambda 0 and tau 1: every test costs.  start: share of alpha that there is before any rejection; where it is less
  * than 1, rejections earn.  highest: of a level; at most lambda where there is one, as the papers demand.  For the
  * discovery rates it is less: after many rejections they could afford levels at which a candidate that equals its
  * elite is promoted now and then where pairs are noisy. */
 struct rule {
-    const char *name;
     double lambda, tau, start, exponent, zeta, highest;
 };
 
@@ -18,26 +24,11 @@ struct rule {
 #define TAU      ATOLL_ERROR_TAU
 
 static const struct rule rules[ATOLL_ERROR_RULE_COUNT] = {
-    [ATOLL_ERROR_SPENDING] = {"spending", 0, 1, 1, 2, ZETA_2, 0.5},
-    [ATOLL_ERROR_RECYCLING] = {"recycling", LAMBDA, TAU, 1, 1.3, ZETA_1_3, LAMBDA},
-    [ATOLL_ERROR_LORD] = {"lord", 0, 1, 0.5, 1.3, ZETA_1_3, 0.01},
-    [ATOLL_ERROR_ADDIS] = {"addis", LAMBDA, TAU, 0.5, 1.3, ZETA_1_3, 0.01},
+    [ATOLL_ERROR_SPENDING] = {0, 1, 1, 2, ZETA_2, 0.5},
+    [ATOLL_ERROR_RECYCLING] = {LAMBDA, TAU, 1, 1.3, ZETA_1_3, LAMBDA},
+    [ATOLL_ERROR_LORD] = {0, 1, 0.5, 1.3, ZETA_1_3, 0.01},
+    [ATOLL_ERROR_ADDIS] = {LAMBDA, TAU, 0.5, 1.3, ZETA_1_3, 0.01},
 };
-
-const char *atoll_error_rule_name(enum atoll_error_rule rule)
-{
-    return (unsigned)rule < ATOLL_ERROR_RULE_COUNT ? rules[rule].name : "unknown";
-}
-
-int atoll_error_rule_find(const char *name, enum atoll_error_rule *ret_rule)
-{
-    for (unsigned i = 0; i < ATOLL_ERROR_RULE_COUNT; i++)
-        if (strcmp(rules[i].name, name) == 0) {
-            *ret_rule = (enum atoll_error_rule)i;
-            return 0;
-        }
-    return -1;
-}
 
 void atoll_error_init(struct atoll_error_control *e, enum atoll_error_rule rule, double alpha)
 {

@@ -39,9 +39,7 @@ enum atoll_error_rule {
     ATOLL_ERROR_ADDIS,
     ATOLL_ERROR_RULE_COUNT
 };
-const char *atoll_error_rule_name(enum atoll_error_rule rule); /* "unknown" outside */
-/* 0, or -1 when there is no rule of this name. */
-int atoll_error_rule_find(const char *name, enum atoll_error_rule *ret_rule);
+extern const char *const atoll_error_rule_names[ATOLL_ERROR_RULE_COUNT];
 
 /* What the start or rejections earned: weight in units of error. */
 struct atoll_error_term {

@@ -83,7 +83,13 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .tree_children = 8,
         .stage_rounds = 5,
         .staged_runs = 1,
+        .error_control = ATOLL_ERROR_RECYCLING,
     };
+}
+
+double atoll_search_log_margin(const struct atoll_search *s)
+{
+    return log1p(s->margin);
 }
 
 /* The order is the order of the bytes. */
@@ -151,6 +157,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(tree_children, U32, 1, 1024, "tree: children of a node, at most"),
     FIELD(stage_rounds, U32, 1, 255, "staged: rounds of a stage, at most"),
     FIELD(staged_runs, U32, 1, 1024, "staged: runs of all stages, of which the best counts"),
+    NAMES(error_control, atoll_error_rule_names, "rule that keeps the error of all promotions at alpha"),
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)

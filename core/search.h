@@ -6,6 +6,7 @@
 #define ATOLL_CORE_SEARCH_H
 
 #include "core/buffer.h"
+#include "core/error_control.h"
 #include "core/fitness.h"
 
 #define ATOLL_ISLAND_LIMIT 16
@@ -64,9 +65,9 @@ struct atoll_search {
     double finals_share;   /* of the device and wall budgets kept for final duels, at least; default 0.12 */
     uint32_t finals_tries; /* finalists of a task that are compared, 1..16; default 3 */
     uint32_t queue_depth;  /* proposals under way per evaluator slot; default 3 */
-    double alpha;        /* error of all promotions of a run together, and of a task's finals; default 0.05 */
-    double margin;       /* promised improvement ratio; default 0.01 */
-    uint32_t pair_limit; /* pairs per duel; default 16 */
+    double alpha; /* error of all promotions of a run together, and of a task's finals; default 0.05 */
+    double margin; /* promised improvement ratio; default 0.01; tests take atoll_search_log_margin */
+    uint32_t pair_limit;    /* pairs per duel; default 16 */
     uint32_t noop_interval; /* one no-op duel every so many promotions; 0 = never; default 10 */
     /* evaluations of a task without a new elite after which it yields; default 60 */
     uint32_t stagnation_limit;
@@ -93,10 +94,11 @@ struct atoll_search {
     uint32_t beam_width, beam_plans, beam_attempts, beam_iterations; /* papers/004 2.1: 6, 12, 2, 16 */
     uint32_t tree_drafts;                                            /* papers/003 3.1: 10 */
     enum atoll_tree_policy tree_policy;
-    double tree_exploration; /* of UCT */
-    uint32_t tree_children;  /* of a node, at most */
-    uint32_t stage_rounds;   /* papers/002 IV: 5 */
-    uint32_t staged_runs;    /* whole runs of all stages, of which the best counts */
+    double tree_exploration;             /* of UCT */
+    uint32_t tree_children;              /* of a node, at most */
+    uint32_t stage_rounds;               /* papers/002 IV: 5 */
+    uint32_t staged_runs;                /* whole runs of all stages, of which the best counts */
+    enum atoll_error_rule error_control; /* of all promotions of a run; default recycling */
 };
 
 /* One row per field of the settings. */
@@ -121,6 +123,8 @@ void atoll_search_print(const struct atoll_search *search, const struct atoll_se
                         struct atoll_buffer *out);
 
 void atoll_search_defaults(struct atoll_search *ret_search);
+/* ln(1 + margin): the margin of a paired test, of decisions and of orders. */
+double atoll_search_log_margin(const struct atoll_search *s);
 /* Rows are only ever added at the end of the table; bytes that end early, as older engines wrote them, leave the
  * defaults. */
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out);

@@ -257,9 +257,3 @@ enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const do
     }
     return ATOLL_COMPARE_MORE;
 }
-
-double atoll_alpha_spend(double alpha, unsigned long k)
-{
-    double n = k ? (double)k : 1.0;
-    return alpha * 6.0 / (M_PI * M_PI * n * n);
-}

@@ -38,8 +38,4 @@ struct atoll_paired_test {
 enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const double *log_ratios,
                                         size_t count, double *ret_p, double *ret_ratio);
 
-/* The error rate given to the k-th challenge (k >= 1) so that all challenges together spend at most alpha:
- * alpha * 6 / (pi^2 k^2). */
-double atoll_alpha_spend(double alpha, unsigned long k);
-
 #endif

@@ -110,5 +110,6 @@ int atoll_challenge_result(struct atoll_engine *e, const struct atoll_proposal *
                            const struct atoll_duel *duel, struct atoll_err *err)
 {
     struct atoll_engine_task *t = &e->tasks[individual_at(e, p->individual)->task];
+    atoll_duel_close(e, p, duel);
     return settles[p->decision.purpose](e, t, p, duel, err);
 }

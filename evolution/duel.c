@@ -1,5 +1,5 @@
-/* The k-th challenge of the run gets its share of search.alpha (atoll_alpha_spend), so the number of
- * challenges is paid for. */
+/* Every challenge is a test of the run's error control (core/error_control.h); finals and no-op duels are none of its
+ * tests. */
 #include "evolution/duel.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
     d->elite_choice = defender->choice;
     d->baseline_ns = t->baseline_ns;
     d->incumbent_ns = defender->time_ns;
-    d->margin = e->search.margin;
+    d->margin = atoll_search_log_margin(&e->search);
     d->pair_limit = e->search.pair_limit;
     return atoll_decide_send(e, d, individual, elite, err);
 }
@@ -29,8 +29,21 @@ int atoll_duel_challenge(struct atoll_engine *e, struct atoll_engine_task *t, ui
     t->challenges++;
     d.island = island;
     d.purpose = ATOLL_DUEL_PROMOTION;
-    d.alpha = atoll_alpha_spend(e->search.alpha, e->challenges);
+    d.alpha = atoll_error_open(&e->error);
     return send(e, t, &d, individual, elite, err);
+}
+
+/* A challenger that failed has no p-value: 1 is what it proved.  A defender that failed was not beaten by a test. */
+void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, const struct atoll_duel *duel)
+{
+    if (p->decision.type != ATOLL_DECIDE_DUEL || p->decision.purpose != ATOLL_DUEL_PROMOTION)
+        return;
+    if (!duel)
+        atoll_error_abandon(&e->error);
+    else if (duel->verdict != ATOLL_V_CORRECT)
+        atoll_error_close(&e->error, 1, 0);
+    else
+        atoll_error_close(&e->error, duel->p_value, duel->better && duel->p_value <= p->decision.alpha);
 }
 
 int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
@@ -49,7 +62,7 @@ static int inject_noop(struct atoll_engine *e, struct atoll_engine_task *t, cons
     t->noop_challenges++;
     d.island = p->decision.island;
     d.purpose = ATOLL_DUEL_NOOP;
-    d.alpha = atoll_alpha_spend(e->search.alpha, e->challenges);
+    d.alpha = atoll_error_level(&e->error);
     return send(e, t, &d, p->individual, p->individual, err);
 }
 

@@ -8,6 +8,8 @@
 /* The next challenge of the run, with its share of the error. */
 int atoll_duel_challenge(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
                          uint32_t individual, uint32_t elite, struct atoll_err *err);
+/* The challenge, if p is one, was answered, or given up (duel NULL). */
+void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, const struct atoll_duel *duel);
 /* Against the baseline. */
 int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
                      struct atoll_err *err);

@@ -45,6 +45,7 @@ static int on_start(struct atoll_engine *e, const struct atoll_event *event, str
         !event->search.generation_size)
         return IGNORED;
     e->search = event->search;
+    atoll_error_init(&e->error, e->search.error_control, e->search.alpha);
     e->started = 1;
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 3
+#define ATOLL_ENGINE_VERSION 4
 
 struct atoll_engine;
 

@@ -87,6 +87,16 @@ static void sums_codec(struct atoll_codec *c, struct atoll_engine *e)
     atoll_codec_u64(c, &e->duels);
 }
 
+static void error_codec(struct atoll_codec *c, struct atoll_engine *e)
+{
+    if (c->out) {
+        atoll_error_encode(&e->error, c->out);
+        return;
+    }
+    atoll_error_init(&e->error, e->search.error_control, e->search.alpha);
+    atoll_error_decode(c->in, &e->error);
+}
+
 static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
     bounded_codec(c, &e->started, 2);
@@ -107,6 +117,8 @@ static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     atoll_codec_u64(c, &e->ignored);
     atoll_codec_u64(c, &e->challenges);
     atoll_codec_u64(c, &e->promotions);
+    if (e->started)
+        error_codec(c, e);
     atoll_codec_f64(c, &e->device_ns);
     sums_codec(c, e);
     return 0;
@@ -340,15 +352,17 @@ int atoll_engine_save(const struct atoll_engine *engine, struct atoll_buffer *ou
     return engine_codec(&codec, reading, err) || atoll_buffer_check(out, err) ? -1 : 0;
 }
 
-/* What is under way must be of tasks and islands that exist. */
+/* What is under way must be of tasks and islands that exist, and every open test one of the challenges. */
 static int check_proposals(const struct atoll_engine *e)
 {
+    uint64_t challenges = 0;
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         const struct atoll_decision *d = &e->proposals.items[i].decision;
         if (d->task >= e->task_count || d->island >= e->search.islands || d->evaluation >= e->next_evaluation)
             return -1;
+        challenges += d->type == ATOLL_DECIDE_DUEL && d->purpose == ATOLL_DUEL_PROMOTION;
     }
-    return 0;
+    return challenges == e->error.under_way ? 0 : -1;
 }
 
 struct atoll_engine *atoll_engine_load(const void *bytes, size_t length, struct atoll_err *err)

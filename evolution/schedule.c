@@ -4,6 +4,7 @@
 
 #include "evolution/budget.h"
 #include "evolution/decide.h"
+#include "evolution/duel.h"
 #include "evolution/final.h"
 #include "evolution/propose.h"
 
@@ -100,6 +101,7 @@ static void stop(struct atoll_engine *e)
         if (!p->decision.type)
             continue;
         atoll_decide_abandon(e, p);
+        atoll_duel_close(e, p, NULL);
         e->tasks[e->individuals.items[p->individual].task].under_way--;
         atoll_proposals_remove(&e->proposals, p);
     }

@@ -116,7 +116,8 @@ struct atoll_engine {
     double cost_usd;
     uint8_t asks_spent; /* operators outside answer no more */
     uint64_t evaluated, ignored;
-    uint64_t challenges, promotions; /* of the whole run */
+    uint64_t challenges, promotions;  /* of the whole run */
+    struct atoll_error_control error; /* a test per challenge */
     double device_ns;
     /* sums over all tasks of what is above, so that nothing is summed per proposal */
     double opening_ns, duels_ns;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "mpi-eval/referee/backend.h"
 
 struct side {
@@ -53,10 +54,12 @@ int atoll_recheck(struct atoll_bench_device *device, uint32_t task_number, const
 {
     struct side sides[2];
     struct atoll_order order;
+    struct atoll_search search;
     int status;
 
     memset(sides, 0, sizeof(sides));
     memset(&order, 0, sizeof(order));
+    atoll_search_defaults(&search);
     status = side_compile(&sides[0], device, task, "baseline", baseline, err);
     status = status == 0 ? side_compile(&sides[1], device, task, "best kernel", best, err) : status;
     status = status == 0 ? atoll_referee_add_task(device->referee, task_number, task, err) : status;
@@ -67,8 +70,8 @@ int atoll_recheck(struct atoll_bench_device *device, uint32_t task_number, const
         order.elite = sides[0].candidate;
         order.candidate = sides[1].candidate;
         order.alpha = 0.01;
-        order.margin = 0.00995033085316808; /* ln 1.01 */
-        order.pair_limit = 16;
+        order.margin = atoll_search_log_margin(&search);
+        order.pair_limit = search.pair_limit;
         atoll_referee_duel(device->referee, task_number, &order, sides[0].prepared, sides[0].compiled.object,
                            sides[0].compiled.object_length, sides[1].prepared, sides[1].compiled.object,
                            sides[1].compiled.object_length, ret_duel);

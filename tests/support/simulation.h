@@ -6,6 +6,7 @@
 
 #include "tests/support/expect.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -139,7 +140,8 @@ struct sim {
     size_t candidate_count, candidate_capacity;
     struct atoll_decision last[ATOLL_DECISION_TYPE_COUNT];
     struct atoll_id best[SIM_TASKS]; /* of each task, as decided last */
-    double alpha;                    /* of the settings */
+    struct atoll_search search;
+    double spent; /* levels of the answered challenges that cost something (core/error_control.h) */
     /* how evaluators behave, in percent */
     unsigned infrastructure, wrong, unstable_duel, wrong_duel;
     double occupied_ns;    /* by one evaluation */
@@ -202,11 +204,33 @@ static inline struct sim_candidate *sim_candidate(const struct sim *s, const str
     return NULL;
 }
 
-/* What a challenge must satisfy: faster by the margin, and its share of the error. */
+static inline int sim_recycles(const struct sim *s)
+{
+    return s->search.error_control == ATOLL_ERROR_RECYCLING || s->search.error_control == ATOLL_ERROR_ADDIS;
+}
+
+static inline void sim_spend(struct sim *s, const struct atoll_decision *order, enum atoll_verdict verdict,
+                             double p)
+{
+    if (order->purpose != ATOLL_DUEL_PROMOTION || verdict == ATOLL_V_INFRASTRUCTURE)
+        return;
+    p = verdict == ATOLL_V_CORRECT ? p : 1;
+    if (!sim_recycles(s) || (p > ATOLL_ERROR_LAMBDA && p <= ATOLL_ERROR_TAU))
+        s->spent += order->alpha;
+}
+
+/* What a challenge must satisfy: faster by the margin, and with those that cost or still may, the run's error is not
+ * overdrawn. */
 static inline void sim_check_challenge(const struct sim *s, const struct atoll_decision *d)
 {
-    assert_true(sim_candidate(s, d)->time_ns * (1 + d->margin) < d->incumbent_ns);
-    expect_close(d->alpha, atoll_alpha_spend(s->alpha, s->duels[ATOLL_DUEL_PROMOTION]), 1e-12);
+    double share = sim_recycles(s) ? ATOLL_ERROR_TAU - ATOLL_ERROR_LAMBDA : 1, worth = s->spent + d->alpha;
+    uint64_t earned = s->search.error_control >= ATOLL_ERROR_LORD ? s->duels[ATOLL_DUEL_PROMOTION] : 1;
+    for (size_t i = 0; i < s->order_count; i++)
+        if (s->orders[i].type == ATOLL_DECIDE_DUEL && s->orders[i].purpose == ATOLL_DUEL_PROMOTION)
+            worth += s->orders[i].alpha;
+    assert_true(worth <= s->search.alpha * share * (double)earned * (1 + 1e-9));
+    expect_close(d->margin, log(1 + s->search.margin), 1e-12);
+    assert_true(sim_candidate(s, d)->time_ns * (1 + s->search.margin) < d->incumbent_ns);
 }
 
 /* One duel over the cell, and one over the task's best. */
@@ -368,7 +392,7 @@ static inline void sim_start(struct sim *s, uint64_t seed, const struct atoll_se
     s->random = (struct atoll_random){atoll_random_at(seed, 77), 0};
     s->cells = 8;
     s->occupied_ns = 2e7;
-    s->alpha = search->alpha;
+    s->search = *search;
     atoll_buffer_init(&s->decisions, 1u << 30);
     atoll_event_init(&event, ATOLL_EVENT_START);
     event.search = *search;
@@ -426,12 +450,13 @@ static inline void sim_duelled(struct sim *s, const struct atoll_decision *order
 {
     struct atoll_event event;
     atoll_event_init(&event, ATOLL_EVENT_DUELLED);
+    double p = better ? order->alpha / 2 : atoll_random_unit(atoll_mix64(order->evaluation));
     event.duel = (struct atoll_duel){.evaluation = order->evaluation,
                                      .purpose = order->purpose,
                                      .verdict = verdict,
                                      .better = better,
                                      .ratio = ratio,
-                                     .p_value = 0.01,
+                                     .p_value = p,
                                      .pair_count = verdict == ATOLL_V_CORRECT ? 8 : 0,
                                      .elite_ns = s->defender_ns > 0 ? s->defender_ns : order->incumbent_ns,
                                      .challenger_ns = ratio > 0 ? order->incumbent_ns / ratio : 0,
@@ -440,6 +465,7 @@ static inline void sim_duelled(struct sim *s, const struct atoll_decision *order
     struct sim_candidate *known = sim_candidate(s, order);
     if (known && verdict == ATOLL_V_UNSTABLE)
         known->is_finalist = 0; /* it may try again */
+    sim_spend(s, order, verdict, p);
     sim_step(s, &event);
 }
 

@@ -238,16 +238,6 @@ static void test_winsorising(void **state)
     assert_true(fabs(ratio - 1.0) < 0.001);
 }
 
-static void test_alpha_spend(void **state)
-{
-    double sum = 0.0;
-    for (unsigned long k = 1; k <= 100000; k++) {
-        sum += atoll_alpha_spend(0.05, k);
-    }
-    assert_true(sum < 0.05 && sum > 0.0499);
-    expect_close(atoll_alpha_spend(0.05, 2), atoll_alpha_spend(0.05, 1) / 4.0, 1e-15);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,7 +252,6 @@ int main(void)
         cmocka_unit_test(test_power),
         cmocka_unit_test(test_looks_and_futility),
         cmocka_unit_test(test_winsorising),
-        cmocka_unit_test(test_alpha_spend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
