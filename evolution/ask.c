@@ -72,14 +72,22 @@ static int answer_here(struct atoll_engine *e, struct atoll_engine_task *t, cons
     return hand_over(e, t, asked, &reply, accepted, err);
 }
 
+int atoll_ask_make_here(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                        struct atoll_err *err)
+{
+    struct atoll_asked made = *asked;
+    made.ask.number = e->next_ask++;
+    return answer_here(e, t, &made, err);
+}
+
 int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
                    struct atoll_err *err)
 {
     struct atoll_asks *asks = &e->asks;
+    if (!atoll_ask_is_outside(e))
+        return atoll_ask_make_here(e, t, asked, err);
     struct atoll_asked made = *asked;
     made.ask.number = e->next_ask++;
-    if (!atoll_ask_is_outside(e))
-        return answer_here(e, t, &made, err);
     if (atoll_array_reserve(&asks->items, &asks->capacity, asks->count + 1, sizeof *asks->items, err))
         return -1;
     asks->items[asks->count++] = made;
@@ -103,14 +111,14 @@ static int is_ours(const struct atoll_engine *e, const struct atoll_reply_source
            strlen(source->text) <= ATOLL_SOURCE_LIMIT;
 }
 
-/* Sources that are new to the task are queued. */
+/* Sources that are new to the task are queued, as many as were wanted. */
 static int accept(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
                   const struct atoll_reply *reply, uint32_t *ret_accepted, struct atoll_err *err)
 {
     *ret_accepted = 0;
     if (asked->ask.kind != ATOLL_ASK_WRITE || t->done)
         return 0;
-    for (uint32_t i = 0; i < reply->source_count; i++) {
+    for (uint32_t i = 0; i < reply->source_count && *ret_accepted < asked->ask.count; i++) {
         if (!is_ours(e, &reply->sources[i]))
             continue;
         struct atoll_pending p = {.island = asked->ask.island,

@@ -19,6 +19,9 @@ struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct at
 /* Makes it, under the number it has (e->next_ask). */
 int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
                    struct atoll_err *err);
+/* The same, answered by the built-in operator whoever else is there. */
+int atoll_ask_make_here(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                        struct atoll_err *err);
 /* 0 used, 1 ignored (nothing of this number is under way), -1 error. */
 int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, struct atoll_err *err);
 /* All of them once more, as decisions, after a resume. */
