@@ -146,7 +146,7 @@ static int needs_full(const struct match *m)
 static int match_pair(struct match *m, const struct atoll_draw *draw, int swapped, double ret_ns[2])
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    uint64_t placement = atoll_referee_placement(m->referee);
+    uint64_t placement = atoll_placement_at(atoll_referee_placement(m->referee), m->draws);
     void *held = m->referee->backend->hold(m->referee, m->known, draw, needs_full(m), &err);
     if (!held)
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);

@@ -53,10 +53,10 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
 
 /* One trial; -1 when it ended the evaluation. */
 static int session_try(struct session *s, const struct atoll_draw *draw, enum atoll_comparing comparing,
-                       struct atoll_trial *trial)
+                       uint64_t turn, struct atoll_trial *trial)
 {
-    struct atoll_trial_order order = {draw, comparing, s->deadline_ns, atoll_referee_placement(s->referee),
-                                      0};
+    uint64_t placement = atoll_placement_at(atoll_referee_placement(s->referee), turn);
+    struct atoll_trial_order order = {draw, comparing, s->deadline_ns, placement, 0};
     if (atomic_load(&s->referee->cancelled)) {
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
         return -1;
@@ -84,7 +84,7 @@ static int session_check(struct session *s, uint32_t variant)
     unsigned numbers[CHECK_DRAWS] = {first, other};
     for (int i = 0; i < CHECK_DRAWS; i++) {
         struct atoll_draw draw = atoll_case_draw(s->referee, s->known, variant, numbers[i]);
-        if (session_try(s, &draw, ATOLL_COMPARING_FULL, &trial) != 0)
+        if (session_try(s, &draw, ATOLL_COMPARING_FULL, (uint64_t)i, &trial) != 0)
             return -1;
     }
     return 0;
@@ -143,7 +143,7 @@ static int series_step(struct session *s, struct series *r)
         return 0;
     }
     struct atoll_draw draw = atoll_case_draw(s->referee, s->known, r->variant, (uint64_t)number);
-    if (session_try(s, &draw, comparing_now(s, r), &trial) != 0)
+    if (session_try(s, &draw, comparing_now(s, r), r->sampling.count + r->sampling.discarded, &trial) != 0)
         return -1;
     if ((size_t)number >= s->known->pool_size[r->variant])
         s->known->pool_size[r->variant] = (size_t)number + 1;
@@ -225,7 +225,7 @@ static int audit(struct session *s, uint32_t variant)
     for (unsigned i = 0; i < AUDIT_DRAWS; i++) {
         struct atoll_draw d = atoll_case_fresh_draw(s->referee, s->known, variant, s->order->evaluation, i);
         d.distribution = atoll_draw_nth_distribution(s->known->task, i);
-        if (session_try(s, &d, ATOLL_COMPARING_FULL, &trial) != 0)
+        if (session_try(s, &d, ATOLL_COMPARING_FULL, i, &trial) != 0)
             return -1;
     }
     return 0;

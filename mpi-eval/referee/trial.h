@@ -22,12 +22,21 @@ enum atoll_comparing {
     ATOLL_COMPARING_FULL   /* in full, whatever it costs */
 };
 
+#define ATOLL_PLACEMENT_TURN_MASK 0xfffull
+
+static inline uint64_t atoll_placement_at(uint64_t key, uint64_t turn)
+{
+    return (key & ~ATOLL_PLACEMENT_TURN_MASK) | (turn & ATOLL_PLACEMENT_TURN_MASK);
+}
+
 struct atoll_trial_order {
     const struct atoll_draw *draw;
     enum atoll_comparing comparing;
     double deadline_ns;
-    uint64_t placement; /* key of shifts and fills; two subjects of a pair get the same */
-    int hash_outputs;   /* for comparing two runs bit by bit */
+    /* key of places, shifts and fills; two subjects of a pair get the same.  Its lowest bits are the turn of the sample
+     * in its series (atoll_placement_at), the rest is secret */
+    uint64_t placement;
+    int hash_outputs; /* for comparing two runs bit by bit */
 };
 
 struct atoll_trial {

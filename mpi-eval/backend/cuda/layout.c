@@ -1,5 +1,6 @@
 #include "mpi-eval/backend/cuda/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/random.h"
@@ -9,13 +10,13 @@ static uint64_t round_up(uint64_t bytes, uint64_t to)
     return (bytes + to - 1) / to * to;
 }
 
-/* One placement with this much guard and shift per buffer. */
+/* One placement with this much guard and shift per buffer.  Whole grains: places begin alike. */
 static uint64_t region_bytes(const uint64_t *bytes, size_t count, uint64_t guard, uint64_t shift)
 {
     uint64_t all = guard;
     for (size_t i = 0; i < count; i++)
         all += round_up(bytes[i], ATOLL_LAYOUT_ALIGN) + guard + shift;
-    return all;
+    return shift ? round_up(all, ATOLL_LAYOUT_GRAIN) : all;
 }
 
 uint64_t atoll_layout_need(const uint64_t *bytes, size_t count, unsigned places)
@@ -25,10 +26,36 @@ uint64_t atoll_layout_need(const uint64_t *bytes, size_t count, unsigned places)
     return places * region_bytes(bytes, count, ATOLL_LAYOUT_GUARD, ATOLL_LAYOUT_SHIFT);
 }
 
-static uint64_t shift_of(uint64_t key, uint64_t index, uint64_t room)
+static uint64_t secret_shift(uint64_t key, uint64_t room, uint64_t grain)
 {
-    return atoll_random_below(atoll_random_at(key ^ 0x7368696674ull, index), room / ATOLL_LAYOUT_ALIGN + 1) *
-           ATOLL_LAYOUT_ALIGN;
+    return atoll_random_below(atoll_random_at(key ^ 0x7368696674ull, ATOLL_LAYOUT_BUFFER_LIMIT),
+                              room / grain + 1) *
+           grain;
+}
+
+static int is_prime(unsigned n)
+{
+    for (unsigned d = 2; d * d <= n; d++)
+        if (n % d == 0)
+            return 0;
+    return 1;
+}
+
+static unsigned nth_prime(size_t index)
+{
+    unsigned n = 2;
+    for (size_t left = index; left > 0; left -= is_prime(n))
+        n++;
+    return n;
+}
+
+/* The multiples of an irrational number fill an interval evenly from the first on; roots of different primes are
+ * independent (Kronecker sequence; Niederreiter, Random Number Generation and Quasi-Monte Carlo Methods, 1992). */
+static uint64_t turn_shift(uint64_t key, size_t buffer, uint64_t shift)
+{
+    double whole, turn = (double)((key & ATOLL_LAYOUT_TURN_MASK) + 1);
+    double part = modf(turn * sqrt((double)nth_prime(buffer)), &whole);
+    return (uint64_t)(part * (double)(shift / ATOLL_LAYOUT_ALIGN + 1)) * ATOLL_LAYOUT_ALIGN;
 }
 
 static unsigned place_of(uint64_t key, unsigned places, int not_place)
@@ -70,12 +97,12 @@ int atoll_layout_make(const struct atoll_span *arena, const uint64_t *bytes, siz
     struct atoll_layout l = {.count = count};
     l.places = places > ATOLL_LAYOUT_PLACES ? ATOLL_LAYOUT_PLACES : (unsigned)places;
     l.place = place_of(key, l.places, not_place);
-    uint64_t share = arena->bytes / l.places / ATOLL_LAYOUT_ALIGN * ATOLL_LAYOUT_ALIGN;
-    uint64_t begin =
-        arena->address + l.place * share + shift_of(key, ATOLL_LAYOUT_BUFFER_LIMIT, share - region);
+    uint64_t grain = shift ? ATOLL_LAYOUT_GRAIN : ATOLL_LAYOUT_ALIGN;
+    uint64_t share = arena->bytes / l.places / grain * grain;
+    uint64_t begin = arena->address + l.place * share + secret_shift(key, share - region, grain);
     uint64_t at = begin;
     for (size_t i = 0; i < count; i++) {
-        l.buffers[i] = (struct atoll_span){at + guard + shift_of(key, i, shift), bytes[i]};
+        l.buffers[i] = (struct atoll_span){at + guard + turn_shift(key, i, shift), bytes[i]};
         at = l.buffers[i].address + round_up(bytes[i], ATOLL_LAYOUT_ALIGN);
     }
     guards_set(&l, begin, at + guard);

@@ -4,13 +4,16 @@
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_LAYOUT_H
 
 #include "core/plan.h"
+#include "mpi-eval/referee/trial.h"
 
 #define ATOLL_LAYOUT_BUFFER_LIMIT (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
 #define ATOLL_LAYOUT_ALIGN        256 /* what a device allocation has */
 #define ATOLL_LAYOUT_GUARD        ((uint64_t)64 << 10)
 #define ATOLL_LAYOUT_GUARD_LEAST  ((uint64_t)4 << 10)
 #define ATOLL_LAYOUT_SHIFT        ((uint64_t)64 << 10) /* of a buffer on its own, at most */
+#define ATOLL_LAYOUT_GRAIN        ((uint64_t)128 << 10) /* of places: addresses below it are the turn's alone */
 #define ATOLL_LAYOUT_PLACES       8u
+#define ATOLL_LAYOUT_TURN_MASK    ATOLL_PLACEMENT_TURN_MASK
 
 struct atoll_span {
     uint64_t address, bytes;
@@ -27,7 +30,10 @@ struct atoll_layout {
 
 /* Bytes of an arena that holds `places` (>= 1) full placements, or 0 places: the least that one needs. */
 uint64_t atoll_layout_need(const uint64_t *bytes, size_t count, unsigned places);
-/* key: secret; it decides place and shifts alone, except that `not_place` (-1: none) is left out where there is another
+/* key: secret, but for its lowest bits, the turn of the sample (referee/trial.h).  The rest decides the place; the
+ * turn decides how far each buffer is shifted, the same for every candidate and process, and evenly over few turns:
+ * the time of a kernel that is sensitive to where its buffers lie (8 % for a softmax in the naive order, docs/benchmarks/
+ * gpu.md) is then a mean over the same placements everywhere.  Except that `not_place` (-1: none) is left out where there is another
  * one.  ATOLL_E_LIMIT when the arena is too small: "needs X bytes, device has Y". */
 int atoll_layout_make(const struct atoll_span *arena, const uint64_t *bytes, size_t count, uint64_t key,
                       int not_place, struct atoll_layout *ret_layout, struct atoll_err *err);

@@ -78,6 +78,37 @@ static void test_key_decides(void **state)
     assert_true(moved > 40); /* buffers shift against each other, too */
 }
 
+static uint64_t shift(const struct atoll_layout *l, const struct atoll_span *arena, size_t buffer)
+{
+    return (l->buffers[buffer].address - arena->address) % ATOLL_LAYOUT_GRAIN;
+}
+
+/* Whoever measures, and in whichever place: the same turn lies alike, and few turns lie evenly. */
+static void test_turns_are_the_same_for_all(void **state)
+{
+    struct atoll_span arena = {BASE, atoll_layout_need(sizes, COUNT, 100)};
+    unsigned halves[COUNT][2] = {{0}}, distances[2] = {0};
+    (void)state;
+    for (uint64_t turn = 0; turn < 16; turn++) {
+        struct atoll_layout a, b;
+        uint64_t one = atoll_placement_at(atoll_random_at(1, turn), turn);
+        uint64_t other = atoll_placement_at(atoll_random_at(2, turn), turn);
+        assert_int_equal(atoll_layout_make(&arena, sizes, COUNT, one, -1, &a, NULL), 0);
+        assert_int_equal(atoll_layout_make(&arena, sizes, COUNT, other, -1, &b, NULL), 0);
+        uint64_t base = a.guards[0].address;
+        assert_int_equal((base - arena.address) % ATOLL_LAYOUT_GRAIN, 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(shift(&a, &arena, i), shift(&b, &arena, i));
+            uint64_t own = a.guards[i].bytes - ATOLL_LAYOUT_GUARD;
+            halves[i][own >= ATOLL_LAYOUT_SHIFT / 2]++;
+        }
+        distances[a.guards[1].bytes > a.guards[0].bytes]++;
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        assert_in_range(halves[i][0], 7, 9);
+    assert_in_range(distances[0], 5, 11);
+}
+
 static void test_too_small(void **state)
 {
     struct atoll_span arena = {BASE, atoll_layout_need(sizes, COUNT, 0) - 1};
@@ -115,6 +146,7 @@ static void test_trespass(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_key_decides),
+                                       cmocka_unit_test(test_turns_are_the_same_for_all),
                                        cmocka_unit_test(test_too_small), cmocka_unit_test(test_trespass)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
