@@ -44,8 +44,9 @@ static int is_prime(unsigned n)
 static unsigned nth_prime(size_t index)
 {
     unsigned n = 2;
-    for (size_t left = index; left > 0; left -= is_prime(n))
-        n++;
+    while (index > 0)
+        if (is_prime(++n))
+            index--;
     return n;
 }
 
