@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "core/random.h"
 #include "mpi-eval/backend/cuda/layout.h"
 
 #define BASE 0x7f0000000000ull
