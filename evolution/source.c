@@ -5,6 +5,8 @@
 
 #include "evolution/array.h"
 
+#define PLAN_BYTES ((size_t)1 << 26) /* of one source, which is at most ATOLL_SOURCE_LIMIT long */
+
 static void source_fini(struct atoll_source *s)
 {
     atoll_tune_destroy(s->tune);
@@ -40,27 +42,40 @@ uint32_t atoll_sources_find(const struct atoll_sources *sources, const struct at
     return atoll_index_find(&sources->index, atoll_id_u64(id), equal, &q);
 }
 
-/* A template has more than one legal combination; else the one it has is its only instance. */
-static int read_plan(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
-                     struct atoll_err *err)
+/* In the arena of the task, for its tuner borrows the plan; a template has more than one legal combination, else the one
+ * it has is its only instance. */
+static int read_template(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
+                         struct atoll_err *err)
 {
-    struct atoll_err why = ATOLL_ERR_INIT;
-    const char *body = NULL;
-    s->plan = atoll_plan_parse(arena, task, s->language, s->text, &body, &why);
-    s->body = body;
+    s->plan = atoll_plan_parse(arena, task, s->language, s->text, &s->body, err);
     if (!s->plan)
-        return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
-    atoll_plan_first_choice(s->plan, &s->first);
-    if (!s->plan->param_count)
-        return 0;
+        return -1;
     s->tune = atoll_tune_create(task, s->plan, err);
     if (!s->tune)
         return -1;
     int found = atoll_tune_first(s->tune, &s->first);
-    if (!found || atoll_tune_legal_count(s->tune) < 2) {
-        atoll_tune_destroy(s->tune);
-        s->tune = NULL;
-    }
+    if (found && atoll_tune_legal_count(s->tune) >= 2)
+        return 0;
+    atoll_tune_destroy(s->tune);
+    s->tune = NULL;
+    return 0;
+}
+
+/* A plan is large: of what is no template only the identity of its one instance is kept. */
+static int read_plan(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
+                     struct atoll_arena *passing, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    const char *body = NULL;
+    const struct atoll_plan *plan = atoll_plan_parse(passing, task, s->language, s->text, &body, &why);
+    s->only = s->id;
+    if (!plan)
+        return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
+    atoll_plan_first_choice(plan, &s->first);
+    if (plan->param_count && read_template(s, task, arena, err))
+        return -1;
+    if (!s->tune)
+        s->only = atoll_candidate_id(task, s->language, plan, body, &s->first);
     return 0;
 }
 
@@ -71,7 +86,10 @@ static int fill(struct atoll_source *s, const struct atoll_task *task, struct at
     s->text = strdup(text);
     if (!s->language || !s->text)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a source of task %s", task->name);
-    return read_plan(s, task, arena, err);
+    struct atoll_arena *passing = atoll_arena_create(PLAN_BYTES, err);
+    int failed = !passing || read_plan(s, task, arena, passing, err);
+    atoll_arena_destroy(passing);
+    return failed ? -1 : 0;
 }
 
 int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const struct atoll_task *task,
@@ -100,7 +118,7 @@ int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const
 struct atoll_id atoll_source_candidate(const struct atoll_source *source, const struct atoll_task *task,
                                        const struct atoll_choice *choice)
 {
-    if (!source->plan)
-        return source->id;
+    if (!source->tune)
+        return source->only;
     return atoll_candidate_id(task, source->language, source->plan, source->body, choice);
 }

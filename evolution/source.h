@@ -1,4 +1,4 @@
-/* source.h - the source texts the search works with, each once per task, with plan and tuner.
+/* source.h - the source texts the search works with, each once per task, templates with plan and tuner.
  * Layer: evolution.  Lifetime: zero-initialised/fini; texts are owned, plans live in the arena of their task.
  */
 #ifndef ATOLL_EVOLUTION_SOURCE_H
@@ -15,9 +15,10 @@ struct atoll_source {
     uint32_t task;
     uint8_t op; /* enum atoll_operator: how its first instance came about */
     char *language, *text;
-    const struct atoll_plan *plan; /* NULL: does not parse; the referee says why */
-    const char *body;              /* of text, after the plan */
-    struct atoll_tune *tune;       /* NULL: not a template */
+    struct atoll_id only;    /* not a template: identity of its one instance; its own where no plan parses */
+    struct atoll_tune *tune; /* NULL: not a template */
+    const struct atoll_plan *plan; /* of a template */
+    const char *body;              /* of its text, after the plan */
     struct atoll_choice first;     /* its first instance */
     uint32_t best;                 /* individual of its best correct instance, ATOLL_NONE */
     double best_ns;                /* the time an instance must beat to challenge; 0 = none */
