@@ -5,6 +5,7 @@
 #include "evolution/decide.h"
 #include "evolution/duel.h"
 #include "evolution/final.h"
+#include "evolution/noop.h"
 
 static const struct atoll_individual *individual_at(const struct atoll_engine *e, uint32_t individual)
 {
@@ -90,19 +91,12 @@ static int settle_promotion(struct atoll_engine *e, struct atoll_engine_task *t,
     return (is_over_best ? atoll_best_settle : settle_cell)(e, t, p, duel, err);
 }
 
-static int settle_noop(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                       const struct atoll_duel *duel, struct atoll_err *err)
-{
-    t->noop_promotions += duel && duel->verdict == ATOLL_V_CORRECT && duel->better;
-    return duel && atoll_duel_proves_wrong(duel) ? atoll_duel_lost(e, t, p, duel, err) : 0;
-}
-
 typedef int settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
                    const struct atoll_duel *duel, struct atoll_err *err);
 
 static settle *const settles[ATOLL_DUEL_PURPOSE_COUNT] = {
     [ATOLL_DUEL_PROMOTION] = settle_promotion,
-    [ATOLL_DUEL_NOOP] = settle_noop,
+    [ATOLL_DUEL_NOOP] = atoll_noop_settle,
     [ATOLL_DUEL_FINAL] = atoll_final_settle,
 };
 

@@ -6,6 +6,7 @@
 
 #include "evolution/best.h"
 #include "evolution/decide.h"
+#include "evolution/noop.h"
 
 static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_decision *d,
                 uint32_t individual, uint32_t elite, struct atoll_err *err)
@@ -55,15 +56,15 @@ int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32
     return send(e, t, &d, individual, t->baseline, err);
 }
 
-static int inject_noop(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                       struct atoll_err *err)
+int atoll_duel_noop(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+                    struct atoll_err *err)
 {
-    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, p->individual);
+    const struct atoll_individual *r = &e->individuals.items[mutant];
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, mutant);
     t->noop_challenges++;
-    d.island = p->decision.island;
     d.purpose = ATOLL_DUEL_NOOP;
     d.alpha = atoll_error_level(&e->error);
-    return send(e, t, &d, p->individual, p->individual, err);
+    return send(e, t, &d, mutant, r->parent, err);
 }
 
 int atoll_duel_promoted(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
@@ -73,7 +74,7 @@ int atoll_duel_promoted(struct atoll_engine *e, struct atoll_engine_task *t, con
     e->promotions++;
     if (!e->search.noop_interval || e->promotions % e->search.noop_interval || e->finishing)
         return 0;
-    return inject_noop(e, t, p, err);
+    return atoll_noop_inject(e, t, p->individual, err);
 }
 
 int atoll_duel_is_won(const struct atoll_engine *e, const struct atoll_proposal *p,

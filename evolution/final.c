@@ -8,6 +8,7 @@
 #include "evolution/best.h"
 #include "evolution/budget.h"
 #include "evolution/duel.h"
+#include "evolution/noop.h"
 
 #define FAILURE_LIMIT 8   /* finalists that may prove wrong; they are not counted as tries */
 #define HELD          0.8 /* of what was promised; nearer than that nobody else is asked */
@@ -27,7 +28,7 @@ static double promise(const struct atoll_engine *e, const struct atoll_engine_ta
 static int may_compete(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t individual)
 {
     return individual != ATOLL_NONE && individual != t->baseline && !at(e, individual)->finalist &&
-           at(e, individual)->state == ATOLL_V_CORRECT;
+           at(e, individual)->state == ATOLL_V_CORRECT && !atoll_noop_is(at(e, individual));
 }
 
 /* What another one must promise: more than what is confirmed, and clearly more than what held. */

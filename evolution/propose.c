@@ -36,7 +36,8 @@ static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const
         return -1;
     if (*ret_source < known)
         return 0;
-    return e->sources.items[*ret_source].tune && add_template(t, *ret_source, err) ? -1 : 1;
+    int is_template = e->sources.items[*ret_source].tune && op != ATOLL_OPERATOR_NOOP;
+    return is_template && add_template(t, *ret_source, err) ? -1 : 1;
 }
 
 int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,

@@ -9,6 +9,7 @@
 #include "evolution/challenge.h"
 #include "evolution/decide.h"
 #include "evolution/migrate.h"
+#include "evolution/noop.h"
 #include "evolution/schedule.h"
 #include "evolution/strategy.h"
 
@@ -169,6 +170,13 @@ static void remember_failure(struct atoll_engine_task *t, uint32_t individual)
     f->count += f->count < ATOLL_FAILURE_LIMIT;
 }
 
+static int use_noop(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+                    struct atoll_err *err)
+{
+    t->correct += e->individuals.items[mutant].state == ATOLL_V_CORRECT;
+    return atoll_noop_evaluated(e, t, mutant, err) || atoll_best_continue(e, t, err) ? -1 : 0;
+}
+
 static int use(struct atoll_engine *e, const struct atoll_proposal *p,
                const struct atoll_evaluation *evaluation, struct atoll_err *err)
 {
@@ -180,6 +188,8 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     judge(e, t, r, evaluation);
     e->evaluated++;
     t->evaluated++;
+    if (atoll_noop_is(r))
+        return use_noop(e, t, p->individual, err);
     t->since_elite++;
     t->islands[island].evaluated++;
     t->islands[island].since_elite++;

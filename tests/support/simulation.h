@@ -135,7 +135,7 @@ struct sim {
         uint32_t task;
         struct atoll_id id;
         double time_ns; /* as last evaluated */
-        int is_finalist;
+        int is_finalist, is_noop;
     } * candidates;
     size_t candidate_count, candidate_capacity;
     struct atoll_decision last[ATOLL_DECISION_TYPE_COUNT];
@@ -193,7 +193,8 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
         s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
         assert_non_null(s->candidates);
     }
-    s->candidates[s->candidate_count++] = (struct sim_candidate){d->task, d->candidate, 0, 0};
+    s->candidates[s->candidate_count++] =
+        (struct sim_candidate){.task = d->task, .id = d->candidate, .is_noop = d->op == ATOLL_OPERATOR_NOOP};
 }
 
 static inline struct sim_candidate *sim_candidate(const struct sim *s, const struct atoll_decision *d)
@@ -249,11 +250,12 @@ static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
 {
     s->duels[d->purpose]++;
     assert_true(d->alpha > 0);
+    assert_false(atoll_id_equal(&d->candidate, &d->elite));
+    assert_int_equal(sim_candidate(s, d)->is_noop, d->purpose == ATOLL_DUEL_NOOP);
     if (d->purpose == ATOLL_DUEL_NOOP) {
-        assert_true(atoll_id_equal(&d->candidate, &d->elite));
+        assert_false(atoll_id_equal(&d->source, &d->elite_source));
         return;
     }
-    assert_false(atoll_id_equal(&d->candidate, &d->elite));
     if (d->purpose == ATOLL_DUEL_FINAL) {
         struct sim_candidate *finalist = sim_candidate(s, d);
         assert_false(finalist->is_finalist);
@@ -285,8 +287,21 @@ static inline int sim_is_retry(struct sim *s, const struct atoll_decision *d)
     return is_same;
 }
 
+/* A no-op mutant holds no place and has no children. */
+static inline void sim_check_noops(const struct sim *s, const struct atoll_decision *d)
+{
+    static const int places[ATOLL_DECISION_TYPE_COUNT] = {
+        [ATOLL_DECIDE_ELITE] = 1, [ATOLL_DECIDE_MIGRATE] = 1, [ATOLL_DECIDE_BEST] = 1};
+    struct atoll_decision parent = {.task = d->task, .candidate = d->parent};
+    if (places[d->type])
+        assert_false(sim_candidate(s, d)->is_noop);
+    if (d->type == ATOLL_DECIDE_EVALUATE && !atoll_id_is_zero(&d->parent))
+        assert_false(sim_candidate(s, &parent)->is_noop);
+}
+
 static inline void sim_check_decision(struct sim *s, const struct atoll_decision *d)
 {
+    sim_check_noops(s, d);
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 0); /* nothing follows a stop */
     if (d->type == ATOLL_DECIDE_EVALUATE || d->type == ATOLL_DECIDE_DUEL) {
         assert_true(d->evaluation > s->last_evaluation);

@@ -58,7 +58,8 @@ static struct atoll_decision give(struct sim *s, unsigned source, uint32_t islan
     const char *language, *text;
     for (size_t at = 0; at < s->order_count; at++) {
         const struct atoll_decision *o = &s->orders[at];
-        if (o->type != ATOLL_DECIDE_EVALUATE || (island != UINT32_MAX && o->island != island))
+        if (o->type != ATOLL_DECIDE_EVALUATE || o->op == ATOLL_OPERATOR_NOOP ||
+            (island != UINT32_MAX && o->island != island))
             continue;
         assert_int_equal(atoll_engine_source(s->engine, &o->source, &language, &text), 0);
         if (!strstr(text, source ? "/* wide */" : "/* other */"))
@@ -69,6 +70,20 @@ static struct atoll_decision give(struct sim *s, unsigned source, uint32_t islan
     }
     fail_msg("no evaluation of source %u under way", source);
     return s->orders[0];
+}
+
+/* Answers the evaluation of a no-op mutant. */
+static struct atoll_decision give_noop(struct sim *s, enum atoll_verdict verdict, double time_ns)
+{
+    size_t at = 0;
+    while (at < s->order_count &&
+           (s->orders[at].type != ATOLL_DECIDE_EVALUATE || s->orders[at].op != ATOLL_OPERATOR_NOOP))
+        at++;
+    if (at == s->order_count)
+        fail_msg("no mutant under way");
+    struct atoll_decision order = sim_take(s, at);
+    sim_evaluated(s, &order, verdict, time_ns);
+    return order;
 }
 
 static size_t find_duel(const struct sim *s, enum atoll_duel_purpose purpose)
@@ -148,14 +163,18 @@ static void a_lucky_instance_blocks_nobody(void **state)
 static void wrong_in_a_duel_is_out(void **state)
 {
     struct sim *s = start(state, 1, 1, 0);
-    struct atoll_decision winner = give(s, 0, UINT32_MAX, 500), duel;
+    struct atoll_decision winner = give(s, 0, UINT32_MAX, 500), mutant, duel;
     duel = take_duel(s, ATOLL_DUEL_PROMOTION);
     sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 2);
     expect_close(best_ns(s), 500, 1e-9);
-    duel = take_duel(s, ATOLL_DUEL_NOOP); /* every promotion here */
-    assert_true(atoll_id_equal(&duel.candidate, &winner.candidate));
+    mutant = give_noop(s, ATOLL_V_CORRECT, 400); /* every promotion here */
+    expect_close(best_ns(s), 500, 1e-9);
+    duel = take_duel(s, ATOLL_DUEL_NOOP);
+    assert_true(atoll_id_equal(&duel.candidate, &mutant.candidate));
+    assert_true(atoll_id_equal(&duel.elite, &winner.candidate));
     sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
     assert_int_equal(s->counts[ATOLL_DECIDE_NOT_CONFIRMED], 1);
+    assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_NOT_CONFIRMED].candidate, &winner.candidate));
     expect_close(best_ns(s), 1000, 1e-9); /* the baseline is the best again, though no elite */
     struct atoll_decision next = give(s, 0, UINT32_MAX, 950);
     assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_ELITE].candidate, &next.candidate));
@@ -177,7 +196,11 @@ static void noops_are_counted_apart(void **state)
         sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
         time *= 0.9;
     }
+    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
+    for (unsigned i = 0; i < 3; i++)
+        give_noop(s, ATOLL_V_CORRECT, i ? 100 : 2000); /* faster or not */
     assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 3);
+    double best = best_ns(s);
     uint64_t elites = s->counts[ATOLL_DECIDE_ELITE];
     for (unsigned i = 0; i < 3; i++) {
         struct atoll_decision duel = take_duel(s, ATOLL_DUEL_NOOP);
@@ -186,6 +209,55 @@ static void noops_are_counted_apart(void **state)
     atoll_engine_task_status(s->engine, 0, &t);
     assert_true(t.challenges == 6 && t.promotions == 6 && t.noop_challenges == 3 && t.noop_promotions == 1);
     assert_int_equal(s->counts[ATOLL_DECIDE_ELITE], elites);
+    expect_close(best_ns(s), best, 1e-9);
+    end(s);
+}
+
+static struct atoll_decision promote(struct sim *s, double time_ns)
+{
+    give(s, 0, UINT32_MAX, time_ns);
+    struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
+    return duel;
+}
+
+/* The text of a mutant is its original's and a comment; where it fails, its original stays. */
+static void a_mutant_is_its_original(void **state)
+{
+    struct sim *s = start(state, 1, 1, 0);
+    const char *language, *text, *original;
+    struct atoll_decision winner = promote(s, 900), mutant;
+    assert_int_equal(atoll_engine_source(s->engine, &winner.source, &language, &original), 0);
+    mutant = give_noop(s, ATOLL_V_WRONG, 0);
+    assert_int_equal(atoll_engine_source(s->engine, &mutant.source, &language, &text), 0);
+    assert_true(strncmp(text, original, strlen(original)) == 0 && strlen(text) > strlen(original));
+    assert_memory_equal(&mutant.choice, &winner.choice, sizeof mutant.choice);
+    assert_true(atoll_id_equal(&mutant.parent, &winner.candidate));
+    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
+    expect_close(best_ns(s), 900, 1e-9);
+    end(s);
+}
+
+/* Mutants, challenges that nobody could carry out and such as ended clearly leave the error as it was. */
+static void what_leaves_the_error_as_it_was(void **state)
+{
+    struct sim *s = start(state, 1, 1, 0);
+    double level = promote(s, 900).alpha;
+    give_noop(s, ATOLL_V_CORRECT, 900);
+    struct atoll_decision duel = take_duel(s, ATOLL_DUEL_NOOP);
+    expect_close(duel.alpha / level, 1, 1e-12);
+    give(s, 0, UINT32_MAX, 800);
+    expect_close(s->last[ATOLL_DECIDE_DUEL].alpha / level, 1, 1e-12);
+    for (unsigned i = 0; i < 4; i++) /* sent again three times */
+        sim_infrastructure(s, find_duel(s, ATOLL_DUEL_PROMOTION));
+    assert_int_equal(s->retries, 3);
+    give(s, 0, UINT32_MAX, 700);
+    duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    expect_close(duel.alpha / level, 1, 1e-12);
+    sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
+    give(s, 0, UINT32_MAX, 600);
+    duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    expect_close(duel.alpha / level, 1, 1e-12);
     end(s);
 }
 
@@ -508,6 +580,8 @@ int main(void)
         cmocka_unit_test(a_lucky_instance_blocks_nobody),
         cmocka_unit_test(wrong_in_a_duel_is_out),
         cmocka_unit_test(noops_are_counted_apart),
+        cmocka_unit_test(a_mutant_is_its_original),
+        cmocka_unit_test(what_leaves_the_error_as_it_was),
         cmocka_unit_test(a_refused_migrant_stays_away),
         cmocka_unit_test(the_best_changes_by_a_duel),
         cmocka_unit_test(a_failed_duel_over_the_best_goes_on),

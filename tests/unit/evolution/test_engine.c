@@ -208,6 +208,7 @@ static void exhausted_campaign(void **state)
     struct fixture *f = *state;
     struct atoll_search search = settings();
     search.stagnation_limit = 0;
+    search.noop_interval = 0; /* every evaluation is counted */
     struct sim *s = malloc(sizeof *s);
     sim_start(s, 1, &search);
     sim_add_task(s, 0, &f->tasks[0]);
@@ -327,6 +328,7 @@ static void one_language_is_evolved(void **state)
         struct atoll_engine_status status;
         struct sim *s = malloc(sizeof *s);
         search.language = languages[i];
+        search.noop_interval = 0;
         sim_start(s, 1, &search);
         sim_add_task(s, 0, &task);
         sim_add_task(s, 1, &f->tasks[0]);
@@ -523,6 +525,7 @@ static void equal_instances_are_one_candidate(void **state)
     };
     struct fixture *f = *state;
     struct atoll_search search = settings();
+    search.noop_interval = 0;
     struct sim *s = malloc(sizeof *s);
     sim_start(s, 1, &search);
     sim_add_task(s, 0, &f->tasks[0]);

@@ -1,0 +1,52 @@
+#include "evolution/noop.h"
+
+#include <string.h>
+
+#include "core/noop.h"
+#include "evolution/duel.h"
+#include "evolution/propose.h"
+
+#define COMMENT_LIMIT 256 /* what a mutant's text has more than its original's */
+
+int atoll_noop_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t original,
+                      struct atoll_err *err)
+{
+    const struct atoll_individual *r = &e->individuals.items[original];
+    const struct atoll_source *s = &e->sources.items[r->source];
+    struct atoll_pending pending = {.island = r->island,
+                                    .parent = original,
+                                    .op = ATOLL_OPERATOR_NOOP,
+                                    .has_choice = 1,
+                                    .choice = r->choice};
+    struct atoll_buffer text;
+    atoll_buffer_init(&text, strlen(s->text) + COMMENT_LIMIT);
+    atoll_noop_source(s->text, &r->id, &text);
+    int failed = atoll_buffer_check(&text, err) ||
+                 atoll_propose_text(e, t, s->language, (const char *)text.data, &pending, err) < 0;
+    atoll_buffer_fini(&text);
+    return failed ? -1 : 0;
+}
+
+int atoll_noop_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+                         struct atoll_err *err)
+{
+    const struct atoll_individual *r = &e->individuals.items[mutant];
+    if (e->finishing || t->done || r->state != ATOLL_V_CORRECT || r->parent == ATOLL_NONE ||
+        e->individuals.items[r->parent].state != ATOLL_V_CORRECT)
+        return 0;
+    return atoll_duel_noop(e, t, mutant, err);
+}
+
+int atoll_noop_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+                      const struct atoll_duel *duel, struct atoll_err *err)
+{
+    struct atoll_proposal original = *p;
+    t->noop_promotions += duel && duel->verdict == ATOLL_V_CORRECT && duel->better;
+    if (!duel || !atoll_duel_proves_wrong(duel))
+        return 0;
+    original.individual = p->elite;
+    original.decision.candidate = p->decision.elite;
+    original.decision.source = p->decision.elite_source;
+    original.decision.choice = p->decision.elite_choice;
+    return atoll_duel_lost(e, t, &original, duel, err);
+}
