@@ -6,8 +6,7 @@
 #include "evolution/array.h"
 
 #define HALF_LIFE       64.0 /* evaluations after which a transition weighs half */
-#define FITNESS_SHARE   0.4  /* papers/000 3.3, combined gradient */
-#define RATE_SHARE      0.4
+#define RATE_SHARE      0.4  /* papers/000 3.3, equation 4 */
 #define EXPLORE_SHARE   0.2
 #define CORRECT_FITNESS 0.5 /* the least of a correct candidate */
 
@@ -159,8 +158,8 @@ void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t no
         struct atoll_gradient *g = &ret_gradients[cell];
         look_around(&gaps, cell, g);
         for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
-            g->combined[d] =
-                FITNESS_SHARE * g->fitness[d] + RATE_SHARE * g->rate[d] + EXPLORE_SHARE * g->explore[d];
+            g->combined[d] = ATOLL_GRADIENT_FITNESS_SHARE * g->fitness[d] + RATE_SHARE * g->rate[d] +
+                             EXPLORE_SHARE * g->explore[d];
     }
 }
 

@@ -7,8 +7,9 @@
 #include "evolution/population.h"
 #include "evolution/individual.h"
 
-#define ATOLL_TRANSITION_LIMIT 256 /* the last ones of a task */
-#define ATOLL_DIMENSIONS       3   /* memory, algorithm, coordination */
+#define ATOLL_TRANSITION_LIMIT       256 /* the last ones of a task */
+#define ATOLL_DIMENSIONS             3   /* memory, algorithm, coordination */
+#define ATOLL_GRADIENT_FITNESS_SHARE 0.4 /* of the combined one; papers/000 3.3, equation 4 */
 
 enum atoll_outcome {
     ATOLL_OUTCOME_IMPROVEMENT,

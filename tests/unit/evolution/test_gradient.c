@@ -96,6 +96,40 @@ static void weak_cells_pull_strong_ones_do_not(void **state)
     expect_close(atoll_gradient_magnitude(&g), 0.2 * 0.25, 1e-12);
 }
 
+/* All three at once, by hand (papers/000 3.3, equations 1 to 4): of the five steps from (1,1,1) one is two half-lives
+ * old; low are (3,1,1), (1,1,3) and (0,2,1), each two steps away, while 0.8 is not low. */
+static void a_whole_gradient_by_hand(void **state)
+{
+    static const struct {
+        unsigned cell;
+        double fitness;
+    } weak[] = {{CELL(3, 1, 1), 0.5}, {CELL(1, 1, 3), 0.6}, {CELL(0, 2, 1), 0.7}, {CELL(2, 2, 2), 0.8}};
+    struct scene *s = *state;
+    unsigned here = CELL(1, 1, 1);
+    for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++) {
+        double fitness = 1;
+        for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
+            if (weak[i].cell == cell)
+                fitness = weak[i].fitness;
+        settle(s, cell, fitness);
+    }
+    step(s, here, CELL(2, 0, 1), 0.08, ATOLL_OUTCOME_IMPROVEMENT, 200);
+    step(s, here, CELL(3, 1, 1), 0.004, ATOLL_OUTCOME_NEUTRAL, 200);
+    step(s, here, CELL(2, 1, 2), -0.3, ATOLL_OUTCOME_REGRESSION, 72);
+    step(s, here, CELL(0, 1, 1), -0.2, ATOLL_OUTCOME_REGRESSION, 200);
+    step(s, here, CELL(1, 1, 1), 0.5, ATOLL_OUTCOME_IMPROVEMENT, 200); /* no direction, but one of the five */
+    struct atoll_gradient g = at(s, here, 200);
+    const double fitness[] = {(0.08 + 0.004 - 0.3 / 4 + 0.2) / 5, -0.08 / 5, -0.3 / 4 / 5};
+    const double rate[] = {1.0 / 3 - 0, 0 - 1.0, 0};
+    const double explore[] = {(0.5 * 2 / 4 - 0.3 / 4) / 3, 0.3 / 4 / 3, 0.4 * 2 / 4 / 3};
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+        expect_close(g.fitness[d], fitness[d], 1e-12);
+        expect_close(g.rate[d], rate[d], 1e-12);
+        expect_close(g.explore[d], explore[d], 1e-12);
+        expect_close(g.combined[d], 0.4 * fitness[d] + 0.4 * rate[d] + 0.2 * explore[d], 1e-12);
+    }
+}
+
 static void the_ring_forgets(void **state)
 {
     struct scene *s = *state;
@@ -140,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(looks_back_from_one_cell, set_up, tear_down),
         cmocka_unit_test_setup_teardown(looks_towards_empty_cells, set_up, tear_down),
         cmocka_unit_test_setup_teardown(weak_cells_pull_strong_ones_do_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_whole_gradient_by_hand, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_ring_forgets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_ring_travels, set_up, tear_down),
     };
