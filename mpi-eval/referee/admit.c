@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/init.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/cpu/state.h"
+#include "mpi-eval/referee/fakes.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/shape.h"
@@ -29,6 +29,8 @@ struct admission {
     int failed;
     uint32_t variant; /* check variant of the battery */
     struct atoll_answer *answer, *previous;
+    struct atoll_referee *device; /* NULL: the host alone */
+    struct atoll_case *device_known;
 };
 
 static void report(struct admission *a, const char *test, int passed, const char *format, ...)
@@ -44,124 +46,50 @@ static void report(struct admission *a, const char *test, int passed, const char
     a->row(a->context, test, passed, detail);
 }
 
-/* One fake output tensor, written as doubles; returns 0 when this fake does not apply to the task. */
-typedef int fake_fill(const struct admission *a, size_t tensor, double *values, size_t count);
-
-static int fake_right(const struct admission *a, size_t tensor, double *values, size_t count)
+static struct atoll_fakes_source fakes_of(const struct admission *a)
 {
-    memcpy(values, a->answer->truth.values[tensor], count * sizeof *values);
-    return 1;
+    return (struct atoll_fakes_source){.task = a->task,
+                                       .variant = a->variant,
+                                       .draw = &a->answer->draw,
+                                       .counts = a->answer->truth.counts,
+                                       .right = a->answer->truth.values,
+                                       .previous = a->previous->truth.values};
 }
 
-static int fake_zeros(const struct admission *a, size_t tensor, double *values, size_t count)
-{
-    (void)a, (void)tensor;
-    memset(values, 0, count * sizeof *values);
-    return 1;
-}
+/* 1 the check accepts the outputs, 0 refuses them, -1 err. */
+typedef int admission_examine(const struct admission *a, const void *const *data, struct atoll_err *err);
 
-static int fake_ones(const struct admission *a, size_t tensor, double *values, size_t count)
+static int examine_here(const struct admission *a, const void *const *data, struct atoll_err *err)
 {
-    (void)a, (void)tensor;
-    for (size_t i = 0; i < count; i++)
-        values[i] = 1;
-    return 1;
-}
-
-static int fake_mean(const struct admission *a, size_t tensor, double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += a->answer->truth.values[tensor][i];
-    for (size_t i = 0; i < count; i++)
-        values[i] = sum / (double)count;
-    return 1;
-}
-
-static int fake_previous(const struct admission *a, size_t tensor, double *values, size_t count)
-{
-    memcpy(values, a->previous->truth.values[tensor], count * sizeof *values);
-    return 1;
-}
-
-static int fake_prefix(const struct admission *a, size_t tensor, double *values, size_t count)
-{
-    memcpy(values, a->answer->truth.values[tensor], count * sizeof *values);
-    memset(values + count / 2, 0, (count - count / 2) * sizeof *values);
-    return count > 1;
-}
-
-static int fake_copy(const struct admission *a, size_t tensor, double *values, size_t count)
-{
-    const struct atoll_variant *v = &a->task->variants[a->variant];
-    for (size_t i = 0; i < a->task->tensor_count; i++) {
-        const struct atoll_tensor *t = &a->task->tensors[i];
-        if (t->role == ATOLL_ROLE_OUT || a->answer->truth.counts[i] != count ||
-            (t->role == ATOLL_ROLE_INOUT && i != tensor))
-            continue;
-        void *raw = calloc(count, 8);
-        int filled = raw && atoll_init_fill(a->task, i, v, a->answer->draw.seed, a->answer->draw.distribution,
-                                            0, count, raw, NULL) == 0;
-        if (filled)
-            atoll_dtype_load_array(t->dtype, raw, count, values);
-        free(raw);
-        return filled;
-    }
-    return 0;
-}
-
-/* 1 the check accepts the fake, 0 refuses it, -1 it does not apply (or no memory). */
-static int fake_accepted(const struct admission *a, fake_fill *fill)
-{
-    void *data[ATOLL_TASK_TENSOR_LIMIT] = {0};
     char detail[ATOLL_DETAIL_BYTES];
     double worst;
-    int accepted = 1;
-    for (size_t i = 0; i < a->task->tensor_count && accepted == 1; i++) {
-        size_t count = a->answer->truth.counts[i];
-        if (!a->answer->truth.values[i])
-            continue;
-        double *values = malloc(count * sizeof *values + 1);
-        data[i] = malloc(count * 8 + 1);
-        accepted = values && data[i] && fill(a, i, values, count) ? 1 : -1;
-        if (accepted == 1)
-            atoll_dtype_store_array(a->task->tensors[i].dtype, data[i], count, values);
-        free(values);
-    }
-    if (accepted == 1)
-        accepted =
-            atoll_outputs_check(a->known, a->answer, (const void *const *)data, NULL, &worst, detail, NULL);
-    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
-        free(data[i]);
-    return accepted;
+    return atoll_outputs_check(a->known, a->answer, data, NULL, &worst, detail, err);
 }
 
-static void admit_fakes(struct admission *a)
+static void admit_fake(struct admission *a, size_t fake, const char *where, admission_examine *examine)
 {
-    static const struct {
-        const char *test;
-        fake_fill *fill;
-        int wanted;
-    } rows[] = {{"accepts the reference", fake_right, 1},
-                {"rejects zeros", fake_zeros, 0},
-                {"rejects ones", fake_ones, 0},
-                {"rejects the mean", fake_mean, 0},
-                {"rejects a copy of an input", fake_copy, 0},
-                {"rejects the previous output", fake_previous, 0},
-                {"rejects a prefix", fake_prefix, 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int accepted = fake_accepted(a, rows[i].fill);
-        if (accepted < 0)
-            report(a, rows[i].test, 1, "does not apply: no tensor of that size");
-        else if (accepted == rows[i].wanted)
-            report(a, rows[i].test, 1, "%s", "");
-        else
-            report(a, rows[i].test, 0,
-                   accepted
-                       ? "the check accepts it as an answer; change the inputs' distribution or the tolerance"
-                       : "the expected values, rounded to the output's type, are outside of the tolerance; "
-                         "widen it");
+    struct atoll_fakes_source source = fakes_of(a);
+    const struct atoll_fakes_row *row = atoll_fakes_row(fake);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    void *data[ATOLL_TASK_TENSOR_LIMIT];
+    char test[96];
+    snprintf(test, sizeof test, "%s%s", where, row->test);
+    if (!atoll_fakes_make(fake, &source, data)) {
+        report(a, test, 1, "does not apply: no tensor of that size");
+        return;
     }
+    int accepted = examine(a, (const void *const *)data, &err);
+    atoll_fakes_free(data);
+    if (accepted < 0)
+        report(a, test, 0, "%s", err.text);
+    else if (accepted == row->is_right)
+        report(a, test, 1, "%s", "");
+    else
+        report(a, test, 0,
+               accepted
+                   ? "the check accepts it as an answer; change the inputs' distribution or the tolerance"
+                   : "the expected values, rounded to the output's type, are outside of the tolerance; "
+                     "widen it");
 }
 
 /* Largest difference between two truths, in units of the tolerance. */
@@ -404,16 +332,74 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     atoll_prepared_destroy(prepared);
 }
 
+static void admit_seeds(struct admission *a)
+{
+    for (size_t i = 0; i < a->task->seed_count; i++)
+        if (strcmp(a->task->seeds[i].language, a->referee->backend->language) == 0)
+            admit_seed(a, &a->task->seeds[i]);
+}
+
+/* ---- the same on a device ---- */
+
+static int examine_there(const struct admission *a, const void *const *data, struct atoll_err *err)
+{
+    char detail[ATOLL_DETAIL_BYTES];
+    return a->device->backend->examine(a->device, a->device_known, &a->answer->draw, data, detail, err);
+}
+
+static void admit_device_reference(struct admission *a, const char *where)
+{
+    struct atoll_truth truth = {0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char test[96];
+    snprintf(test, sizeof test, "%sreference agrees with the host's", where);
+    memcpy(truth.counts, a->answer->truth.counts, sizeof truth.counts);
+    if (a->device->backend->expect(a->device, a->device_known, &a->answer->draw, truth.values, &err) != 0) {
+        report(a, test, 0, "%s", err.text);
+        return;
+    }
+    double distance = truth_distance(a->task, &a->answer->truth, &truth);
+    report(a, test, distance <= AGREEMENT, "largest difference %.3g of the tolerance", distance);
+    atoll_truth_fini(&truth);
+}
+
+/* Seeds are looked at as on the host, by the device's referee and for its backend. */
+static void admit_device_seeds(const struct admission *host)
+{
+    struct admission a = *host;
+    a.referee = host->device;
+    a.known = host->device_known;
+    admit_seeds(&a);
+}
+
+static void admit_device(struct admission *a)
+{
+    char where[32];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    snprintf(where, sizeof where, "%s ", a->device->backend->name);
+    a->device_known = atoll_case_create(a->device, UINT32_MAX - a->device->admissions++, a->task, &err);
+    if (!a->device_known) {
+        report(a, "reference compiles for the device", 0, "%s", err.text);
+        return;
+    }
+    admit_device_reference(a, where);
+    for (size_t i = 0; i < atoll_fakes_count(); i++)
+        admit_fake(a, i, where, examine_there);
+    admit_device_seeds(a);
+    atoll_case_destroy(a->device, a->device_known);
+}
+
 static void admit_all(struct admission *a)
 {
     admit_variants(a);
     admit_spread(a);
-    admit_fakes(a);
+    for (size_t i = 0; i < atoll_fakes_count(); i++)
+        admit_fake(a, i, "", examine_here);
     admit_impact(a);
     admit_builds(a);
-    for (size_t i = 0; i < a->task->seed_count; i++)
-        if (strcmp(a->task->seeds[i].language, a->referee->backend->language) == 0)
-            admit_seed(a, &a->task->seeds[i]);
+    admit_seeds(a);
+    if (a->device)
+        admit_device(a);
 }
 
 /* The battery runs at the first check variant that this backend measures. */
@@ -437,14 +423,18 @@ static struct atoll_answer *ask(struct admission *a, uint64_t number, struct ato
                              &d, 1, err);
 }
 
-int atoll_referee_admit(struct atoll_referee *referee, const struct atoll_task *task,
-                        atoll_admission_row *row, void *context, struct atoll_err *err)
+int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *device,
+                        const struct atoll_task *task, atoll_admission_row *row, void *context,
+                        struct atoll_err *err)
 {
-    struct admission a = {.referee = referee, .task = task, .row = row, .context = context};
+    struct admission a = {.referee = referee, .device = device, .task = task, .row = row, .context = context};
     struct atoll_err why = ATOLL_ERR_INIT;
     if (referee->backend != &atoll_backend_cpu)
         return atoll_err_set(err, ATOLL_E_INPUT, "the admission battery runs on the cpu backend, not on %s",
                              referee->backend->name);
+    if (device && !device->backend->examine)
+        return atoll_err_set(err, ATOLL_E_INPUT, "the backend %s has no battery of its own",
+                             device->backend->name);
     if (battery_variant(task, &a.variant, err) != 0)
         return -1;
     a.known = atoll_case_create(referee, UINT32_MAX - referee->admissions++, task, &why);

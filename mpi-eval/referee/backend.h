@@ -65,6 +65,14 @@ struct atoll_backend {
      * say what could not be had).  NULL: the backend has none. */
     void (*profile)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
                     uint32_t variant, struct atoll_profile *ret_profile);
+
+    /* Admission of a task, where the host's battery has right answers for comparison; both NULL: the backend has none.
+     * examine puts outputs (raw, by tensor) through the check that a candidate's get: 1 accepted, 0 refused with the reason
+     * in ret_detail (ATOLL_DETAIL_BYTES), -1.  expect gives what the reference says here, by tensor, owned by the caller. */
+    int (*examine)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
+                   const void *const *data, char *ret_detail, struct atoll_err *err);
+    int (*expect)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
+                  double **ret_values, struct atoll_err *err);
 };
 
 extern const struct atoll_backend atoll_backend_cpu;

@@ -53,10 +53,13 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
 int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err);
 
 /* The admission battery of MEASUREMENT.md 7 on one loaded task; calls row once per test. 0 when all passed, 1
- * when some failed. */
+ * when some failed.  referee: of the cpu.  device: another referee, NULL none; the degenerate outputs must be refused
+ * there as well, its reference must agree with the host's, and its seeds must be right; names of these tests begin
+ * with its backend's. */
 typedef void atoll_admission_row(void *context, const char *test, int passed, const char *detail);
-int atoll_referee_admit(struct atoll_referee *referee, const struct atoll_task *task,
-                        atoll_admission_row *row, void *context, struct atoll_err *err);
+int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *device,
+                        const struct atoll_task *task, atoll_admission_row *row, void *context,
+                        struct atoll_err *err);
 
 /* Set to nonzero from another thread to make a running evaluate or duel end soon with INFRASTRUCTURE. */
 void atoll_referee_cancel(struct atoll_referee *referee);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mpi-eval/backend/cuda/compile.h"
+#include "mpi-eval/backend/cuda/examine.h"
 #include "mpi-eval/backend/cuda/oracle.h"
 #include "mpi-eval/backend/cuda/subject.h"
 
@@ -103,4 +104,6 @@ const struct atoll_backend atoll_backend_cuda = {
     .hold = hold,
     .release = release,
     .profile = atoll_cuda_profile,
+    .examine = atoll_cuda_examine,
+    .expect = atoll_cuda_expect,
 };

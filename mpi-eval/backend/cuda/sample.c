@@ -294,6 +294,18 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps
     return 0;
 }
 
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_steps *steps, const void *const *data,
+                          struct atoll_err *err)
+{
+    guards_make(s, steps);
+    if (contents_make(s, steps, s->draw->seed, err) != 0)
+        return -1;
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->task, i) && data[i])
+            atoll_steps_write(steps, s->layout.buffers[i].address, data[i], s->layout.buffers[i].bytes);
+    return 0;
+}
+
 int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
 {
     guards_make(s, steps);

@@ -44,6 +44,9 @@ int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *st
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
 /* Which of the plan's launches a step of the run batch is, timed or not; -1: it is ours. */
 long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step);
+/* Contents as in a sample, then these outputs instead of fills: raw, by tensor; NULL leaves the fill. */
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_steps *steps, const void *const *data,
+                          struct atoll_err *err);
 /* The launches between the marks of the counters, on inputs and fills as in a sample. */
 int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
 /* seal: NULL compares with the reference, run here. */

@@ -61,7 +61,7 @@ int atoll_cuda_stage_set(struct atoll_cuda_stage *s, struct atoll_err *err)
     int rc = memory_set(s, err);
     if (rc == 0)
         rc = atoll_cuda_oracle_load(s->device, s->known, err);
-    if (rc == 0)
+    if (rc == 0 && s->subject->runner)
         rc = atoll_cuda_subject_load(s->device, s->subject, err);
     if (rc != 0)
         return rc;
