@@ -73,6 +73,12 @@ struct atoll_backend {
                    const void *const *data, char *ret_detail, struct atoll_err *err);
     int (*expect)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
                   double **ret_values, struct atoll_err *err);
+
+    /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not looked
+     * at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.  NULL: the backend
+     * has none. */
+    enum atoll_verdict (*sanitize)(struct atoll_referee *referee, struct atoll_case *known,
+                                   struct atoll_subject *subject, char *ret_detail);
 };
 
 extern const struct atoll_backend atoll_backend_cpu;

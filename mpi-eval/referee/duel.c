@@ -93,6 +93,7 @@ struct match {
     unsigned again;     /* rounds played again for that */
     double clock_hz[2]; /* of the device during the pair under way; 0 unknown */
     int varies;         /* FINAL: two runs of the challenger on the same inputs differ in some bit */
+    char watched[ATOLL_DETAIL_BYTES]; /* FINAL: what a tool that watches its accesses says; "" nothing */
 };
 
 static int match_end(struct match *m, enum atoll_verdict verdict, const char *format, ...)
@@ -229,6 +230,15 @@ static int match_repeat(struct match *m)
     return 0;
 }
 
+static int match_sanitize(struct match *m)
+{
+    if (!m->referee->backend->sanitize)
+        return 0;
+    enum atoll_verdict v =
+        m->referee->backend->sanitize(m->referee, m->known, &m->sides[CHALLENGER], m->watched);
+    return v == ATOLL_V_CORRECT ? 0 : match_end(m, v, "%s", m->watched);
+}
+
 static void lanes_open(struct match *m)
 {
     const struct atoll_task *task = m->known->task;
@@ -275,7 +285,7 @@ static void match_play(struct match *m)
     int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)
         failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||
-                 (m->lane_count && match_repeat(m) != 0);
+                 (m->lane_count && match_repeat(m) != 0) || match_sanitize(m) != 0;
     while (!failed && m->score.state == ATOLL_COMPARE_MORE)
         failed = match_round(m, m->score.pair_count);
     d->pair_count = (uint32_t)m->score.pair_count;
@@ -290,8 +300,9 @@ static void match_play(struct match *m)
              d->p_value);
     if (m->order->purpose == ATOLL_DUEL_FINAL)
         snprintf(d->detail + strlen(d->detail), sizeof d->detail - strlen(d->detail),
-                 ", right at the hidden variants, %s",
-                 m->varies ? "two runs on the same inputs differ" : "deterministic");
+                 ", right at the hidden variants, %s%s%s",
+                 m->varies ? "two runs on the same inputs differ" : "deterministic",
+                 m->watched[0] ? ", " : "", m->watched);
 }
 
 static int side_open(struct match *m, enum side side, const struct atoll_prepared *prepared,

@@ -6,6 +6,7 @@
 #include "mpi-eval/backend/cuda/compile.h"
 #include "mpi-eval/backend/cuda/examine.h"
 #include "mpi-eval/backend/cuda/oracle.h"
+#include "mpi-eval/backend/cuda/sanitize.h"
 #include "mpi-eval/backend/cuda/subject.h"
 
 #define OBJECT_BYTES ((uint64_t)64 << 20)
@@ -106,4 +107,5 @@ const struct atoll_backend atoll_backend_cuda = {
     .profile = atoll_cuda_profile,
     .examine = atoll_cuda_examine,
     .expect = atoll_cuda_expect,
+    .sanitize = atoll_cuda_sanitize,
 };

@@ -293,7 +293,7 @@ struct atoll_compiler *atoll_nvrtc_create(const struct atoll_nvrtc_settings *set
     struct atoll_compiler *compiler = wants_nvrtc ? create_nvrtc(settings, &why) : NULL;
     if (compiler)
         return compiler;
-    char *nvcc = atoll_toolkit_find_nvcc(wants_nvrtc ? "nvcc" : command);
+    char *nvcc = atoll_toolkit_find_program(wants_nvrtc ? "nvcc" : command);
     if (wants_nvrtc && (why.code != ATOLL_E_MISSING || !nvcc)) {
         atoll_err_set(err, why.code, "%s", why.text);
     } else if (!nvcc) {

@@ -216,12 +216,18 @@ static void fixed_areas_set(struct atoll_cuda_device *d)
         d->wanted[ATOLL_AREA_ARENA] = ARENA_MIN;
 }
 
-/* The same device again, or another one that took its number? */
+/* By its UUID: another device may have taken its number.  A part of one keeps the name that it was chosen by. */
+void atoll_cuda_device_settings(const struct atoll_cuda_device *d, struct atoll_cuda_worker_settings *ret)
+{
+    *ret = d->settings;
+    if (d->uuid[0] && !(ret->uuid && strncmp(ret->uuid, "MIG-", 4) == 0))
+        ret->uuid = d->uuid;
+}
+
 static int process_start(struct atoll_cuda_device *d, struct atoll_err *err)
 {
-    struct atoll_cuda_worker_settings settings = d->settings;
-    if (d->uuid[0] && !(settings.uuid && strncmp(settings.uuid, "MIG-", 4) == 0))
-        settings.uuid = d->uuid;
+    struct atoll_cuda_worker_settings settings;
+    atoll_cuda_device_settings(d, &settings);
     d->worker = atoll_cuda_worker_create(&settings, err);
     if (!d->worker)
         return -1;

@@ -38,6 +38,15 @@ struct atoll_cuda_cubin_bytes {
     size_t length;
 };
 
+/* A finalist that was under compute-sanitizer; detail "": none. */
+#define ATOLL_CUDA_SANITIZED_LIMIT 8
+struct atoll_cuda_sanitized {
+    struct atoll_id candidate;
+    uint32_t task;
+    enum atoll_verdict verdict;
+    char detail[ATOLL_DETAIL_BYTES];
+};
+
 struct atoll_cuda_device {
     struct atoll_referee *referee; /* borrowed */
     struct atoll_cuda_worker_settings settings;
@@ -65,7 +74,9 @@ struct atoll_cuda_device {
     double flush_usual_ns;        /* the shortest flush of a sample so far; 0 none */
     uint32_t counters_generation; /* of the process whose counters are set up */
     char counters_reason[96];     /* why there are none; "" not known, or there are */
-    struct atoll_steps steps;     /* of one batch at a time */
+    struct atoll_cuda_sanitized sanitized[ATOLL_CUDA_SANITIZED_LIMIT];
+    unsigned sanitized_count; /* so far */
+    struct atoll_steps steps; /* of one batch at a time */
     struct atoll_steps_reply reply;
 };
 
@@ -76,6 +87,9 @@ static inline struct atoll_cuda_device *atoll_cuda_device_of(const struct atoll_
 
 /* Which GPU of this node: ATOLL_DEVICE (a number or "GPU-..."), else the first one visible. */
 void atoll_cuda_device_choose(struct atoll_cuda_worker_settings *ret_settings);
+/* How a process for this very device is started, once it is open; uuid is borrowed. */
+void atoll_cuda_device_settings(const struct atoll_cuda_device *device,
+                                struct atoll_cuda_worker_settings *ret_settings);
 /* "sm_90a" of compute capability 90: with the features of that very architecture where it has such. */
 void atoll_cuda_target(uint32_t compute_capability, char *ret_target, size_t bytes);
 

@@ -180,7 +180,7 @@ void atoll_toolkit_fini(struct atoll_toolkit *t)
     memset(t, 0, sizeof *t);
 }
 
-/* ---- nvcc ---- */
+/* ---- programs ---- */
 
 static char *program_in(const char *folder, size_t length, const char *below, const char *name)
 {
@@ -191,7 +191,7 @@ static char *program_in(const char *folder, size_t length, const char *below, co
                : NULL;
 }
 
-char *atoll_toolkit_find_nvcc(const char *command)
+char *atoll_toolkit_find_program(const char *command)
 {
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     char *found = NULL;

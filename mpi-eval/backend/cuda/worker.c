@@ -20,10 +20,13 @@
 
 #define START_LIMIT_NS 60e9
 #define SPIN_NS        200e3 /* answers of short batches are not slept for */
+#define LOOK_NS        2000000
+#define ARGUMENT_LIMIT 24
+#define FILE_LIMIT     ((rlim_t)4 << 30) /* of what a watcher writes */
 
 struct atoll_cuda_worker {
-    pid_t pid;
-    int socket;
+    pid_t pid; /* of the watcher where there is one */
+    int socket, is_watched;
     struct atoll_cuda_facts facts;
     unsigned char *reply; /* owned; grows to the largest reply */
     size_t reply_room;
@@ -104,8 +107,9 @@ static void environment_add(struct environment *e, const char *name, const char 
     e->list[++e->count] = NULL;
 }
 
-/* part: of a GPU ("MIG-..."), which the driver shows alone and only by this variable; NULL: all that the user shows. */
-static void environment_init(struct environment *e, const char *part)
+/* part: of a GPU ("MIG-..."), which the driver shows alone and only by this variable; NULL: all that the user shows.
+ * scratch: NULL without a watcher. */
+static void environment_init(struct environment *e, const char *part, const char *scratch)
 {
     static const char *const kept[] = {"LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH",
                                        "ATOLL_CUPTI"};
@@ -117,6 +121,8 @@ static void environment_init(struct environment *e, const char *part)
     environment_add(e, "CUDA_VISIBLE_DEVICES", part ? part : getenv("CUDA_VISIBLE_DEVICES"));
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         environment_add(e, kept[i], getenv(kept[i]));
+    environment_add(e, "TMPDIR", scratch);
+    environment_add(e, "PATH", scratch ? "/usr/bin:/bin" : NULL); /* watchers may be scripts */
 }
 
 /* It reads what it needs to load the driver, and writes to devices alone: no file of anybody's can be changed by it. */
@@ -136,27 +142,47 @@ static int sandbox_make(struct atoll_filter *ret_filter, int *ret_ruleset, struc
     return -1;
 }
 
-/* argument: the device as the process is to look for it. */
-static pid_t process_spawn(const char *program, const char *argument, const struct environment *environment,
-                           int socket, struct atoll_err *err)
+static char *no_const(const char *text)
 {
-    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}};
+    char *same;
+    memcpy(&same, &text, sizeof same); /* execve promises not to change them */
+    return same;
+}
+
+/* device: as the process is to look for it. */
+static void arguments_set(const struct atoll_cuda_worker_settings *settings, const char *program,
+                          const char *device, char *ret_arguments[ARGUMENT_LIMIT])
+{
+    size_t n = 0;
+    for (; settings->watcher && settings->watcher[n] && n < ARGUMENT_LIMIT - 4; n++)
+        ret_arguments[n] = no_const(settings->watcher[n]);
+    ret_arguments[n++] = no_const(settings->watcher ? program : "atoll-worker-cuda");
+    ret_arguments[n++] = no_const(device);
+    if (settings->watcher)
+        ret_arguments[n++] = no_const(ATOLL_CUDA_LINK_ORDERLY);
+    ret_arguments[n] = NULL;
+}
+
+static pid_t process_spawn(const struct atoll_cuda_worker_settings *settings, const char *program,
+                           const char *device, const struct environment *environment, int socket,
+                           struct atoll_err *err)
+{
+    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_FSIZE, FILE_LIMIT}};
     struct atoll_filter filter = {0};
     int ruleset = -1;
-    char name[] = "atoll-worker-cuda", device[64];
-    snprintf(device, sizeof device, "%s", argument);
-    char *argv[] = {name, device, NULL};
-    if (sandbox_make(&filter, &ruleset, err) != 0)
+    char *arguments[ARGUMENT_LIMIT];
+    arguments_set(settings, program, device, arguments);
+    if (!settings->watcher && sandbox_make(&filter, &ruleset, err) != 0)
         return -1;
-    struct atoll_spawn spawn = {.path = program,
-                                .argv = argv,
+    struct atoll_spawn spawn = {.path = settings->watcher ? settings->watcher[0] : program,
+                                .argv = arguments,
                                 .environment = environment->list,
                                 .fds = {-1, -1, 2, socket},
                                 .fd_count = 4,
                                 .limits = limits,
-                                .limit_count = sizeof limits / sizeof *limits,
+                                .limit_count = settings->watcher ? 2 : 1,
                                 .ruleset = ruleset,
-                                .filter = &filter,
+                                .filter = settings->watcher ? NULL : &filter,
                                 .drop_privileges = 1};
     pid_t pid = atoll_spawn_start(&spawn, err);
     if (ruleset >= 0)
@@ -176,11 +202,13 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return atoll_err_errno(err, errno, "cannot make a socket pair");
     w->socket = pair[0];
+    w->is_watched = settings->watcher != NULL;
     struct environment environment;
     int is_part = settings->uuid && strncmp(settings->uuid, "MIG-", 4) == 0;
-    environment_init(&environment, is_part ? settings->uuid : NULL);
+    environment_init(&environment, is_part ? settings->uuid : NULL,
+                     settings->watcher ? settings->scratch : NULL);
     snprintf(ordinal, sizeof ordinal, "%u", settings->ordinal);
-    w->pid = process_spawn(program ? program : beside,
+    w->pid = process_spawn(settings, program ? program : beside,
                            is_part          ? "0"
                            : settings->uuid ? settings->uuid
                                             : ordinal,
@@ -340,7 +368,21 @@ int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_s
         reply_fail(worker, t, ret_reply);
     else if (atoll_steps_reply_decode(worker->reply, length, ret_reply, NULL) != 0)
         reply_fail(worker, GONE, ret_reply);
-    else if (ret_reply->status == ATOLL_STEPS_FAULT)
+    else if (ret_reply->status == ATOLL_STEPS_FAULT && !worker->is_watched)
         process_end(worker);
     return 0;
+}
+
+int atoll_cuda_worker_end(struct atoll_cuda_worker *worker, double limit_ns)
+{
+    const struct timespec look = {.tv_nsec = LOOK_NS};
+    double until = atoll_clock_raw_ns() + limit_ns;
+    siginfo_t ended = {.si_pid = 0};
+    shutdown(worker->socket, SHUT_RDWR);
+    while (worker->pid > 0 && waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0 && atoll_clock_raw_ns() < until)
+        nanosleep(&look, NULL);
+    int is_late = worker->pid > 0 && ended.si_pid == 0;
+    process_end(worker); /* with what the watcher may have left behind */
+    return is_late;
 }

@@ -17,6 +17,10 @@ struct atoll_cuda_worker_settings {
     const char *uuid;    /* "GPU-..." of the device; NULL = ordinal */
     unsigned ordinal;
     double start_limit_ns; /* default 60 s */
+    /* A program and its arguments, NULL-terminated, that starts the process and looks at it: NULL none.  Then there is no
+     * filter and no ruleset, which such programs do not bear; `scratch` is where temporary files go. */
+    const char *const *watcher;
+    const char *scratch;
 };
 
 /* What the process says of its device when it stands ready. */
@@ -35,8 +39,11 @@ void atoll_cuda_worker_destroy(
 const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_worker *worker); /* borrowed */
 
 /* Carries out one batch.  deadline_ns: of wall time; then the group is killed and the status is TIMEOUT.  After FAULT,
- * TIMEOUT and LOST nothing but destroy may follow.  0, or -1 with err for a batch that was never sent (too large). */
+ * TIMEOUT and LOST nothing but destroy may follow, or end where a watcher still has to write down what it saw.  0, or -1 with err for a batch that was never sent (too large). */
 int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps,
                           double deadline_ns, struct atoll_steps_reply *ret_reply, struct atoll_err *err);
+/* Says that nothing more comes and waits until the process and its watcher have left in order: 0; 1: they had not within
+ * limit_ns and were killed.  Only destroy may follow. */
+int atoll_cuda_worker_end(struct atoll_cuda_worker *worker, double limit_ns);
 
 #endif

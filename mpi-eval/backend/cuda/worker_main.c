@@ -115,13 +115,15 @@ int main(int argc, char **argv)
     struct atoll_err err = ATOLL_ERR_INIT;
     unsigned char *batch = NULL;
     size_t room = 0;
-    if (argc != 2 || (argv[1][0] == '-')) {
+    int is_orderly = argc == 3 && strcmp(argv[2], ATOLL_CUDA_LINK_ORDERLY) == 0;
+    if (argc != 2 + is_orderly || argv[1][0] == '-') {
         fputs("atoll-worker-cuda runs kernels for atoll-eval, which starts it; it is not meant to be started "
               "by hand.\n",
               stderr);
         return 2;
     }
-    prctl(PR_SET_DUMPABLE, 0);
+    if (!is_orderly) /* a watcher looks into /proc */
+        prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);
     fcntl(ATOLL_CUDA_LINK_FD, F_SETFL, O_NONBLOCK);
     struct atoll_cuda_executor *executor = atoll_cuda_executor_create(argv[1], &err);
@@ -129,6 +131,10 @@ int main(int argc, char **argv)
     while (executor && rc == 0)
         rc = serve_one(executor, &batch, &room);
     free(batch);
+    if (is_orderly) {
+        atoll_cuda_executor_destroy(executor);
+        return 0;
+    }
     /* The context goes with the process: taking it down in order would only be slower. */
     _exit(0);
 }

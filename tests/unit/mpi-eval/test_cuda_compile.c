@@ -451,7 +451,7 @@ static void test_bad_settings(void **state)
 static void test_nvcc(void **state)
 {
     (void)state;
-    char *nvcc = atoll_toolkit_find_nvcc("nvcc");
+    char *nvcc = atoll_toolkit_find_program("nvcc");
     if (!nvcc || !has_headers) {
         free(nvcc);
         print_message("skipped: no nvcc, or no headers for it, here\n");
