@@ -1,7 +1,4 @@
-/* A combination is a row of digits, one per parameter: the position of its value.  Enumerated spaces also
- * number the combinations (mixed radix, last parameter fastest) and keep the untried ones in a list from
- * which any can be removed in constant time; the order of that list is a function of the order of the trials.
- */
+/* Create, propose, tell.  What a proposal is made of: tune_strategy.h; what was tried: tune_trials.c. */
 #include "evolution/tune.h"
 
 #include <math.h>
@@ -9,135 +6,36 @@
 #include <string.h>
 
 #include "evolution/array.h"
-#include "evolution/index.h"
-#include "evolution/legal.h"
+#include "evolution/tune_model.h"
+#include "evolution/tune_start.h"
+#include "evolution/tune_strategy.h"
 
-#define START_TRIALS    6    /* random ones before the local search */
-#define SAMPLE_ATTEMPTS 64   /* random rows before a search under the constraints */
-#define SEARCH_NODES    4096 /* of the search where sampling finds none */
-#define AROUND_ONE_IN   4    /* proposals near the parent */
+/* A space is listed at creation where that takes no time, and else before the first proposal, where it is about as
+ * dear as one evaluation; both in values tried. */
+#define LIST_NODES       (2u * ATOLL_TUNE_LISTED_AT_ONCE)
+#define LIST_NODES_LATE  (1u << 18)
+#define LIST_POINTS_LATE (1u << 16)
+#define AROUND_ONE_IN    8 /* proposals near the parent */
 
-enum trial_state { TRIAL_PENDING, TRIAL_CORRECT, TRIAL_FAILED };
-
-struct trial {
-    struct atoll_point row;
-    uint8_t state;
-    uint32_t centre; /* trial it is a neighbour of; ATOLL_NONE: a random one */
-    double time_ns;
-};
-
-struct atoll_tune {
-    const struct atoll_space *space;
-    struct atoll_space own; /* of a plan, where no space was given */
-    struct atoll_space_of_plan of;
-    struct trial *trials;
-    uint32_t trial_count, trial_capacity;
-    uint32_t best, climb; /* trials around which it searches */
-    uint8_t sampled_out;
-    struct atoll_index index; /* row -> trial */
-    int enumerated;
-    uint32_t legal_count, untried_count;
-    uint16_t *untried;  /* numbers of combinations */
-    uint16_t *position; /* of a number in untried; UINT16_MAX: illegal or tried */
-    uint16_t first;     /* the first legal one */
-};
-
-static uint32_t number_of(const struct atoll_tune *t, const struct atoll_point *row)
+/* start: chosen on recorded and synthetic spaces; racing: a sample that is this much slower than the best says
+ * nothing that its bound does not say. */
+struct atoll_tune_settings atoll_tune_settings_default(void)
 {
-    uint32_t n = 0;
-    for (size_t i = 0; i < t->space->count; i++)
-        n = n * (uint32_t)t->space->params[i].value_count + row->digits[i];
-    return n;
-}
-
-static struct atoll_point row_of_number(const struct atoll_tune *t, uint32_t number)
-{
-    struct atoll_point row;
-    memset(&row, 0, sizeof row);
-    for (size_t i = t->space->count; i-- > 0;) {
-        uint32_t radix = (uint32_t)t->space->params[i].value_count;
-        row.digits[i] = (uint8_t)(number % radix);
-        number /= radix;
-    }
-    return row;
-}
-
-static uint64_t row_key(const struct atoll_point *row)
-{
-    uint64_t halves[2];
-    memcpy(halves, row->digits, sizeof halves);
-    return atoll_mix64(halves[0]) + halves[1];
-}
-
-struct row_query {
-    const struct atoll_tune *tune;
-    const struct atoll_point *row;
-};
-
-static int row_equal(const void *context, uint32_t position)
-{
-    const struct row_query *q = context;
-    return memcmp(&q->tune->trials[position].row, q->row, sizeof *q->row) == 0;
-}
-
-static uint32_t find(const struct atoll_tune *t, const struct atoll_point *row)
-{
-    struct row_query q = {t, row};
-    return atoll_index_find(&t->index, row_key(row), row_equal, &q);
-}
-
-static int legal(const struct atoll_tune *t, const struct atoll_point *row)
-{
-    return t->space->legal(t->space->context, row);
-}
-
-static int available(const struct atoll_tune *t, const struct atoll_point *row)
-{
-    if (t->enumerated)
-        return t->position[number_of(t, row)] != UINT16_MAX;
-    return find(t, row) == ATOLL_NONE && legal(t, row);
-}
-
-static void remove_untried(struct atoll_tune *t, uint32_t number)
-{
-    uint16_t at = t->position[number];
-    if (at == UINT16_MAX)
-        return;
-    uint16_t last = t->untried[--t->untried_count];
-    t->untried[at] = last;
-    t->position[last] = at;
-    t->position[number] = UINT16_MAX;
-}
-
-static int enumerate(struct atoll_tune *t, uint32_t combinations, struct atoll_err *err)
-{
-    t->untried = calloc(2 * (size_t)combinations, sizeof *t->untried);
-    if (!t->untried)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the combinations of a template");
-    t->position = t->untried + combinations;
-    for (uint32_t n = 0; n < combinations; n++) {
-        struct atoll_point row = row_of_number(t, n);
-        t->position[n] = UINT16_MAX;
-        if (!legal(t, &row))
-            continue;
-        if (!t->untried_count)
-            t->first = (uint16_t)n;
-        t->position[n] = (uint16_t)t->untried_count;
-        t->untried[t->untried_count++] = (uint16_t)n;
-    }
-    t->legal_count = t->untried_count;
-    return 0;
+    return (struct atoll_tune_settings){
+        .strategies = (1u << ATOLL_TUNE_STRATEGIES) - 1, .racing = 3, .start = 5};
 }
 
 static struct atoll_tune *prepare(struct atoll_tune *t, struct atoll_err *err)
 {
     t->best = t->climb = ATOLL_NONE;
-    uint64_t combinations = atoll_space_size(t->space);
-    t->enumerated = combinations <= ATOLL_TUNE_ENUMERATED;
-    if (t->enumerated && enumerate(t, (uint32_t)combinations, err)) {
+    t->settings = atoll_tune_settings_default();
+    t->points.space = t->space;
+    if (atoll_tune_points_enumerate(&t->points, LIST_NODES, ATOLL_TUNE_LISTED_AT_ONCE, err)) {
         atoll_tune_destroy(t);
         return NULL;
     }
+    t->listed = t->points.enumerated != 0;
+    t->exhausted = t->listed && !t->points.untried_count;
     return t;
 }
 
@@ -170,258 +68,189 @@ struct atoll_tune *atoll_tune_create(const struct atoll_task *task, const struct
     return prepare(t, err);
 }
 
+void atoll_tune_set(struct atoll_tune *tune, const struct atoll_tune_settings *settings)
+{
+    tune->settings = *settings;
+}
+
 void atoll_tune_destroy(struct atoll_tune *tune)
 {
     if (!tune)
         return;
+    atoll_surrogate_destroy(tune->surrogate);
+    atoll_tune_points_fini(&tune->points);
     atoll_index_fini(&tune->index);
-    free(tune->untried);
     free(tune->trials);
+    free(tune->hints);
     free(tune);
 }
 
 uint64_t atoll_tune_legal_count(const struct atoll_tune *tune)
 {
-    return tune->enumerated ? tune->legal_count : UINT64_MAX;
-}
-
-static int sample(const struct atoll_tune *t, struct atoll_random *random, struct atoll_point *ret_row)
-{
-    for (unsigned attempt = 0; attempt < SAMPLE_ATTEMPTS; attempt++) {
-        memset(ret_row, 0, sizeof *ret_row);
-        for (size_t i = 0; i < t->space->count; i++)
-            ret_row->digits[i] =
-                (uint8_t)atoll_random_below(atoll_random_next(random), t->space->params[i].value_count);
-        if (available(t, ret_row))
-            return 1;
-    }
-    return 0;
-}
-
-static int accept_row(const void *context, const struct atoll_point *row)
-{
-    return available(context, row);
-}
-
-static int pick_random(const struct atoll_tune *t, struct atoll_random *random, struct atoll_point *ret_row)
-{
-    if (!t->enumerated)
-        return sample(t, random, ret_row) ||
-               atoll_legal_search(t->space, random, SEARCH_NODES, accept_row, t, ret_row);
-    if (!t->untried_count)
-        return 0;
-    *ret_row = row_of_number(t, t->untried[atoll_random_below(atoll_random_next(random), t->untried_count)]);
-    return 1;
+    return tune->points.enumerated ? tune->points.legal_count : UINT64_MAX;
 }
 
 int atoll_tune_first(struct atoll_tune *tune, struct atoll_choice *ret_choice)
 {
-    struct atoll_point row;
-    memset(&row, 0, sizeof row);
-    if (tune->enumerated) {
-        if (!tune->legal_count)
-            return 0;
-        row = row_of_number(tune, tune->first);
-    } else if (!legal(tune, &row)) {
-        struct atoll_random fixed = {0x61746f6c6cu, 0};
-        if (!pick_random(tune, &fixed, &row))
-            return 0;
-    }
-    *ret_choice = atoll_space_choice(tune->space, &row);
-    return 1;
-}
-
-/* The nth neighbour that differs in one parameter by one step, or (any) by any other value; 0 beyond the
- * values. */
-static int neighbour(const struct atoll_tune *t, const struct atoll_point *centre, size_t n, int any,
-                     struct atoll_point *ret_row)
-{
-    *ret_row = *centre;
-    if (!any) {
-        size_t i = n / 2;
-        int digit = centre->digits[i] + (n % 2 ? 1 : -1);
-        if (digit < 0 || digit >= (int)t->space->params[i].value_count)
-            return 0;
-        ret_row->digits[i] = (uint8_t)digit;
-        return 1;
-    }
-    size_t i = n / ATOLL_PLAN_VALUE_LIMIT, digit = n % ATOLL_PLAN_VALUE_LIMIT;
-    if (digit >= t->space->params[i].value_count || digit == centre->digits[i])
+    struct atoll_point point;
+    if (!atoll_tune_points_first(&tune->points, &point))
         return 0;
-    ret_row->digits[i] = (uint8_t)digit;
+    *ret_choice = atoll_space_choice(tune->space, &point);
     return 1;
 }
 
-/* An available neighbour of centre, from a random place on. */
-static int pick_neighbour(const struct atoll_tune *t, struct atoll_random *random,
-                          const struct atoll_point *centre, int any, struct atoll_point *ret_row)
+static int list_late(struct atoll_tune *t, struct atoll_err *err)
 {
-    size_t count = t->space->count * (any ? ATOLL_PLAN_VALUE_LIMIT : 2);
-    size_t start = atoll_random_below(atoll_random_next(random), count);
-    for (size_t k = 0; k < count; k++)
-        if (neighbour(t, centre, (start + k) % count, any, ret_row) && available(t, ret_row))
-            return 1;
+    if (t->listed)
+        return 0;
+    if (atoll_tune_points_enumerate(&t->points, LIST_NODES_LATE, LIST_POINTS_LATE, err))
+        return -1;
+    t->listed = 1;
+    if (!t->points.enumerated)
+        return 0;
+    for (uint32_t i = 0; i < t->trial_count; i++)
+        atoll_tune_points_remove(&t->points, &t->trials[i].point);
+    t->exhausted = !t->points.untried_count;
     return 0;
 }
 
-static int pick_around(struct atoll_tune *t, struct atoll_random *random, uint32_t centre, int any,
-                       struct atoll_point *ret_row, uint32_t *ret_centre)
+/* A neighbour of the parent, now and then. */
+static int pick_around(struct atoll_tune *t, struct atoll_random *random, const struct atoll_choice *around,
+                       struct atoll_trial *ret)
 {
-    if (centre == ATOLL_NONE || !pick_neighbour(t, random, &t->trials[centre].row, any, ret_row))
+    struct atoll_point parent;
+    if (!around || !atoll_space_point(t->space, around, &parent) ||
+        atoll_random_below(atoll_random_next(random), AROUND_ONE_IN) != 0)
         return 0;
-    *ret_centre = centre;
-    return 1;
+    ret->centre = atoll_tune_find(t, &parent);
+    if (ret->centre != ATOLL_NONE && atoll_tune_pick_neighbour(t, random, &parent, 0, &ret->point))
+        return 1;
+    ret->centre = ATOLL_NONE;
+    return 0;
 }
 
 static int pick(struct atoll_tune *t, struct atoll_random *random, const struct atoll_choice *around,
-                struct atoll_point *ret_row, uint32_t *ret_centre)
+                struct atoll_trial *ret, struct atoll_err *err)
 {
-    struct atoll_point parent;
-    *ret_centre = ATOLL_NONE;
-    if (t->trial_count < START_TRIALS)
-        return pick_random(t, random, ret_row);
-    if (around && atoll_space_point(t->space, around, &parent) &&
-        atoll_random_below(atoll_random_next(random), AROUND_ONE_IN) == 0 &&
-        pick_around(t, random, find(t, &parent), 0, ret_row, ret_centre))
-        return 1;
-    if (pick_around(t, random, t->best, 0, ret_row, ret_centre))
-        return 1;
-    if (pick_around(t, random, t->climb, 0, ret_row, ret_centre))
-        return 1;
-    t->climb = ATOLL_NONE;
-    if (atoll_random_next(random) & 1 && pick_around(t, random, t->best, 1, ret_row, ret_centre))
-        return 1;
-    return pick_random(t, random, ret_row);
-}
-
-static int add(struct atoll_tune *t, const struct atoll_point *row, uint32_t centre, struct atoll_err *err)
-{
-    if (atoll_array_reserve(&t->trials, &t->trial_capacity, t->trial_count + 1, sizeof *t->trials, err) ||
-        atoll_index_add(&t->index, row_key(row), t->trial_count, err))
-        return -1;
-    t->trials[t->trial_count++] = (struct trial){.row = *row, .state = TRIAL_PENDING, .centre = centre};
-    if (t->enumerated)
-        remove_untried(t, number_of(t, row));
-    return 0;
+    uint8_t order[ATOLL_TUNE_STRATEGIES];
+    int picked = atoll_tune_start(t, random, &ret->point) || pick_around(t, random, around, ret);
+    size_t count = picked ? 0 : atoll_tune_bandit(t, order);
+    for (size_t i = 0; i < count && !picked; i++) {
+        ret->strategy = order[i];
+        picked = atoll_tune_strategies[order[i]].propose(t, random, ret, err);
+    }
+    if (picked)
+        return picked;
+    ret->strategy = ATOLL_TUNE_RANDOM;
+    return atoll_tune_pick_random(t, random, &ret->point);
 }
 
 int atoll_tune_propose(struct atoll_tune *tune, struct atoll_random *random,
                        const struct atoll_choice *around, struct atoll_choice *ret_choice,
                        struct atoll_err *err)
 {
-    struct atoll_point row;
-    uint32_t centre;
-    if (atoll_tune_exhausted(tune))
-        return 0;
-    if (!pick(tune, random, around, &row, &centre)) {
-        tune->sampled_out = 1;
-        return 0;
-    }
-    if (add(tune, &row, centre, err))
+    struct atoll_trial trial;
+    memset(&trial, 0, sizeof trial);
+    trial.strategy = ATOLL_TUNE_STRATEGIES;
+    trial.centre = ATOLL_NONE;
+    if (list_late(tune, err))
         return -1;
-    *ret_choice = atoll_space_choice(tune->space, &row);
+    if (tune->exhausted)
+        return 0;
+    int picked = pick(tune, random, around, &trial, err);
+    if (picked < 0)
+        return -1;
+    tune->exhausted = !picked;
+    if (!picked)
+        return 0;
+    if (atoll_tune_append(tune, &trial, err))
+        return -1;
+    *ret_choice = atoll_space_choice(tune->space, &trial.point);
     return 1;
 }
 
 int atoll_tune_add(struct atoll_tune *tune, const struct atoll_choice *choice, struct atoll_err *err)
 {
-    struct atoll_point row;
-    if (!atoll_space_point(tune->space, choice, &row) || find(tune, &row) != ATOLL_NONE)
+    struct atoll_trial trial;
+    memset(&trial, 0, sizeof trial);
+    trial.strategy = ATOLL_TUNE_STRATEGIES;
+    trial.centre = ATOLL_NONE;
+    if (!atoll_space_point(tune->space, choice, &trial.point) ||
+        atoll_tune_find(tune, &trial.point) != ATOLL_NONE)
         return 0;
-    return add(tune, &row, ATOLL_NONE, err);
+    return atoll_tune_append(tune, &trial, err);
 }
 
-static void find_best(struct atoll_tune *t)
+static const uint8_t state_of_kind[] = {[ATOLL_TUNE_CORRECT] = TRIAL_CORRECT,
+                                        [ATOLL_TUNE_FAILED] = TRIAL_FAILED,
+                                        [ATOLL_TUNE_CENSORED] = TRIAL_CENSORED};
+
+static void set_outcome(struct atoll_trial *trial, const struct atoll_tune_outcome *outcome)
 {
-    t->best = ATOLL_NONE;
-    for (uint32_t i = 0; i < t->trial_count; i++)
-        if (t->trials[i].state == TRIAL_CORRECT &&
-            (t->best == ATOLL_NONE || t->trials[i].time_ns < t->trials[t->best].time_ns))
-            t->best = i;
+    int has_time = outcome->kind != ATOLL_TUNE_FAILED && outcome->time_ns > 0 && isfinite(outcome->time_ns);
+    int has_interval =
+        has_time && outcome->lo_ns > 0 && outcome->hi_ns >= outcome->lo_ns && isfinite(outcome->hi_ns);
+    trial->state = has_time ? state_of_kind[outcome->kind] : TRIAL_FAILED;
+    trial->time_ns = has_time ? outcome->time_ns : 0;
+    trial->lo_ns = has_interval ? outcome->lo_ns : 0;
+    trial->hi_ns = has_interval ? outcome->hi_ns : 0;
 }
 
-static void withdraw(struct atoll_tune *t, uint32_t at)
+/* The climb starts at a random trial and follows its better neighbours. */
+static void follow(struct atoll_tune *t, uint32_t at)
 {
-    t->trials[at].state = TRIAL_FAILED;
-    t->trials[at].time_ns = 0;
-    if (t->best == at)
-        find_best(t);
-    if (t->climb == at)
-        t->climb = ATOLL_NONE;
+    const struct atoll_trial *trial = &t->trials[at];
+    if (atoll_tune_fastest(t, 1, &t->best) == 0)
+        t->best = ATOLL_NONE;
+    if (trial->state != TRIAL_CORRECT) {
+        t->climb = t->climb == at ? ATOLL_NONE : t->climb;
+        return;
+    }
+    if (t->climb == ATOLL_NONE ? trial->centre == ATOLL_NONE
+                               : trial->centre == t->climb && trial->time_ns < t->trials[t->climb].time_ns)
+        t->climb = at;
+}
+
+void atoll_tune_tell(struct atoll_tune *tune, const struct atoll_choice *choice,
+                     const struct atoll_tune_outcome *outcome)
+{
+    struct atoll_point point;
+    uint32_t at = atoll_space_point(tune->space, choice, &point) ? atoll_tune_find(tune, &point) : ATOLL_NONE;
+    if (at == ATOLL_NONE)
+        return;
+    set_outcome(&tune->trials[at], outcome);
+    follow(tune, at);
 }
 
 void atoll_tune_result(struct atoll_tune *tune, const struct atoll_choice *choice, double time_ns)
 {
-    struct atoll_point row;
-    uint32_t at = atoll_space_point(tune->space, choice, &row) ? find(tune, &row) : ATOLL_NONE;
-    if (at == ATOLL_NONE)
-        return;
-    if (!(time_ns > 0)) {
-        withdraw(tune, at);
-        return;
-    }
-    struct trial *trial = &tune->trials[at];
-    trial->state = TRIAL_CORRECT;
-    trial->time_ns = time_ns;
-    if (tune->best == ATOLL_NONE || time_ns < tune->trials[tune->best].time_ns)
-        tune->best = at;
-    if (tune->climb == ATOLL_NONE
-            ? trial->centre == ATOLL_NONE
-            : trial->centre == tune->climb && time_ns < tune->trials[tune->climb].time_ns)
-        tune->climb = at;
+    struct atoll_tune_outcome outcome = {.kind = time_ns > 0 ? ATOLL_TUNE_CORRECT : ATOLL_TUNE_FAILED,
+                                         .time_ns = time_ns};
+    atoll_tune_tell(tune, choice, &outcome);
+}
+
+int atoll_tune_hint(struct atoll_tune *tune, const struct atoll_choice *choice,
+                    const struct atoll_tune_outcome *outcome, struct atoll_err *err)
+{
+    struct atoll_trial hint;
+    memset(&hint, 0, sizeof hint);
+    hint.strategy = ATOLL_TUNE_STRATEGIES;
+    hint.centre = ATOLL_NONE;
+    if (tune->hint_count == ATOLL_TUNE_HINT_LIMIT || !atoll_space_point(tune->space, choice, &hint.point))
+        return 0;
+    set_outcome(&hint, outcome);
+    return atoll_tune_append_hint(tune, &hint, err);
+}
+
+double atoll_tune_bar_ns(const struct atoll_tune *tune)
+{
+    if (!(tune->settings.racing > 0) || tune->best == ATOLL_NONE)
+        return HUGE_VAL;
+    const struct atoll_trial *best = &tune->trials[tune->best];
+    return fmax(best->time_ns, best->hi_ns) * tune->settings.racing;
 }
 
 int atoll_tune_exhausted(const struct atoll_tune *tune)
 {
-    return tune->enumerated ? tune->untried_count == 0 : tune->sampled_out;
-}
-
-static void trial_codec(struct atoll_tune *t, struct trial *trial, struct atoll_codec *codec)
-{
-    for (size_t i = 0; i < t->space->count; i++) {
-        atoll_codec_u8(codec, &trial->row.digits[i]);
-        if (codec->in && trial->row.digits[i] >= t->space->params[i].value_count) {
-            trial->row.digits[i] = 0;
-            codec->in->failed = 1;
-        }
-    }
-    atoll_codec_u8(codec, &trial->state);
-    atoll_codec_u32(codec, &trial->centre);
-    atoll_codec_f64(codec, &trial->time_ns);
-}
-
-static int load_trial(struct atoll_tune *t, struct atoll_codec *codec, struct atoll_err *err)
-{
-    struct trial trial;
-    memset(&trial, 0, sizeof trial);
-    trial_codec(t, &trial, codec);
-    if (codec->in->failed)
-        return 0;
-    if (trial.state > TRIAL_FAILED || (trial.centre != ATOLL_NONE && trial.centre >= t->trial_count) ||
-        !isfinite(trial.time_ns) || find(t, &trial.row) != ATOLL_NONE) {
-        codec->in->failed = 1;
-        return 0;
-    }
-    if (add(t, &trial.row, trial.centre, err))
-        return -1;
-    t->trials[t->trial_count - 1] = trial;
-    return 0;
-}
-
-int atoll_tune_codec(struct atoll_tune *tune, struct atoll_codec *codec, struct atoll_err *err)
-{
-    uint32_t count = tune->trial_count;
-    atoll_codec_count(codec, &count, tune->space->count + 13);
-    for (uint32_t i = 0; i < count; i++)
-        if (codec->out)
-            trial_codec(tune, &tune->trials[i], codec);
-        else if (load_trial(tune, codec, err))
-            return -1;
-    atoll_codec_u32(codec, &tune->best);
-    atoll_codec_u32(codec, &tune->climb);
-    atoll_codec_u8(codec, &tune->sampled_out);
-    if (codec->in && ((tune->best != ATOLL_NONE && tune->best >= tune->trial_count) ||
-                      (tune->climb != ATOLL_NONE && tune->climb >= tune->trial_count)))
-        codec->in->failed = 1;
-    return 0;
+    return tune->exhausted;
 }

@@ -1,0 +1,99 @@
+#include "evolution/gp_scale.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LOWER_ORDERS                                                                                         \
+    0.6 /* share of a parameter's covariance that does not depend on it; chosen on recorded spaces */
+
+struct atoll_gp_scale {
+    size_t count;
+    size_t radix[ATOLL_SPACE_BYTES];
+    double *distance[ATOLL_SPACE_BYTES]; /* radix x radix */
+    double *table[ATOLL_SPACE_BYTES];
+};
+
+/* Half rank, half logarithm where the values are positive: tile sizes count by ratio, unroll factors by step. */
+static void fill_places(const struct atoll_param *param, double *ret_places)
+{
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (size_t i = 0; i < param->value_count; i++) {
+        low = fmin(low, (double)param->values[i]);
+        high = fmax(high, (double)param->values[i]);
+    }
+    for (size_t i = 0; i < param->value_count; i++) {
+        double rank = param->value_count > 1 ? (double)i / (double)(param->value_count - 1) : 0;
+        int by_ratio = low > 0 && high > low;
+        double ratio = by_ratio ? log((double)param->values[i] / low) / log(high / low) : rank;
+        ret_places[i] = (rank + ratio) / 2;
+    }
+}
+
+static void fill_distances(const struct atoll_param *param, double *ret_distances)
+{
+    double places[ATOLL_PLAN_VALUE_LIMIT];
+    fill_places(param, places);
+    for (size_t i = 0; i < param->value_count; i++)
+        for (size_t j = 0; j < param->value_count; j++)
+            ret_distances[i * param->value_count + j] = fabs(places[i] - places[j]);
+}
+
+struct atoll_gp_scale *atoll_gp_scale_create(const struct atoll_space *space)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < space->count; i++)
+        cells += space->params[i].value_count * space->params[i].value_count;
+    struct atoll_gp_scale *s = calloc(1, sizeof *s + 2 * cells * sizeof **s->table);
+    if (!s)
+        return NULL;
+    double *free_cells = (double *)(s + 1);
+    s->count = space->count;
+    for (size_t i = 0; i < space->count; i++) {
+        s->radix[i] = space->params[i].value_count;
+        s->distance[i] = free_cells;
+        s->table[i] = free_cells + cells;
+        free_cells += s->radix[i] * s->radix[i];
+        fill_distances(&space->params[i], s->distance[i]);
+        atoll_gp_scale_set(s, i, 1);
+    }
+    return s;
+}
+
+void atoll_gp_scale_destroy(struct atoll_gp_scale *scale)
+{
+    free(scale);
+}
+
+static double matern52(double r)
+{
+    double s = sqrt(5) * r;
+    return (1 + s + s * s / 3) * exp(-s);
+}
+
+void atoll_gp_scale_set(struct atoll_gp_scale *scale, size_t param, double length)
+{
+    size_t cells = scale->radix[param] * scale->radix[param];
+    for (size_t i = 0; i < cells; i++)
+        scale->table[param][i] =
+            LOWER_ORDERS + (1 - LOWER_ORDERS) * matern52(scale->distance[param][i] / length);
+}
+
+double atoll_gp_scale_covariance(const struct atoll_gp_scale *scale, const struct atoll_point *a,
+                                 const struct atoll_point *b)
+{
+    double k = 1;
+    for (size_t i = 0; i < scale->count; i++)
+        k *= scale->table[i][a->digits[i] * scale->radix[i] + b->digits[i]];
+    return k;
+}
+
+double atoll_gp_scale_distance2(const struct atoll_gp_scale *scale, const struct atoll_point *a,
+                                const struct atoll_point *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < scale->count; i++) {
+        double d = scale->distance[i][a->digits[i] * scale->radix[i] + b->digits[i]];
+        sum += d * d;
+    }
+    return sum;
+}
