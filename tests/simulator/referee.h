@@ -1,0 +1,48 @@
+/* referee.h - what a measurement of a landscape says: true times with noise, a rank's speed and its drift; duels by the
+ * real paired test.
+ * Layer: tests.  Plain values. */
+#ifndef ATOLL_TESTS_SIMULATOR_REFEREE_H
+#define ATOLL_TESTS_SIMULATOR_REFEREE_H
+
+#include "core/decision.h"
+#include "core/event.h"
+#include "core/random.h"
+#include "tests/simulator/landscape.h"
+
+/* Sigmas are of the logarithm of a time. */
+struct atoll_referee_settings {
+    double noise;      /* of a candidate's time, from one evaluation to the next; 0.01 */
+    double pair_noise; /* of a pair of a duel; 0.01 */
+    double spread;     /* of ranks' speeds; 0 */
+    double drift;      /* of a rank's speed, per square root of an hour; 0 */
+    double infrastructure, crash, wrong_duel, unstable; /* shares of answers; 0 */
+    double check_ns;                                    /* of an evaluation, beside its samples; 2e8 */
+    double samples;                                     /* of a candidate that is not raced away; 50 */
+    int racing; /* what is slower than 1.5 incumbents takes a tenth of the samples */
+};
+
+void atoll_referee_defaults(struct atoll_referee_settings *ret_settings);
+
+/* A device. */
+struct atoll_rank {
+    double speed; /* times are multiplied by it */
+    int64_t drifted_ns;
+    int is_there;
+    uint64_t busy; /* evaluation number, 0: free */
+};
+
+/* Its speed at a time; called with times that ascend. */
+double atoll_rank_speed(const struct atoll_referee_settings *s, struct atoll_rank *rank, int64_t now_ns,
+                        struct atoll_random *random);
+
+/* point NULL: the source is no point, its plan is bad.  Device time it takes is in occupied_ns. */
+void atoll_referee_evaluate(const struct atoll_referee_settings *s, const struct atoll_landscape *l,
+                            const struct atoll_decision *order, const struct atoll_landscape_point *point,
+                            double speed, struct atoll_random *random,
+                            struct atoll_evaluation *ret_evaluation);
+void atoll_referee_duel(const struct atoll_referee_settings *s, const struct atoll_landscape *l,
+                        const struct atoll_decision *order, const struct atoll_landscape_point *challenger,
+                        const struct atoll_landscape_point *elite, double speed, struct atoll_random *random,
+                        struct atoll_duel *ret_duel);
+
+#endif
