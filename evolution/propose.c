@@ -211,6 +211,69 @@ int atoll_propose_sampled(struct atoll_engine *e, struct atoll_engine_task *t, u
     return send_tuned(e, t, &r, err);
 }
 
+static int is_queued(const struct atoll_engine_task *t, uint32_t source, const struct atoll_choice *choice)
+{
+    for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
+        const struct atoll_pending *p = &t->pending[i];
+        if (p->source == source && p->has_choice &&
+            memcmp(p->choice.values, choice->values, choice->count * sizeof *choice->values) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_new(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t source,
+                  const struct atoll_choice *choice)
+{
+    const struct atoll_source *s = &e->sources.items[source];
+    struct atoll_id id = atoll_source_candidate(s, t->task, choice);
+    return atoll_individuals_find(&e->individuals, s->task, &id) == ATOLL_NONE &&
+           !is_queued(t, source, choice);
+}
+
+/* Another value of this parameter, from a random one on; 0 when none is legal and new. */
+static int vary(const struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
+                uint32_t parameter, struct atoll_choice *choice)
+{
+    const struct atoll_plan *plan = e->sources.items[source].plan;
+    size_t count = plan->params[parameter].value_count;
+    size_t start = (size_t)atoll_random_below(atoll_random_next(&t->random), count);
+    for (size_t i = 0; i < count; i++) {
+        choice->values[parameter] = plan->params[parameter].values[(start + i) % count];
+        if (atoll_plan_choice_legal(t->task, plan, choice, NULL) == 1 && is_new(e, t, source, choice))
+            return 1;
+    }
+    return 0;
+}
+
+static int choose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+                          uint32_t parameter, struct atoll_err *err)
+{
+    const struct atoll_source *s = &e->sources.items[pending->source];
+    if (parameter == ATOLL_NONE)
+        return choose_instance(e, t, pending->source, pending->parent, &pending->choice, err);
+    if (pending->parent == ATOLL_NONE)
+        return 0;
+    pending->choice = e->individuals.items[pending->parent].choice;
+    if (parameter >= pending->choice.count || !vary(e, t, pending->source, parameter, &pending->choice))
+        return 0;
+    return atoll_tune_add(s->tune, &pending->choice, err) ? -1 : 1;
+}
+
+int atoll_propose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+                          uint32_t source, uint32_t parameter, struct atoll_err *err)
+{
+    if (!e->sources.items[source].tune)
+        return 0;
+    pending->source = source;
+    pending->parent = parent_in(e, source, pending->parent);
+    pending->has_choice = 1;
+    int proposed = choose_variant(e, t, pending, parameter, err);
+    if (atoll_tune_exhausted(e->sources.items[source].tune))
+        drop_template(t, source);
+    return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
+}
+
 int atoll_propose_instance(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
                            struct atoll_err *err)
 {

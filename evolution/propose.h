@@ -18,6 +18,11 @@ int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, cons
 int atoll_propose_instance(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
                            struct atoll_err *err);
 
+/* The same of one template (a source): near pending->parent where that is an instance of it, else near its best.
+ * parameter: differs from there in this one only (its position); ATOLL_NONE: any. */
+int atoll_propose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+                          uint32_t source, uint32_t parameter, struct atoll_err *err);
+
 /* Whether the task has something to propose now. */
 int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_engine_task *t);
 /* Of what kind its next proposal is; the lower goes first. */

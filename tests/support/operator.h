@@ -1,0 +1,167 @@
+/* operator.h - a scripted operator outside the engine (core/ask.h), on top of the simulation: sees which asks are under
+ * way, and answers what a test says.  Its kernels are numbered; so are seeds named k0, k1 ...; a test gives each number
+ * a time. */
+#ifndef ATOLL_TESTS_SUPPORT_OPERATOR_H
+#define ATOLL_TESTS_SUPPORT_OPERATOR_H
+
+#include "tests/support/simulation.h"
+
+#include "evolution/state.h"
+
+#define OP_TEXT 256
+
+static inline uint32_t op_count(const struct sim *s)
+{
+    return s->engine->asks.count;
+}
+
+static inline const struct atoll_ask *op_at(const struct sim *s, uint32_t at)
+{
+    assert_true(at < op_count(s));
+    return &s->engine->asks.items[at].ask;
+}
+
+static inline void op_reply(struct sim *s, const struct atoll_reply *reply)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_REPLY);
+    event.reply = *reply;
+    event.reply.origin = "script";
+    sim_step(s, &event);
+}
+
+static inline void op_status(struct sim *s, uint64_t ask, enum atoll_reply_status status)
+{
+    op_reply(s, &(struct atoll_reply){.ask = ask, .status = status});
+}
+
+static inline void op_plans(struct sim *s, uint64_t ask, uint32_t count)
+{
+    op_reply(s, &(struct atoll_reply){.ask = ask, .plan_count = count});
+}
+
+/* Kernels of these numbers. */
+static inline void op_kernels(struct sim *s, uint64_t ask, const uint32_t *numbers, uint32_t count)
+{
+    static char texts[ATOLL_REPLY_SOURCE_LIMIT][OP_TEXT];
+    struct atoll_reply reply = {.ask = ask, .source_count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(texts[i], OP_TEXT,
+                 "/* atoll-plan {\"version\": 1, \"launch\": [{\"function\": \"f\", \"units\": \"N\", "
+                 "\"args\": [\"x\", \"y\"]}]} */\nvoid f(long a, long b, const float *x, float *y) /* k%u */",
+                 numbers[i]);
+        reply.sources[i] = (struct atoll_reply_source){"c", texts[i]};
+    }
+    op_reply(s, &reply);
+}
+
+static inline void op_kernel(struct sim *s, uint64_t ask, uint32_t number)
+{
+    op_kernels(s, ask, &number, 1);
+}
+
+/* The number of a candidate's kernel. */
+static inline uint32_t op_number(const struct sim *s, uint32_t task, const struct atoll_id *candidate)
+{
+    struct atoll_id source;
+    struct atoll_choice choice;
+    const char *language, *text, *at;
+    unsigned number;
+    assert_int_equal(atoll_engine_candidate(s->engine, task, candidate, &source, &choice), 0);
+    assert_int_equal(atoll_engine_source(s->engine, &source, &language, &text), 0);
+    at = strstr(text, "/* k");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "/* k%u", &number), 1);
+    return number;
+}
+
+/* Evaluates everything that is under way, in order: kernel n takes times_ms[n], 0: it is wrong.  Challengers win,
+ * so that times stay what they are. */
+static inline void op_evaluate(struct sim *s, const double *times_ms)
+{
+    while (s->order_count) {
+        size_t first = 0;
+        for (size_t i = 1; i < s->order_count; i++)
+            if (s->orders[i].evaluation < s->orders[first].evaluation)
+                first = i;
+        struct atoll_decision order = sim_take(s, first);
+        double ns = 1e6 * times_ms[op_number(s, order.task, &order.candidate)];
+        if (order.type == ATOLL_DECIDE_EVALUATE)
+            sim_evaluated(s, &order, ns > 0 ? ATOLL_V_CORRECT : ATOLL_V_WRONG, ns);
+        else
+            sim_duelled(s, &order, ATOLL_V_CORRECT, 1, order.incumbent_ns / ns);
+    }
+}
+
+/* ---- a moody operator: answers late, out of order, twice, too much, or nothing of use ---- */
+
+struct op_moods {
+    unsigned failed, empty, repeated, known; /* in percent */
+    uint32_t next;                           /* kernel that is new */
+};
+
+static inline void op_write_some(struct sim *s, struct op_moods *m, const struct atoll_ask *ask)
+{
+    uint32_t numbers[ATOLL_REPLY_SOURCE_LIMIT], count = (uint32_t)sim_below(s, 2 * (uint64_t)ask->count + 1);
+    if (count > ATOLL_REPLY_SOURCE_LIMIT)
+        count = ATOLL_REPLY_SOURCE_LIMIT;
+    for (uint32_t i = 0; i < count; i++) {
+        int known = m->next && sim_percent(s, m->known);
+        numbers[i] = known ? (uint32_t)sim_below(s, m->next) : m->next++;
+    }
+    op_kernels(s, ask->number, numbers, count);
+}
+
+/* Answers one of the asks that are under way. */
+static inline void op_answer(struct sim *s, struct op_moods *m)
+{
+    static const enum atoll_reply_status statuses[] = {ATOLL_REPLY_EMPTY, ATOLL_REPLY_REFUSED,
+                                                       ATOLL_REPLY_FAILED};
+    struct atoll_ask ask = *op_at(s, (uint32_t)sim_below(s, op_count(s)));
+    if (sim_percent(s, m->failed))
+        op_status(s, ask.number, statuses[sim_below(s, 3)]);
+    else if (sim_percent(s, m->empty))
+        op_status(s, ask.number, ATOLL_REPLY_OK);
+    else if (ask.kind == ATOLL_ASK_PLAN)
+        op_plans(s, ask.number, (uint32_t)sim_below(s, 2 * (uint64_t)ask.count + 1));
+    else
+        op_write_some(s, m, &ask);
+    if (sim_percent(s, m->repeated))
+        op_status(s, ask.number, ATOLL_REPLY_SPENT); /* too late to say that */
+}
+
+/* One random thing happens: mostly answers of both kinds. */
+static inline void op_happen(struct sim *s, struct op_moods *m)
+{
+    switch (sim_below(s, 24)) {
+    case 0: sim_reload(s); break;
+    case 1:
+        sim_simple(s, ATOLL_EVENT_RESUME);
+        sim_capacity(s, (uint32_t)sim_below(s, 5));
+        break;
+    case 2: sim_capacity(s, 1 + (uint32_t)sim_below(s, 64)); break;
+    case 3: op_status(s, 1 + sim_below(s, 1000000), ATOLL_REPLY_FAILED); break;
+    case 4: sim_simple(s, ATOLL_EVENT_TICK); break;
+    default:
+        if (op_count(s) && sim_below(s, 2))
+            op_answer(s, m);
+        else
+            sim_answer(s);
+    }
+}
+
+/* Until the end, which must come: there is always something under way before it. */
+static inline void op_drain(struct sim *s, struct op_moods *m)
+{
+    sim_capacity(s, 4);
+    while (!s->counts[ATOLL_DECIDE_STOP]) {
+        assert_true(s->order_count + op_count(s) > 0);
+        if (op_count(s) && sim_below(s, 2))
+            op_answer(s, m);
+        else
+            sim_answer(s);
+    }
+    assert_int_equal(s->order_count, 0);
+}
+
+#endif

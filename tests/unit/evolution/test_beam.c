@@ -1,0 +1,465 @@
+#include "tests/support/operator.h"
+
+static struct atoll_buffer plain, tuned;
+
+static int set_up(void **state)
+{
+    static const struct sim_seed seeds[] = {{"k0", NULL, NULL}, {"k1", NULL, NULL}, {"k2", NULL, NULL}};
+    static const struct sim_seed templates[] = {
+        {"k0", NULL, NULL},
+        {"k1", "\"A\": [1, 2, 3, 4, 5, 6, 7, 8], \"B\": [1, 2, 3, 4, 5, 6, 7, 8]", "A * B != 6"},
+        {"k2", "\"U\": [1, 2, 3, 4]", NULL},
+    };
+    atoll_buffer_init(&plain, 1u << 24);
+    atoll_buffer_init(&tuned, 1u << 24);
+    sim_task("plain", seeds, 3, 1, &plain);
+    sim_task("tuned", templates, 3, 1, &tuned);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    atoll_buffer_fini(&plain);
+    atoll_buffer_fini(&tuned);
+    return 0;
+}
+
+static struct atoll_search settings(void)
+{
+    struct atoll_search search;
+    atoll_search_defaults(&search);
+    search.strategy = ATOLL_STRATEGY_BEAM;
+    search.stagnation_limit = 0;
+    search.queue_depth = 1;
+    search.asks = 64;
+    search.beam_width = search.beam_plans = search.beam_attempts = 2;
+    search.beam_iterations = 3;
+    search.ask_share = 1;
+    return search;
+}
+
+static struct sim *start(uint64_t seed, const struct atoll_search *search, const struct atoll_buffer *task,
+                         uint32_t tasks)
+{
+    struct sim *s = malloc(sizeof *s);
+    assert_non_null(s);
+    sim_start(s, seed, search);
+    for (uint32_t i = 0; i < tasks; i++)
+        sim_add_task(s, i, task);
+    return s;
+}
+
+static void finish(struct sim *s)
+{
+    struct atoll_engine_status status;
+    atoll_engine_status(s->engine, &status);
+    assert_true(status.stopped);
+    assert_int_equal(status.under_way, 0);
+    sim_check_replay(s);
+    sim_fini(s);
+    free(s);
+}
+
+static void expect_ask(const struct sim *s, uint64_t number, enum atoll_ask_kind kind, uint32_t parent,
+                       uint32_t island)
+{
+    for (uint32_t i = 0; i < op_count(s); i++) {
+        const struct atoll_ask *ask = op_at(s, i);
+        if (ask->number != number)
+            continue;
+        assert_int_equal(ask->kind, kind);
+        assert_int_equal(ask->op, kind == ATOLL_ASK_PLAN ? ATOLL_OPERATOR_PLAN : ATOLL_OPERATOR_EXECUTE);
+        assert_int_equal(ask->count, 2);
+        assert_int_equal(op_number(s, 0, &ask->parent), parent);
+        assert_int_equal(ask->island, island);
+        return;
+    }
+    fail_msg("ask %u is not under way", (unsigned)number);
+}
+
+static void expect_attempts(const struct sim *s, uint64_t number, uint32_t parent, uint32_t island,
+                            uint64_t plan, uint32_t plan_index)
+{
+    expect_ask(s, number, ATOLL_ASK_WRITE, parent, island);
+    for (uint32_t i = 0; i < op_count(s); i++)
+        if (op_at(s, i)->number == number) {
+            assert_int_equal(op_at(s, i)->plan, plan);
+            assert_int_equal(op_at(s, i)->plan_index, plan_index);
+        }
+}
+
+/* Two members, two plans each, two attempts at each, three iterations, all of it known beforehand. */
+static void a_small_search_by_hand(void **state)
+{
+    /* of kernels 0.., in ms; 0: wrong */
+    static const double times[] = {4, 3, 0, 2, 1.5, 2.5, 0, 9};
+    struct atoll_search search = settings();
+    struct sim *s = start(1, &search, &plain, 1);
+    sim_capacity(s, 8);
+    assert_int_equal(op_count(s), 0);
+    op_evaluate(s, times);
+    /* the correct seeds, by time */
+    assert_int_equal(op_count(s), 2);
+    expect_ask(s, 1, ATOLL_ASK_PLAN, 1, 0);
+    expect_ask(s, 2, ATOLL_ASK_PLAN, 0, 1);
+    op_plans(s, 2, 7); /* more than were wanted */
+    assert_int_equal(op_count(s), 3);
+    expect_attempts(s, 3, 0, 1, 2, 0);
+    expect_attempts(s, 4, 0, 1, 2, 1);
+    op_plans(s, 1, 1);
+    expect_attempts(s, 5, 1, 0, 1, 0);
+    op_kernels(s, 3, (const uint32_t[]){3, 4, 5}, 3); /* the third was not wanted */
+    op_evaluate(s, times);
+    op_status(s, 4, ATOLL_REPLY_FAILED);
+    assert_int_equal(op_count(s), 1);
+    op_kernels(s, 5, (const uint32_t[]){5, 6}, 2);
+    assert_int_equal(s->order_count, 2);
+    assert_int_equal(op_count(s), 0);
+    op_evaluate(s, times);
+    /* the best of each plan: 4 of the one, 5 of the other; 3 is faster than 5, but of the same plan as 4 */
+    assert_int_equal(op_count(s), 2);
+    expect_ask(s, 6, ATOLL_ASK_PLAN, 4, 0);
+    expect_ask(s, 7, ATOLL_ASK_PLAN, 5, 1);
+    op_status(s, 6, ATOLL_REPLY_EMPTY);
+    op_plans(s, 7, 1);
+    expect_attempts(s, 8, 5, 1, 7, 0);
+    op_kernels(s, 8, (const uint32_t[]){3, 7}, 2); /* one is known */
+    op_evaluate(s, times);
+    /* a pool of one, however slow, and the fastest of the last beam */
+    expect_ask(s, 9, ATOLL_ASK_PLAN, 7, 0);
+    expect_ask(s, 10, ATOLL_ASK_PLAN, 4, 1);
+    op_status(s, 10, ATOLL_REPLY_REFUSED);
+    op_status(s, 9, ATOLL_REPLY_FAILED);
+    assert_int_equal(op_count(s), 0);
+    assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_EXHAUSTED);
+    op_evaluate(s, times);
+    finish(s);
+}
+
+/* A member that a duel proved wrong is not in the next beam, nor is it filled up with it. */
+static void what_was_refuted_does_not_go_on(void **state)
+{
+    static const double times[] = {4, 3, 2};
+    struct atoll_search search = settings();
+    search.islands = 1;
+    search.grid = 0;
+    struct sim *s = start(1, &search, &plain, 1);
+    sim_capacity(s, 1);
+    for (unsigned i = 0; i < 2; i++) { /* k0, then k1, which challenges it */
+        struct atoll_decision order = sim_take(s, 0);
+        sim_evaluated(s, &order, ATOLL_V_CORRECT, 1e6 * times[op_number(s, 0, &order.candidate)]);
+    }
+    while (s->order_count) {
+        struct atoll_decision order = sim_take(s, 0);
+        if (order.type == ATOLL_DECIDE_DUEL)
+            sim_duelled(s, &order, ATOLL_V_WRONG, 0, 0);
+        else
+            sim_evaluated(s, &order, ATOLL_V_WRONG, 0);
+    }
+    assert_int_equal(op_count(s), 1);
+    expect_ask(s, 1, ATOLL_ASK_PLAN, 0, 0);
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    finish(s);
+}
+
+/* An import while the search goes on is a pool of its own. */
+static void imports_join(void **state)
+{
+    static const double times[] = {4, 3, 0, 1, 5};
+    struct atoll_search search = settings();
+    struct sim *s = start(1, &search, &plain, 1);
+    sim_capacity(s, 8);
+    op_evaluate(s, times);
+    sim_source(s, 0, 0,
+               "/* atoll-plan {\"version\": 1, \"launch\": [{\"function\": \"f\", \"units\": \"N\", "
+               "\"args\": [\"x\", \"y\"]}]} */ /* k3 */");
+    op_status(s, 1, ATOLL_REPLY_FAILED);
+    op_status(s, 2, ATOLL_REPLY_FAILED);
+    assert_int_equal(op_count(s), 0); /* its verdict is waited for */
+    op_evaluate(s, times);
+    expect_ask(s, 3, ATOLL_ASK_PLAN, 3, 0);
+    expect_ask(s, 4, ATOLL_ASK_PLAN, 1, 1);
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    op_evaluate(s, times);
+    finish(s);
+}
+
+/* ---- the built-in operator ---- */
+
+static const struct atoll_individual *individual_of(const struct sim *s, const struct atoll_id *id)
+{
+    uint32_t at = atoll_individuals_find(&s->engine->individuals, 0, id);
+    assert_int_not_equal(at, ATOLL_NONE);
+    return &s->engine->individuals.items[at];
+}
+
+/* Without an operator outside a plan says which parameter varies, then which other template, then nothing. */
+static void plans_of_the_tuner(void **state)
+{
+    static const double times[] = {4, 1, 2};
+    struct atoll_search search = settings();
+    search.ask_share = 0;
+    search.islands = search.beam_width = search.beam_iterations = 1;
+    search.beam_plans = 4;
+    struct sim *s = start(1, &search, &tuned, 1);
+    struct atoll_choice member = {0};
+    unsigned seen[5] = {0};
+    sim_capacity(s, 1);
+    while (s->order_count) {
+        struct atoll_decision order = sim_take(s, 0);
+        double ns = 1e6 * times[op_number(s, 0, &order.candidate)];
+        if (order.type == ATOLL_DECIDE_DUEL) {
+            sim_duelled(s, &order, ATOLL_V_CORRECT, 0, 1);
+            continue;
+        }
+        if (order.op == ATOLL_OPERATOR_SEED && ns == 1e6)
+            member = individual_of(s, &order.candidate)->choice;
+        seen[order.answers_ask ? order.answers_ask - 1 : 0]++;
+        if (order.answers_ask == 2 || order.answers_ask == 3) { /* its A alone, then its B alone */
+            size_t varies = order.answers_ask - 2;
+            assert_int_equal(order.choice.count, 2);
+            assert_int_not_equal(order.choice.values[varies], member.values[varies]);
+            assert_int_equal(order.choice.values[1 - varies], member.values[1 - varies]);
+            assert_int_not_equal(order.choice.values[0] * order.choice.values[1], 6);
+        }
+        if (order.answers_ask == 4)
+            assert_int_equal(op_number(s, 0, &order.candidate), 2);
+        sim_evaluated(s, &order, ATOLL_V_CORRECT, ns);
+    }
+    for (unsigned i = 1; i < 5; i++) /* ask 1 was for the plans */
+        assert_int_equal(seen[i], 2);
+    assert_int_equal(seen[0], 3);
+    finish(s);
+}
+
+/* A parameter's values run out; the search goes on without them. */
+static void a_plan_runs_out(void **state)
+{
+    struct atoll_search search = settings();
+    search.ask_share = 0;
+    search.islands = search.beam_width = search.beam_plans = 1;
+    search.beam_attempts = 10;
+    search.beam_iterations = 1;
+    struct sim *s = start(1, &search, &tuned, 1);
+    sim_capacity(s, 64);
+    for (unsigned i = 0; i < 1000 && s->order_count; i++)
+        sim_answer(s);
+    struct atoll_task_status t;
+    atoll_engine_task_status(s->engine, 0, &t);
+    assert_int_equal(t.reason, ATOLL_REASON_EXHAUSTED);
+    assert_in_range(t.evaluated, 3 + 1, 3 + 7); /* the seeds, and the other values of one parameter */
+    finish(s);
+}
+
+/* ---- whatever happens ---- */
+
+/* The rule told once more, from what can be seen: asks, and candidates with the ask they answer. */
+struct oracle {
+    uint64_t seen;    /* asks up to here */
+    uint32_t first;   /* individual */
+    uint32_t members; /* expected of the iteration that is under way */
+    uint32_t asked;   /* of them */
+    uint32_t beam[64];
+    uint64_t plan_asks[64];
+    struct {
+        uint64_t ask, plan;
+    } writes[4096];
+    uint32_t write_count, iterations;
+};
+
+static const struct atoll_individual *at(const struct sim *s, uint32_t individual)
+{
+    return &s->engine->individuals.items[individual];
+}
+
+static int by_time(const struct sim *s, const uint32_t *from, uint32_t count, uint32_t *taken)
+{
+    uint32_t best = ATOLL_NONE;
+    for (uint32_t i = 0; i < count; i++)
+        if (from[i] != ATOLL_NONE &&
+            (best == ATOLL_NONE || at(s, from[i])->time_ns < at(s, from[best])->time_ns))
+            best = i;
+    *taken = best;
+    return best != ATOLL_NONE;
+}
+
+static void take_fastest(const struct sim *s, uint32_t *from, uint32_t count, uint32_t limit, uint32_t *beam,
+                         uint32_t *members)
+{
+    uint32_t taken;
+    while (*members < limit && by_time(s, from, count, &taken)) {
+        beam[(*members)++] = from[taken];
+        from[taken] = ATOLL_NONE;
+    }
+}
+
+static uint32_t group_best(const struct sim *s, uint64_t ask, uint32_t first)
+{
+    uint32_t best = ATOLL_NONE;
+    for (uint32_t i = first; i < s->engine->individuals.count; i++)
+        if (at(s, i)->ask == ask && at(s, i)->state == ATOLL_V_CORRECT &&
+            (best == ATOLL_NONE || at(s, i)->time_ns < at(s, best)->time_ns))
+            best = i;
+    return best;
+}
+
+static void next_iteration(const struct sim *s, struct oracle *o)
+{
+    static uint32_t pool[8192];
+    uint32_t count = 0, old_count = 0, old[64], members = 0, beam[64];
+    for (uint32_t i = 0; i < o->write_count; i++)
+        pool[count++] = group_best(s, o->writes[i].ask, o->first);
+    for (uint32_t i = o->first; i < s->engine->individuals.count; i++)
+        if (!at(s, i)->ask && at(s, i)->state == ATOLL_V_CORRECT && at(s, i)->op != ATOLL_OPERATOR_NOOP)
+            pool[count++] = i;
+    take_fastest(s, pool, count, s->search.beam_width, beam, &members);
+    for (uint32_t i = 0; i < o->members; i++)
+        if (at(s, o->beam[i])->state == ATOLL_V_CORRECT)
+            old[old_count++] = o->beam[i];
+    take_fastest(s, old, old_count, s->search.beam_width, beam, &members);
+    memcpy(o->beam, beam, sizeof beam);
+    o->members = members;
+    o->asked = o->write_count = 0;
+    o->first = s->engine->individuals.count;
+    o->iterations++;
+}
+
+static void see_plan_ask(const struct sim *s, struct oracle *o, const struct atoll_ask *ask)
+{
+    if (o->asked == o->members) {
+        for (uint32_t i = 0; i < s->engine->individuals.count; i++) /* nothing of the last one is open */
+            assert_true(at(s, i)->state != ATOLL_INDIVIDUAL_UNDER_WAY || at(s, i)->op == ATOLL_OPERATOR_NOOP);
+        for (uint32_t i = 0; i < op_count(s); i++)
+            assert_true(op_at(s, i)->number > o->seen);
+        next_iteration(s, o);
+    }
+    assert_true(o->asked < o->members);
+    assert_true(atoll_id_equal(&ask->parent, &at(s, o->beam[o->asked])->id));
+    assert_int_equal(ask->island, o->asked % s->search.islands);
+    assert_int_equal(ask->count, s->search.beam_plans);
+    o->plan_asks[o->asked++] = ask->number;
+}
+
+static void see_write_ask(const struct sim *s, struct oracle *o, const struct atoll_ask *ask)
+{
+    uint32_t index = 0, member = 0;
+    for (uint32_t i = 0; i < o->write_count; i++)
+        index += o->writes[i].plan == ask->plan;
+    while (member < o->asked && o->plan_asks[member] != ask->plan)
+        member++;
+    assert_true(member < o->asked);
+    assert_int_equal(ask->plan_index, index);
+    assert_true(index < s->search.beam_plans);
+    assert_int_equal(ask->count, s->search.beam_attempts);
+    assert_true(atoll_id_equal(&ask->parent, &at(s, o->beam[member])->id));
+    o->writes[o->write_count].ask = ask->number;
+    o->writes[o->write_count++].plan = ask->plan;
+}
+
+static void look(const struct sim *s, struct oracle *o)
+{
+    uint64_t last = o->seen;
+    for (uint32_t i = 0; i < op_count(s); i++) {
+        const struct atoll_ask *ask = op_at(s, i);
+        if (ask->number <= o->seen)
+            continue;
+        (ask->kind == ATOLL_ASK_PLAN ? see_plan_ask : see_write_ask)(s, o, ask);
+        last = ask->number;
+    }
+    o->seen = last;
+}
+
+/* No ask brings more than was wanted, so no iteration more than its members times plans times attempts. */
+static void check_counts(const struct sim *s)
+{
+    static uint32_t brought[1 << 16];
+    memset(brought, 0, sizeof brought);
+    assert_true(s->engine->next_ask < 1 << 16);
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+        if (at(s, i)->ask)
+            assert_true(++brought[at(s, i)->ask] <= s->search.beam_attempts);
+    uint64_t asks = (uint64_t)s->search.beam_width * (1 + s->search.beam_plans) * s->search.beam_iterations;
+    assert_true(s->engine->next_ask - 1 <= asks * s->engine->task_count);
+}
+
+static struct atoll_search random_settings(uint64_t seed, double ask_share)
+{
+    struct atoll_random r = {seed, 0};
+    struct atoll_search search = settings();
+    search.seed = seed;
+    search.ask_share = ask_share;
+    search.islands = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 3);
+    search.asks = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 9);
+    search.beam_width = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 4);
+    search.beam_plans = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 4);
+    search.beam_attempts = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 3);
+    search.beam_iterations = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 5);
+    search.evaluation_budget = atoll_random_next(&r) % 4 ? 0 : 10 + atoll_random_next(&r) % 60;
+    return search;
+}
+
+static struct op_moods random_moods(struct sim *s)
+{
+    s->infrastructure = (unsigned)sim_below(s, 40);
+    s->wrong = (unsigned)sim_below(s, 60);
+    s->wrong_duel = (unsigned)sim_below(s, 20);
+    s->noise = 0.3 * sim_unit(s);
+    return (struct op_moods){.failed = (unsigned)(sim_below(s, 5) * 25),
+                             .empty = (unsigned)sim_below(s, 30),
+                             .repeated = (unsigned)sim_below(s, 30),
+                             .known = (unsigned)(sim_below(s, 3) * 50),
+                             .next = 3};
+}
+
+static void the_rule_holds_whatever_happens(void **state)
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct atoll_search search = random_settings(seed, 1);
+        struct sim *s = start(seed, &search, &plain, 1);
+        struct op_moods moods = random_moods(s);
+        static struct oracle o;
+        memset(&o, 0, sizeof o);
+        sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
+        for (unsigned i = 0; i < 400 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
+            op_happen(s, &moods);
+            look(s, &o);
+            check_counts(s);
+        }
+        assert_true(o.iterations <= search.beam_iterations);
+        op_drain(s, &moods);
+        finish(s);
+    }
+}
+
+static void it_ends_whatever_happens(void **state)
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct atoll_search search = random_settings(seed, seed % 3 ? 1 : 0);
+        struct sim *s = start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
+        struct op_moods moods = random_moods(s);
+        uint64_t spent_at = sim_below(s, 200);
+        sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
+        for (unsigned i = 0; i < 200 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
+            op_happen(s, &moods);
+            if (i == spent_at && op_count(s))
+                op_status(s, op_at(s, 0)->number, ATOLL_REPLY_SPENT);
+        }
+        check_counts(s);
+        op_drain(s, &moods);
+        finish(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_search_by_hand),
+        cmocka_unit_test(what_was_refuted_does_not_go_on),
+        cmocka_unit_test(imports_join),
+        cmocka_unit_test(plans_of_the_tuner),
+        cmocka_unit_test(a_plan_runs_out),
+        cmocka_unit_test(the_rule_holds_whatever_happens),
+        cmocka_unit_test(it_ends_whatever_happens),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
