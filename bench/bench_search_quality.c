@@ -251,7 +251,7 @@ int main(int argc, char **argv)
         if (json && i > optind)
             fprintf(json, ",\n");
         if (space_run(&o, argv[i], json, &err) != 0) {
-            fprintf(stderr, "bench_search_quality: %s: %s\n", argv[i], err.text);
+            fprintf(stderr, "bench_search_quality: %s\n", err.text);
             failed = 1;
             break;
         }

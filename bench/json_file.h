@@ -9,7 +9,7 @@
 
 #define ATOLL_JSON_FILE_LIMIT (256u << 20) /* bytes of text */
 
-/* Owned, json_decref.  Errors: IO (open, gzip), INPUT (too long, no JSON, a member twice; "f.json: line 3: ..."). */
+/* Owned, json_decref.  Errors: NOTFOUND, DENIED or IO (open, gzip), INPUT (too long, no JSON, a member twice; "f.json: line 3: ..."). */
 json_t *atoll_json_file_load(const char *path, struct atoll_err *err);
 
 #endif
