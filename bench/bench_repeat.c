@@ -1,5 +1,5 @@
 /* bench_repeat.c - does a fixed kernel have the same median in every process?
- * bench_repeat [--backend cuda|cpu] [--processes N] [--json FILE] [TASK_DIR...]
+ * [ATOLL_BENCH_SETUP=interval=0.001,sample-wall=30] bench_repeat [--backend cuda|cpu] [--processes N] [--json FILE] [TASK_DIR...]
  * Each process opens the device, calibrates and evaluates the kernel once, with a secret and draws of its own.  The
  * first two seeds of each task are taken (suites/starter/matmul, suites/starter/softmax_rows): the plain one, and one with
  * the first choice of its params. */

@@ -1,5 +1,6 @@
 #include "bench/solo.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,32 @@
 
 #define PLAN_BYTES (4u << 20)
 
+/* "interval=0.001,sample-wall=20": options of the campaign, for all processes of a bench. */
+static int setup_of_environment(struct atoll_setup *setup, struct atoll_err *err)
+{
+    const char *given = getenv("ATOLL_BENCH_SETUP");
+    char text[512], *rest = text, *pair;
+    snprintf(text, sizeof text, "%s", given ? given : "");
+    while ((pair = strsep(&rest, ",")) != NULL) {
+        char *value = strchr(pair, '=');
+        if (!*pair)
+            continue;
+        if (value)
+            *value++ = '\0';
+        if (!value || atoll_setup_option(setup, pair, value, err) != 1)
+            return atoll_err_set(err, ATOLL_E_INPUT, "ATOLL_BENCH_SETUP: %.64s is no option, or has no value",
+                                 pair);
+    }
+    return 0;
+}
+
 int atoll_solo_open(struct atoll_solo *solo, const char *backend, struct atoll_err *err)
 {
     memset(solo, 0, sizeof *solo);
     if (atoll_bench_setup(&solo->device.setup, err) != 0 ||
         atoll_setup_option(&solo->device.setup, "backend", backend, err) < 0 ||
-        atoll_setup_option(&solo->device.setup, "counters", "none", err) < 0)
+        atoll_setup_option(&solo->device.setup, "counters", "none", err) < 0 ||
+        setup_of_environment(&solo->device.setup, err) != 0)
         return -1;
     solo->backend = atoll_backend_find(backend);
     return atoll_bench_device_open(&solo->device, err);

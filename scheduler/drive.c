@@ -95,22 +95,40 @@ static int launch(const struct atoll_drive *drive, struct drive_loop *loop, int 
     return atoll_launch_wait(&loop->launch, ret_status, err);
 }
 
-/* What the last line of the log says, without its time, level and id. */
+/* What a line of the log says, without its time, level and id. */
+static const char *text_of(const char *line)
+{
+    const char *text = line;
+
+    for (int word = 0; word < 3; word++) {
+        text += strcspn(text, " ");
+        text += strspn(text, " ");
+    }
+    return *text ? text : line;
+}
+
+static int is_error(const char *line)
+{
+    const char *level = line + strcspn(line, " ");
+
+    level += strspn(level, " ");
+    return strncmp(level, "error ", strlen("error ")) == 0;
+}
+
+/* What the last error of the log says; without one, its last line. */
 static void last_words(const char *path, char *ret_text, size_t bytes)
 {
     FILE *log = fopen(path, "re");
     char line[2048];
+    int found = 0;
 
     snprintf(ret_text, bytes, "no reason was logged");
     while (log && fgets(line, sizeof(line), log)) {
-        char *text = line;
-
         line[strcspn(line, "\n")] = '\0';
-        for (int word = 0; word < 3; word++) {
-            text += strcspn(text, " ");
-            text += strspn(text, " ");
+        if (is_error(line) || !found) {
+            snprintf(ret_text, bytes, "%.900s", text_of(line));
         }
-        snprintf(ret_text, bytes, "%.900s", *text ? text : line);
+        found |= is_error(line);
     }
     if (log) {
         fclose(log);

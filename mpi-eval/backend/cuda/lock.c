@@ -45,15 +45,18 @@ static int file_open(const char *path)
     return fd;
 }
 
-/* What a lock says of its holder, a line each: pid, host, command with the campaign it runs.  Anybody may write there:
+/* What a lock says of its holder, a line each: pid, host, command that runs its campaign.  Anybody may write there:
  * nothing of it is believed, and only what can be printed is. */
 struct holder {
     char pid[24], host[72], command[CMD_BYTES];
 };
 
+/* Of the process that started this one: an evaluator is told its campaign, its command line does not say it. */
 static void command_read(char *ret_text, size_t bytes)
 {
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)getppid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
     if (fd >= 0)
         close(fd);
@@ -105,7 +108,7 @@ static int refuse(int fd, const char *uuid, const char *path, struct atoll_err *
     holder_read(fd, &h);
     return atoll_err_set(
         err, ATOLL_E_BUSY,
-        "device %s is measured already by process %s on %s, \"%s\" (%s); give every evaluator "
+        "device %s is measured already by process %s on %s, started by \"%s\" (%s); give every evaluator "
         "a device of its own",
         uuid, h.pid[0] ? h.pid : "(unknown)", h.host[0] ? h.host : "an unknown host", h.command, path);
 }
