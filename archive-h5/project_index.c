@@ -6,7 +6,10 @@
 
 #include "archive-h5/project_state.h"
 #include "core/candidate.h"
+#include "core/noop.h"
 #include "core/random.h"
+
+#define COMMENT_LIMIT 256 /* what a mutant's text has more than its original's */
 
 void *atoll_projection_list_add(struct atoll_projection_list *l, size_t element, struct atoll_err *err)
 {
@@ -185,12 +188,35 @@ static int describe_plan(struct atoll_projection *p, const struct atoll_decision
     return atoll_projection_put_text(p, choice, &row->choice, err);
 }
 
+/* No event carries a no-op mutant's source: it follows from its original. */
+static int add_mutant(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
+{
+    struct atoll_row_candidate original;
+    struct atoll_buffer text;
+    char language[16]; /* a copy, for texts move when one is added */
+    int64_t row = atoll_projection_find_candidate(p, &d->parent);
+    if (row < 0)
+        return 0;
+    atoll_tables_get(p->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &original);
+    const char *source = atoll_tables_text(p->tables, original.source);
+    snprintf(language, sizeof language, "%s", atoll_tables_text(p->tables, original.language));
+    atoll_buffer_init(&text, strlen(source) + COMMENT_LIMIT);
+    atoll_noop_source(source, &d->parent, &text);
+    int rc = atoll_buffer_check(&text, err);
+    if (rc == 0)
+        rc = atoll_projection_add_source(p, language, (const char *)text.data, "no-op mutant", err);
+    atoll_buffer_fini(&text);
+    return rc;
+}
+
 int atoll_projection_add_candidate(struct atoll_projection *p, const struct atoll_decision *d,
                                    struct atoll_err *err)
 {
     struct atoll_row_candidate row;
     if (atoll_projection_find_candidate(p, &d->candidate) >= 0)
         return 0;
+    if (d->op == ATOLL_OPERATOR_NOOP && add_mutant(p, d, err) != 0)
+        return -1;
     struct atoll_projection_source *s = atoll_projection_find_source(p, &d->source);
     memset(&row, 0, sizeof row);
     row.id = d->candidate;

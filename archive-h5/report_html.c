@@ -376,6 +376,6 @@ void atoll_html_end(struct atoll_buffer *out)
              "Under the roofline every dot is a candidate that is or was an elite, the large one the "
              "best; the lines are the bandwidth and the peaks measured on the device, and operations "
              "are those the task needs. "
-             "False promotions: an elite compared with "
-             "itself that was called better.</p></footer>\n</main>\n</body>\n</html>\n");
+             "False promotions: a copy of an elite under another "
+             "name that was called better than it.</p></footer>\n</main>\n</body>\n</html>\n");
 }

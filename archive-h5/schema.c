@@ -58,7 +58,7 @@ static const struct atoll_column campaign_columns[] = {
     COL(campaign, device_budget_ns, F64, "ns", "device time granted, 0 = no limit"),
     COL(campaign, wall_budget_ns, F64, "ns", "wall time granted, 0 = no limit"),
     COL(campaign, events, U64, "", "journaled events up to here"),
-    COL(campaign, noop_challenges, U64, "", "elites compared with themselves"),
+    COL(campaign, noop_challenges, U64, "", "elites compared with no-op mutants of theirs"),
     COL(campaign, noop_promotions, U64, "", "of those, how many were called better: false promotions"),
     COL(campaign, campaign_ns, I64, "ns", "time run so far, without gaps between attempts"),
     ENUM(campaign, stop_reason, reason_name, ATOLL_REASON_COUNT, "why it stopped, none while it runs"),

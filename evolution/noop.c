@@ -31,6 +31,7 @@ int atoll_noop_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, ui
                          struct atoll_err *err)
 {
     const struct atoll_individual *r = &e->individuals.items[mutant];
+    t->correct += r->state == ATOLL_V_CORRECT;
     if (e->finishing || t->done || r->state != ATOLL_V_CORRECT || r->parent == ATOLL_NONE ||
         e->individuals.items[r->parent].state != ATOLL_V_CORRECT)
         return 0;

@@ -170,13 +170,6 @@ static void remember_failure(struct atoll_engine_task *t, uint32_t individual)
     f->count += f->count < ATOLL_FAILURE_LIMIT;
 }
 
-static int use_noop(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
-                    struct atoll_err *err)
-{
-    t->correct += e->individuals.items[mutant].state == ATOLL_V_CORRECT;
-    return atoll_noop_evaluated(e, t, mutant, err) || atoll_best_continue(e, t, err) ? -1 : 0;
-}
-
 static int use(struct atoll_engine *e, const struct atoll_proposal *p,
                const struct atoll_evaluation *evaluation, struct atoll_err *err)
 {
@@ -189,7 +182,7 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     e->evaluated++;
     t->evaluated++;
     if (atoll_noop_is(r))
-        return use_noop(e, t, p->individual, err);
+        return atoll_noop_evaluated(e, t, p->individual, err);
     t->since_elite++;
     t->islands[island].evaluated++;
     t->islands[island].since_elite++;

@@ -133,7 +133,7 @@ struct sim {
         failed; /* what was just answered with a failure that is nobody's, type 0: nothing */
     struct sim_candidate {
         uint32_t task;
-        struct atoll_id id;
+        struct atoll_id id, source;
         double time_ns; /* as last evaluated */
         int is_finalist, is_noop;
     } * candidates;
@@ -142,6 +142,7 @@ struct sim {
     struct atoll_id best[SIM_TASKS]; /* of each task, as decided last */
     struct atoll_search search;
     double spent; /* levels of the answered challenges that cost something (core/error_control.h) */
+    uint64_t won; /* challenges */
     /* how evaluators behave, in percent */
     unsigned infrastructure, wrong, unstable_duel, wrong_duel;
     double occupied_ns;    /* by one evaluation */
@@ -193,8 +194,8 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
         s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
         assert_non_null(s->candidates);
     }
-    s->candidates[s->candidate_count++] =
-        (struct sim_candidate){.task = d->task, .id = d->candidate, .is_noop = d->op == ATOLL_OPERATOR_NOOP};
+    s->candidates[s->candidate_count++] = (struct sim_candidate){
+        .task = d->task, .id = d->candidate, .source = d->source, .is_noop = d->op == ATOLL_OPERATOR_NOOP};
 }
 
 static inline struct sim_candidate *sim_candidate(const struct sim *s, const struct atoll_decision *d)
@@ -215,6 +216,7 @@ static inline void sim_spend(struct sim *s, const struct atoll_decision *order, 
 {
     if (order->purpose != ATOLL_DUEL_PROMOTION || verdict == ATOLL_V_INFRASTRUCTURE)
         return;
+    s->won += verdict == ATOLL_V_CORRECT && p <= order->alpha;
     p = verdict == ATOLL_V_CORRECT ? p : 1;
     if (!sim_recycles(s) || (p > ATOLL_ERROR_LAMBDA && p <= ATOLL_ERROR_TAU))
         s->spent += order->alpha;
@@ -225,7 +227,7 @@ static inline void sim_spend(struct sim *s, const struct atoll_decision *order, 
 static inline void sim_check_challenge(const struct sim *s, const struct atoll_decision *d)
 {
     double share = sim_recycles(s) ? ATOLL_ERROR_TAU - ATOLL_ERROR_LAMBDA : 1, worth = s->spent + d->alpha;
-    uint64_t earned = s->search.error_control >= ATOLL_ERROR_LORD ? s->duels[ATOLL_DUEL_PROMOTION] : 1;
+    uint64_t earned = s->search.error_control >= ATOLL_ERROR_LORD && s->won ? s->won : 1;
     for (size_t i = 0; i < s->order_count; i++)
         if (s->orders[i].type == ATOLL_DECIDE_DUEL && s->orders[i].purpose == ATOLL_DUEL_PROMOTION)
             worth += s->orders[i].alpha;
@@ -287,9 +289,12 @@ static inline int sim_is_retry(struct sim *s, const struct atoll_decision *d)
     return is_same;
 }
 
-/* A no-op mutant holds no place and has no children. */
+/* A no-op mutant holds no place, has no children and is no template. */
 static inline void sim_check_noops(const struct sim *s, const struct atoll_decision *d)
 {
+    int is_other = d->type == ATOLL_DECIDE_EVALUATE && d->op != ATOLL_OPERATOR_NOOP;
+    for (size_t i = 0; is_other && i < s->candidate_count; i++)
+        assert_false(s->candidates[i].is_noop && atoll_id_equal(&s->candidates[i].source, &d->source));
     static const int places[ATOLL_DECISION_TYPE_COUNT] = {
         [ATOLL_DECIDE_ELITE] = 1, [ATOLL_DECIDE_MIGRATE] = 1, [ATOLL_DECIDE_BEST] = 1};
     struct atoll_decision parent = {.task = d->task, .candidate = d->parent};

@@ -8,6 +8,7 @@
 #include "archive-h5/campaign.h"
 #include "core/arena.h"
 #include "core/candidate.h"
+#include "core/noop.h"
 #include "core/random.h"
 #include "tests/unit/archive-h5/scratch.h"
 
@@ -172,14 +173,38 @@ static void sample_final(struct sample_campaign *s, const struct atoll_decision 
     sample_decide(s, ATOLL_DECIDE_TASK_DONE, &d);
 }
 
-static void sample_no_op(struct sample_campaign *s, const struct atoll_decision *best)
+/* The best's no-op mutant is sent, and then compared with it. */
+static struct atoll_decision sample_mutant(struct sample_campaign *s, const struct atoll_task *task,
+                                           const struct atoll_decision *best)
+{
+    struct atoll_decision d = *best;
+    struct atoll_buffer text;
+    const struct atoll_seed *seed = task->seeds;
+    for (struct atoll_id id = atoll_source_id(seed->language, seed->source);
+         !atoll_id_equal(&id, &best->source); id = atoll_source_id(seed->language, seed->source))
+        seed++;
+    atoll_buffer_init(&text, 1u << 20);
+    atoll_noop_source(seed->source, &best->candidate, &text);
+    d.source = atoll_source_id(seed->language, (const char *)text.data);
+    d.candidate = sample_id(800 + d.task);
+    atoll_buffer_fini(&text);
+    d.parent = best->candidate;
+    d.op = ATOLL_OPERATOR_NOOP;
+    d.evaluation = ++s->next_evaluation;
+    sample_decide(s, ATOLL_DECIDE_EVALUATE, &d);
+    return d;
+}
+
+static void sample_no_op(struct sample_campaign *s, const struct atoll_task *task,
+                         const struct atoll_decision *best)
 {
     struct atoll_event e;
-    struct atoll_decision d = *best;
+    struct atoll_decision d = sample_mutant(s, task, best);
     d.evaluation = ++s->next_evaluation;
-    d.elite = d.candidate;
+    d.elite = best->candidate;
     d.purpose = ATOLL_DUEL_NOOP;
     sample_decide(s, ATOLL_DECIDE_DUEL, &d);
+    d.candidate = best->candidate;
     d.other_island = 1;
     sample_decide(s, ATOLL_DECIDE_MIGRATE, &d);
     atoll_event_init(&e, ATOLL_EVENT_DUELLED);
@@ -229,7 +254,7 @@ static void sample_task(struct sample_campaign *s, const struct atoll_task *task
     struct atoll_event tick;
     sample_tick(&tick, 0);
     sample_put(s, &tick);
-    sample_no_op(s, &best);
+    sample_no_op(s, task, &best);
     sample_final(s, &best, &baseline, baseline_ns / best_ns);
 }
 

@@ -137,6 +137,32 @@ static void test_candidates(void **state)
     assert_false(atoll_id_is_zero(&c.parent));
 }
 
+/* A no-op mutant's source is in no event. */
+static void test_mutants(void **state)
+{
+    (void)state;
+    unsigned mutants = 0;
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES); i++) {
+        struct atoll_row_candidate c, original;
+        atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, i, &c);
+        if (c.operator_ != ATOLL_OPERATOR_NOOP)
+            continue;
+        mutants++;
+        for (uint64_t k = 0; k < i; k++) {
+            atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, k, &original);
+            if (atoll_id_equal(&original.id, &c.parent))
+                break;
+        }
+        const char *text = atoll_tables_text(tables, c.source),
+                   *first = atoll_tables_text(tables, original.source);
+        assert_true(strlen(first) > 0 && strncmp(text, first, strlen(first)) == 0);
+        assert_non_null(strstr(text, "no-op mutant of"));
+        assert_int_equal(c.language, original.language);
+        assert_string_equal(atoll_tables_text(tables, c.origin), "no-op mutant");
+    }
+    assert_int_equal(mutants, 2);
+}
+
 static void test_campaign_row(void **state)
 {
     (void)state;
@@ -226,6 +252,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limits_of_the_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_infrastructure_and_second_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mutants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_campaign_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_finals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),

@@ -48,6 +48,7 @@ static struct sim *start(void **state, uint32_t islands, uint32_t noop_interval,
 static void end(struct sim *s)
 {
     sim_check_replay(s);
+    sim_reload(s);
     sim_fini(s);
     free(s);
 }
@@ -226,6 +227,7 @@ static void a_mutant_is_its_original(void **state)
 {
     struct sim *s = start(state, 1, 1, 0);
     const char *language, *text, *original;
+    give(s, 0, UINT32_MAX, 0); /* the template's first instance */
     struct atoll_decision winner = promote(s, 900), mutant;
     assert_int_equal(atoll_engine_source(s->engine, &winner.source, &language, &original), 0);
     mutant = give_noop(s, ATOLL_V_WRONG, 0);
@@ -235,6 +237,16 @@ static void a_mutant_is_its_original(void **state)
     assert_true(atoll_id_equal(&mutant.parent, &winner.candidate));
     assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
     expect_close(best_ns(s), 900, 1e-9);
+    end(s);
+}
+
+static void no_mutant_challenges_at_the_end(void **state)
+{
+    struct sim *s = start(state, 1, 1, 0);
+    promote(s, 900);
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    give_noop(s, ATOLL_V_CORRECT, 900);
+    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
     end(s);
 }
 
@@ -581,6 +593,7 @@ int main(void)
         cmocka_unit_test(wrong_in_a_duel_is_out),
         cmocka_unit_test(noops_are_counted_apart),
         cmocka_unit_test(a_mutant_is_its_original),
+        cmocka_unit_test(no_mutant_challenges_at_the_end),
         cmocka_unit_test(what_leaves_the_error_as_it_was),
         cmocka_unit_test(a_refused_migrant_stays_away),
         cmocka_unit_test(the_best_changes_by_a_duel),

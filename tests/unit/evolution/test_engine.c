@@ -65,6 +65,7 @@ static struct atoll_search random_settings(uint64_t seed)
     search.fitness_form = atoll_random_next(&r) % 2 ? ATOLL_FITNESS_LOG : ATOLL_FITNESS_CLIPPED;
     search.selection_share[ATOLL_SELECT_CURIOSITY] = (double)(atoll_random_next(&r) % 2);
     search.selection_share[ATOLL_SELECT_ISLAND] = (double)(atoll_random_next(&r) % 2);
+    search.error_control = (enum atoll_error_rule)(atoll_random_next(&r) % ATOLL_ERROR_RULE_COUNT);
     return search;
 }
 
@@ -140,9 +141,10 @@ static void check_budgets(const struct sim *s, const struct atoll_search *search
     assert_int_equal(status.under_way, s->order_count);
 }
 
-static void check_end(const struct sim *s)
+static void check_end(struct sim *s)
 {
     struct atoll_engine_status status;
+    sim_reload(s);
     atoll_engine_status(s->engine, &status);
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
     assert_true(status.stopped);
