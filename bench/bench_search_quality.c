@@ -11,25 +11,22 @@
 
 #include "bench/contest.h"
 #include "bench/replay.h"
+#include "evolution/tune.h"
 
 #define COMPARE_LIMIT 64
 #define JOB_LIMIT     64
 
 static const struct option names[] = {
-    {"seeds", required_argument, NULL, 's'},
-    {"budget", required_argument, NULL, 'b'},
-    {"noise", required_argument, NULL, 'n'},
-    {"pending", required_argument, NULL, 'p'},
-    {"compare", required_argument, NULL, 'c'},
-    {"json", required_argument, NULL, 'j'},
-    {"jobs", required_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"seeds", required_argument, NULL, 's'},   {"budget", required_argument, NULL, 'b'},
+    {"noise", required_argument, NULL, 'n'},   {"pending", required_argument, NULL, 'p'},
+    {"compare", required_argument, NULL, 'c'}, {"json", required_argument, NULL, 'j'},
+    {"jobs", required_argument, NULL, 'J'},    {"parts", no_argument, NULL, 'P'},
+    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
 };
 
 struct options {
     size_t seeds, budget, pending, jobs;
-    int is_raw;
+    int is_raw, with_parts;
     const char *json, *compare[COMPARE_LIMIT];
     size_t compare_count;
 };
@@ -54,7 +51,9 @@ typedef int search_fn(const struct atoll_replay *, uint64_t, struct atoll_curves
                       struct atoll_err *);
 
 struct series {
-    const struct atoll_replay *replay;
+    char name[32];
+    enum atoll_side side;
+    struct atoll_replay replay;
     search_fn *search;
     struct atoll_curves curves;
     double seconds; /* wall */
@@ -69,7 +68,7 @@ static void *series_work(void *data)
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t run;
     while ((run = atomic_fetch_add(&s->next, 1)) < s->curves.runs && !atomic_load(&s->failed))
-        if (s->search(s->replay, run, &s->curves, run, &err) != 0 && atomic_exchange(&s->failed, 1) == 0)
+        if (s->search(&s->replay, run, &s->curves, run, &err) != 0 && atomic_exchange(&s->failed, 1) == 0)
             s->err = err;
     return NULL;
 }
@@ -100,18 +99,32 @@ static int series_run(struct series *s, const struct options *o, struct atoll_er
     return -1;
 }
 
-static int series_add(struct series *s, const char *name, enum atoll_side side, const struct options *o,
-                      struct atoll_contest *contest, struct atoll_err *err)
+/* The tuner, random search, and with parts the tuner's strategies. */
+#define SERIES_LIMIT (2 + ATOLL_TUNE_STRATEGIES)
+
+static size_t series_list(const struct options *o, const struct atoll_t4 *t4, struct series *list)
 {
-    if (series_run(s, o, err) != 0)
-        return -1;
-    atoll_contest_add(contest, &(struct atoll_contestant){.name = name,
+    size_t count = 2 + (o->with_parts ? ATOLL_TUNE_STRATEGIES : 0);
+    for (size_t i = 0; i < count; i++) {
+        list[i] = (struct series){.side = i ? ATOLL_SIDE_PART : ATOLL_SIDE_OURS,
+                                  .replay = {t4, o->pending, o->is_raw, i < 2 ? 0 : 1u << (i - 2)},
+                                  .search = i == 1 ? atoll_replay_random : atoll_replay_tuner,
+                                  .err = ATOLL_ERR_INIT};
+        snprintf(list[i].name, sizeof list[i].name, "atoll%s%s", i < 2 ? "" : "/",
+                 i < 2 ? "" : atoll_tune_strategy_name((unsigned)i - 2));
+    }
+    strcpy(list[1].name, "random");
+    return count;
+}
+
+static void series_add(const struct series *s, const struct options *o, struct atoll_contest *contest)
+{
+    atoll_contest_add(contest, &(struct atoll_contestant){.name = s->name,
                                                           .note = "",
                                                           .curves = &s->curves,
                                                           .least_evaluations = o->budget,
                                                           .seconds = s->seconds,
-                                                          .side = side});
-    return 0;
+                                                          .side = s->side});
 }
 
 /* ---- rivals ---- */
@@ -147,30 +160,35 @@ static void rivals_add(const struct atoll_rivals *rivals, struct atoll_contest *
 
 /* ---- spaces ---- */
 
+static void contest_show(const struct options *o, const struct atoll_contest *contest,
+                         const struct series *ours, const struct atoll_rivals *rivals, FILE *json)
+{
+    atoll_contest_print(contest);
+    printf("%.0f us per proposal%s%s\n",
+           1e6 * ours->seconds * (double)o->jobs / (double)(o->seeds * o->budget), rivals ? "; rivals: " : "",
+           rivals ? rivals->versions : "");
+    if (json)
+        atoll_contest_json(contest, json);
+}
+
 static int contest_run(const struct options *o, const struct atoll_t4 *t4, struct atoll_contest *contest,
                        FILE *json, struct atoll_err *err)
 {
-    struct atoll_replay replay = {t4, o->pending, o->is_raw};
-    struct series ours = {.replay = &replay, .search = atoll_replay_tuner, .err = ATOLL_ERR_INIT};
-    struct series random = {.replay = &replay, .search = atoll_replay_random, .err = ATOLL_ERR_INIT};
+    struct series list[SERIES_LIMIT];
     struct atoll_rivals *rivals = NULL;
-    int rc = -1;
-    if (rivals_find(o, t4, &rivals, err) == 0 &&
-        series_add(&ours, "atoll", ATOLL_SIDE_OURS, o, contest, err) == 0 &&
-        series_add(&random, "random", ATOLL_SIDE_PART, o, contest, err) == 0) {
-        rivals_add(rivals, contest);
+    size_t count = series_list(o, t4, list);
+    int rc = rivals_find(o, t4, &rivals, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = series_run(&list[i], o, err);
+        series_add(&list[i], o, contest);
+    }
+    rivals_add(rivals, contest);
+    if (rc == 0)
         rc = atoll_contest_score(contest, err);
-    }
-    if (rc == 0) {
-        atoll_contest_print(contest);
-        printf("%.0f us per proposal%s%s\n",
-               1e6 * ours.seconds * (double)o->jobs / (double)(o->seeds * o->budget),
-               rivals ? "; rivals: " : "", rivals ? rivals->versions : "");
-        if (json)
-            atoll_contest_json(contest, json);
-    }
-    atoll_curves_fini(&ours.curves);
-    atoll_curves_fini(&random.curves);
+    if (rc == 0)
+        contest_show(o, contest, &list[0], rivals, json);
+    for (size_t i = 0; i < count; i++)
+        atoll_curves_fini(&list[i].curves);
     atoll_rivals_destroy(rivals);
     return rc;
 }
@@ -225,6 +243,7 @@ static int option_read(struct options *o, int key, const char *value)
     case 'n': return noise_read(value, &o->is_raw);
     case 'c': return compare_add(o, value);
     case 'j': o->json = value; return 0;
+    case 'P': o->with_parts = 1; return 0;
     default: return -1;
     }
 }

@@ -101,12 +101,23 @@ static int search_run(struct search *s, struct best *best, struct atoll_err *err
     return 0;
 }
 
+static struct atoll_tune *tune_create(const struct atoll_replay *replay, struct atoll_err *err)
+{
+    struct atoll_tune *tune = atoll_tune_create_space(&replay->t4->space, err);
+    struct atoll_tune_settings settings = atoll_tune_settings_default();
+    if (!tune || !replay->strategies)
+        return tune;
+    settings.strategies = replay->strategies;
+    atoll_tune_set(tune, &settings);
+    return tune;
+}
+
 int atoll_replay_tuner(const struct atoll_replay *replay, uint64_t seed, struct atoll_curves *curves,
                        size_t run, struct atoll_err *err)
 {
     struct best best = {curves, run, 0, INFINITY};
     struct search s = {.replay = replay,
-                       .tune = atoll_tune_create_space(&replay->t4->space, err),
+                       .tune = tune_create(replay, err),
                        .proposals = stream(seed, STREAM_TUNER),
                        .answers = stream(seed, STREAM_ANSWERS),
                        .asked = calloc(replay->t4->count, 1)};

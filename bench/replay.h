@@ -11,6 +11,7 @@ struct atoll_replay {
     const struct atoll_t4 *t4;
     size_t pending; /* 1..ATOLL_REPLAY_PENDING_LIMIT asked for before an answer comes; above 1 in any order */
     int is_raw;     /* an answer is one recorded run, not what the recording says of all */
+    unsigned strategies; /* of the tuner, a bit each (evolution/tune.h); 0: as it is by default */
 };
 
 /* Of the tuner (evolution/tune.h).  The curve has, after every answer, the recorded time of the configuration that

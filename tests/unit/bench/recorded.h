@@ -41,8 +41,8 @@ static inline struct atoll_t4 *recorded_load(const char *text, struct atoll_err 
     return t4;
 }
 
-/* A space of A = 0..side-1, B = 0..side-1 without the corner where both are the last: time 10 + A + side * B ms; of
- * A = 0, B = 0 the one that fails. */
+/* A space of A = 0..side-1, B = 0..side-1 without the corner where both are the last: time 10 + A + side * B ms, and
+ * two runs 1.25 ms beside it; A = 0, B = 0 fails. */
 static inline struct atoll_t4 *recorded_grid(int side)
 {
     size_t room = (size_t)side * (size_t)side * 300 + 200, used = 0;
@@ -54,8 +54,8 @@ static inline struct atoll_t4 *recorded_grid(int side)
             text + used, room - used,
             "%s{\"configuration\": {\"A\": %d, \"B\": %d}, \"invalidity\": \"%s\", \"objectives\": "
             "[\"time\"], "
-            "\"times\": {\"runtimes\": [%d, %d]}, \"measurements\": [{\"name\": \"time\", \"value\": %d}]}",
-            i ? "," : "", i % side, i / side, i ? "correct" : "runtime", 9 + i, 11 + i, 10 + i);
+            "\"times\": {\"runtimes\": [%g, %g]}, \"measurements\": [{\"name\": \"time\", \"value\": %d}]}",
+            i ? "," : "", i % side, i / side, i ? "correct" : "runtime", 8.75 + i, 11.25 + i, 10 + i);
     snprintf(text + used, room - used, "]}");
     struct atoll_t4 *t4 = recorded_load(text, &err);
     if (!t4)
