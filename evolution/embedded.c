@@ -1,5 +1,6 @@
 #include "evolution/embedded.h"
 
+#include "evolution/embedded_staged.h"
 #include "evolution/propose.h"
 
 static size_t parameters_of(const struct atoll_source *s)
@@ -52,10 +53,14 @@ int atoll_embedded_answer(struct atoll_engine *e, struct atoll_engine_task *t,
                           const struct atoll_asked *asked, struct atoll_reply *ret_reply,
                           uint32_t *ret_accepted, struct atoll_err *err)
 {
+    int is_staged = asked->ask.op == ATOLL_OPERATOR_STAGED;
     *ret_accepted = 0;
     ret_reply->origin = "tuner";
-    if (asked->ask.kind == ATOLL_ASK_WRITE && write_some(e, t, asked, ret_accepted, err))
+    if (asked->ask.kind == ATOLL_ASK_WRITE &&
+        (is_staged ? atoll_embedded_write_stage : write_some)(e, t, asked, ret_accepted, err))
         return -1;
+    if (asked->ask.kind == ATOLL_ASK_ANALYSE || asked->ask.kind == ATOLL_ASK_ORDER)
+        atoll_embedded_judge(e, t, asked, ret_reply);
     if (asked->ask.kind == ATOLL_ASK_PLAN)
         ret_reply->plan_count = asked->ask.count;
     ret_reply->status =
