@@ -9,7 +9,9 @@
  * Chaslot and others, CG 2008), so that several go different ways; a node gets a further child when its visits allow
  * one (progressive widening, Coulom, 2007), else a node with eight tries would get all of them before its first child
  * gets one.  The value of a node is the best fitness in its subtree: what counts at the end is the best kernel, and a
- * mean would punish a node for the failures of its children, which are frequent wherever code is written.
+ * mean would punish a node for the failures of its children, which are frequent wherever code is written.  UCT wants
+ * values that spread over 0..1; those of correct kernels spread over less, and less in one task than in another.  So
+ * tree_exploration is in units of what the search gained so far, from the baseline to the best.
  *
  * What follows from individuals is not kept: duels correct them. */
 #include <math.h>
@@ -22,7 +24,8 @@
 #include "evolution/propose.h"
 #include "evolution/strategy.h"
 
-#define WIDENING 0.5 /* a node of n visits has n to this power children, rounded up */
+#define WIDENING       0.5  /* a node of n visits has n to this power children, rounded up */
+#define LEAST_PROGRESS 0.01 /* of fitness, while nothing is gained */
 
 struct node {
     uint32_t individual;
@@ -75,8 +78,9 @@ static double fitness_of(const struct atoll_engine *e, const struct node *n)
     return e->individuals.items[n->individual].fitness;
 }
 
-static uint32_t choose_greedy(const struct atoll_engine *e, struct tree *tree)
+static uint32_t choose_greedy(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
+    const struct tree *tree = t->strategy;
     uint32_t best = ATOLL_NONE;
     for (uint32_t i = 0; i < tree->node_count; i++)
         if (has_tries(e, &tree->nodes[i]) &&
@@ -113,11 +117,11 @@ static void count_visits(const struct atoll_engine *e, struct tree *tree, struct
     }
 }
 
-static void score_children(const struct atoll_engine *e, struct tree *tree, struct node *root)
+static void score_children(struct tree *tree, struct node *root, double exploration)
 {
     for (uint32_t i = 0; i < tree->node_count; i++) {
         struct node *n = &tree->nodes[i], *parent = parent_of(tree, n, root);
-        n->score = n->value + e->search.tree_exploration * sqrt(log(parent->visits) / n->visits);
+        n->score = n->value + exploration * sqrt(log(parent->visits) / n->visits);
         if (n->leads && (parent->next == ATOLL_NONE || n->score > tree->nodes[parent->next].score))
             parent->next = i;
     }
@@ -128,11 +132,13 @@ static int widens(const struct node *n)
     return n->tries < ceil(pow(n->visits, WIDENING));
 }
 
-static uint32_t choose_uct(const struct atoll_engine *e, struct tree *tree)
+static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
+    struct tree *tree = t->strategy;
     struct node root;
     count_visits(e, tree, &root);
-    score_children(e, tree, &root);
+    double gained = root.value - e->individuals.items[t->baseline].fitness;
+    score_children(tree, &root, e->search.tree_exploration * fmax(gained, LEAST_PROGRESS));
     uint32_t at = root.next;
     while (at != ATOLL_NONE) {
         const struct node *n = &tree->nodes[at];
@@ -143,8 +149,9 @@ static uint32_t choose_uct(const struct atoll_engine *e, struct tree *tree)
     return at;
 }
 
-static uint32_t (*const policies[ATOLL_TREE_POLICY_COUNT])(const struct atoll_engine *e,
-                                                           struct tree *tree) = {
+typedef uint32_t policy(const struct atoll_engine *e, const struct atoll_engine_task *t);
+
+static policy *const policies[ATOLL_TREE_POLICY_COUNT] = {
     [ATOLL_TREE_GREEDY] = choose_greedy,
     [ATOLL_TREE_UCT] = choose_uct,
 };
@@ -220,7 +227,7 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
     struct tree *tree = t->strategy;
     if (drafts_are_missing(e, t))
         return draft(e, t, err);
-    uint32_t node = policies[e->search.tree_policy](e, tree);
+    uint32_t node = policies[e->search.tree_policy](e, t);
     uint32_t parent = tree->nodes[node].individual;
     struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL,
                                                e->individuals.items[parent].island, parent);

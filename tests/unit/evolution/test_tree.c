@@ -26,7 +26,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct atoll_search settings(enum atoll_tree_policy policy)
+static struct atoll_search settings(enum atoll_tree_policy policy, double exploration)
 {
     struct atoll_search search;
     atoll_search_defaults(&search);
@@ -37,7 +37,7 @@ static struct atoll_search settings(enum atoll_tree_policy policy)
     search.ask_share = 1;
     search.tree_drafts = 2;
     search.tree_policy = policy;
-    search.tree_exploration = 0.1;
+    search.tree_exploration = exploration;
     search.tree_children = 3;
     return search;
 }
@@ -83,9 +83,10 @@ struct step {
     uint32_t parent, kernel;
 };
 
-static void follow(enum atoll_tree_policy policy, const struct step *steps, size_t count, const double *times)
+static void follow(enum atoll_tree_policy policy, double exploration, const struct step *steps, size_t count,
+                   const double *times)
 {
-    struct atoll_search search = settings(policy);
+    struct atoll_search search = settings(policy, exploration);
     struct sim *s = start(1, &search, &plain, 1);
     sim_capacity(s, 1); /* so that the next ask waits for the verdict */
     op_evaluate(s, times);
@@ -115,12 +116,12 @@ static void greedy_by_hand(void **state)
         {0, ATOLL_NONE}, {0, ATOLL_NONE}, {0, ATOLL_NONE}, {1, ATOLL_NONE}, /* as fit as 0, and younger */
         {1, ATOLL_NONE}, {1, ATOLL_NONE}, {2, ATOLL_NONE}, /* then what is wrong, the oldest first */
     };
-    follow(ATOLL_TREE_GREEDY, steps, sizeof steps / sizeof *steps, times);
+    follow(ATOLL_TREE_GREEDY, 0, steps, sizeof steps / sizeof *steps, times);
 }
 
-/* Visits in a subtree and the best in it: after the first two steps the root's children have 1, 1, 1 and 2 visits, ln 5
- * is 1.609, so they score .5 + .1 * 1.269 (twice), .1 + .1269 and .833 + .1 * .897: the last one, 3, whose two visits
- * allow a second child; and so on. */
+/* After the drafts the root's children have one visit each and are worth .5, .5, .1 and .6667, and .1667 is gained: with
+ * sqrt(ln 4) and an exploration of 0.3 they score .5589, .5589, .1589 and .7255.  So 3 is expanded, as a node without
+ * children may; then its two visits allow a second child, and the third try goes below it. */
 static void uct_by_hand(void **state)
 {
     static const double times[] = {4, 8, 0, 2, 1, 0, 1.9, 0.5, 3, 2.5};
@@ -128,7 +129,18 @@ static void uct_by_hand(void **state)
         {ATOLL_NONE, 2}, {ATOLL_NONE, 3}, {3, 4},          {3, ATOLL_NONE}, {4, 5},          {4, 6},
         {6, ATOLL_NONE}, {6, 7},          {3, ATOLL_NONE}, {7, 8},          {4, ATOLL_NONE}, {7, 9},
     };
-    follow(ATOLL_TREE_UCT, steps, sizeof steps / sizeof *steps, times);
+    follow(ATOLL_TREE_UCT, 0.3, steps, sizeof steps / sizeof *steps, times);
+}
+
+/* With 1.4 the root's child 3 loses its turn when it was visited five times: 1.1343 against 1.1729 of 0 and 1. */
+static void uct_explores(void **state)
+{
+    static const double times[] = {4, 8, 0, 2, 1, 0, 1.9, 0.5, 3, 2.5, 3.5, 0};
+    static const struct step steps[] = {
+        {ATOLL_NONE, 2}, {ATOLL_NONE, 3}, {3, 4},  {3, 8},          {4, 5},  {4, 6},          {0, ATOLL_NONE},
+        {0, 7},          {7, 9},          {7, 10}, {1, ATOLL_NONE}, {1, 11}, {9, ATOLL_NONE},
+    };
+    follow(ATOLL_TREE_UCT, 1.4, steps, sizeof steps / sizeof *steps, times);
 }
 
 /* Several at once: what is under way is a visit without value.  Two equal seeds with room for two children each are
@@ -137,7 +149,7 @@ static void under_way_counts_as_a_visit(void **state)
 {
     static const uint32_t parents[] = {0, 1, 0, 1, 0, 1};
     static const double times[] = {4, 4};
-    struct atoll_search search = settings(ATOLL_TREE_UCT);
+    struct atoll_search search = settings(ATOLL_TREE_UCT, 1.4);
     search.asks = 8;
     search.tree_drafts = 1;
     struct sim *s = start(1, &search, &plain, 1);
@@ -157,7 +169,7 @@ static void under_way_counts_as_a_visit(void **state)
 static void failures_are_told(void **state)
 {
     static const double times[] = {4, 0, 1, 0};
-    struct atoll_search search = settings(ATOLL_TREE_GREEDY);
+    struct atoll_search search = settings(ATOLL_TREE_GREEDY, 1.4);
     struct sim *s = start(1, &search, &plain, 1);
     sim_capacity(s, 1);
     op_evaluate(s, times);
@@ -180,7 +192,7 @@ static void failures_are_told(void **state)
 static void seeds_are_drafts(void **state)
 {
     for (uint32_t drafts = 1; drafts <= 6; drafts++) {
-        struct atoll_search search = settings(ATOLL_TREE_UCT);
+        struct atoll_search search = settings(ATOLL_TREE_UCT, 1.4);
         search.ask_share = 0;
         search.tree_drafts = drafts;
         search.evaluation_budget = 20;
@@ -303,13 +315,15 @@ static int leads(const struct view *v, uint32_t node)
 static uint32_t best_child(const struct view *v, uint32_t node)
 {
     uint32_t best = ATOLL_NONE;
-    double most = 0;
+    double most = 0, gained = 0.01;
+    for (uint32_t i = 0; i < v->o->count; i++)
+        gained = fmax(gained, at(v->s, v->o->nodes[i])->fitness - at(v->s, 0)->fitness);
     for (uint32_t i = 0; i < v->o->count; i++) {
         uint32_t child = v->o->nodes[i];
         if (parent_of(v->s, v->o, child) != node || !leads(v, child))
             continue;
-        double score =
-            value(v, child) + v->s->search.tree_exploration * sqrt(log(visits(v, node)) / visits(v, child));
+        double score = value(v, child) +
+                       v->s->search.tree_exploration * gained * sqrt(log(visits(v, node)) / visits(v, child));
         if (best == ATOLL_NONE || score > most) {
             best = child;
             most = score;
@@ -376,7 +390,7 @@ static void look(const struct sim *s, struct oracle *o)
 static struct atoll_search random_settings(uint64_t seed, double ask_share)
 {
     struct atoll_random r = {seed, 0};
-    struct atoll_search search = settings(atoll_random_next(&r) % 2 ? ATOLL_TREE_UCT : ATOLL_TREE_GREEDY);
+    struct atoll_search search = settings(atoll_random_next(&r) % 2 ? ATOLL_TREE_UCT : ATOLL_TREE_GREEDY, 1);
     search.seed = seed;
     search.ask_share = ask_share;
     search.tree_exploration = 2 * atoll_random_unit(atoll_random_next(&r));
@@ -457,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greedy_by_hand),
         cmocka_unit_test(uct_by_hand),
+        cmocka_unit_test(uct_explores),
         cmocka_unit_test(under_way_counts_as_a_visit),
         cmocka_unit_test(failures_are_told),
         cmocka_unit_test(seeds_are_drafts),
