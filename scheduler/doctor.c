@@ -143,13 +143,13 @@ static void check_device(struct findings *findings, const char *compiler)
     atoll_bench_device_close(&device);
 }
 
-/* Only where there are devices is the compiler needed; without CUPTI and NVML they work, and less is known of them. */
+/* Only where there are devices is the compiler needed; without the others they work, and less is known of them. */
 static void check_libraries(struct findings *findings, const json_t *cuda, int has_devices)
 {
     static const struct {
         const char *name;
         int needed; /* where there are devices */
-    } libraries[] = {{"driver", 1}, {"nvrtc", 1}, {"cupti", 0}, {"nvml", 0}};
+    } libraries[] = {{"driver", 1}, {"nvrtc", 1}, {"cupti", 0}, {"nvml", 0}, {"compute-sanitizer", 0}};
 
     for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
         const json_t *library = json_object_get(cuda, libraries[i].name);

@@ -11,6 +11,7 @@
 #include "mpi-eval/backend/cuda/lock.h"
 #include "mpi-eval/backend/cuda/nvml.h"
 #include "mpi-eval/backend/cuda/nvrtc.h"
+#include "mpi-eval/backend/cuda/sanitizer.h"
 #include "scheduler/bench_device.h"
 #include "scheduler/probe.h"
 
@@ -83,6 +84,15 @@ static void find_cupti(json_t *findings)
     int is_there = atoll_cupti_open(&err) != NULL;
 
     found(findings, "cupti", is_there, is_there ? "is there" : err.text);
+}
+
+static void find_sanitizer(json_t *findings)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char *path = atoll_sanitizer_find(&err);
+
+    found(findings, "compute-sanitizer", path != NULL, path ? path : err.text);
+    free(path);
 }
 
 /* The monitor, initialised; NULL with a finding. */
@@ -278,6 +288,7 @@ static json_t *ask(void *context)
 
     find_nvrtc(findings);
     find_cupti(findings);
+    find_sanitizer(findings);
     if (cuda) {
         cuda->cuDeviceGetCount(&count);
     }

@@ -8,7 +8,8 @@
 
 #include "core/err.h"
 
-/* {"driver", "nvml", "nvrtc", "cupti": {"ok", "text"}, "devices": [{...}]}, owned; NULL: the driver hung or crashed. */
+/* {"driver", "nvml", "nvrtc", "cupti", "compute-sanitizer": {"ok", "text"}, "devices": [{...}]}, owned; NULL: the driver
+ * hung or crashed. */
 json_t *atoll_doctor_cuda(struct atoll_err *err);
 /* Bandwidth, peaks and launch time of one device as its evaluator measures them, in about half a minute; the device's
  * object gets "calibration".  ATOLL_E_BUSY, MISSING ... as the evaluator says. */

@@ -18,9 +18,10 @@
 #include "scheduler/suit.h"
 
 struct run_settings {
-    const char *out, *backend, *compiler, *flags, *include_path, *timing, *counters, *ack_log, *seed;
+    const char *out, *backend, *compiler, *flags, *include_path, *timing, *counters, *sanitize, *ack_log,
+        *seed;
     long long ranks, evaluations, islands, threads;
-    double seconds, sample_seconds, counters_ratio;
+    double seconds, sample_seconds, counters_ratio, sanitize_seconds;
     struct atoll_option_list only;
     int json, quiet, create_only;
 };
@@ -71,6 +72,12 @@ static const struct atoll_option run_options[] = {
      "or of none."},
     {"counters-ratio", 0, ATOLL_OPT_DOUBLE, FIELD(counters_ratio), "RATIO", "1.5", 1, 1e6, NULL,
      "What is near: at most this many times the time of the best of its cell."},
+    {"sanitize", 0, ATOLL_OPT_TEXT, FIELD(sanitize), "WHICH", "finals", 0, 0, NULL,
+     "Backend cuda: which kernels must pass compute-sanitizer (memcheck, initcheck, racecheck, synccheck) "
+     "where it is "
+     "installed: those of final duels, or none."},
+    {"sanitize-deadline", 0, ATOLL_OPT_DURATION, FIELD(sanitize_seconds), "TIME", "60", 1, 300, NULL,
+     "Wall-clock limit of that for one kernel; what was not looked at by then is said in the duel's detail."},
     {"create-only", 0, ATOLL_OPT_FLAG, FIELD(create_only), NULL, NULL, 0, 0, NULL,
      "Only make the campaign directory; `atoll resume DIR` starts it."},
     {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
@@ -268,10 +275,13 @@ static int make_parents(const char *path, struct atoll_err *err)
 static int setup_choose(const struct run_settings *settings, struct atoll_setup *ret_setup,
                         struct atoll_err *err)
 {
-    const char *const given[][2] = {
-        {"compiler", settings->compiler},         {"compile-flags", settings->flags},
-        {"include-path", settings->include_path}, {"timing", settings->timing},
-        {"counters", settings->counters},         {"backend", settings->backend}};
+    const char *const given[][2] = {{"compiler", settings->compiler},
+                                    {"compile-flags", settings->flags},
+                                    {"include-path", settings->include_path},
+                                    {"timing", settings->timing},
+                                    {"counters", settings->counters},
+                                    {"sanitize", settings->sanitize},
+                                    {"backend", settings->backend}};
 
     atoll_setup_defaults(ret_setup);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
@@ -288,7 +298,7 @@ static int setup_choose(const struct run_settings *settings, struct atoll_setup 
 static int create_campaign(const struct run_settings *settings, const struct atoll_setup *setup,
                            const struct plan *plan, struct atoll_err *err)
 {
-    char ranks[24], threads[24], sample[32], ratio[32];
+    char ranks[24], threads[24], sample[32], ratio[32], sanitize[32];
     const struct atoll_campaign_option options[] = {{"ranks", ranks},
                                                     {"threads", threads},
                                                     {"sample-wall", sample},
@@ -298,7 +308,9 @@ static int create_campaign(const struct run_settings *settings, const struct ato
                                                     {"include-path", setup->include_path},
                                                     {"timing", settings->timing},
                                                     {"counters", settings->counters},
-                                                    {"counters-ratio", ratio}};
+                                                    {"counters-ratio", ratio},
+                                                    {"sanitize", settings->sanitize},
+                                                    {"sanitize-deadline", sanitize}};
     struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
                                            .created_unix_ns = unix_ns(),
                                            .atoll_version = ATOLL_VERSION,
@@ -312,6 +324,7 @@ static int create_campaign(const struct run_settings *settings, const struct ato
     snprintf(threads, sizeof(threads), "%lld", settings->threads);
     snprintf(sample, sizeof(sample), "%.17gs", settings->sample_seconds);
     snprintf(ratio, sizeof(ratio), "%.17g", settings->counters_ratio);
+    snprintf(sanitize, sizeof(sanitize), "%.17gs", settings->sanitize_seconds);
     atoll_search_defaults(&config.search);
     config.search.islands = (uint32_t)settings->islands;
     config.search.evaluation_budget = (uint64_t)settings->evaluations;

@@ -70,6 +70,8 @@ def usage():
 
 def backends():
     """Another language, without a device of its own: what is missing is named, what is there is searched."""
+    expect("no such choice", run("run", suite, "--sanitize", "all", "-o", str(root / "b0")), 2, "none and finals", "--sanitize")
+    expect("deadline out of bounds", run("run", suite, "--sanitize-deadline", "10m", "-o", str(root / "b0")), 2, "--sanitize-deadline")
     expect("no such backend", run("run", suite, "--backend", "opencl", "-o", str(root / "b0")), 2, "cpu, cuda and null", "--backend")
     task = task_copy("c-only")
     for path in (task / "seeds").glob("*.cu"):

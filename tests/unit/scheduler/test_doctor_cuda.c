@@ -43,7 +43,7 @@ static void test_counters(void **state)
 /* Whatever this machine has, every library is a finding with a text, and the devices are a list. */
 static void test_findings(void **state)
 {
-    static const char *const libraries[] = {"driver", "nvml", "nvrtc", "cupti"};
+    static const char *const libraries[] = {"driver", "nvml", "nvrtc", "cupti", "compute-sanitizer"};
     struct atoll_err err = ATOLL_ERR_INIT;
     json_t *findings = atoll_doctor_cuda(&err);
 
