@@ -9,7 +9,7 @@
 #define POPULATION_MIN 4 /* a target and three others */
 #define ATTEMPTS       16
 #define MUTATIONS      1.0 /* expected number per child (Baeck, Optimal mutation rates, ICGA 1993) */
-#define SCALE          0.8 /* F and CR of rand/1/bin: Storn, Price, J. Global Optimization 11, 1997 */
+#define SCALE          0.5 /* F and CR: first choices of Storn, Price, J. Global Optimization 11, 1997 */
 #define CROSSOVER      0.9
 
 struct population {
@@ -69,9 +69,12 @@ static void differ(const struct atoll_tune *tune, const struct population *p, st
                    struct atoll_point *ret_child)
 {
     uint32_t at = below(random, p->count), step = 1 + below(random, (p->count - 1) / 3);
-    const struct atoll_point *x[4]; /* different ones */
+    const struct atoll_point *x[4]; /* different ones, the base x[1] the fastest of its three */
+    uint32_t base = 1;
+    for (uint32_t k = 2; k < 4; k++)
+        base = (at + k * step) % p->count < (at + base * step) % p->count ? k : base;
     for (uint32_t k = 0; k < 4; k++)
-        x[k] = &tune->trials[p->trials[(at + k * step) % p->count]].point;
+        x[k == base ? 1 : k == 1 ? base : k] = &tune->trials[p->trials[(at + k * step) % p->count]].point;
     *ret_child = *x[0];
     size_t count = tune->space->count, forced = count ? below(random, count) : 0;
     for (size_t i = 0; i < count; i++) {
