@@ -32,7 +32,7 @@ int atoll_noop_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, ui
 {
     const struct atoll_individual *r = &e->individuals.items[mutant];
     t->correct += r->state == ATOLL_V_CORRECT;
-    if (e->finishing || t->done || r->state != ATOLL_V_CORRECT || r->parent == ATOLL_NONE ||
+    if (t->done || r->state != ATOLL_V_CORRECT || r->parent == ATOLL_NONE ||
         e->individuals.items[r->parent].state != ATOLL_V_CORRECT)
         return 0;
     return atoll_duel_noop(e, t, mutant, err);

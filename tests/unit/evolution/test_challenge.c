@@ -24,12 +24,14 @@ static int tear_down(void **state)
 }
 
 /* One task whose baseline is measured (1,000 ns) and whose queue is full. */
-static struct sim *start(void **state, uint32_t islands, uint32_t noop_interval, uint32_t migration_interval)
+static struct sim *start_under(void **state, enum atoll_error_rule rule, uint32_t islands,
+                               uint32_t noop_interval, uint32_t migration_interval)
 {
     struct atoll_search search;
     struct sim *s = malloc(sizeof *s);
     assert_non_null(s);
     atoll_search_defaults(&search);
+    search.error_control = rule;
     search.islands = islands;
     search.noop_interval = noop_interval;
     search.generation_size = 1;
@@ -43,6 +45,11 @@ static struct sim *start(void **state, uint32_t islands, uint32_t noop_interval,
     sim_evaluated(s, &baseline, ATOLL_V_CORRECT, 1000);
     assert_int_equal(s->order_count, 24);
     return s;
+}
+
+static struct sim *start(void **state, uint32_t islands, uint32_t noop_interval, uint32_t migration_interval)
+{
+    return start_under(state, ATOLL_ERROR_RECYCLING, islands, noop_interval, migration_interval);
 }
 
 static void end(struct sim *s)
@@ -250,6 +257,23 @@ static void no_mutant_challenges_at_the_end(void **state)
     end(s);
 }
 
+/* Where rejections earn, a lost challenge does not. */
+static void only_wins_earn(void **state)
+{
+    static const double times[] = {900, 800, 700, 600, 500, 400, 300};
+    struct sim *s = start_under(state, ATOLL_ERROR_LORD, 1, 0, 0);
+    double level = 1;
+    for (unsigned i = 0; i < sizeof times / sizeof *times; i++) {
+        int wins = i == 4;
+        give(s, 0, UINT32_MAX, times[i]);
+        struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+        assert_int_equal(duel.alpha > level, i == 5);
+        level = duel.alpha;
+        sim_duelled(s, &duel, ATOLL_V_CORRECT, wins, wins ? 1.1 : 0.99);
+    }
+    end(s);
+}
+
 /* Mutants, challenges that nobody could carry out and such as ended clearly leave the error as it was. */
 static void what_leaves_the_error_as_it_was(void **state)
 {
@@ -290,6 +314,21 @@ static void a_refused_migrant_stays_away(void **state)
     sim_duelled(s, &duel, ATOLL_V_CORRECT, 0, 1);
     give(s, 0, 0, 0);
     assert_int_equal(s->duels[ATOLL_DUEL_PROMOTION], 2);
+    end(s);
+}
+
+/* An original that proved wrong elsewhere has nothing to defend: its mutant would win for that. */
+static void no_mutant_challenges_what_is_wrong(void **state)
+{
+    struct sim *s = start(state, 2, 1, 1);
+    give(s, 0, 0, 500);
+    struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 2);
+    give(s, 0, 0, 0); /* the winner goes to island 1 */
+    duel = take_duel(s, ATOLL_DUEL_PROMOTION);
+    sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
+    give_noop(s, ATOLL_V_CORRECT, 500);
+    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
     end(s);
 }
 
@@ -594,6 +633,8 @@ int main(void)
         cmocka_unit_test(noops_are_counted_apart),
         cmocka_unit_test(a_mutant_is_its_original),
         cmocka_unit_test(no_mutant_challenges_at_the_end),
+        cmocka_unit_test(no_mutant_challenges_what_is_wrong),
+        cmocka_unit_test(only_wins_earn),
         cmocka_unit_test(what_leaves_the_error_as_it_was),
         cmocka_unit_test(a_refused_migrant_stays_away),
         cmocka_unit_test(the_best_changes_by_a_duel),
