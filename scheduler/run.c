@@ -73,9 +73,9 @@ static const struct atoll_option run_options[] = {
     {"counters-ratio", 0, ATOLL_OPT_DOUBLE, FIELD(counters_ratio), "RATIO", "1.5", 1, 1e6, NULL,
      "What is near: at most this many times the time of the best of its cell."},
     {"sanitize", 0, ATOLL_OPT_TEXT, FIELD(sanitize), "WHICH", "finals", 0, 0, NULL,
-     "Backend cuda: which kernels must pass compute-sanitizer (memcheck, initcheck, racecheck, synccheck) "
-     "where it is "
-     "installed: those of final duels, or none."},
+     "Backend cuda: which kernels must pass compute-sanitizer, where it is installed: those of final duels, "
+     "or "
+     "none."},
     {"sanitize-deadline", 0, ATOLL_OPT_DURATION, FIELD(sanitize_seconds), "TIME", "60", 1, 300, NULL,
      "Wall-clock limit of that for one kernel; what was not looked at by then is said in the duel's detail."},
     {"create-only", 0, ATOLL_OPT_FLAG, FIELD(create_only), NULL, NULL, 0, 0, NULL,
