@@ -150,6 +150,22 @@ static inline void op_happen(struct sim *s, struct op_moods *m)
     }
 }
 
+/* A snapshot cut anywhere is refused; one with a wrong byte is refused or loads. */
+static inline void op_check_snapshot(const struct sim *s)
+{
+    struct atoll_buffer bytes;
+    atoll_buffer_init(&bytes, 1u << 26);
+    assert_int_equal(atoll_engine_save(s->engine, &bytes, NULL), 0);
+    for (size_t length = 0; length < bytes.length; length += 1 + bytes.length / 100)
+        assert_null(atoll_engine_load(bytes.data, length, NULL));
+    for (size_t i = bytes.length / 2; i < bytes.length; i++) {
+        bytes.data[i] ^= 0xa5;
+        atoll_engine_destroy(atoll_engine_load(bytes.data, bytes.length, NULL));
+        bytes.data[i] ^= 0xa5;
+    }
+    atoll_buffer_fini(&bytes);
+}
+
 /* Until the end, which must come: there is always something under way before it. */
 static inline void op_drain(struct sim *s, struct op_moods *m)
 {

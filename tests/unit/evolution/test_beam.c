@@ -450,6 +450,21 @@ static void it_ends_whatever_happens(void **state)
     }
 }
 
+static void snapshots_are_checked(void **state)
+{
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct atoll_search search = random_settings(seed, 1);
+        struct sim *s = start(seed, &search, &plain, 1);
+        struct op_moods moods = {.next = 3};
+        sim_capacity(s, 8);
+        for (unsigned i = 0; i < 30; i++)
+            op_happen(s, &moods);
+        op_check_snapshot(s);
+        op_drain(s, &moods);
+        finish(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_plan_runs_out),
         cmocka_unit_test(the_rule_holds_whatever_happens),
         cmocka_unit_test(it_ends_whatever_happens),
+        cmocka_unit_test(snapshots_are_checked),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
