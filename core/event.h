@@ -27,7 +27,7 @@ enum atoll_event_type {
 #define ATOLL_MODEL_LIMIT 8 /* device models of one campaign */
 
 struct atoll_capacity {
-    char model[64]; /* of the devices, as they say it */
+    char model[96]; /* of the devices, as they say it */
     uint32_t slots;
 };
 

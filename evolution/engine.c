@@ -7,6 +7,7 @@
 
 #include "evolution/ask.h"
 #include "evolution/decide.h"
+#include "evolution/models.h"
 #include "evolution/propose.h"
 #include "evolution/result.h"
 #include "evolution/schedule.h"
@@ -55,55 +56,16 @@ static int is_ours(const struct atoll_engine *e, const char *language)
     return strcmp(language, atoll_language_name(e->search.language)) == 0;
 }
 
-/* 1 when the task has a baseline in the language that is evolved. */
-static int has_baseline(const struct atoll_engine *e, const struct atoll_task *task)
-{
-    for (size_t i = 0; i < task->seed_count; i++)
-        if (task->seeds[i].is_baseline && is_ours(e, task->seeds[i].language))
-            return 1;
-    return 0;
-}
-
-/* The first baseline is measured first (a task lists baselines before seeds), without one in this language the first
- * seed; the others are queued in the task's order. */
-static int add_seeds(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
-{
-    int any = !has_baseline(e, t->task);
-    for (size_t i = 0; i < t->task->seed_count; i++) {
-        const struct atoll_seed *seed = &t->task->seeds[i];
-        int first = (seed->is_baseline || any) && t->baseline_source == ATOLL_NONE;
-        if (!is_ours(e, seed->language))
-            continue;
-        if (atoll_propose_source(e, t, seed->language, seed->source, ATOLL_OPERATOR_SEED, ATOLL_NONE, first,
-                                 err))
-            return -1;
-    }
-    return 0;
-}
-
 static int on_task(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
-    if (event->task != e->task_count || e->finishing)
+    if (e->finishing)
         return IGNORED;
-    if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof *e->tasks, err))
-        return -1;
-    struct atoll_task *task = atoll_task_decode(event->task_bytes, event->task_length, err);
-    struct atoll_engine_task *t = &e->tasks[e->task_count];
-    if (!task || atoll_engine_task_init(t, e, task, event->task_bytes, event->task_length, err))
-        return -1;
-    e->task_count++;
-    e->open_count++;
-    if (add_seeds(e, t, err))
-        return -1;
-    if (t->baseline_source == ATOLL_NONE)
-        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
-    return 0;
+    return atoll_models_add_task(e, event->task, event->task_bytes, event->task_length, err);
 }
 
 static int on_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
-    e->slots = event->slots;
-    return 0;
+    return atoll_models_set_capacity(e, event, err);
 }
 
 static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
@@ -116,14 +78,40 @@ static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, s
     return atoll_result_duelled(e, &event->duel, err);
 }
 
+/* Every model tries it for itself. */
 static int on_source(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
-    if (event->task >= e->task_count || e->tasks[event->task].done || !event->source || !event->language ||
-        !is_ours(e, event->language) || strlen(event->source) > ATOLL_SOURCE_LIMIT)
+    int used = 0;
+    if (!event->source || !event->language || !is_ours(e, event->language) ||
+        strlen(event->source) > ATOLL_SOURCE_LIMIT)
         return IGNORED;
     uint32_t island = event->island % e->search.islands;
-    return atoll_propose_source(e, &e->tasks[event->task], event->language, event->source,
-                                ATOLL_OPERATOR_IMPORT, island, 0, err);
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        struct atoll_engine_task *t = &e->tasks[i];
+        if (t->number != event->task || t->done)
+            continue;
+        used = 1;
+        if (atoll_propose_source(e, t, event->language, event->source, ATOLL_OPERATOR_IMPORT, island, 0, err))
+            return -1;
+    }
+    return used ? 0 : IGNORED;
+}
+
+static int on_hint(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    int used = 0;
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        uint32_t at = atoll_sources_find(&e->sources, &event->hint.source, i);
+        if (e->tasks[i].number != event->task || at == ATOLL_NONE || !e->sources.items[at].tune)
+            continue;
+        used = 1;
+        struct atoll_tune_outcome outcome = {.kind = event->hint.time_ns > 0 ? ATOLL_TUNE_CORRECT
+                                                                             : ATOLL_TUNE_FAILED,
+                                             .time_ns = event->hint.time_ns};
+        if (atoll_tune_hint(e->sources.items[at].tune, &event->hint.choice, &outcome, err))
+            return -1;
+    }
+    return used ? 0 : IGNORED;
 }
 
 static int on_tick(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
@@ -162,6 +150,7 @@ static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
     [ATOLL_EVENT_DUELLED] = on_duelled,   [ATOLL_EVENT_SOURCE] = on_source,
     [ATOLL_EVENT_TICK] = on_tick,         [ATOLL_EVENT_FINISH] = on_finish,
     [ATOLL_EVENT_RESUME] = on_resume,     [ATOLL_EVENT_REPLY] = on_reply,
+    [ATOLL_EVENT_HINT] = on_hint,
 };
 
 static int fits(const struct atoll_engine *e, const struct atoll_event *event)

@@ -49,8 +49,12 @@ struct atoll_task_status {
     int done;
     enum atoll_reason reason;
 };
-int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task,
+/* Of a task on one device model, 0 for the first (or only) one; -1 when there is no such population. */
+int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, uint32_t model,
                              struct atoll_task_status *ret_status);
+/* Device models in the order of their appearance; 0 until one was named. */
+uint32_t atoll_engine_model_count(const struct atoll_engine *engine);
+const char *atoll_engine_model(const struct atoll_engine *engine, uint32_t model); /* NULL beyond */
 
 struct atoll_engine_status {
     uint64_t evaluated, under_way, ignored;

@@ -2,6 +2,7 @@
  * its time. */
 #include "evolution/propose.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "evolution/decide.h"
@@ -89,6 +90,13 @@ uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_engine_
     return island;
 }
 
+/* What is clearly slower need not be measured to its end; 0: everything is. */
+static double bar_ns(const struct atoll_source *s)
+{
+    double bar = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
+    return isfinite(bar) ? bar : s->best_ns;
+}
+
 /* 1 sent, 0 known already, -1 error. */
 static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
                 struct atoll_err *err)
@@ -109,7 +117,7 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
         return -1;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
     d.baseline_ns = t->baseline_ns;
-    d.incumbent_ns = s->best_ns;
+    d.incumbent_ns = e->search.racing ? bar_ns(s) : 0;
     return atoll_decide_send(e, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
 }
 

@@ -68,11 +68,18 @@ static void no_baseline(struct atoll_engine *e, struct atoll_engine_task *t)
         atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
 }
 
-static void tell_tuner(struct atoll_engine *e, const struct atoll_individual *r)
+/* A time that was not measured to its end, for it is clearly beyond what the template has, is a bound. */
+static void tell_tuner(struct atoll_engine *e, const struct atoll_individual *r, int is_dropped)
 {
     struct atoll_tune *tune = e->sources.items[r->source].tune;
+    struct atoll_tune_outcome outcome = {.kind = r->state != ATOLL_V_CORRECT ? ATOLL_TUNE_FAILED
+                                                 : is_dropped                ? ATOLL_TUNE_CENSORED
+                                                                             : ATOLL_TUNE_CORRECT,
+                                         .time_ns = r->time_ns,
+                                         .lo_ns = r->lo_ns,
+                                         .hi_ns = r->hi_ns};
     if (tune)
-        atoll_tune_result(tune, &r->choice, r->state == ATOLL_V_CORRECT ? r->time_ns : 0);
+        atoll_tune_tell(tune, &r->choice, &outcome);
 }
 
 static int tell_strategy(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
@@ -90,7 +97,7 @@ static int abandon(struct atoll_engine *e, struct atoll_proposal *p, struct atol
     struct atoll_individual *r = &e->individuals.items[taken.individual];
     r->state = ATOLL_INDIVIDUAL_ABANDONED;
     atoll_decide_abandon(e, &taken);
-    tell_tuner(e, r);
+    tell_tuner(e, r, 0);
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         no_baseline(e, t);
     return tell_strategy(e, t, taken.individual, err);
@@ -170,6 +177,14 @@ static void remember_failure(struct atoll_engine_task *t, uint32_t individual)
     f->count += f->count < ATOLL_FAILURE_LIMIT;
 }
 
+static int was_dropped(const struct atoll_evaluation *evaluation)
+{
+    for (size_t i = 0; i < evaluation->timing_count; i++)
+        if (evaluation->timings[i].flags & ATOLL_TIMING_DROPPED_EARLY)
+            return 1;
+    return 0;
+}
+
 static int use(struct atoll_engine *e, const struct atoll_proposal *p,
                const struct atoll_evaluation *evaluation, struct atoll_err *err)
 {
@@ -186,7 +201,7 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     t->since_elite++;
     t->islands[island].evaluated++;
     t->islands[island].since_elite++;
-    tell_tuner(e, r);
+    tell_tuner(e, r, was_dropped(evaluation));
     atoll_share_add(&t->share, r->time_ns, evaluation->occupied_ns);
     if (r->state != ATOLL_V_CORRECT)
         remember_failure(t, p->individual);

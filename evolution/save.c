@@ -108,6 +108,7 @@ static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     atoll_codec_i64(c, &e->campaign_ns);
     atoll_codec_u32(c, &e->slots);
     models_codec(c, e);
+    atoll_codec_u32(c, &e->number_count);
     atoll_codec_u64(c, &e->next_evaluation);
     atoll_codec_u64(c, &e->next_ask);
     atoll_codec_u64(c, &e->tokens);

@@ -6,6 +6,7 @@
 #include "evolution/decide.h"
 #include "evolution/duel.h"
 #include "evolution/final.h"
+#include "evolution/models.h"
 #include "evolution/propose.h"
 
 #define ANSWER_CHARGE_NS 1e6 /* charged for every answer, so that what costs no device time is not free */
@@ -54,14 +55,21 @@ static double order_of(const struct atoll_engine *e, const struct atoll_engine_t
     return -promise(e, t);
 }
 
-static struct atoll_engine_task *next_task(const struct atoll_engine *e)
+/* Whether its model's evaluators have room; where no model has a name, all are alike. */
+static int has_room(const struct atoll_engine *e, const struct atoll_engine_task *t, const uint64_t *alive)
+{
+    uint32_t slots = e->model_count ? e->models[t->model].slots : e->slots;
+    return alive[t->model] < (uint64_t)slots * e->search.queue_depth;
+}
+
+static struct atoll_engine_task *next_task(const struct atoll_engine *e, const uint64_t *alive)
 {
     struct atoll_engine_task *next = NULL;
     enum atoll_turn first = ATOLL_TURN_OPEN;
     double least = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
-        if (!atoll_propose_ready(e, t))
+        if (!has_room(e, t, alive) || !atoll_propose_ready(e, t))
             continue;
         enum atoll_turn turn = atoll_propose_turn(e, t);
         if (next && turn > first)
@@ -78,13 +86,17 @@ static struct atoll_engine_task *next_task(const struct atoll_engine *e)
 
 static int fill(struct atoll_engine *e, struct atoll_err *err)
 {
-    uint64_t depth = (uint64_t)e->slots * e->search.queue_depth;
-    while (e->proposals.alive < depth && atoll_budget_allows(e)) {
-        struct atoll_engine_task *t = next_task(e);
+    uint64_t alive[ATOLL_MODEL_LIMIT] = {0};
+    for (uint32_t i = 0; i < e->task_count; i++)
+        alive[e->tasks[i].model] += e->tasks[i].under_way;
+    while (atoll_budget_allows(e)) {
+        struct atoll_engine_task *t = next_task(e, alive);
         if (!t)
             break;
+        uint64_t before = t->under_way;
         if (atoll_propose(e, t, err))
             return -1;
+        alive[t->model] += t->under_way - before;
     }
     for (uint32_t i = 0; i < e->task_count; i++)
         if (atoll_propose_exhausted(e, &e->tasks[i]))
@@ -123,12 +135,19 @@ static enum atoll_reason common_reason(const struct atoll_engine *e)
     return (enum atoll_reason)e->tasks[0].reason;
 }
 
+/* Nobody could carry out its final duel, while there are devices of other models. */
+static int waits_for_device(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
+}
+
 static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct atoll_err *err)
 {
     *ret_missing = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
-        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && atoll_final_next(e, t, err))
+        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits_for_device(e, t) &&
+            atoll_final_next(e, t, err))
             return -1;
         *ret_missing += t->final != ATOLL_FINAL_OVER;
     }
@@ -160,6 +179,7 @@ int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
     end_at_goal(e);
     if (!e->finishing && fill(e, err))
         return -1;
+    atoll_models_give_up(e);
     if (!e->open_count && e->task_count && e->slots)
         atoll_schedule_finish(e, common_reason(e));
     uint32_t missing;

@@ -27,7 +27,6 @@ int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, 
     t->task = task;
     t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist = ATOLL_NONE;
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
-    t->number = e->task_count;
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
     if (allocate(t, e, bytes, length, err) || (strategy->create && strategy->create(e, t, err))) {
         atoll_engine_task_fini(e, t);

@@ -99,7 +99,7 @@ struct atoll_engine_task {
 
 /* Device models, in the order of their appearance. */
 struct atoll_engine_model {
-    char name[64];
+    char name[96];
     uint32_t slots;
 };
 
@@ -124,7 +124,8 @@ struct atoll_engine {
     uint64_t answers, opening_answers, duels;
     struct atoll_engine_task *tasks; /* every task on every model */
     uint32_t task_count, task_capacity;
-    uint32_t open_count; /* tasks that are not done */
+    uint32_t number_count; /* tasks, each on all models */
+    uint32_t open_count;   /* tasks that are not done */
     struct atoll_sources sources;
     struct atoll_individuals individuals;
     struct atoll_proposals proposals;

@@ -3,14 +3,33 @@
 
 #include "evolution/state.h"
 
+static const struct atoll_engine_task *find(const struct atoll_engine *engine, uint32_t task, uint32_t model)
+{
+    for (uint32_t i = 0; i < engine->task_count; i++)
+        if (engine->tasks[i].number == task && engine->tasks[i].model == model)
+            return &engine->tasks[i];
+    return NULL;
+}
+
 const struct atoll_task *atoll_engine_task(const struct atoll_engine *engine, uint32_t task)
 {
-    return task < engine->task_count ? engine->tasks[task].task : NULL;
+    const struct atoll_engine_task *t = find(engine, task, 0);
+    return t ? t->task : NULL;
 }
 
 uint32_t atoll_engine_task_count(const struct atoll_engine *engine)
 {
-    return engine->task_count;
+    return engine->number_count;
+}
+
+uint32_t atoll_engine_model_count(const struct atoll_engine *engine)
+{
+    return engine->model_count;
+}
+
+const char *atoll_engine_model(const struct atoll_engine *engine, uint32_t model)
+{
+    return model < engine->model_count ? engine->models[model].name : NULL;
 }
 
 int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source,
@@ -27,20 +46,25 @@ int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id
 int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
                            struct atoll_id *ret_source, struct atoll_choice *ret_choice)
 {
-    uint32_t at = atoll_individuals_find(&engine->individuals, task, candidate);
-    if (at == ATOLL_NONE)
-        return -1;
-    *ret_source = engine->sources.items[engine->individuals.items[at].source].id;
-    *ret_choice = engine->individuals.items[at].choice;
-    return 0;
+    for (uint32_t i = 0; i < engine->task_count; i++) {
+        uint32_t at = engine->tasks[i].number == task
+                          ? atoll_individuals_find(&engine->individuals, i, candidate)
+                          : ATOLL_NONE;
+        if (at == ATOLL_NONE)
+            continue;
+        *ret_source = engine->sources.items[engine->individuals.items[at].source].id;
+        *ret_choice = engine->individuals.items[at].choice;
+        return 0;
+    }
+    return -1;
 }
 
-int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task,
+int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, uint32_t model,
                              struct atoll_task_status *ret_status)
 {
-    if (task >= engine->task_count)
+    const struct atoll_engine_task *t = find(engine, task, model);
+    if (!t)
         return -1;
-    const struct atoll_engine_task *t = &engine->tasks[task];
     struct atoll_task_status s = {
         .evaluated = t->evaluated,
         .correct = t->correct,

@@ -12,7 +12,7 @@ static void task_put(const struct atoll_engine *engine, uint32_t number, struct 
 {
     struct atoll_task_status s;
     const struct atoll_task *task = atoll_engine_task(engine, number);
-    if (!task || atoll_engine_task_status(engine, number, &s) != 0)
+    if (!task || atoll_engine_task_status(engine, number, 0, &s) != 0)
         return;
     atoll_buffer_printf(
         out,

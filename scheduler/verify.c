@@ -140,7 +140,7 @@ static int recheck_task(struct atoll_bench_device *device, const struct atoll_en
     struct atoll_duel duel;
     int passed;
 
-    if (atoll_engine_task_status(engine, number, &status) != 0 || atoll_id_is_zero(&status.best) ||
+    if (atoll_engine_task_status(engine, number, 0, &status) != 0 || atoll_id_is_zero(&status.best) ||
         atoll_id_is_zero(&status.baseline)) {
         return print_unmeasured(task, 0, "no correct kernel in the campaign", settings->json);
     }

@@ -139,7 +139,7 @@ int atoll_witness_end(const struct atoll_engine *engine, struct atoll_err *err)
                              status.stopped, status.under_way);
     for (uint32_t i = 0; i < atoll_engine_task_count(engine); i++) {
         struct atoll_task_status t;
-        if (atoll_engine_task_status(engine, i, &t))
+        if (atoll_engine_task_status(engine, i, 0, &t))
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " is unknown", i);
         if (!t.done || t.under_way)
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " goes on", i);

@@ -245,7 +245,7 @@ static void a_plan_runs_out(void **state)
     for (unsigned i = 0; i < 1000 && s->order_count; i++)
         sim_answer(s);
     struct atoll_task_status t;
-    atoll_engine_task_status(s->engine, 0, &t);
+    atoll_engine_task_status(s->engine, 0, 0, &t);
     assert_int_equal(t.reason, ATOLL_REASON_EXHAUSTED);
     assert_in_range(t.evaluated, 3 + 1, 3 + 7); /* the seeds, and the other values of one parameter */
     finish(s);

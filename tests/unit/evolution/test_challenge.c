@@ -117,7 +117,7 @@ static void expect_duel(const struct sim *s, uint64_t count, const struct atoll_
 static double best_ns(const struct sim *s)
 {
     struct atoll_task_status t;
-    atoll_engine_task_status(s->engine, 0, &t);
+    atoll_engine_task_status(s->engine, 0, 0, &t);
     return t.best_ns;
 }
 
@@ -214,7 +214,7 @@ static void noops_are_counted_apart(void **state)
         struct atoll_decision duel = take_duel(s, ATOLL_DUEL_NOOP);
         sim_duelled(s, &duel, ATOLL_V_CORRECT, i == 0, 1.0);
     }
-    atoll_engine_task_status(s->engine, 0, &t);
+    atoll_engine_task_status(s->engine, 0, 0, &t);
     assert_true(t.challenges == 6 && t.promotions == 6 && t.noop_challenges == 3 && t.noop_promotions == 1);
     assert_int_equal(s->counts[ATOLL_DECIDE_ELITE], elites);
     expect_close(best_ns(s), best, 1e-9);
@@ -345,7 +345,7 @@ static void finish_all(struct sim *s)
 static struct atoll_task_status status_of(const struct sim *s)
 {
     struct atoll_task_status t;
-    assert_int_equal(atoll_engine_task_status(s->engine, 0, &t), 0);
+    assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &t), 0);
     return t;
 }
 
@@ -590,7 +590,7 @@ static void nothing_better_has_no_final(void **state)
     finish_all(s);
     assert_int_equal(s->duels[ATOLL_DUEL_FINAL], 0);
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
-    atoll_engine_task_status(s->engine, 0, &t);
+    atoll_engine_task_status(s->engine, 0, 0, &t);
     assert_true(t.final_ratio == 1);
     expect_close(t.best_ns, 1000, 1e-9);
     assert_int_equal(t.reason, ATOLL_REASON_ASKED);

@@ -152,7 +152,7 @@ static void check_end(struct sim *s)
     assert_int_equal(status.reason, s->last[ATOLL_DECIDE_STOP].reason);
     for (uint32_t i = 0; i < atoll_engine_task_count(s->engine); i++) {
         struct atoll_task_status t;
-        assert_int_equal(atoll_engine_task_status(s->engine, i, &t), 0);
+        assert_int_equal(atoll_engine_task_status(s->engine, i, 0, &t), 0);
         assert_true(t.done);
         assert_int_equal(t.under_way, 0);
         assert_true(atoll_id_equal(&t.best, &s->best[i]) || atoll_id_is_zero(&t.best));
@@ -226,7 +226,7 @@ static void exhausted_campaign(void **state)
     check_end(s);
     assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EXHAUSTED);
     struct atoll_task_status t;
-    atoll_engine_task_status(s->engine, 0, &t);
+    atoll_engine_task_status(s->engine, 0, 0, &t);
     expect_close(t.final_ratio, sim_time(&t.baseline) / sim_time(&t.best), 1e-9);
     assert_int_equal(t.evaluated, 16);
     assert_true(t.best_fitness > 0.5);
@@ -279,7 +279,7 @@ static void an_unstable_baseline_is_measured_again(void **state)
         assert_int_equal(s->retries, unstable < 20 ? unstable : 20);
         drain(s);
         struct atoll_task_status t;
-        atoll_engine_task_status(s->engine, 0, &t);
+        atoll_engine_task_status(s->engine, 0, 0, &t);
         assert_int_equal(t.reason, unstable < 21 ? ATOLL_REASON_EXHAUSTED : ATOLL_REASON_NO_BASELINE);
         check_end(s);
         sim_check_replay(s);
@@ -300,10 +300,10 @@ static void broken_baseline_ends_the_task(void **state)
     sim_capacity(s, 1);
     drain(s);
     struct atoll_task_status t;
-    atoll_engine_task_status(s->engine, 0, &t);
+    atoll_engine_task_status(s->engine, 0, 0, &t);
     assert_int_equal(t.reason, ATOLL_REASON_NO_BASELINE);
     assert_int_equal(t.evaluated, 1);
-    atoll_engine_task_status(s->engine, 1, &t);
+    atoll_engine_task_status(s->engine, 1, 0, &t);
     assert_int_equal(t.reason, ATOLL_REASON_EXHAUSTED);
     check_end(s);
     sim_fini(s);
@@ -337,14 +337,14 @@ static void one_language_is_evolved(void **state)
         sim_source(s, 0, 0, "/* not in this language */"); /* c */
         sim_capacity(s, 1);
         drain(s);
-        atoll_engine_task_status(s->engine, 0, &t);
+        atoll_engine_task_status(s->engine, 0, 0, &t);
         assert_int_equal(t.evaluated, 2);
         atoll_engine_status(s->engine, &status);
         assert_int_equal(status.ignored, languages[i] == ATOLL_LANGUAGE_C ? 0 : 1);
         assert_int_equal(atoll_engine_candidate(s->engine, 0, &t.baseline, &source, &choice), 0);
         assert_int_equal(atoll_engine_source(s->engine, &source, &language, &text), 0);
         assert_string_equal(language, atoll_language_name(languages[i]));
-        atoll_engine_task_status(s->engine, 1, &t);
+        atoll_engine_task_status(s->engine, 1, 0, &t);
         assert_int_equal(t.evaluated > 0, languages[i] == ATOLL_LANGUAGE_C);
         if (languages[i] == ATOLL_LANGUAGE_CUDA)
             assert_int_equal(t.reason, ATOLL_REASON_NO_BASELINE);
@@ -427,7 +427,7 @@ static void tasks_share_the_device(void **state)
     drain(s);
     for (uint32_t i = 0; i < 3; i++) {
         struct atoll_task_status t;
-        atoll_engine_task_status(s->engine, i, &t);
+        atoll_engine_task_status(s->engine, i, 0, &t);
         assert_in_range(t.evaluated, 15, 25);
     }
     check_end(s);
@@ -580,7 +580,7 @@ static void stagnation_yields(void **state)
         drain(s);
         for (uint32_t i = 0; i < tasks; i++) {
             struct atoll_task_status t;
-            atoll_engine_task_status(s->engine, i, &t);
+            atoll_engine_task_status(s->engine, i, 0, &t);
             stagnated += t.reason == ATOLL_REASON_STAGNATION;
         }
         assert_int_equal(stagnated, tasks - 1);
@@ -643,7 +643,7 @@ static void bad_events(void **state)
     assert_int_not_equal(err.code, ATOLL_OK);
     assert_null(atoll_engine_task(s->engine, 0));
     struct atoll_task_status t;
-    assert_int_equal(atoll_engine_task_status(s->engine, 0, &t), -1);
+    assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &t), -1);
     sim_fini(s);
     free(s);
     atoll_engine_destroy(NULL);
