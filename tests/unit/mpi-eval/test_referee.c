@@ -11,7 +11,8 @@
 
 #include "mpi-eval/backend/cpu/compile.h"
 #include "mpi-eval/referee/backend.h"
-#include "mpi-eval/referee/referee.h"
+#include "mpi-eval/referee/state.h"
+#include "mpi-eval/referee/trial.h"
 
 static struct atoll_task *task;
 static struct atoll_compiler *compiler;
@@ -234,6 +235,44 @@ static void test_final(void **state)
     assert_int_equal(d.better, 0);
 }
 
+static unsigned watched_count;
+
+static enum atoll_verdict watch(struct atoll_referee *r, struct atoll_case *known,
+                                struct atoll_subject *subject, char *ret_detail)
+{
+    assert_ptr_equal(r, referee);
+    assert_ptr_equal(known->task, task);
+    assert_ptr_equal(subject->prepared, build(RIGHT_BODY).prepared);
+    snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", watched_count++ ? "two hazards" : "watched closely");
+    return watched_count == 1 ? ATOLL_V_CORRECT : ATOLL_V_WRONG;
+}
+
+/* A backend that can watch accesses is asked about the challenger of a final duel, and of no other. */
+static void test_watched_final(void **state)
+{
+    struct atoll_backend watching = *referee->backend;
+    const struct atoll_backend *usual = referee->backend;
+    struct atoll_duel d;
+    (void)state;
+    watching.sanitize = watch;
+    referee->backend = &watching;
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_PROMOTION, &d);
+    assert_int_equal(watched_count, 0);
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(watched_count, 1);
+    assert_int_equal(d.verdict, ATOLL_V_CORRECT);
+    assert_true(d.pair_count > 0);
+    assert_non_null(strstr(d.detail, "deterministic, watched closely"));
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(d.verdict, ATOLL_V_WRONG);
+    assert_int_equal(d.better, 0);
+    assert_int_equal(d.pair_count, 0);
+    assert_string_equal(d.detail, "two hazards");
+    duel(SLOW_BODY, LOOP "y[i * n + j] = n == 41 ? 0 : " RIGHT ";", ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(watched_count, 2); /* wrong before it came to that */
+    referee->backend = usual;
+}
+
 static void test_early_drop(void **state)
 {
     struct built b = build(SLOW_BODY);
@@ -312,9 +351,11 @@ static void test_cancel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_device),        cmocka_unit_test(test_verdicts),
-                                       cmocka_unit_test(test_early_drop),    cmocka_unit_test(test_duels),
-                                       cmocka_unit_test(test_final),         cmocka_unit_test(test_admission),
-                                       cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_cancel)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_device),     cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_early_drop), cmocka_unit_test(test_duels),
+        cmocka_unit_test(test_final),      cmocka_unit_test(test_watched_final),
+        cmocka_unit_test(test_admission),  cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_cancel)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
