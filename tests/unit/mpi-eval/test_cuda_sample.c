@@ -345,6 +345,35 @@ static void test_check(void **state)
 
 /* ---- what our kernels are told ---- */
 
+/* Outputs that no candidate made: written over the fill, inputs beside them, nothing of a candidate. */
+static void test_put(void **state)
+{
+    static float y[19 * 37];
+    const void *data[ATOLL_TASK_TENSOR_LIMIT] = {NULL, NULL, y};
+    const struct atoll_span *out = &sample->layout.buffers[2];
+    struct atoll_fill_launch fill;
+    (void)state;
+    y[5] = 42;
+    assert_int_equal(atoll_cuda_sample_put(sample, &steps, data, NULL), 0);
+    decode();
+    size_t written = count;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_WRITE)
+            written = i;
+    assert_true(written < count);
+    assert_int_equal(kinds(ATOLL_STEP_WRITE), 1);
+    assert_true(list[written].address == out->address && list[written].length == sizeof y);
+    assert_memory_equal(list[written].bytes, y, sizeof y);
+    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) < written);
+    assert_int_equal(candidate_launches(), 0);
+    assert_int_equal(launches_between(ATOLL_KERNEL_init, ATOLL_KERNEL_init + 1), 2);
+    atoll_steps_clear(&steps);
+    data[2] = NULL; /* the fill stays */
+    assert_int_equal(atoll_cuda_sample_put(sample, &steps, data, NULL), 0);
+    decode();
+    assert_int_equal(kinds(ATOLL_STEP_WRITE), 0);
+}
+
 /* Every zone gets its pattern before any content, and is looked at under the same key afterwards. */
 static void test_guards(void **state)
 {
@@ -535,6 +564,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fills, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_guards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tails, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hashes, set_up, tear_down),
