@@ -184,7 +184,7 @@ static void noops_print(unsigned streams)
 /* What the discarding rules need of every null: P(promoted at level a) <= a / (tau - lambda) * P(lambda < p <= tau). */
 static void nulls_print(unsigned count)
 {
-    static const double below[] = {0, 0.1, 0.25, 0.5, 0.75, 1, 1.5}, levels[] = {0.005, 0.0005};
+    static const double below[] = {0, 0.1, 0.25, 0.5, 0.75, 1, 1.5}, levels[] = {0.01, 0.005, 0.0005};
     const double lambda = ATOLL_ERROR_LAMBDA, tau = ATOLL_ERROR_TAU;
     printf("\nA null's mean is so many deviations of a pair below the margin, %u duels\n\n", count);
     printf("| below | heavy | level | promoted | allowed | lambda < p <= tau |\n|---|---|---|---|---|---|\n");

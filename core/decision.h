@@ -63,7 +63,7 @@ struct atoll_decision {
     uint32_t generation;              /* of the island, EVALUATE */
     double time_ns, fitness;          /* ELITE, BASELINE, BEST */
     double baseline_ns, incumbent_ns; /* EVALUATE, DUEL: handed to the referee */
-    double alpha, margin;             /* DUEL */
+    double alpha, margin;             /* DUEL; margin: natural logarithm */
     uint32_t pair_limit;              /* DUEL */
     enum atoll_reason reason;
     struct atoll_ask ask; /* ASK */
