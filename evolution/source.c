@@ -45,7 +45,7 @@ uint32_t atoll_sources_find(const struct atoll_sources *sources, const struct at
 /* In the arena of the task, for its tuner borrows the plan; a template has more than one legal combination, else the one
  * it has is its only instance. */
 static int read_template(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
-                         struct atoll_err *err)
+                         const struct atoll_tune_settings *settings, struct atoll_err *err)
 {
     s->plan = atoll_plan_parse(arena, task, s->language, s->text, &s->body, err);
     if (!s->plan)
@@ -53,6 +53,7 @@ static int read_template(struct atoll_source *s, const struct atoll_task *task, 
     s->tune = atoll_tune_create(task, s->plan, err);
     if (!s->tune)
         return -1;
+    atoll_tune_set(s->tune, settings);
     int found = atoll_tune_first(s->tune, &s->first);
     if (found && atoll_tune_legal_count(s->tune) >= 2)
         return 0;
@@ -63,7 +64,8 @@ static int read_template(struct atoll_source *s, const struct atoll_task *task, 
 
 /* A plan is large: of what is no template only the identity of its one instance is kept. */
 static int read_plan(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
-                     struct atoll_arena *passing, struct atoll_err *err)
+                     const struct atoll_tune_settings *settings, struct atoll_arena *passing,
+                     struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     const char *body = NULL;
@@ -72,7 +74,7 @@ static int read_plan(struct atoll_source *s, const struct atoll_task *task, stru
     if (!plan)
         return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
     atoll_plan_first_choice(plan, &s->first);
-    if (plan->param_count && read_template(s, task, arena, err))
+    if (plan->param_count && read_template(s, task, arena, settings, err))
         return -1;
     if (!s->tune)
         s->only = atoll_candidate_id(task, s->language, plan, body, &s->first);
@@ -80,14 +82,15 @@ static int read_plan(struct atoll_source *s, const struct atoll_task *task, stru
 }
 
 static int fill(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
-                const char *language, const char *text, struct atoll_err *err)
+                const struct atoll_tune_settings *settings, const char *language, const char *text,
+                struct atoll_err *err)
 {
     s->language = strdup(language);
     s->text = strdup(text);
     if (!s->language || !s->text)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a source of task %s", task->name);
     struct atoll_arena *passing = atoll_arena_create(PLAN_BYTES, err);
-    int failed = !passing || read_plan(s, task, arena, passing, err);
+    int failed = !passing || read_plan(s, task, arena, settings, passing, err);
     atoll_arena_destroy(passing);
     return failed ? -1 : 0;
 }
@@ -105,7 +108,7 @@ int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const
     }
     if (atoll_array_reserve(&sources->items, &sources->capacity, sources->count + 1, sizeof s, err))
         return -1;
-    if (fill(&s, task, arena, language, text, err) ||
+    if (fill(&s, task, arena, &sources->tuners, language, text, err) ||
         atoll_index_add(&sources->index, atoll_id_u64(&s.id), sources->count, err)) {
         source_fini(&s);
         return -1;

@@ -28,6 +28,7 @@ struct atoll_sources {
     struct atoll_source *items;
     uint32_t count, capacity;
     struct atoll_index index;
+    struct atoll_tune_settings tuners; /* of templates that are added; set before the first is */
 };
 
 void atoll_sources_fini(struct atoll_sources *sources);

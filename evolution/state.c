@@ -25,6 +25,10 @@ int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, 
 {
     memset(t, 0, sizeof *t);
     t->task = task;
+    e->sources.tuners = atoll_tune_settings_default();
+    e->sources.tuners.strategies = e->search.tuners;
+    if (!e->search.racing)
+        e->sources.tuners.racing = 0;
     t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist = ATOLL_NONE;
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
