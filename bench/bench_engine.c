@@ -1,24 +1,36 @@
-/* bench_engine.c - CPU of the engine per event: a suite's tasks over and over, null evaluators that answer at
- * once; printed at growing numbers of archived candidates.  Usage: bench_engine [SUITE [tasks [islands
- * [candidates]]]], from the repository root. */
+/* bench_engine.c - CPU of the engine per event, and its memory: a suite's tasks over and over, null evaluators and a null
+ * operator that answer at once; printed at growing numbers of archived candidates.  Usage: bench_engine [--set
+ * NAME=VALUE]... [SUITE [tasks [islands [candidates]]]], from the repository root; ask_share=1: every proposal is asked.
+ *
+ * What reading the clock costs is taken off.  Memory is what the allocator handed out; a line is fitted through it. */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/random.h"
 #include "evolution/engine.h"
 
-#define ORDERS 4096
+#define ORDERS  4096
+#define SAMPLES 4096
+
+struct cost {
+    uint64_t events;
+    double cpu_ns, worst_ns;
+};
 
 struct bench {
     struct atoll_engine *engine;
-    struct atoll_decision orders[ORDERS];
+    struct atoll_search search;
+    struct atoll_decision orders[ORDERS]; /* EVALUATE, DUEL and ASK */
     size_t head, count;
-    uint64_t events, decisions, elites, duels;
-    double cpu_ns, worst_ns;
+    uint64_t decisions, elites, duels, replies;
+    struct cost costs[ATOLL_EVENT_TYPE_COUNT]; /* since the last report */
+    double clock_ns;
     struct atoll_random random;
+    size_t sample_count;
+    double candidates[SAMPLES], bytes[SAMPLES];
 };
 
 static double cpu_ns(void)
@@ -40,7 +52,7 @@ static void sink(void *context, const struct atoll_decision *d)
     b->decisions++;
     b->elites += d->type == ATOLL_DECIDE_ELITE;
     b->duels += d->type == ATOLL_DECIDE_DUEL;
-    if (d->type != ATOLL_DECIDE_EVALUATE && d->type != ATOLL_DECIDE_DUEL)
+    if (d->type != ATOLL_DECIDE_EVALUATE && d->type != ATOLL_DECIDE_DUEL && d->type != ATOLL_DECIDE_ASK)
         return;
     if (b->count == ORDERS) {
         fprintf(stderr, "bench_engine: more than %d orders under way\n", ORDERS);
@@ -55,11 +67,20 @@ static void step(struct bench *b, const struct atoll_event *event)
     double begin = cpu_ns();
     if (atoll_engine_step(b->engine, event, sink, b, &err))
         die(&err);
-    double spent = cpu_ns() - begin;
-    b->cpu_ns += spent;
-    b->events++;
-    if (spent > b->worst_ns)
-        b->worst_ns = spent;
+    double spent = cpu_ns() - begin - b->clock_ns;
+    struct cost *cost = &b->costs[event->type];
+    cost->cpu_ns += spent;
+    cost->events++;
+    if (spent > cost->worst_ns)
+        cost->worst_ns = spent;
+}
+
+static double clock_cost_ns(void)
+{
+    double begin = cpu_ns();
+    for (unsigned i = 0; i < 10000; i++)
+        cpu_ns();
+    return (cpu_ns() - begin) / 10000;
 }
 
 static void fill_timings(struct atoll_evaluation *e, const struct atoll_task *task, double time_ns)
@@ -104,6 +125,28 @@ static void answer_duel(struct bench *b, const struct atoll_decision *order)
     step(b, &event);
 }
 
+/* The parent's source once more, or a seed's, with another comment: a source nobody saw. */
+static void answer_ask(struct bench *b, const struct atoll_decision *order)
+{
+    static struct atoll_event event;
+    static char text[1 << 20];
+    const struct atoll_task *task = atoll_engine_task(b->engine, order->task);
+    const char *language = task->seeds[0].language, *parent = task->seeds[0].source;
+    struct atoll_id source;
+    struct atoll_choice choice;
+    if (!atoll_engine_candidate(b->engine, order->task, &order->ask.parent, &source, &choice))
+        atoll_engine_source(b->engine, &source, &language, &parent);
+    int body = (int)strcspn(parent, "\x01");
+    snprintf(text, sizeof text, "%.*s\x01 %llu\n", body, parent, (unsigned long long)order->ask.number);
+    atoll_event_init(&event, ATOLL_EVENT_REPLY);
+    event.reply.ask = order->ask.number;
+    event.reply.origin = "null";
+    event.reply.source_count = 1;
+    event.reply.sources[0] = (struct atoll_reply_source){language, text};
+    b->replies++;
+    step(b, &event);
+}
+
 static void answer(struct bench *b)
 {
     struct atoll_decision order = b->orders[b->head];
@@ -111,19 +154,43 @@ static void answer(struct bench *b)
     b->count--;
     if (order.type == ATOLL_DECIDE_EVALUATE)
         answer_evaluate(b, &order);
-    else
+    else if (order.type == ATOLL_DECIDE_DUEL)
         answer_duel(b, &order);
+    else
+        answer_ask(b, &order);
 }
 
-static long resident_kib(void)
+static double allocated_bytes(void)
 {
-    long pages = 0, ignored;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (!f || fscanf(f, "%ld %ld", &ignored, &pages) != 2)
-        pages = 0;
-    if (f)
-        fclose(f);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+    struct mallinfo2 m = mallinfo2();
+    return (double)m.uordblks + (double)m.hblkhd;
+}
+
+static void sample_memory(struct bench *b, double candidates)
+{
+    if (b->sample_count == SAMPLES)
+        return;
+    b->candidates[b->sample_count] = candidates;
+    b->bytes[b->sample_count++] = allocated_bytes();
+}
+
+/* Least squares; the residual is relative to the fitted value, the largest counts. */
+static void report_memory(const struct bench *b)
+{
+    double n = (double)b->sample_count, x = 0, y = 0, xx = 0, xy = 0, worst = 0;
+    for (size_t i = 0; i < b->sample_count; i++) {
+        x += b->candidates[i];
+        y += b->bytes[i];
+        xx += b->candidates[i] * b->candidates[i];
+        xy += b->candidates[i] * b->bytes[i];
+    }
+    double slope = (n * xy - x * y) / (n * xx - x * x), base = (y - slope * x) / n;
+    for (size_t i = 0; i < b->sample_count; i++) {
+        double fitted = base + slope * b->candidates[i], off = (b->bytes[i] - fitted) / fitted;
+        worst = off > worst ? off : -off > worst ? -off : worst;
+    }
+    printf("memory: %.0f bytes + %.0f bytes per candidate, no sample further off than %.1f %%\n", base, slope,
+           100 * worst);
 }
 
 static void add_task(struct bench *b, uint32_t number, const struct atoll_buffer *bytes)
@@ -136,13 +203,11 @@ static void add_task(struct bench *b, uint32_t number, const struct atoll_buffer
     step(b, &event);
 }
 
-static void start(struct bench *b, uint32_t islands)
+static void start(struct bench *b)
 {
     struct atoll_event event;
     atoll_event_init(&event, ATOLL_EVENT_START);
-    atoll_search_defaults(&event.search);
-    event.search.islands = islands;
-    event.search.stagnation_limit = 0;
+    event.search = b->search;
     step(b, &event);
 }
 
@@ -170,15 +235,32 @@ static uint32_t add_tasks(struct bench *b, const char *suite, uint32_t wanted)
 
 static void report(struct bench *b, uint64_t candidates)
 {
-    if (!b->events)
-        return;
-    printf("%9llu candidates  %8.2f us/event  worst %9.1f us  %6.2f decisions/event  %llu elites  %llu duels "
-           " %ld KiB\n",
-           (unsigned long long)candidates, b->cpu_ns / (double)b->events / 1e3, b->worst_ns / 1e3,
-           (double)b->decisions / (double)b->events, (unsigned long long)b->elites,
-           (unsigned long long)b->duels, resident_kib());
-    b->cpu_ns = b->worst_ns = 0;
-    b->events = b->decisions = 0;
+    static const struct {
+        enum atoll_event_type type;
+        const char *name;
+    } kinds[] = {{ATOLL_EVENT_TASK, "task"},
+                 {ATOLL_EVENT_EVALUATED, "evaluated"},
+                 {ATOLL_EVENT_DUELLED, "duelled"},
+                 {ATOLL_EVENT_REPLY, "reply"}};
+    struct cost all = {0, 0, 0};
+    printf("%9llu candidates:", (unsigned long long)candidates);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct cost *cost = &b->costs[kinds[i].type];
+        all.events += cost->events;
+        all.cpu_ns += cost->cpu_ns;
+        all.worst_ns = cost->worst_ns > all.worst_ns ? cost->worst_ns : all.worst_ns;
+        if (cost->events)
+            printf("  %s %.2f", kinds[i].name, cost->cpu_ns / (double)cost->events / 1e3);
+    }
+    if (all.events)
+        printf("  all %.2f us/event, worst %.1f us, %.2f decisions/event, %llu elites, %llu duels, %llu "
+               "replies, "
+               "%.0f KiB\n",
+               all.cpu_ns / (double)all.events / 1e3, all.worst_ns / 1e3,
+               (double)b->decisions / (double)all.events, (unsigned long long)b->elites,
+               (unsigned long long)b->duels, (unsigned long long)b->replies, allocated_bytes() / 1024);
+    memset(b->costs, 0, sizeof b->costs);
+    b->decisions = 0;
 }
 
 static void report_snapshot(struct bench *b)
@@ -206,33 +288,71 @@ static uint64_t evaluated(const struct bench *b)
     return status.evaluated;
 }
 
+static void set(struct bench *b, const char *setting)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char name[64];
+    const char *value = strchr(setting, '=');
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(setting, "="), setting);
+    const struct atoll_search_field *field = atoll_search_field(name);
+    if (!value || !field) {
+        fprintf(stderr, "bench_engine: no setting %s\n", setting);
+        exit(1);
+    }
+    if (atoll_search_set(&b->search, field, value + 1, &err))
+        die(&err);
+}
+
+/* Options before the arguments; returns how many words they were. */
+static int options(struct bench *b, int argc, char **argv)
+{
+    int at = 1;
+    for (; at + 1 < argc && strcmp(argv[at], "--set") == 0; at += 2)
+        set(b, argv[at + 1]);
+    return at;
+}
+
+static void run(struct bench *b, uint64_t candidates)
+{
+    uint64_t next = 1250, sample = 0;
+    while (b->count && evaluated(b) < candidates) {
+        answer(b);
+        if (evaluated(b) >= sample) {
+            sample_memory(b, (double)evaluated(b));
+            sample = evaluated(b) + candidates / 200 + 1;
+        }
+        if (evaluated(b) < next)
+            continue;
+        report(b, next);
+        next *= 2;
+    }
+    report(b, evaluated(b));
+}
+
 int main(int argc, char **argv)
 {
-    const char *suite = argc > 1 ? argv[1] : "suites/starter";
-    uint32_t tasks = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 100;
-    uint32_t islands = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 16;
-    uint64_t candidates = argc > 4 ? strtoull(argv[4], NULL, 10) : 20000;
     static struct bench b;
     struct atoll_event event;
+    atoll_search_defaults(&b.search);
+    b.search.stagnation_limit = 0;
+    int at = options(&b, argc, argv);
+    const char *suite = at < argc ? argv[at++] : "suites/starter";
+    uint32_t tasks = at < argc ? (uint32_t)strtoul(argv[at++], NULL, 10) : 100;
+    b.search.islands = at < argc ? (uint32_t)strtoul(argv[at++], NULL, 10) : 16;
+    uint64_t candidates = at < argc ? strtoull(argv[at++], NULL, 10) : 20000;
     b.engine = atoll_engine_create(NULL);
+    b.clock_ns = clock_cost_ns();
     if (!b.engine)
         return 1;
-    start(&b, islands);
+    start(&b);
     tasks = add_tasks(&b, suite, tasks);
-    printf("%u tasks, %u islands, 64 slots\n", tasks, islands);
+    printf("%u tasks, %u islands, 64 slots\n", tasks, b.search.islands);
     report(&b, 0);
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = 64;
     step(&b, &event);
-    uint64_t next = 1250;
-    while (b.count && evaluated(&b) < candidates) {
-        answer(&b);
-        if (evaluated(&b) < next)
-            continue;
-        report(&b, next);
-        next *= 2;
-    }
-    report(&b, evaluated(&b));
+    run(&b, candidates);
+    report_memory(&b);
     report_snapshot(&b);
     atoll_engine_destroy(b.engine);
     return 0;

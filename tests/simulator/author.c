@@ -120,14 +120,16 @@ static void change_trait(struct writing *w, struct atoll_landscape_point *p)
         p->traits[k] = (uint8_t)next;
 }
 
-static int copy_trait(struct writing *w, struct atoll_landscape_point *p)
+/* Each of the other's traits with even chance: what somebody adopts who reads another kernel. */
+static int adopt(struct writing *w, struct atoll_landscape_point *p)
 {
     struct atoll_landscape_point other;
     if (!w->ask->inspiration_count || !happens(w, w->author->inspired) ||
         look_up(w, &w->ask->inspirations[below(w, (unsigned)w->ask->inspiration_count)], &other))
         return 0;
-    unsigned k = below(w, ATOLL_LANDSCAPE_TRAITS);
-    p->traits[k] = other.traits[k];
+    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++)
+        if (happens(w, 0.5))
+            p->traits[k] = other.traits[k];
     return 1;
 }
 
@@ -145,7 +147,7 @@ static void mutate(struct writing *w, struct atoll_landscape_point *p)
     int structure = where == 3 ? 0 : where < 3 ? 1 : happens(w, w->author->structure);
     if (structure)
         change_structure(w, where, p);
-    else if (!copy_trait(w, p))
+    else if (!adopt(w, p))
         change_trait(w, p);
 }
 

@@ -123,13 +123,13 @@ static double path(const struct atoll_landscape *l, const struct atoll_landscape
 static double trap(const struct atoll_landscape *l, const struct atoll_landscape_point *p)
 {
     unsigned sum = level_sum(p);
-    double structure = sum < 4 ? 1.0 + 0.1 * (3 - sum) : 0.1 * (9 - sum);
+    double structure = sum < 2 ? 1.2 + 0.1 * (1 - sum) : 0.1 * (9 - sum);
     return structure + trait_distance(l, p, 0, SALT_TRAIT);
 }
 
 static double trap_correct(const struct atoll_landscape *l, const struct atoll_landscape_point *p)
 {
-    return level_sum(p) < 4 ? 0.8 : level_sum(p) == 4 ? 0.01 : 0.5;
+    return level_sum(p) < 2 ? 0.8 : level_sum(p) == 2 ? 0.01 : 0.5;
 }
 
 /* A product of tile sizes with a sweet spot, and two parameters that only matter together. */

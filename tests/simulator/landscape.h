@@ -19,7 +19,7 @@
  *             (inspirations from other cells)
  * path        one way of nine steps through the cells; every cell beside it is slower (curiosity: which cells steps
  *             led on from)
- * trap        a local optimum that one attempt in a hundred leaves: who is out can bring out the others (migration)
+ * trap        four cells that one attempt in a hundred leaves: who is out can bring out the others (migration)
  * template    a template of five parameters that interact (the tuner's strategies) */
 #ifndef ATOLL_TESTS_SIMULATOR_LANDSCAPE_H
 #define ATOLL_TESTS_SIMULATOR_LANDSCAPE_H

@@ -245,7 +245,7 @@ static const struct disturbance disturbances[] = {
     {"failed", SETTING(author.failed), 0.4, TRACE(replies)},
     {"empty", SETTING(author.empty), 0.4, TRACE(replies)},
     {"garbled", SETTING(author.garbled), 0.4, TRACE(replies)},
-    {"ranks vanish", SETTING(vanish_per_hour), 200, TRACE(retries)},
+    {"ranks vanish", SETTING(vanish_per_hour), 2000, TRACE(retries)},
     {"attempts", SETTING(resume_per_hour), 100, 0},
     {"twice", SETTING(twice), 0.3, TRACE(ignored)},
     {"snapshots", SETTING(reload), 0.02, TRACE(reloads)},
@@ -267,7 +267,7 @@ static void nothing_disturbs_the_rules(void **state)
             settings.search.strategy = (enum atoll_strategy_kind)strategy;
             settings.search.evaluation_budget = 150;
             settings.rank_count = 3;
-            settings.away_ns = 3e10;
+            settings.away_ns = 3e9;
             settings.is_recorded = settings.is_witnessed = 1;
             disturb(&settings, d);
             struct atoll_simulator_outcome outcome = run(&settings, d->name);
