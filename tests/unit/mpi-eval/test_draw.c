@@ -44,7 +44,26 @@ static void test_distributions(void **state)
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(atoll_draw_nth_distribution(&t, i), wanted[i]);
     for (uint64_t k = 0; k < 100; k++)
-        assert_true(atoll_draw_make(secret, &t, 0, 0, k).distribution & t.distributions);
+        assert_true(atoll_draw_make(secret, &t, 0, 5, k).distribution & t.distributions);
+}
+
+/* The same share of each in every pool; fresh draws as their seeds say. */
+static void test_a_pool_has_equal_shares(void **state)
+{
+    struct atoll_task t = make_task(), alone = make_task();
+    unsigned fresh = 0;
+    (void)state;
+    for (uint64_t k = 0; k < 100; k++) {
+        const unsigned wanted[] = {ATOLL_DRAW_BASE, ATOLL_DRAW_TIES, ATOLL_DRAW_SIGNED};
+        assert_int_equal(atoll_draw_make(secret, &t, 0, 0, k).distribution, wanted[k % 3]);
+        assert_int_equal(atoll_draw_make(other_secret, &t, 1, 0, k).distribution, wanted[k % 3]);
+        fresh += atoll_draw_make(secret, &t, 0, 5, k).distribution == wanted[k % 3];
+    }
+    assert_in_range(fresh, 15, 55);
+    alone.distributions = ATOLL_DRAW_TIES; /* the plain one only where it is named */
+    assert_int_equal(atoll_draw_make(secret, &alone, 0, 0, 4).distribution, ATOLL_DRAW_TIES);
+    alone.distributions = 0;
+    assert_int_equal(atoll_draw_make(secret, &alone, 0, 0, 4).distribution, ATOLL_DRAW_BASE);
 }
 
 /* Every number once, then on past the pool; another candidate gets another order. */
@@ -95,7 +114,10 @@ static void test_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds_differ),
-                                       cmocka_unit_test(test_distributions), cmocka_unit_test(test_order),
-                                       cmocka_unit_test(test_kept_first), cmocka_unit_test(test_limit)};
+                                       cmocka_unit_test(test_distributions),
+                                       cmocka_unit_test(test_a_pool_has_equal_shares),
+                                       cmocka_unit_test(test_order),
+                                       cmocka_unit_test(test_kept_first),
+                                       cmocka_unit_test(test_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
