@@ -58,7 +58,7 @@ static struct challenge challenge_make(const struct world *w, uint64_t stream, u
 {
     struct challenge c = {.random = {atoll_random_at(stream, number), 0}, .gain_class = GAIN_COUNT};
     if (unit(&c.random) < w->share)
-        c.gain_class = (size_t)(unit(&c.random) * GAIN_COUNT);
+        c.gain_class = (size_t)atoll_random_below(atoll_random_next(&c.random), GAIN_COUNT);
     c.gain = c.gain_class < GAIN_COUNT ? gains[c.gain_class] : null_gain(w, &c.random);
     return c;
 }
