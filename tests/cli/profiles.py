@@ -27,7 +27,7 @@ def rows(archive, table):
     return [json.loads(line) for line in run("export", archive, "--jsonl", table).splitlines()]
 
 
-old, new = fixtures / "schema-1.h5", fixtures / "schema-2.h5"
+old, new = fixtures / "schema-1.h5", fixtures / "schema-3.h5"
 with tempfile.TemporaryDirectory(prefix="atoll-profiles-") as folder:
     merged = pathlib.Path(folder, "merged.h5")
     run("archive", "merge", "-o", merged, old, new)
@@ -55,4 +55,4 @@ with tempfile.TemporaryDirectory(prefix="atoll-profiles-") as folder:
               f"{archive}: counters {profile['counters']}")
         check("tensor" not in profile["counters"] and profiles[0]["tensor"] is None, "an unmeasured counter has a value")
         check(len(run("export", archive, "--csv", "profiles").splitlines()) == len(profiles) + 1, "csv and jsonl differ")
-print("archives of schema 1 and 2 shown")
+print("archives of schema 1 and 3 shown")
