@@ -2,8 +2,8 @@
 
 Called by bench/search-quality in an environment that has Kernel Tuner.  One result file per space:
 kt-<space>.json, {"space", "budget", "size", "versions", "strategies": {name: {"seeds": tried, "runs":
-[[[evaluation, time], ...], ...], "evaluations": [per run], "seconds", "error_count", "error": the first}}}; a run holds its improvements only, times in
-the table's unit.  A strategy that stops or fails early keeps what it had found.
+[[[evaluation, time], ...], ...], "evaluations": [per run], "seconds", "error_count", "error": the first}}}; a run
+holds its improvements only, times in the table's unit.  A strategy that stops or fails early keeps what it had found.
 Strategies run with their default options in simulation mode.  An evaluation is a distinct configuration that the table
 was asked for, whether it failed or not; configurations outside the table cost nothing, as in Kernel Tuner itself.
 Every run is a fresh process: nothing that a strategy keeps reaches the next.
@@ -72,9 +72,10 @@ class Space:
 
     def entry(self, result):
         config = {n: result["configuration"][n] for n in self.names}
-        objective = result["objectives"][0]
-        value = next(m["value"] for m in result["measurements"] if m["name"] == objective)
-        correct = result["invalidity"] == "correct" and isinstance(value, (int, float))
+        objective = result.get("objectives", [None])[0]
+        value = next((m["value"] for m in result.get("measurements", []) if m["name"] == objective), None)
+        correct = (result["invalidity"] == "correct" and result.get("correctness", 1) > 0
+                   and isinstance(value, (int, float)) and 0 < value < float("inf"))
         config["time"] = value if correct else FAILURES.get(result["invalidity"], "RuntimeFailedConfig")
         return self.key(config), config
 
@@ -89,7 +90,6 @@ class Space:
         self.searchspace = Searchspace(self.params, self.is_legal, 1_000_000_000, framework="bruteforce")
         if self.searchspace.size != len(self.table):
             raise SystemExit(f"{self.name}: {self.searchspace.size} legal points, {len(self.table)} recorded")
-
 
 
 def on_alarm(number, frame):

@@ -166,7 +166,7 @@ static void point_of(const struct reader *r, json_t *configuration, struct atoll
     for (size_t i = 0; i < r->t4->space.count; i++) {
         json_t *value = json_object_get(configuration, r->t4->space.params[i].name);
         size_t digit = 0;
-        while (value_compare(&r->columns[i].values[digit], &value) != 0)
+        while (digit + 1 < r->columns[i].count && value_compare(&r->columns[i].values[digit], &value) != 0)
             digit++;
         ret_point->digits[i] = (uint8_t)digit;
     }
