@@ -175,7 +175,7 @@ static int match_round(struct match *m, size_t k)
     m->disturbed = 0;
     for (size_t i = 0; i < m->lane_count; i++) {
         struct lane *l = &m->lanes[i];
-        double ns[2];
+        double ns[2] = {0, 0};
         struct atoll_draw d =
             atoll_case_fresh_draw(m->referee, m->known, l->variant, m->order->evaluation, m->draws++);
         if (match_pair(m, &d, atoll_duel_challenger_first(k), ns) != 0)
@@ -200,7 +200,7 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws
         if (task->variants[i].kind != kind || !atoll_variant_is_here(m->referee->backend, &task->variants[i]))
             continue;
         for (int k = 0; k < draws; k++) {
-            double ns[2];
+            double ns[2] = {0, 0};
             struct atoll_draw d =
                 atoll_case_fresh_draw(m->referee, m->known, (uint32_t)i, m->order->evaluation, m->draws++);
             d.distribution = atoll_draw_nth_distribution(task, (unsigned)m->draws);

@@ -1,6 +1,7 @@
-/* A run: the device process is started by the tool; at every check variant every buffer is an allocation of its own, so that its bounds are seen;
- * inputs are written by the host and nothing else is, so that a read of what nobody wrote is seen; the launches are those of
- * a sample; the process ends in order, and the tool writes its report.  What comes out is not looked at: samples do that. */
+/* A run: the device process is started by the tool; at every check variant every buffer is an allocation of its own, so
+ * that its bounds are seen; inputs are written by the host and nothing else is, so that a read of what nobody wrote is seen;
+ * the launches are those of a sample; the process ends in order, and the tool writes its report.  What comes out is not
+ * looked at: samples do that. */
 #include "mpi-eval/backend/cuda/sanitize.h"
 
 #include <fcntl.h>
@@ -44,6 +45,16 @@ static int give_up(struct run *r, const char *format, ...)
     vsnprintf(r->report->text, sizeof r->report->text, format, args);
     va_end(args);
     return -1;
+}
+
+static void append(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t bytes, const char *format, ...)
+{
+    size_t n = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, bytes - n, format, args);
+    va_end(args);
 }
 
 static int batch_run(struct run *r)
@@ -182,21 +193,34 @@ static int process_start(struct run *r, struct atoll_cuda_device *device, const 
     return r->worker ? 0 : give_up(r, "%.400s", err.text);
 }
 
+static size_t file_read(const char *path, char *ret_bytes, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t n = 1;
+    while (fd >= 0 && n > 0 && length < bytes) {
+        n = read(fd, ret_bytes + length, bytes - length);
+        length += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return length;
+}
+
 /* A finding counts however the run ended; that there is none, only of a run that came to its end. */
 static void report_read(struct run *r, const char *path, int has_failed)
 {
-    struct atoll_sanitizer_report read_report;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct atoll_sanitizer_report said;
     char *bytes = malloc(REPORT_BYTES);
-    size_t length = 0;
-    for (ssize_t n = 1; fd >= 0 && bytes && n > 0 && length<REPORT_BYTES; length += n> 0 ? (size_t)n : 0)
-        n = read(fd, bytes + length, REPORT_BYTES - length);
-    atoll_sanitizer_report_read(bytes ? bytes : "", length, &read_report);
-    if (!has_failed || read_report.state == ATOLL_SANITIZER_FOUND)
-        *r->report = read_report;
+    size_t length = bytes ? file_read(path, bytes, REPORT_BYTES) : 0;
+    atoll_sanitizer_report_read(bytes ? bytes : "", length, &said);
+    if (said.state == ATOLL_SANITIZER_FOUND || !has_failed)
+        *r->report = said;
+    else if (said.text[0])
+        append(r->report->text, sizeof r->report->text, "; it says: %s", said.text);
+    if (r->report->state == ATOLL_SANITIZER_UNFINISHED && !r->report->text[0])
+        give_up(r, "its report has no end");
     free(bytes);
-    if (fd >= 0)
-        close(fd);
 }
 
 static void run_in(struct run *r, struct atoll_referee *referee, const char *path,
@@ -239,16 +263,6 @@ void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_
 
 /* ---- all tools ---- */
 
-static void append(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void append(char *text, size_t bytes, const char *format, ...)
-{
-    size_t n = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + n, bytes - n, format, args);
-    va_end(args);
-}
-
 /* What the tools said so far. */
 struct words {
     char clean[64], notes[NOTES_BYTES];
@@ -274,7 +288,7 @@ static void words_say(const struct words *w, char *ret_detail)
     if (w->clean[0])
         snprintf(ret_detail, ATOLL_DETAIL_BYTES, "clean under compute-sanitizer (%s)%s", w->clean, w->notes);
     else
-        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not checked by compute-sanitizer%s", w->notes);
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer%s", w->notes);
 }
 
 static enum atoll_verdict tools_run(struct atoll_referee *referee, const struct atoll_subject *subject,
@@ -295,8 +309,9 @@ static enum atoll_verdict tools_run(struct atoll_referee *referee, const struct 
         atoll_cuda_sanitize_with(referee, subject, path, tool, share, &report);
         if (report.state == ATOLL_SANITIZER_FOUND &&
             atoll_sanitizer_is_believed(tool, subject->prepared->plan, subject->prepared->body)) {
-            snprintf(ret_detail, ATOLL_DETAIL_BYTES, "compute-sanitizer %s: %s (%llu errors)", name,
-                     report.text, (unsigned long long)report.errors);
+            snprintf(ret_detail, ATOLL_DETAIL_BYTES, "compute-sanitizer %s: %s", name, report.text);
+            if (report.errors)
+                append(ret_detail, ATOLL_DETAIL_BYTES, " (errors: %llu)", (unsigned long long)report.errors);
             return ATOLL_V_WRONG;
         }
         report_note(&words, name, &report);
@@ -328,7 +343,7 @@ enum atoll_verdict atoll_cuda_sanitize(struct atoll_referee *referee, struct ato
         return ATOLL_V_CORRECT;
     char *path = atoll_sanitizer_find(&err);
     if (!path) {
-        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not checked by compute-sanitizer: %s", err.text);
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer: %s", err.text);
         return ATOLL_V_CORRECT;
     }
     struct atoll_cuda_sanitized *s = place_of(atoll_cuda_device_of(referee), known, subject->prepared);

@@ -135,11 +135,9 @@ void atoll_sanitizer_report_read(const char *bytes, size_t length, struct atoll_
     }
     if (ret->state == ATOLL_SANITIZER_FOUND || s.is_broken)
         return;
-    if (!s.has_summary)
-        snprintf(ret->text, sizeof ret->text, "its report has no end");
-    else if (ret->errors)
+    if (s.has_summary && ret->errors)
         snprintf(ret->text, sizeof ret->text, "it counts %llu errors of a kind that is not known",
                  (unsigned long long)ret->errors);
-    else
+    else if (s.has_summary)
         ret->state = ATOLL_SANITIZER_CLEAN;
 }

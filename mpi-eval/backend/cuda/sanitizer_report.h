@@ -16,7 +16,7 @@
 enum atoll_sanitizer_state {
     ATOLL_SANITIZER_CLEAN,     /* it ended, and found nothing */
     ATOLL_SANITIZER_FOUND,     /* text: the first finding and where it is */
-    ATOLL_SANITIZER_UNFINISHED /* it says nothing of the kernel; text: why */
+    ATOLL_SANITIZER_UNFINISHED /* it says nothing of the kernel; text: why, "": it has no end */
 };
 
 struct atoll_sanitizer_report {

@@ -251,8 +251,8 @@ static void findings_are_the_kernels(void **state)
     script_make("");
     reports_write(CLEAN, uninitialized, CLEAN, CLEAN);
     expect(ATOLL_V_WRONG,
-           "compute-sanitizer initcheck: Uninitialized __global__ memory read of size 4 bytes, at l+0x10 (19 "
-           "errors)",
+           "compute-sanitizer initcheck: Uninitialized __global__ memory read of size 4 bytes, at l+0x10 "
+           "(errors: 19)",
            2);
     reports_write(CLEAN, CLEAN, race, CLEAN);
     expect(ATOLL_V_WRONG, "compute-sanitizer racecheck: Error: Race reported between Write access at k+0x90",
@@ -279,7 +279,7 @@ static void a_fault_with_a_finding_is_the_kernels(void **state)
     assert_int_equal(asked_for("end\n", text, sizeof text), 1);
     reports_write(CLEAN, CLEAN, CLEAN, CLEAN);
     expect(ATOLL_V_CORRECT,
-           "not checked by compute-sanitizer; memcheck did not look: CUDA_ERROR_LAUNCH_FAILED", 4);
+           "not run under compute-sanitizer; memcheck did not look: CUDA_ERROR_LAUNCH_FAILED", 4);
     subject.object = "cubin";
 }
 
@@ -294,6 +294,18 @@ static void what_did_not_look_says_why(void **state)
            "; racecheck did not look: Internal Sanitizer Error: out of memory; synccheck did not look: "
            "its report has no end",
            8);
+}
+
+/* A tool that does not come to start anything leaves its reason in the report. */
+static void says_why_it_did_not_start(void **state)
+{
+    (void)state;
+    script_make("[ $tool = memcheck ] && echo '========= Unable to find injection library x.so' > \"$log\" "
+                "&& exit 13");
+    reports_write(CLEAN, CLEAN, CLEAN, CLEAN);
+    expect(ATOLL_V_CORRECT,
+           "memcheck did not look: the device process ended before it was ready (exit status 13)", 4);
+    expect(ATOLL_V_CORRECT, "it says: Unable to find injection library x.so", 8);
 }
 
 /* A tool that hangs is killed with all it started, and leaves the others their share. */
@@ -338,7 +350,7 @@ static void is_not_run_unless_wanted_and_there(void **state)
     expect(ATOLL_V_CORRECT, "", 0);
     referee.setup.sanitize_deadline_ns = 60e9;
     setenv(ATOLL_SANITIZER_VARIABLE, "/nowhere/compute-sanitizer", 1);
-    expect(ATOLL_V_CORRECT, "not checked by compute-sanitizer: " ATOLL_SANITIZER_VARIABLE " names no program",
+    expect(ATOLL_V_CORRECT, "not run under compute-sanitizer: " ATOLL_SANITIZER_VARIABLE " names no program",
            0);
     path_in("compute-sanitizer", path);
     setenv(ATOLL_SANITIZER_VARIABLE, path, 1);
@@ -359,7 +371,7 @@ static void says_that_there_is_no_device(void **state)
     setenv("ATOLL_WORKER_CUDA", ATOLL_BUILD_DIR "/atoll-worker-cuda", 1);
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     if (access(ATOLL_BUILD_DIR "/atoll-worker-cuda", X_OK) == 0)
-        expect(ATOLL_V_CORRECT, "not checked by compute-sanitizer; memcheck did not look: ", 4);
+        expect(ATOLL_V_CORRECT, "not run under compute-sanitizer; memcheck did not look: ", 4);
     else
         print_message("skipped: atoll-worker-cuda is not built\n");
     unsetenv("CUDA_VISIBLE_DEVICES");
@@ -416,6 +428,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(findings_are_the_kernels),
         cmocka_unit_test(a_fault_with_a_finding_is_the_kernels),
         cmocka_unit_test(what_did_not_look_says_why),
+        cmocka_unit_test(says_why_it_did_not_start),
         cmocka_unit_test(a_tool_that_hangs_is_killed),
         cmocka_unit_test(is_looked_at_once),
         cmocka_unit_test(is_not_run_unless_wanted_and_there),

@@ -95,8 +95,8 @@ static const struct {
      ATOLL_SANITIZER_UNFINISHED, 1, 0, "Error: process didn't terminate successfully"},
     {HEAD "========= Something new\n========= ERROR SUMMARY: 2 errors\n", ATOLL_SANITIZER_UNFINISHED, 2, 0,
      "it counts 2 errors of a kind that is not known"},
-    {HEAD, ATOLL_SANITIZER_UNFINISHED, 0, 0, "its report has no end"},
-    {"", ATOLL_SANITIZER_UNFINISHED, 0, 0, "its report has no end"},
+    {HEAD, ATOLL_SANITIZER_UNFINISHED, 0, 0, ""},
+    {"", ATOLL_SANITIZER_UNFINISHED, 0, 0, ""},
     /* lines without the mark are the program's */
     {HEAD
      "Invalid __global__ read of size 4 bytes\nERROR SUMMARY: 3 errors\n========= ERROR SUMMARY: 0 errors\n",
@@ -116,7 +116,7 @@ static void reads_reports(void **state)
         struct atoll_sanitizer_report r;
         memset(&r, 0x55, sizeof r);
         atoll_sanitizer_report_read(rows[i].report, strlen(rows[i].report), &r);
-        int is_whole = rows[i].state == ATOLL_SANITIZER_FOUND;
+        int is_whole = rows[i].state == ATOLL_SANITIZER_FOUND || !rows[i].text[0];
         int is_text = is_whole ? strcmp(r.text, rows[i].text) == 0 : strstr(r.text, rows[i].text) != NULL;
         if (r.state != rows[i].state || !is_text || r.warnings != rows[i].warnings ||
             r.errors != rows[i].errors)
