@@ -29,6 +29,7 @@ static int promote(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t
         d.elite = individual_at(e, home->cells[cell].elite)->id;
     atoll_island_set(home, cell, individual);
     t->since_elite = 0;
+    atoll_transitions_improved(&t->transitions, individual);
     home->since_elite = 0;
     atoll_decide(e, &d);
     return atoll_best_consider(e, t, individual, defeated, err);

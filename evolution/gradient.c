@@ -18,6 +18,13 @@ void atoll_transitions_add(struct atoll_transitions *t, const struct atoll_trans
         t->count++;
 }
 
+void atoll_transitions_improved(struct atoll_transitions *t, uint32_t child)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->items[i].child == child)
+            t->items[i].outcome = ATOLL_OUTCOME_IMPROVEMENT;
+}
+
 static void transition_codec(struct atoll_transition *t, struct atoll_codec *codec)
 {
     atoll_codec_u8(codec, &t->from);
@@ -25,6 +32,7 @@ static void transition_codec(struct atoll_transition *t, struct atoll_codec *cod
     atoll_codec_u8(codec, &t->outcome);
     atoll_codec_f64(codec, &t->gain);
     atoll_codec_u64(codec, &t->when);
+    atoll_codec_u32(codec, &t->child);
     if (codec->in && (t->from >= ATOLL_BEHAVIOUR_CELLS || t->to >= ATOLL_BEHAVIOUR_CELLS ||
                       t->outcome >= ATOLL_OUTCOME_COUNT || !isfinite(t->gain)))
         codec->in->failed = 1;
@@ -32,7 +40,7 @@ static void transition_codec(struct atoll_transition *t, struct atoll_codec *cod
 
 void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *codec)
 {
-    atoll_codec_count(codec, &t->count, 19);
+    atoll_codec_count(codec, &t->count, 23);
     atoll_codec_u32(codec, &t->next);
     if (codec->in && (t->count > ATOLL_TRANSITION_LIMIT || t->next >= ATOLL_TRANSITION_LIMIT)) {
         t->count = t->next = 0;

@@ -24,6 +24,7 @@ struct atoll_transition {
     uint8_t outcome;  /* enum atoll_outcome */
     double gain;      /* fitness of the child minus that of the parent */
     uint64_t when;    /* evaluations of the task then */
+    uint32_t child;   /* individual */
 };
 
 /* A ring; the oldest goes first. */
@@ -33,6 +34,8 @@ struct atoll_transitions {
 };
 
 void atoll_transitions_add(struct atoll_transitions *t, const struct atoll_transition *transition);
+/* The step to this child turned out to be an improvement: it became an elite. */
+void atoll_transitions_improved(struct atoll_transitions *t, uint32_t child);
 void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *codec);
 
 /* Per dimension; positive: higher levels are promising.  now: evaluations of the task. */

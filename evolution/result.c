@@ -151,15 +151,16 @@ static int is_best_instance(struct atoll_engine *e, uint32_t individual)
     return 1;
 }
 
-/* An improvement is what became an elite or challenges one. */
+/* Of a plan that does not fit the task nobody knows the behaviour.  A challenger becomes an improvement when it wins. */
 static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
                           int improved)
 {
     const struct atoll_individual *child = &e->individuals.items[individual];
-    if (child->parent == ATOLL_NONE)
+    if (child->parent == ATOLL_NONE || child->state == ATOLL_V_BAD_PLAN)
         return;
     const struct atoll_individual *parent = &e->individuals.items[child->parent];
-    struct atoll_transition step = {.from = parent->cell,
+    struct atoll_transition step = {.child = individual,
+                                    .from = parent->cell,
                                     .to = child->cell,
                                     .gain = child->fitness - parent->fitness,
                                     .when = t->evaluated};
@@ -191,7 +192,6 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     struct atoll_engine_task *t = task_of(e, p);
     struct atoll_individual *r = &e->individuals.items[p->individual];
     uint32_t island = r->island;
-    uint64_t challenges = t->challenges;
     int failed = 0;
     judge(e, t, r, evaluation);
     e->evaluated++;
@@ -211,7 +211,7 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
         t->correct++;
         failed = atoll_challenge_enter(e, t, island, p->individual, is_best_instance(e, p->individual), err);
     }
-    remember_step(e, t, p->individual, t->since_elite == 0 || t->challenges > challenges);
+    remember_step(e, t, p->individual, t->since_elite == 0);
     if (!failed)
         failed = tell_strategy(e, t, p->individual, err);
     if (!failed && !e->finishing)

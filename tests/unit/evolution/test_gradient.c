@@ -1,8 +1,8 @@
-#include "tests/support/expect.h"
+#include "tests/support/simulation.h"
 
 #include <stdlib.h>
 
-#include "evolution/gradient.h"
+#include "evolution/state.h"
 
 #define CELL(memory, algorithm, coordination) ((memory)*16 + (algorithm)*4 + (coordination))
 
@@ -42,7 +42,7 @@ static void settle(struct scene *s, unsigned cell, double fitness)
 static void step(struct scene *s, unsigned from, unsigned to, double gain, enum atoll_outcome outcome,
                  uint64_t when)
 {
-    struct atoll_transition t = {(uint8_t)from, (uint8_t)to, (uint8_t)outcome, gain, when};
+    struct atoll_transition t = {(uint8_t)from, (uint8_t)to, (uint8_t)outcome, gain, when, 0};
     atoll_transitions_add(&s->transitions, &t);
 }
 
@@ -141,6 +141,79 @@ static void the_ring_forgets(void **state)
     assert_true(at(s, 0, 0).fitness[0] == 0);
 }
 
+/* ---- which steps a search remembers, and as what ---- */
+
+static struct atoll_decision take(struct sim *s, enum atoll_decision_type type)
+{
+    size_t at = 0;
+    while (at < s->order_count && s->orders[at].type != type)
+        at++;
+    assert_true(at < s->order_count);
+    return sim_take(s, at);
+}
+
+static const struct atoll_transition *last_step(const struct sim *s)
+{
+    const struct atoll_transitions *steps = &s->engine->tasks[0].transitions;
+    assert_true(steps->count > 0);
+    return &steps->items[steps->count - 1];
+}
+
+static void evaluate_next(struct sim *s, enum atoll_verdict verdict, double ms)
+{
+    struct atoll_decision order = take(s, ATOLL_DECIDE_EVALUATE);
+    sim_evaluated(s, &order, verdict, 1e6 * ms);
+}
+
+/* All candidates fall into one cell, whose elite takes 9 ms. */
+static struct sim *start_search(const struct atoll_buffer *task)
+{
+    struct atoll_search search;
+    struct sim *s = malloc(sizeof *s);
+    assert_non_null(s);
+    atoll_search_defaults(&search);
+    search.islands = 1;
+    search.noop_interval = 0;
+    search.queue_depth = 1; /* the next candidate has seen what came of the one before */
+    sim_start(s, 1, &search);
+    s->cells = 1;
+    sim_add_task(s, 0, task);
+    sim_capacity(s, 1);
+    evaluate_next(s, ATOLL_V_CORRECT, 9);
+    evaluate_next(s, ATOLL_V_CORRECT, 10);
+    return s;
+}
+
+/* A challenger is an improvement once it won; a plan that does not fit is no step at all. */
+static void steps_are_what_came_of_them(void **state)
+{
+    static const struct sim_seed seeds[] = {{"naive", NULL, NULL},
+                                            {"tiled", "\"T\": [1, 2, 4, 8, 16]", NULL}};
+    struct atoll_buffer task;
+    atoll_buffer_init(&task, 1u << 24);
+    sim_task("steps", seeds, 2, 1, &task);
+    for (int won = 0; won < 2; won++) {
+        struct sim *s = start_search(&task);
+        uint32_t count = s->engine->tasks[0].transitions.count;
+        evaluate_next(s, ATOLL_V_BAD_PLAN, 0);
+        assert_int_equal(s->engine->tasks[0].transitions.count, count);
+        evaluate_next(s, ATOLL_V_COMPILE_ERROR, 0);
+        assert_int_equal(s->engine->tasks[0].transitions.count, count + 1);
+        assert_int_equal(last_step(s)->outcome, ATOLL_OUTCOME_REGRESSION);
+        evaluate_next(s, ATOLL_V_CORRECT, 7);
+        assert_int_equal(last_step(s)->outcome, ATOLL_OUTCOME_NEUTRAL);
+        struct atoll_decision duel = take(s, ATOLL_DECIDE_DUEL);
+        sim_duelled(s, &duel, ATOLL_V_CORRECT, won, won ? 9.0 / 7 : 1);
+        assert_int_equal(s->engine->tasks[0].transitions.items[count].outcome, ATOLL_OUTCOME_REGRESSION);
+        assert_int_equal(last_step(s)->outcome, won ? ATOLL_OUTCOME_IMPROVEMENT : ATOLL_OUTCOME_NEUTRAL);
+        sim_reload(s);
+        sim_check_replay(s);
+        sim_fini(s);
+        free(s);
+    }
+    atoll_buffer_fini(&task);
+}
+
 static void the_ring_travels(void **state)
 {
     struct scene *s = *state;
@@ -176,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(weak_cells_pull_strong_ones_do_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_whole_gradient_by_hand, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_ring_forgets, set_up, tear_down),
+        cmocka_unit_test(steps_are_what_came_of_them),
         cmocka_unit_test_setup_teardown(the_ring_travels, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

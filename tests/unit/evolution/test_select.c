@@ -83,7 +83,8 @@ static void curiosity_follows_improvements(void **state)
     struct atoll_random random = {4, 0};
     unsigned picked[3] = {0, 0, 0};
     for (unsigned i = 0; i < 10; i++)
-        atoll_transitions_add(steps, &(struct atoll_transition){21, 63, ATOLL_OUTCOME_IMPROVEMENT, 0.3, 10});
+        atoll_transitions_add(steps,
+                              &(struct atoll_transition){21, 63, ATOLL_OUTCOME_IMPROVEMENT, 0.3, 10, 0});
     atoll_search_defaults(&search);
     memset(search.selection_share, 0, sizeof search.selection_share);
     search.selection_share[ATOLL_SELECT_CURIOSITY] = 1;
