@@ -125,13 +125,13 @@ static void abandon(struct atoll_engine *e, struct atoll_engine_task *t)
     }
 }
 
-void atoll_models_give_up(struct atoll_engine *e)
+int atoll_models_give_up(struct atoll_engine *e)
 {
     if (e->model_count < 2 || !e->slots)
-        return;
+        return 0;
     for (uint32_t i = 0; i < e->task_count; i++)
         if (atoll_models_has_slots(e, &e->tasks[i]) && e->tasks[i].final != ATOLL_FINAL_OVER)
-            return;
+            return 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
         if (atoll_models_has_slots(e, t) || t->final == ATOLL_FINAL_OVER)
@@ -140,5 +140,5 @@ void atoll_models_give_up(struct atoll_engine *e)
         if (!t->done)
             atoll_decide_task_done(e, t, ATOLL_REASON_NO_DEVICE);
         atoll_final_conclude(e, t);
-    }
+    }    return 1;
 }

@@ -13,7 +13,7 @@ int atoll_models_add_task(struct atoll_engine *e, uint32_t number, const void *b
 int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err);
 /* Whether the model of a task has evaluators. */
 int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_engine_task *t);
-/* Ends the tasks of models that have no evaluator left, once all others are over. */
-void atoll_models_give_up(struct atoll_engine *e);
+/* Ends the tasks of models that have no evaluator left, once all others are over: 1, all tasks are over then. */
+int atoll_models_give_up(struct atoll_engine *e);
 
 #endif

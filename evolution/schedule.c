@@ -179,12 +179,13 @@ int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
     end_at_goal(e);
     if (!e->finishing && fill(e, err))
         return -1;
-    atoll_models_give_up(e);
-    if (!e->open_count && e->task_count && e->slots)
-        atoll_schedule_finish(e, common_reason(e));
     uint32_t missing;
     if (settle_finals(e, &missing, err))
         return -1;
+    if (atoll_models_give_up(e))
+        missing = 0;
+    if (!e->open_count && e->task_count && e->slots)
+        atoll_schedule_finish(e, common_reason(e));
     if (e->finishing && !missing && !e->proposals.alive)
         stop(e);
     return 0;

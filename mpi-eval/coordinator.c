@@ -60,11 +60,28 @@ static void progress_say(struct coordinator *c, int is_last);
 
 /* ---- events of our own ---- */
 
-static int event_add(struct coordinator *c, enum atoll_event_type type, uint32_t slots, struct atoll_err *err)
+static int event_add(struct coordinator *c, enum atoll_event_type type, struct atoll_err *err)
 {
     struct atoll_event event;
     atoll_coordinator_event_init(c, &event, type);
-    event.slots = slots;
+    return atoll_ledger_add(c->ledger, &event, err);
+}
+
+static int same_capacity(const struct atoll_event *a, const struct atoll_event *b)
+{
+    return a->slots == b->slots && a->model_count == b->model_count &&
+           memcmp(a->models, b->models, sizeof a->models) == 0;
+}
+
+/* Where it changed. */
+static int capacity_add(struct coordinator *c, struct atoll_err *err)
+{
+    struct atoll_event event;
+    atoll_coordinator_event_init(c, &event, ATOLL_EVENT_CAPACITY);
+    atoll_roster_capacity(c, &event);
+    if (same_capacity(&event, &c->capacity_said))
+        return 0;
+    c->capacity_said = event;
     return atoll_ledger_add(c->ledger, &event, err);
 }
 
@@ -100,19 +117,17 @@ static int should_finish(const struct coordinator *c)
 
 static int own_events_add(struct coordinator *c, struct atoll_err *err)
 {
-    uint32_t slots = atoll_roster_ready_count(c);
-    if (slots != c->slots_said && event_add(c, ATOLL_EVENT_CAPACITY, slots, err) != 0)
+    if (capacity_add(c, err) != 0)
         return -1;
-    c->slots_said = slots;
     if (!c->finish_said && should_finish(c)) {
         c->finish_said = 1;
         atoll_log(ATOLL_LOG_INFO, "eval.finish", "an orderly end was asked for");
-        if (event_add(c, ATOLL_EVENT_FINISH, 0, err) != 0)
+        if (event_add(c, ATOLL_EVENT_FINISH, err) != 0)
             return -1;
     }
     if (atoll_coordinator_now_ns(c) - c->tick_ns >= TICK_NS) {
         c->tick_ns = atoll_coordinator_now_ns(c);
-        if (event_add(c, ATOLL_EVENT_TICK, 0, err) != 0)
+        if (event_add(c, ATOLL_EVENT_TICK, err) != 0)
             return -1;
     }
     return hopeless_answer(c, err);

@@ -16,6 +16,7 @@ struct peer {
     enum peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
+    char model[96]; /* of its device */
     double heard_ns, answered_ns; /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;
     struct atoll_pulse pulse, counted; /* counted: what the last progress line saw */
@@ -30,7 +31,7 @@ struct coordinator {
     struct peer *peers;
     struct atoll_buffer payload, frame, acks, line;
     struct atoll_err failure; /* what the last FAILED said */
-    uint32_t slots_said;
+    struct atoll_event capacity_said; /* the last CAPACITY */
     int ack_fd, finish_said;
     int has_more;                   /* frames were left for the next round */
     double started_ns, attended_ns; /* attended: when some peer was last ready */
@@ -59,6 +60,8 @@ void atoll_coordinator_event_init(const struct coordinator *c, struct atoll_even
 /* Sends what is in c->payload, and empties it. */
 int atoll_roster_say(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err);
 unsigned atoll_roster_ready_count(const struct coordinator *c);
+/* Slots and models of the peers that are ready, into a CAPACITY event: models in the engine's order, then new ones. */
+void atoll_roster_capacity(const struct coordinator *c, struct atoll_event *event);
 /* From now on nothing is expected from the peer: its orders go to others. */
 void atoll_roster_lose(struct coordinator *c, unsigned peer, enum peer_state state);
 /* The same for a peer that should also be ended and started again. */

@@ -157,9 +157,11 @@ int atoll_dispatch_decide(struct atoll_dispatch *d, const struct atoll_decision 
     }
 }
 
-const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsigned peer)
+const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsigned peer, uint32_t model)
 {
     struct order *order = d->waiting.first;
+    while (order && order->decision.model != model)
+        order = order->next;
     if (!order)
         return NULL;
     queue_remove(&d->waiting, order);

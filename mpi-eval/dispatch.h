@@ -21,8 +21,10 @@ void atoll_dispatch_destroy(struct atoll_dispatch *dispatch);
  * business, REDISPATCH too: who starts a dispatch tells it all that is under way. */
 int atoll_dispatch_decide(struct atoll_dispatch *dispatch, const struct atoll_decision *decision,
                           struct atoll_err *err);
-/* The next order for a peer, marked SENT; NULL when none waits.  Borrowed until the order is forgotten. */
-const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *dispatch, unsigned peer);
+/* The next order for a peer whose device is of this model, marked SENT; NULL when none waits.  Borrowed until the order
+ * is forgotten. */
+const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *dispatch, unsigned peer,
+                                                 uint32_t model);
 /* The order of an evaluation number that is not answered yet; NULL when there is none (unknown, or answered
  * before). */
 const struct atoll_decision *atoll_dispatch_find(const struct atoll_dispatch *dispatch, uint64_t evaluation);

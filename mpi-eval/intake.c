@@ -1,5 +1,7 @@
 /* intake.c - frames of the peers become events of a round.  Every payload is hostile: what does not decode or
  * does not fit is dropped and counted. */
+#include <stdio.h>
+
 #include "core/log.h"
 #include "core/message.h"
 #include "mpi-eval/clock.h"
@@ -18,6 +20,7 @@ static int on_hello(struct coordinator *c, unsigned peer, const struct atoll_fra
     if (atoll_device_info_decode(frame->payload, frame->length, &device, err) != 0)
         return -1;
     c->peers[peer].said_hello = 1;
+    snprintf(c->peers[peer].model, sizeof c->peers[peer].model, "%s", device.model);
     atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
               device.node, device.threads, device.toolchain);
     return atoll_journal_append_device(atoll_ledger_journal(c->ledger), atoll_clock_unix_ns(), &device, err);

@@ -1,4 +1,7 @@
 /* roster.c - the coordinator's peers: who is there, who has room, who is silent (states: coordinator.c). */
+#include <stdio.h>
+#include <string.h>
+
 #include "core/log.h"
 #include "core/message.h"
 #include "mpi-eval/coordinator_state.h"
@@ -25,6 +28,41 @@ unsigned atoll_roster_ready_count(const struct coordinator *c)
     for (unsigned i = 0; i < c->settings->peers.count; i++)
         count += c->peers[i].state == PEER_READY;
     return count;
+}
+
+static struct atoll_capacity *capacity_of(struct atoll_event *event, const char *model)
+{
+    for (uint32_t i = 0; i < event->model_count; i++)
+        if (strcmp(event->models[i].model, model) == 0)
+            return &event->models[i];
+    if (event->model_count == ATOLL_MODEL_LIMIT)
+        return NULL;
+    struct atoll_capacity *c = &event->models[event->model_count++];
+    snprintf(c->model, sizeof c->model, "%s", model);
+    return c;
+}
+
+/* Slots of more models than a campaign can have are none. */
+void atoll_roster_capacity(const struct coordinator *c, struct atoll_event *event)
+{
+    for (uint32_t i = 0; i < atoll_engine_model_count(c->engine); i++)
+        capacity_of(event, atoll_engine_model(c->engine, i));
+    for (unsigned i = 0; i < c->settings->peers.count; i++) {
+        struct atoll_capacity *of =
+            c->peers[i].state == PEER_READY ? capacity_of(event, c->peers[i].model) : NULL;
+        event->slots += of != NULL;
+        if (of)
+            of->slots++;
+    }
+}
+
+/* Its model's number in the campaign; beyond all while the engine does not know it. */
+static uint32_t model_of(const struct coordinator *c, unsigned peer)
+{
+    uint32_t model = 0, count = atoll_engine_model_count(c->engine);
+    while (model < count && strcmp(atoll_engine_model(c->engine, model), c->peers[peer].model) != 0)
+        model++;
+    return model;
 }
 
 void atoll_roster_lose(struct coordinator *c, unsigned peer, enum peer_state state)
@@ -110,9 +148,9 @@ int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err)
             if (c->peers[i].state != PEER_READY ||
                 atoll_dispatch_sent_count(c->dispatch, i) >= c->peers[i].wanted)
                 continue;
-            const struct atoll_decision *decision = atoll_dispatch_next(c->dispatch, i);
+            const struct atoll_decision *decision = atoll_dispatch_next(c->dispatch, i, model_of(c, i));
             if (!decision)
-                return 0;
+                continue;
             sent = 1;
             if (order_send(c, i, decision, &own) == 0)
                 continue;

@@ -184,10 +184,16 @@ static inline size_t sim_order_at(const struct sim *s, uint64_t evaluation)
     return at;
 }
 
+/* A task on one device model. */
+static inline uint32_t sim_population(const struct atoll_decision *d)
+{
+    return d->task + d->model * SIM_TASKS;
+}
+
 static inline void sim_new_candidate(struct sim *s, const struct atoll_decision *d)
 {
     for (size_t i = 0; i < s->candidate_count; i++)
-        assert_false(s->candidates[i].task == d->task && /* no candidate is evaluated twice */
+        assert_false(s->candidates[i].task == sim_population(d) && /* no candidate is evaluated twice */
                      atoll_id_equal(&s->candidates[i].id, &d->candidate));
     if (s->candidate_count == s->candidate_capacity) {
         s->candidate_capacity = s->candidate_capacity ? 2 * s->candidate_capacity : 64;
@@ -195,13 +201,13 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
         assert_non_null(s->candidates);
     }
     s->candidates[s->candidate_count++] = (struct sim_candidate){
-        .task = d->task, .id = d->candidate, .source = d->source, .is_noop = d->op == ATOLL_OPERATOR_NOOP};
+        .task = sim_population(d), .id = d->candidate, .source = d->source, .is_noop = d->op == ATOLL_OPERATOR_NOOP};
 }
 
 static inline struct sim_candidate *sim_candidate(const struct sim *s, const struct atoll_decision *d)
 {
     for (size_t i = 0; i < s->candidate_count; i++)
-        if (s->candidates[i].task == d->task && atoll_id_equal(&s->candidates[i].id, &d->candidate))
+        if (s->candidates[i].task == sim_population(d) && atoll_id_equal(&s->candidates[i].id, &d->candidate))
             return &s->candidates[i];
     return NULL;
 }
@@ -242,8 +248,9 @@ static inline void sim_check_place(const struct sim *s, const struct atoll_decis
     unsigned open = 0;
     for (size_t i = 0; i < s->order_count; i++) {
         const struct atoll_decision *o = &s->orders[i];
-        open += o->type == ATOLL_DECIDE_DUEL && o->purpose == ATOLL_DUEL_PROMOTION && o->task == d->task &&
-                o->island == d->island && atoll_behaviour_cell(o->cell) == atoll_behaviour_cell(d->cell);
+        open += o->type == ATOLL_DECIDE_DUEL && o->purpose == ATOLL_DUEL_PROMOTION &&
+                sim_population(o) == sim_population(d) && o->island == d->island &&
+                atoll_behaviour_cell(o->cell) == atoll_behaviour_cell(d->cell);
     }
     assert_true(open < 2);
 }
@@ -297,7 +304,7 @@ static inline void sim_check_noops(const struct sim *s, const struct atoll_decis
         assert_false(s->candidates[i].is_noop && atoll_id_equal(&s->candidates[i].source, &d->source));
     static const int places[ATOLL_DECISION_TYPE_COUNT] = {
         [ATOLL_DECIDE_ELITE] = 1, [ATOLL_DECIDE_MIGRATE] = 1, [ATOLL_DECIDE_BEST] = 1};
-    struct atoll_decision parent = {.task = d->task, .candidate = d->parent};
+    struct atoll_decision parent = {.task = d->task, .model = d->model, .candidate = d->parent};
     if (places[d->type])
         assert_false(sim_candidate(s, d)->is_noop);
     if (d->type == ATOLL_DECIDE_EVALUATE && !atoll_id_is_zero(&d->parent))
@@ -321,7 +328,7 @@ static inline void sim_check_decision(struct sim *s, const struct atoll_decision
     if (d->type == ATOLL_DECIDE_DUEL)
         sim_new_duel(s, d);
     if (d->type == ATOLL_DECIDE_BEST)
-        s->best[d->task] = d->candidate;
+        s->best[sim_population(d) % SIM_TASKS] = d->candidate;
     s->counts[d->type]++;
     s->last[d->type] = *d;
 }

@@ -14,7 +14,7 @@ static void decide(struct atoll_dispatch *d, enum atoll_decision_type type, uint
 
 static uint64_t next(struct atoll_dispatch *d, unsigned peer)
 {
-    const struct atoll_decision *decision = atoll_dispatch_next(d, peer);
+    const struct atoll_decision *decision = atoll_dispatch_next(d, peer, 0);
     return decision ? decision->evaluation : UINT64_MAX;
 }
 
@@ -32,6 +32,26 @@ static void test_order_of_arrival(void **state)
     assert_int_equal(next(d, 1), UINT64_MAX);
     assert_int_equal(atoll_dispatch_sent_count(d, 0), 1);
     assert_int_equal(atoll_dispatch_sent_count(d, 1), 1);
+    atoll_dispatch_destroy(d);
+}
+
+/* An order goes to devices of its model only, in the order of arrival among those. */
+static void test_models_are_kept_apart(void **state)
+{
+    struct atoll_dispatch *d = atoll_dispatch_create(2, NULL);
+    static const uint32_t models[] = {1, 0, 1};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct atoll_decision decision = {
+            .type = ATOLL_DECIDE_EVALUATE, .evaluation = i + 1, .model = models[i]};
+        assert_int_equal(atoll_dispatch_decide(d, &decision, NULL), 0);
+    }
+    assert_null(atoll_dispatch_next(d, 0, 2));
+    assert_int_equal(next(d, 0), 2);
+    assert_int_equal(next(d, 0), UINT64_MAX);
+    assert_int_equal(atoll_dispatch_next(d, 1, 1)->evaluation, 1);
+    atoll_dispatch_lose(d, 1);
+    assert_int_equal(atoll_dispatch_next(d, 0, 1)->evaluation, 1);
+    assert_int_equal(atoll_dispatch_next(d, 0, 1)->evaluation, 3);
     atoll_dispatch_destroy(d);
 }
 
@@ -115,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_of_arrival),
+        cmocka_unit_test(test_models_are_kept_apart),
         cmocka_unit_test(test_an_answer_counts_once),
         cmocka_unit_test(test_sent_again_or_given_up),
         cmocka_unit_test(test_a_lost_peers_orders_go_first),
