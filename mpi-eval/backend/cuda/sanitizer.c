@@ -62,26 +62,51 @@ void atoll_sanitizer_arguments(const char *program, enum atoll_sanitizer_tool to
     ret_arguments[count + more] = NULL;
 }
 
-static int has_tensor_maps(const struct atoll_plan *plan)
+static int has_clusters_or_maps(const struct atoll_plan *plan)
 {
-    for (size_t k = 0; k < plan->launch_count; k++)
-        for (size_t i = 0; i < plan->launches[k].arg_count; i++)
-            if (plan->launches[k].args[i].kind == ATOLL_ARG_TENSORMAP)
+    for (size_t k = 0; k < plan->launch_count; k++) {
+        const struct atoll_launch *l = &plan->launches[k];
+        if (l->cluster[0])
+            return 1;
+        for (size_t i = 0; i < l->arg_count; i++)
+            if (l->args[i].kind == ATOLL_ARG_TENSORMAP)
                 return 1;
+    }
+    return 0;
+}
+
+/* Behind the comment that begins here; `at` itself where none does. */
+static const char *behind_comment(const char *at)
+{
+    const char *end = strncmp(at, "/*", 2) == 0 ? strstr(at + 2, "*/") : NULL;
+    if (end)
+        return end + 2;
+    return strncmp(at, "//", 2) == 0 || strncmp(at, "/*", 2) == 0 ? at + strcspn(at, "\n") : at;
+}
+
+static int has_mark(const char *at)
+{
+    static const char *const marks[] = {"mbarrier",        "bar.sync",       "bar.arrive",    "bar.red",
+                                        "barrier.sync",    "barrier.arrive", "barrier.red",   "barrier.cta",
+                                        "barrier.cluster", "cp.async",       "wgmma",         "tcgen05",
+                                        "cuda/barrier",    "cuda/ptx",       "cuda/pipeline", "cuda_pipeline",
+                                        "cuda_awbarrier",  "memcpy_async",   "cutlass/",      "cute/"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strncmp(at, marks[i], strlen(marks[i])) == 0)
+            return 1;
     return 0;
 }
 
 int atoll_sanitizer_is_believed(enum atoll_sanitizer_tool tool, const struct atoll_plan *plan,
                                 const char *source)
 {
-    static const char *const marks[] = {"mbarrier",       "bar.sync",     "bar.arrive",    "bar.red",
-                                        "barrier.",       "cp.async",     "wgmma",         "tcgen05",
-                                        "cuda/barrier",   "cuda/ptx",     "cuda/pipeline", "cuda_pipeline",
-                                        "cuda_awbarrier", "memcpy_async", "cutlass/",      "cute/"};
     if (tool == ATOLL_SANITIZER_MEMCHECK)
         return 1;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strstr(source, marks[i]))
+    for (const char *at = source; *at;) {
+        const char *behind = behind_comment(at);
+        if (behind == at && has_mark(at))
             return 0;
-    return !has_tensor_maps(plan);
+        at = behind == at ? at + 1 : behind;
+    }
+    return !has_clusters_or_maps(plan);
 }

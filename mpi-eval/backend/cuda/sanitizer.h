@@ -31,7 +31,7 @@ void atoll_sanitizer_arguments(const char *program, enum atoll_sanitizer_tool to
 
 /* 1 when what the tool finds in this kernel is the kernel's fault.  0: its makers name kernels of this kind among those
  * that it misreads (release notes of Compute Sanitizer, "false positives"): threads that meet at barriers of their own
- * and copies that run beside them (mbarrier, named barriers, bulk and tensor copies).  memcheck is always believed. */
+ * and copies that run beside them (mbarrier, named barriers, clusters, asynchronous and tensor copies).  memcheck is always believed. */
 int atoll_sanitizer_is_believed(enum atoll_sanitizer_tool tool, const struct atoll_plan *plan,
                                 const char *source);
 

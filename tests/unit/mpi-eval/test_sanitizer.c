@@ -124,6 +124,11 @@ static void is_believed_where_it_knows_the_kernel(void **state)
         unsigned believed; /* bits of tools */
     } rows[] = {
         {"__syncthreads(); atomicAdd(&s, 1.0f);", 15},
+        {"/* no mbarrier * / but */ __syncthreads(); // nor cp.async\nx /= 2; /", 15},
+        {"/* a comment */ asm(\"cp.async.wait_all;\"); // behind it", 1 << ATOLL_SANITIZER_MEMCHECK},
+        {"// a comment\nasm(\"wgmma.fence.sync.aligned;\");", 1 << ATOLL_SANITIZER_MEMCHECK},
+        {"x / y; /* without an end, bar.sync", 15},
+        {"", 15},
         {"asm volatile(\"bar.sync 1, 128;\");", 1 << ATOLL_SANITIZER_MEMCHECK},
         {"asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"(a));", 1 << ATOLL_SANITIZER_MEMCHECK},
         {"#include <cuda/barrier>", 1 << ATOLL_SANITIZER_MEMCHECK},
@@ -143,6 +148,10 @@ static void is_believed_where_it_knows_the_kernel(void **state)
     args[0].kind = ATOLL_ARG_TENSORMAP;
     assert_int_equal(atoll_sanitizer_is_believed(ATOLL_SANITIZER_INITCHECK, &with_map, ""), 0);
     assert_int_equal(atoll_sanitizer_is_believed(ATOLL_SANITIZER_MEMCHECK, &with_map, ""), 1);
+    args[0].kind = ATOLL_ARG_TENSOR;
+    assert_int_equal(atoll_sanitizer_is_believed(ATOLL_SANITIZER_RACECHECK, &with_map, ""), 1);
+    with_map.launches[0].cluster[0] = with_map.launches[0].grid[0];
+    assert_int_equal(atoll_sanitizer_is_believed(ATOLL_SANITIZER_RACECHECK, &with_map, ""), 0);
     cuda_candidate_close(&c);
 }
 
