@@ -104,9 +104,9 @@ int atoll_sanitizer_is_believed(enum atoll_sanitizer_tool tool, const struct ato
         return 1;
     for (const char *at = source; *at;) {
         const char *behind = behind_comment(at);
-        if (behind == at && has_mark(at))
+        if (has_mark(at))
             return 0;
-        at = behind == at ? at + 1 : behind;
+        at = behind > at ? behind : at + 1;
     }
     return !has_clusters_or_maps(plan);
 }
