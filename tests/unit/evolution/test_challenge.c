@@ -60,6 +60,16 @@ static void end(struct sim *s)
     free(s);
 }
 
+/* Where cells are many, a correct candidate is taken that has one to itself. */
+static int is_crowded(const struct sim *s, const struct atoll_decision *order)
+{
+    unsigned cell = atoll_behaviour_cell(sim_cell(s, &order->candidate));
+    for (size_t i = 0; i < s->candidate_count && s->cells == 64; i++)
+        if (s->candidates[i].time_ns > 0 && atoll_behaviour_cell(sim_cell(s, &s->candidates[i].id)) == cell)
+            return 1;
+    return 0;
+}
+
 /* Answers one evaluation of a source (0 other, 1 wide) on an island (any: UINT32_MAX). */
 static struct atoll_decision give(struct sim *s, unsigned source, uint32_t island, double time_ns)
 {
@@ -67,7 +77,7 @@ static struct atoll_decision give(struct sim *s, unsigned source, uint32_t islan
     for (size_t at = 0; at < s->order_count; at++) {
         const struct atoll_decision *o = &s->orders[at];
         if (o->type != ATOLL_DECIDE_EVALUATE || o->op == ATOLL_OPERATOR_NOOP ||
-            (island != UINT32_MAX && o->island != island))
+            (island != UINT32_MAX && o->island != island) || (time_ns > 0 && is_crowded(s, o)))
             continue;
         assert_int_equal(atoll_engine_source(s->engine, &o->source, &language, &text), 0);
         if (!strstr(text, source ? "/* wide */" : "/* other */"))
