@@ -208,14 +208,13 @@ static int is_open(const struct beam *b)
     return 0;
 }
 
-/* Seeds and imports that wait for their verdict. */
+/* Something nobody asked for waits for its verdict. */
 static int is_opening(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         const struct atoll_proposal *p = &e->proposals.items[i];
         const struct atoll_individual *r = &e->individuals.items[p->individual];
-        if (p->decision.type == ATOLL_DECIDE_EVALUATE && r->task == atoll_task_position(e, t) && !r->ask &&
-            !atoll_noop_is(r))
+        if (p->decision.type == ATOLL_DECIDE_EVALUATE && r->task == atoll_task_position(e, t) && !r->ask)
             return 1;
     }
     return 0;

@@ -8,7 +8,8 @@
 
 #include "evolution/state.h"
 
-#define OP_TEXT 256
+#define OP_TEXT      256
+#define OP_RESPELLED (1u << 31) /* of a kernel's number: the same candidate from another text */
 
 static inline uint32_t op_count(const struct sim *s)
 {
@@ -47,9 +48,9 @@ static inline void op_kernels(struct sim *s, uint64_t ask, const uint32_t *numbe
     struct atoll_reply reply = {.ask = ask, .source_count = count};
     for (uint32_t i = 0; i < count; i++) {
         snprintf(texts[i], OP_TEXT,
-                 "/* atoll-plan {\"version\": 1, \"launch\": [{\"function\": \"f\", \"units\": \"N\", "
+                 "/* atoll-plan {%s\"version\": 1, \"launch\": [{\"function\": \"f\", \"units\": \"N\", "
                  "\"args\": [\"x\", \"y\"]}]} */\nvoid f(long a, long b, const float *x, float *y) /* k%u */",
-                 numbers[i]);
+                 numbers[i] & OP_RESPELLED ? " " : "", numbers[i] & ~OP_RESPELLED);
         reply.sources[i] = (struct atoll_reply_source){"c", texts[i]};
     }
     op_reply(s, &reply);
@@ -108,6 +109,7 @@ static inline void op_write_some(struct sim *s, struct op_moods *m, const struct
     for (uint32_t i = 0; i < count; i++) {
         int known = m->next && sim_percent(s, m->known);
         numbers[i] = known ? (uint32_t)sim_below(s, m->next) : m->next++;
+        numbers[i] |= known && sim_below(s, 2) ? OP_RESPELLED : 0;
     }
     op_kernels(s, ask->number, numbers, count);
 }
@@ -166,17 +168,21 @@ static inline void op_check_snapshot(const struct sim *s)
     atoll_buffer_fini(&bytes);
 }
 
-/* Until the end, which must come: there is always something under way before it. */
+/* One answer of either kind.  Something is under way before the end, so it comes. */
+static inline void op_advance(struct sim *s, struct op_moods *m)
+{
+    assert_true(s->order_count + op_count(s) > 0);
+    if (op_count(s) && (!s->order_count || sim_below(s, 2)))
+        op_answer(s, m);
+    else
+        sim_answer(s);
+}
+
 static inline void op_drain(struct sim *s, struct op_moods *m)
 {
     sim_capacity(s, 4);
-    while (!s->counts[ATOLL_DECIDE_STOP]) {
-        assert_true(s->order_count + op_count(s) > 0);
-        if (op_count(s) && sim_below(s, 2))
-            op_answer(s, m);
-        else
-            sim_answer(s);
-    }
+    while (!s->counts[ATOLL_DECIDE_STOP])
+        op_advance(s, m);
     assert_int_equal(s->order_count, 0);
 }
 

@@ -162,6 +162,30 @@ static void what_was_refuted_does_not_go_on(void **state)
     finish(s);
 }
 
+/* With a beam that a duel proved wrong the search begins once more, with the seeds that are left. */
+static void a_refuted_beam_begins_again(void **state)
+{
+    static const double times[] = {4, 3, 0};
+    struct atoll_search search = settings();
+    search.islands = search.beam_width = 1;
+    search.grid = 0;
+    struct sim *s = start(1, &search, &plain, 1);
+    sim_capacity(s, 8);
+    while (!s->counts[ATOLL_DECIDE_DUEL] || s->order_count > 1) {
+        size_t at = s->orders[0].type == ATOLL_DECIDE_DUEL;
+        struct atoll_decision order = sim_take(s, at);
+        double ns = 1e6 * times[op_number(s, 0, &order.candidate)];
+        sim_evaluated(s, &order, ns > 0 ? ATOLL_V_CORRECT : ATOLL_V_WRONG, ns);
+    }
+    expect_ask(s, 1, ATOLL_ASK_PLAN, 1, 0);
+    struct atoll_decision duel = sim_take(s, 0);
+    sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
+    op_status(s, 1, ATOLL_REPLY_FAILED);
+    expect_ask(s, 2, ATOLL_ASK_PLAN, 0, 0);
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    finish(s);
+}
+
 /* An import while the search goes on is a pool of its own. */
 static void imports_join(void **state)
 {
@@ -232,23 +256,30 @@ static void plans_of_the_tuner(void **state)
     finish(s);
 }
 
-/* A parameter's values run out; the search goes on without them. */
+/* The values of the one parameter run out: six of A besides the member's are legal, three of U, which is all of its
+ * template. */
 static void a_plan_runs_out(void **state)
 {
-    struct atoll_search search = settings();
-    search.ask_share = 0;
-    search.islands = search.beam_width = search.beam_plans = 1;
-    search.beam_attempts = 10;
-    search.beam_iterations = 1;
-    struct sim *s = start(1, &search, &tuned, 1);
-    sim_capacity(s, 64);
-    for (unsigned i = 0; i < 1000 && s->order_count; i++)
-        sim_answer(s);
-    struct atoll_task_status t;
-    atoll_engine_task_status(s->engine, 0, 0, &t);
-    assert_int_equal(t.reason, ATOLL_REASON_EXHAUSTED);
-    assert_in_range(t.evaluated, 3 + 1, 3 + 7); /* the seeds, and the other values of one parameter */
-    finish(s);
+    static const struct {
+        double times[3];
+        uint64_t evaluated;
+        uint32_t templates; /* with something left */
+    } cases[] = {{{4, 1, 2}, 3 + 6, 2}, {{4, 2, 1}, 3 + 3, 1}};
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_search search = settings();
+        struct atoll_task_status t;
+        search.ask_share = 0;
+        search.islands = search.beam_width = search.beam_plans = search.beam_iterations = 1;
+        search.beam_attempts = 10;
+        struct sim *s = start(1, &search, &tuned, 1);
+        sim_capacity(s, 64);
+        op_evaluate(s, cases[i].times);
+        atoll_engine_task_status(s->engine, 0, 0, &t);
+        assert_int_equal(t.reason, ATOLL_REASON_EXHAUSTED);
+        assert_int_equal(t.evaluated, cases[i].evaluated);
+        assert_int_equal(s->engine->tasks[0].template_count, cases[i].templates);
+        finish(s);
+    }
 }
 
 /* ---- whatever happens ---- */
@@ -328,7 +359,7 @@ static void see_plan_ask(const struct sim *s, struct oracle *o, const struct ato
 {
     if (o->asked == o->members) {
         for (uint32_t i = 0; i < s->engine->individuals.count; i++) /* nothing of the last one is open */
-            assert_true(at(s, i)->state != ATOLL_INDIVIDUAL_UNDER_WAY || at(s, i)->op == ATOLL_OPERATOR_NOOP);
+            assert_int_not_equal(at(s, i)->state, ATOLL_INDIVIDUAL_UNDER_WAY);
         for (uint32_t i = 0; i < op_count(s); i++)
             assert_true(op_at(s, i)->number > o->seen);
         next_iteration(s, o);
@@ -389,6 +420,7 @@ static struct atoll_search random_settings(uint64_t seed, double ask_share)
     search.seed = seed;
     search.ask_share = ask_share;
     search.islands = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 3);
+    search.noop_interval = 1;
     search.asks = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 9);
     search.beam_width = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 4);
     search.beam_plans = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 4);
@@ -425,8 +457,14 @@ static void the_rule_holds_whatever_happens(void **state)
             look(s, &o);
             check_counts(s);
         }
+        sim_capacity(s, 4);
+        while (!s->counts[ATOLL_DECIDE_STOP]) {
+            op_advance(s, &moods);
+            look(s, &o);
+        }
         assert_true(o.iterations <= search.beam_iterations);
-        op_drain(s, &moods);
+        if (s->last[ATOLL_DECIDE_TASK_DONE].reason == ATOLL_REASON_EXHAUSTED)
+            assert_int_equal(o.iterations, search.beam_iterations);
         finish(s);
     }
 }
@@ -470,6 +508,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_search_by_hand),
         cmocka_unit_test(what_was_refuted_does_not_go_on),
+        cmocka_unit_test(a_refuted_beam_begins_again),
         cmocka_unit_test(imports_join),
         cmocka_unit_test(plans_of_the_tuner),
         cmocka_unit_test(a_plan_runs_out),

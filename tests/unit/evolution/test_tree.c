@@ -336,6 +336,7 @@ static uint32_t by_uct(const struct view *v)
 {
     uint32_t node = best_child(v, ATOLL_NONE);
     for (;;) {
+        assert_int_not_equal(node, ATOLL_NONE);
         uint32_t next = best_child(v, node);
         double room = ceil(sqrt(visits(v, node)));
         if (has_tries(v, node) && (next == ATOLL_NONE || tries(v->s, v->o, node, v->now, 0) < room))
@@ -395,6 +396,7 @@ static struct atoll_search random_settings(uint64_t seed, double ask_share)
     search.ask_share = ask_share;
     search.tree_exploration = 2 * atoll_random_unit(atoll_random_next(&r));
     search.islands = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 3);
+    search.noop_interval = 1;
     search.asks = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 9);
     search.tree_drafts = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 6);
     search.tree_children = 1 + (uint32_t)atoll_random_below(atoll_random_next(&r), 5);
