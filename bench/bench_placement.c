@@ -3,9 +3,9 @@
  * Prints a table per kernel (the first two seeds of each task, as in bench_repeat); FILE gets every shot.
  *
  * One shot is the batch of a timed sample, with four spans of the same launches in it: as a sample is timed, once more
- * behind another flush, once more behind a flush and 200 us of idling, and right after that one (warm).  A series repeats shots while
- * one factor goes through its levels in turn and the others stand still; how much of the variance lies between levels
- * says whether that factor matters, what is left within levels is noise of its own. */
+ * behind another flush, once more behind a flush and 200 us of idling, and right after that one (warm).  A series
+ * repeats shots while one factor goes through its levels in turn and the others stand still; how much of the variance
+ * lies between levels says whether that factor matters, what is left within levels is noise of its own. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>

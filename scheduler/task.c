@@ -144,6 +144,7 @@ static int check_on(const struct check_settings *settings, struct check_state *s
         atoll_bench_device_close(&device);
     }
     atoll_bench_device_close(&host);
+    state->host = state->device = NULL;
     return status;
 }
 

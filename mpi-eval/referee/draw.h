@@ -13,10 +13,10 @@
 #define ATOLL_DRAW_POOL_MIN   16
 #define ATOLL_DRAW_POOL_LIMIT 4096
 
-/* Series 0 is the pool, any other one holds fresh draws of one order.  Pool draws have the task's distributions in turn, by
- * their numbers, so that every pool has the same shares of them: a kernel's time may depend on the distribution (a
- * softmax took 12 % more with one of five, docs/benchmarks/gpu.md), and secret shares would differ between processes.  Which
- * number comes when stays secret. */
+/* Series 0 is the pool, any other one holds fresh draws of one order.  Pool draws have the task's distributions in turn,
+ * by their numbers, so that every pool has the same shares of them: a kernel's time may depend on the distribution (a
+ * softmax took 12 % more with one of five, docs/benchmarks/gpu.md), and secret shares would differ between processes.
+ * Which number comes when stays secret. */
 struct atoll_draw {
     uint32_t variant;
     uint64_t series, number;

@@ -1,6 +1,6 @@
 /* floor.h - is a time possible? (MEASUREMENT.md 4)  Layer: mpi-eval, referee.  Pure.
- * Cold: everything that must be read comes from memory, and what is written may stay in the last-level cache.  Warm: whatever
- * fits there may be there already, so that only what exceeds it must pass through memory. */
+ * Cold: everything that must be read comes from memory, and what is written may stay in the last-level cache.  Warm:
+ * whatever fits there may be there already, so that only what exceeds it must pass through memory. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_FLOOR_H
 #define ATOLL_MPI_EVAL_REFEREE_FLOOR_H
 

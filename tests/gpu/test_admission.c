@@ -35,8 +35,10 @@ static void admit(const char *dir, double atol, struct rows *r)
     char path[512];
     snprintf(path, sizeof path, ATOLL_SOURCE_DIR "/%s", dir);
     struct atoll_task *task = atoll_task_load(path, &err);
-    if (!task)
+    if (!task) {
         fail_msg("%s", err.text);
+        return;
+    }
     if (atol > 0)
         task->tolerance.atol = atol;
     printf("%s\n", task->name);

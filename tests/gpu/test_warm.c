@@ -105,8 +105,10 @@ static void print_medians(const char *timing)
     struct atoll_task *tasks[2] = {cheats_task_load(CHEATS_BLEND, &err),
                                    atoll_task_load(ATOLL_SOURCE_DIR "/suites/starter/row_reduce", &err)};
     char *blend = cheats_read("d01_global", ".honest.cu", &err);
-    if (!tasks[0] || !tasks[1] || !blend)
+    if (!tasks[0] || !tasks[1] || !blend) {
         fail_msg("%s", err.text);
+        return;
+    }
     int is_here = rig_open(&g, timing) == 0;
     for (uint32_t i = 0; is_here && i < 2; i++) {
         if (atoll_referee_add_task(g.referee, i, tasks[i], &err) != 0)

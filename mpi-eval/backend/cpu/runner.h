@@ -76,7 +76,7 @@ enum atoll_run_kind {
 
 struct atoll_run_request {
     enum atoll_run_kind kind;
-    /* 1: once armed, each thread reads its share of all buffers, so that they are in its core's caches as far as they fit */
+    /* 1: once armed, each thread reads its share of all buffers: they are in its core's caches as far as they fit */
     int touch;
     size_t buffer_count;
     struct atoll_run_buffer buffers[ATOLL_RUN_BUFFER_LIMIT];

@@ -177,7 +177,8 @@ static void test_warm(void **state)
     rig_close(&g);
 }
 
-/* What the untimed run leaves in scratch, outputs or inputs is gone when the sample begins; what it does wrong is seen. */
+/* What the untimed run leaves in scratch, outputs or inputs is gone when the sample begins; what it does wrong is
+ * seen. */
 static void test_nothing_is_kept(void **state)
 {
     static const struct {
