@@ -10,6 +10,8 @@
 #define SLOW_QUANTILE 0.75 /* what is slower than this is of little interest: its exact time even less ... */
 #define SLOW_SLOPE    0.1  /* ... so its distance counts by this much */
 #define SUCCESS_LEAST 0.01 /* a point is never ruled out */
+#define POOL_NEAR     (ATOLL_SURROGATE_POOL / 2) /* neighbours of the centres */
+#define NEAR_VALUES   32                         /* up to so many values of a parameter are all neighbours */
 #define CLIMB_ROUNDS  2    /* steps from the best of the pool, where the pool is not the whole space */
 #define FAR_BELOW     -6.0 /* from here on the asymptotic form of the improvement is exact enough */
 
@@ -80,13 +82,22 @@ static void offer(struct atoll_tune *tune, const struct atoll_point *point)
         s->pool[s->pool_count++] = *point;
 }
 
+/* One digit differs; in long lists of values by 1, 2, 4, 8, ... steps. */
+static int is_neighbour(const struct atoll_tune *tune, const struct atoll_point *centre, size_t param,
+                        size_t digit)
+{
+    size_t old = centre->digits[param], steps = digit > old ? digit - old : old - digit;
+    return steps && (tune->space->params[param].value_count <= NEAR_VALUES || !(steps & (steps - 1)));
+}
+
 static void offer_neighbours(struct atoll_tune *tune, const struct atoll_point *centre)
 {
     for (size_t i = 0; i < tune->space->count; i++)
         for (size_t digit = 0; digit < tune->space->params[i].value_count; digit++) {
             struct atoll_point point = *centre;
             point.digits[i] = (uint8_t)digit;
-            if (digit != centre->digits[i] && atoll_tune_points_legal(&tune->points, &point))
+            if (is_neighbour(tune, centre, i, digit) && tune->surrogate->pool_count < POOL_NEAR &&
+                atoll_tune_points_legal(&tune->points, &point))
                 offer(tune, &point);
         }
 }
@@ -172,14 +183,15 @@ static void search_pool(struct atoll_tune *tune, const struct scene *scene, stru
 }
 
 static void search_neighbours(struct atoll_tune *tune, const struct scene *scene,
-                              const struct atoll_point *centre, int any, struct climb *c)
+                              const struct atoll_point *centre, size_t most_steps, struct climb *c)
 {
     for (size_t i = 0; i < tune->space->count; i++)
-        for (int digit = 0; digit < (int)tune->space->params[i].value_count; digit++) {
+        for (size_t digit = 0; digit < tune->space->params[i].value_count; digit++) {
             struct atoll_point point = *centre;
-            int step = digit - centre->digits[i];
+            size_t old = centre->digits[i];
             point.digits[i] = (uint8_t)digit;
-            if (step == 0 || (!any && abs(step) > 1) || !atoll_tune_available(tune, &point))
+            if (digit > old + most_steps || old > digit + most_steps ||
+                !is_neighbour(tune, centre, i, digit) || !atoll_tune_available(tune, &point))
                 continue;
             double means[2], variance;
             atoll_gp_predict(tune->surrogate->gp, &point, tune->surrogate->weights, 2, means, &variance);
@@ -197,10 +209,10 @@ int atoll_surrogate_best(struct atoll_tune *tune, double incumbent, struct atoll
     search_pool(tune, &scene, &c);
     if (!wholly_in_pool(tune)) {
         if (tune->best != ATOLL_NONE && tune->best >= s->known_trials)
-            search_neighbours(tune, &scene, &tune->trials[tune->best].point, 1, &c);
+            search_neighbours(tune, &scene, &tune->trials[tune->best].point, ATOLL_PLAN_VALUE_LIMIT, &c);
         for (int round = 0; round < CLIMB_ROUNDS && c.found; round++) {
             struct atoll_point centre = c.best;
-            search_neighbours(tune, &scene, &centre, 0, &c);
+            search_neighbours(tune, &scene, &centre, 1, &c);
         }
     }
     if (c.found)
