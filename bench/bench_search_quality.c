@@ -56,7 +56,7 @@ struct series {
     struct atoll_replay replay;
     search_fn *search;
     struct atoll_curves curves;
-    double seconds; /* wall */
+    double seconds; /* processor time of all threads */
     atomic_size_t next;
     atomic_int failed;
     struct atoll_err err; /* of the first that failed */
@@ -73,10 +73,10 @@ static void *series_work(void *data)
     return NULL;
 }
 
-static double now_s(void)
+static double spent_s(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -84,7 +84,7 @@ static int series_run(struct series *s, const struct options *o, struct atoll_er
 {
     pthread_t threads[JOB_LIMIT];
     size_t started = 0;
-    double start = now_s();
+    double start = spent_s();
     if (atoll_curves_init(&s->curves, o->seeds, o->budget, err) != 0)
         return -1;
     while (started + 1 < o->jobs && pthread_create(&threads[started], NULL, series_work, s) == 0)
@@ -92,7 +92,7 @@ static int series_run(struct series *s, const struct options *o, struct atoll_er
     series_work(s);
     while (started > 0)
         pthread_join(threads[--started], NULL);
-    s->seconds = now_s() - start;
+    s->seconds = spent_s() - start;
     if (!atomic_load(&s->failed))
         return 0;
     *err = s->err;
@@ -164,8 +164,8 @@ static void contest_show(const struct options *o, const struct atoll_contest *co
                          const struct series *ours, const struct atoll_rivals *rivals, FILE *json)
 {
     atoll_contest_print(contest);
-    printf("%.0f us per proposal%s%s\n",
-           1e6 * ours->seconds * (double)o->jobs / (double)(o->seeds * o->budget), rivals ? "; rivals: " : "",
+    printf("%.0f us of processor time per proposal%s%s\n",
+           1e6 * ours->seconds / (double)(o->seeds * o->budget), rivals ? "; rivals: " : "",
            rivals ? rivals->versions : "");
     if (json)
         atoll_contest_json(contest, json);
