@@ -191,9 +191,9 @@ size_t atoll_stage_order_complete(uint64_t issues, const uint8_t *wished, size_t
             wanted[wanted_count++] = wished[i];
             missing &= ~((uint32_t)1 << wished[i]);
         }
-    for (uint8_t stage = 0; stage < ATOLL_ISSUE_STAGE_COUNT; stage++)
+    for (unsigned stage = 0; stage < ATOLL_ISSUE_STAGE_COUNT; stage++)
         if (missing >> stage & 1)
-            wanted[wanted_count++] = stage;
+            wanted[wanted_count++] = (uint8_t)stage;
     for (uint32_t left = stages; left; left &= ~((uint32_t)1 << ret_order[ordered++]))
         ret_order[ordered] = next_of(wanted, wanted_count, left);
     return ordered;

@@ -214,7 +214,8 @@ static void reply_issues(struct sim *s, uint64_t issues)
 static void reply_order(struct sim *s, const uint8_t *order, uint32_t count)
 {
     struct atoll_reply reply = {.ask = op_at(s, 0)->number, .order_count = count};
-    memcpy(reply.order, order, count);
+    for (uint32_t i = 0; i < count; i++)
+        reply.order[i] = order[i];
     op_reply(s, &reply);
 }
 
@@ -542,7 +543,8 @@ static void write_something(struct sim *s, const struct atoll_ask *ask, struct o
 static void judge_something(struct sim *s, const struct atoll_ask *ask)
 {
     struct atoll_reply reply = {.ask = ask->number, .order_count = (uint32_t)sim_below(s, 17)};
-    reply.issues = atoll_random_next(&s->random) & atoll_random_next(&s->random);
+    uint64_t half = atoll_random_next(&s->random);
+    reply.issues = half & atoll_random_next(&s->random); /* a quarter of them, and some that do not exist */
     for (uint32_t i = 0; i < reply.order_count; i++)
         reply.order[i] = (uint8_t)sim_below(s, ATOLL_ISSUE_STAGE_COUNT + 2);
     op_reply(s, &reply);
