@@ -96,6 +96,12 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const st
     return 0;
 }
 
+int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_engine_task *t)
+{
+    return atoll_ask_is_outside(e) && e->search.ask_share < 1 && t->template_count &&
+           atoll_random_unit(atoll_random_next(&t->random)) >= e->search.ask_share;
+}
+
 static uint32_t position_of(const struct atoll_asks *asks, uint64_t number)
 {
     uint32_t i = 0;

@@ -22,6 +22,9 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const st
 /* The same, answered by the built-in operator whoever else is there. */
 int atoll_ask_make_here(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
                         struct atoll_err *err);
+/* Whether the next one is for the built-in operator although others are there: search.ask_share of them are not.  Never
+ * where it has no template. */
+int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_engine_task *t);
 /* 0 used, 1 ignored (nothing of this number is under way), -1 error. */
 int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, struct atoll_err *err);
 /* All of them once more, as decisions, after a resume. */

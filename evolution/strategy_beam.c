@@ -19,6 +19,7 @@ struct member {
     uint64_t ask;   /* for its plans, 0: not made yet */
     uint32_t plans; /* that came, ATOLL_NONE: not answered */
     uint32_t tried; /* of these: attempts are asked for */
+    uint8_t here;   /* the built-in operator plans, so it also carries out */
 };
 
 struct group {
@@ -178,7 +179,8 @@ static int ask_plans(struct atoll_engine *e, struct atoll_engine_task *t, struct
     asked.ask.count = e->search.beam_plans;
     atoll_inspire(e, t, &asked);
     m->ask = asked.ask.number;
-    return atoll_ask_make(e, t, &asked, err);
+    m->here = (uint8_t)atoll_ask_stays_here(e, t);
+    return (m->here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
 static int ask_attempts(struct atoll_engine *e, struct atoll_engine_task *t, struct member *m,
@@ -193,7 +195,7 @@ static int ask_attempts(struct atoll_engine *e, struct atoll_engine_task *t, str
     asked.ask.plan_index = m->tried++;
     b->groups[b->group_count++] =
         (struct group){.ask = asked.ask.number, .left = ATOLL_NONE, .best = ATOLL_NONE};
-    return atoll_ask_make(e, t, &asked, err);
+    return (m->here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
 /* An ask for plans is not answered, or a group is not closed. */
@@ -277,7 +279,8 @@ static int plausible_member(const struct atoll_engine *e, const struct atoll_eng
 {
     return m->individual < e->individuals.count &&
            e->individuals.items[m->individual].task == atoll_task_position(e, t) && m->ask < e->next_ask &&
-           (m->plans == ATOLL_NONE || (m->ask && m->plans <= e->search.beam_plans)) && m->tried <= m->plans;
+           (m->plans == ATOLL_NONE || (m->ask && m->plans <= e->search.beam_plans)) && m->tried <= m->plans &&
+           m->here < 2;
 }
 
 static int plausible_group(const struct atoll_engine *e, const struct group *g)
@@ -288,7 +291,7 @@ static int plausible_group(const struct atoll_engine *e, const struct group *g)
 static void members_codec(const struct atoll_engine *e, const struct atoll_engine_task *t, struct beam *b,
                           struct atoll_codec *c)
 {
-    atoll_codec_count(c, &b->member_count, 20);
+    atoll_codec_count(c, &b->member_count, 21);
     if (b->member_count > e->search.beam_width) {
         b->member_count = 0;
         c->in->failed = 1;
@@ -299,6 +302,7 @@ static void members_codec(const struct atoll_engine *e, const struct atoll_engin
         atoll_codec_u64(c, &m->ask);
         atoll_codec_u32(c, &m->plans);
         atoll_codec_u32(c, &m->tried);
+        atoll_codec_u8(c, &m->here);
         if (c->in && !plausible_member(e, t, m))
             c->in->failed = 1;
     }

@@ -213,13 +213,21 @@ static int open_expansion(struct tree *tree, uint64_t ask, uint32_t node, struct
     return 0;
 }
 
+static int make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                uint32_t node, struct atoll_err *err)
+{
+    if (open_expansion(t->strategy, asked->ask.number, node, err))
+        return -1;
+    return (atoll_ask_stays_here(e, t) ? atoll_ask_make_here : atoll_ask_make)(e, t, asked, err);
+}
+
 static int draft(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
 {
     struct tree *tree = t->strategy;
     struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE,
                                                atoll_propose_island(e, t), ATOLL_NONE);
     tree->drafts++;
-    return open_expansion(tree, asked.ask.number, ATOLL_NONE, err) ? -1 : atoll_ask_make(e, t, &asked, err);
+    return make(e, t, &asked, ATOLL_NONE, err);
 }
 
 static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
@@ -233,7 +241,7 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
                                                e->individuals.items[parent].island, parent);
     atoll_inspire(e, t, &asked);
     tree->nodes[node].tries++;
-    return open_expansion(tree, asked.ask.number, node, err) ? -1 : atoll_ask_make(e, t, &asked, err);
+    return make(e, t, &asked, node, err);
 }
 
 /* ---- answers ---- */

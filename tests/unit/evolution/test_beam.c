@@ -282,6 +282,38 @@ static void a_plan_runs_out(void **state)
     }
 }
 
+/* Half of the members are planned for here, and what is planned here is carried out here. */
+static void operators_share(void **state)
+{
+    struct atoll_search search = settings();
+    search.ask_share = 0.5;
+    search.beam_iterations = 40;
+    search.evaluation_budget = 120;
+    struct sim *s = start(1, &search, &tuned, 1);
+    struct op_moods moods = {.next = 3};
+    uint64_t seen = 0, outside = 0, planned[256] = {0};
+    sim_capacity(s, 2);
+    while (!s->counts[ATOLL_DECIDE_STOP]) {
+        for (uint32_t i = 0; i < op_count(s); i++) {
+            const struct atoll_ask *ask = op_at(s, i);
+            assert_true(ask->number < 256);
+            if (ask->number <= seen)
+                continue;
+            seen = ask->number;
+            planned[seen] = ask->kind == ATOLL_ASK_PLAN;
+            outside += planned[seen];
+            assert_true(planned[seen] || planned[ask->plan]);
+        }
+        op_advance(s, &moods);
+    }
+    uint64_t here = 0;
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+        here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
+    assert_in_range(here, 20, 100);
+    assert_in_range(outside, 5, 60);
+    finish(s);
+}
+
 /* ---- whatever happens ---- */
 
 /* The rule told once more, from what can be seen: asks, and candidates with the ask they answer. */
@@ -471,8 +503,9 @@ static void the_rule_holds_whatever_happens(void **state)
 
 static void it_ends_whatever_happens(void **state)
 {
+    static const double shares[] = {0, 0.5, 1};
     for (uint64_t seed = 1; seed <= 300; seed++) {
-        struct atoll_search search = random_settings(seed, seed % 3 ? 1 : 0);
+        struct atoll_search search = random_settings(seed, shares[seed % 3]);
         struct sim *s = start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
         struct op_moods moods = random_moods(s);
         uint64_t spent_at = sim_below(s, 200);
@@ -512,6 +545,7 @@ int main(void)
         cmocka_unit_test(imports_join),
         cmocka_unit_test(plans_of_the_tuner),
         cmocka_unit_test(a_plan_runs_out),
+        cmocka_unit_test(operators_share),
         cmocka_unit_test(the_rule_holds_whatever_happens),
         cmocka_unit_test(it_ends_whatever_happens),
         cmocka_unit_test(snapshots_are_checked),

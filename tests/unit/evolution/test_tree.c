@@ -216,6 +216,25 @@ static void seeds_are_drafts(void **state)
     }
 }
 
+/* Half of the asks go to the tuner. */
+static void operators_share(void **state)
+{
+    struct atoll_search search = settings(ATOLL_TREE_UCT, 1.4);
+    search.ask_share = 0.5;
+    search.evaluation_budget = 40;
+    struct sim *s = start(1, &search, &tuned, 1);
+    struct op_moods moods = {.next = 3};
+    sim_capacity(s, 2);
+    while (!s->counts[ATOLL_DECIDE_STOP])
+        op_advance(s, &moods);
+    uint64_t here = 0;
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+        here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
+    assert_in_range(here, 8, 30);
+    assert_in_range(s->counts[ATOLL_DECIDE_ASK], 8, 40);
+    finish(s);
+}
+
 /* ---- whatever happens ---- */
 
 /* The rules told once more, plainly, from what can be seen. */
@@ -437,8 +456,9 @@ static void the_policy_holds_whatever_happens(void **state)
 
 static void it_ends_whatever_happens(void **state)
 {
+    static const double shares[] = {0, 0.5, 1};
     for (uint64_t seed = 1; seed <= 300; seed++) {
-        struct atoll_search search = random_settings(seed, seed % 3 ? 1 : 0);
+        struct atoll_search search = random_settings(seed, shares[seed % 3]);
         struct sim *s = start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
         struct op_moods moods = random_moods(s);
         uint64_t spent_at = sim_below(s, 200);
@@ -492,6 +512,7 @@ int main(void)
         cmocka_unit_test(under_way_counts_as_a_visit),
         cmocka_unit_test(failures_are_told),
         cmocka_unit_test(seeds_are_drafts),
+        cmocka_unit_test(operators_share),
         cmocka_unit_test(the_policy_holds_whatever_happens),
         cmocka_unit_test(it_ends_whatever_happens),
         cmocka_unit_test(nothing_new_is_an_end),
