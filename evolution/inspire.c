@@ -1,5 +1,7 @@
 #include "evolution/inspire.h"
 
+#include "evolution/advice.h"
+
 /* Elites of other cells than the parent's, of one island. */
 struct others {
     uint32_t items[ATOLL_BEHAVIOUR_CELLS];
@@ -63,10 +65,24 @@ static void tell_failures(const struct atoll_engine *e, const struct atoll_engin
     }
 }
 
+static void tell_advice(const struct atoll_engine *e, const struct atoll_engine_task *t,
+                        struct atoll_asked *asked)
+{
+    struct atoll_gradient gradients[ATOLL_BEHAVIOUR_CELLS];
+    if (!e->search.gradients || asked->parent == ATOLL_NONE)
+        return;
+    unsigned cell = e->individuals.items[asked->parent].cell;
+    atoll_gradients_of(&t->transitions, t->evaluated, &e->individuals, &t->islands[asked->ask.island],
+                       gradients);
+    asked->ask.advice_count =
+        atoll_advice_of(&gradients[cell], cell, ATOLL_ASK_ADVICE_LIMIT, asked->ask.advice);
+}
+
 void atoll_inspire(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_asked *asked)
 {
     uint32_t home = asked->ask.island;
     for (uint32_t i = 0; i < e->search.islands; i++)
         tell_elites(e, t, &t->islands[(home + i) % e->search.islands], asked);
     tell_failures(e, t, asked);
+    tell_advice(e, t, asked);
 }

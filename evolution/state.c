@@ -20,15 +20,24 @@ static int allocate(struct atoll_engine_task *t, const struct atoll_engine *e, c
     return t->arena ? 0 : -1;
 }
 
+/* Independent samples must not learn from each other. */
+static struct atoll_tune_settings tuners_of(const struct atoll_search *search)
+{
+    struct atoll_tune_settings settings = atoll_tune_settings_default();
+    settings.strategies = search->tuners;
+    if (!search->racing)
+        settings.racing = 0;
+    if (search->strategy == ATOLL_STRATEGY_REPEATED)
+        settings = (struct atoll_tune_settings){.strategies = 1u << ATOLL_TUNE_RANDOM};
+    return settings;
+}
+
 int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, struct atoll_task *task,
                            const void *bytes, size_t length, struct atoll_err *err)
 {
     memset(t, 0, sizeof *t);
     t->task = task;
-    e->sources.tuners = atoll_tune_settings_default();
-    e->sources.tuners.strategies = e->search.tuners;
-    if (!e->search.racing)
-        e->sources.tuners.racing = 0;
+    e->sources.tuners = tuners_of(&e->search);
     t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist = ATOLL_NONE;
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
