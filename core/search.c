@@ -356,11 +356,22 @@ int atoll_search_set(struct atoll_search *search, const struct atoll_search_fiel
     return 0;
 }
 
+/* As short as reads back the same. */
+static void print_real(double value, struct atoll_buffer *out)
+{
+    char text[32];
+    int digits = 15;
+    do
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    while (strtod(text, NULL) != value && ++digits <= 17);
+    atoll_buffer_printf(out, "%s", text);
+}
+
 void atoll_search_print(const struct atoll_search *search, const struct atoll_search_field *field,
                         struct atoll_buffer *out)
 {
     switch (field->kind) {
-    case ATOLL_SEARCH_F64: atoll_buffer_printf(out, "%.17g", get_real(search, field)); break;
+    case ATOLL_SEARCH_F64: print_real(get_real(search, field), out); break;
     case ATOLL_SEARCH_NAME: atoll_buffer_printf(out, "%s", field->names[get_whole(search, field)]); break;
     default: atoll_buffer_printf(out, "%" PRIu64, get_whole(search, field));
     }

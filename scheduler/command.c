@@ -1,5 +1,6 @@
 /* command.c - finds the subcommand, runs it, prints what went wrong once, chooses the exit status. */
 #include "scheduler/command.h"
+#include "scheduler/search_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,10 @@ static int run_man(int argc, char **argv, struct atoll_err *err)
     int words;
     const struct atoll_verb *verb = find_verb(argc - 1, argv + 1, &words);
 
+    if (argc == 2 && strcmp(argv[1], "settings") == 0) {
+        atoll_search_options_man(stdout);
+        return 0;
+    }
     if (!verb) {
         atoll_err_set(err, ATOLL_E_USAGE, "atoll man: no command '%s'; `atoll --help` lists them",
                       argc > 1 ? argv[1] : "");

@@ -15,20 +15,22 @@
 #include "mpi-eval/gpus.h"
 #include "mpi-eval/setup.h"
 #include "scheduler/drive.h"
+#include "scheduler/search_options.h"
 #include "scheduler/suit.h"
 
 struct run_settings {
-    const char *out, *backend, *compiler, *flags, *include_path, *timing, *counters, *sanitize, *ack_log,
-        *seed;
-    long long ranks, evaluations, islands, threads;
-    double seconds, sample_seconds, counters_ratio, sanitize_seconds;
+    const char *out, *backend, *compiler, *flags, *include_path, *timing, *counters, *sanitize, *ack_log;
+    long long ranks, threads;
+    double sample_seconds, counters_ratio, sanitize_seconds;
     struct atoll_option_list only;
-    int json, quiet, create_only;
+    struct atoll_search_options search;
+    int list_settings, json, quiet, create_only;
 };
 
 /* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
  * way that some are always compiled. */
 #define DEVICE_QUEUE_DEPTH 16u
+#define WALL_BUDGET_NS     120e9
 
 #define FIELD(name) offsetof(struct run_settings, name)
 
@@ -37,14 +39,31 @@ static const struct atoll_option run_options[] = {
      "Directory of the campaign; must not hold one yet."},
     {"ranks", 'n', ATOLL_OPT_INT, FIELD(ranks), "N", "1", 1, 4096, NULL,
      "MPI ranks. 1 needs no mpirun; with more, rank 0 coordinates and every other rank has an evaluator."},
-    {"seconds", 's', ATOLL_OPT_DURATION, FIELD(seconds), "TIME", "120", 1, 3e7, NULL,
-     "Wall-clock budget, finals included (90, 2m, 1h30m)."},
-    {"evaluations", 'e', ATOLL_OPT_INT, FIELD(evaluations), "N", "0", 0, 1e12, NULL,
-     "Budget of evaluations; 0 is no limit."},
-    {"seed", 0, ATOLL_OPT_TEXT, FIELD(seed), "N", NULL, 0, 0, NULL,
+    {"seconds", 's', ATOLL_OPT_TEXT, FIELD(search.seconds), "TIME", NULL, 0, 0, NULL,
+     "Wall-clock budget, finals included (90, 2m, 1h30m); 0 is no limit, 120 what is taken when it is not "
+     "given."},
+    {"evaluations", 'e', ATOLL_OPT_TEXT, FIELD(search.evaluations), "N", NULL, 0, 0, NULL,
+     "Budget of evaluations; 0, as without it, is no limit."},
+    {"device-seconds", 0, ATOLL_OPT_TEXT, FIELD(search.device_seconds), "TIME", NULL, 0, 0, NULL,
+     "Budget of occupied device time, that of all devices added up; 0 is no limit."},
+    {"tokens", 0, ATOLL_OPT_TEXT, FIELD(search.tokens), "N", NULL, 0, 0, NULL,
+     "Budget of tokens of language models; 0 is no limit."},
+    {"money", 0, ATOLL_OPT_TEXT, FIELD(search.money), "DOLLARS", NULL, 0, 0, NULL,
+     "Budget of what language models cost; 0 is no limit."},
+    {"floor-goal", 0, ATOLL_OPT_TEXT, FIELD(search.floor_goal), "PERCENT", NULL, 0, 0, NULL,
+     "A task is done when its best reaches this share of what the device allows at best."},
+    {"seed", 0, ATOLL_OPT_TEXT, FIELD(search.seed), "N", NULL, 0, 0, NULL,
      "Seed of the search; random when not given, and kept in campaign.yaml."},
+    {"strategy", 0, ATOLL_OPT_TEXT, FIELD(search.strategy), "NAME", NULL, 0, 0, NULL,
+     "How it is searched: islands (populations of elites by behaviour, when nothing is given), beam, tree, "
+     "staged "
+     "or repeated."},
     {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL, "Only this task."},
-    {"islands", 0, ATOLL_OPT_INT, FIELD(islands), "N", "2", 1, ATOLL_ISLAND_LIMIT, NULL, "Islands per task."},
+    {"islands", 0, ATOLL_OPT_TEXT, FIELD(search.islands), "N", NULL, 0, 0, NULL, "Islands per task."},
+    {"set", 0, ATOLL_OPT_LIST, FIELD(search.set), "NAME=VALUE", NULL, 0, 0, NULL,
+     "One setting of the search, of those that --list-settings prints (--set help prints them too)."},
+    {"list-settings", 0, ATOLL_OPT_FLAG, FIELD(list_settings), NULL, NULL, 0, 0, NULL,
+     "Print every setting of the search with its values, default and meaning; with --json as JSON."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
     {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0.4", 0.01, 600, NULL,
@@ -97,7 +116,8 @@ static const struct atoll_command run_command = {
     "A campaign that was killed or interrupted goes on with `atoll resume DIR`; nothing acknowledged is "
     "lost.",
     "atoll run suites/starter -o my-campaign\natoll run suites/starter -o quick --seconds 30 --only "
-    "softmax_rows --seed 7",
+    "softmax_rows --seed 7\n"
+    "atoll run suites/starter -o trees --strategy tree --set tree_drafts=4 --evaluations 500",
     run_options};
 
 /* What `atoll run` collects before anything is written. */
@@ -227,19 +247,49 @@ static int plan_tasks(struct plan *plan, const char *const *suites, size_t count
                : atoll_err_set(err, ATOLL_E_NOTFOUND, "%s holds no task", suites[0]);
 }
 
-static int choose_seed(const struct run_settings *settings, uint64_t *ret_seed, struct atoll_err *err)
+/* What holds where nothing is given; the seed is drawn later. */
+static void search_defaults(const struct run_settings *settings, struct atoll_search *ret_search)
 {
-    char *end;
-
-    if (!settings->seed) {
-        return getrandom(ret_seed, sizeof(*ret_seed), 0) == (ssize_t)sizeof(*ret_seed)
-                   ? 0
-                   : atoll_err_errno(err, errno, "no random seed");
+    atoll_search_defaults(ret_search);
+    ret_search->wall_budget_ns = WALL_BUDGET_NS;
+    if (strcmp(settings->backend, "cuda") == 0) {
+        ret_search->queue_depth = DEVICE_QUEUE_DEPTH;
     }
-    errno = 0;
-    *ret_seed = strtoull(settings->seed, &end, 0);
-    if (errno || *end || end == settings->seed) {
-        return atoll_err_set(err, ATOLL_E_USAGE, "--seed %s: not a 64-bit integer", settings->seed);
+}
+
+static int search_choose(const struct run_settings *settings, struct atoll_search *ret_search,
+                         struct atoll_err *err)
+{
+    search_defaults(settings, ret_search);
+    if (atoll_search_options_apply(&settings->search, ret_search, err) != 0) {
+        return -1;
+    }
+    if (!atoll_search_options_has(&settings->search, "seed") &&
+        getrandom(&ret_search->seed, sizeof(ret_search->seed), 0) != (ssize_t)sizeof(ret_search->seed)) {
+        return atoll_err_errno(err, errno, "no random seed");
+    }
+    return 0;
+}
+
+static int wants_listing(const struct run_settings *settings)
+{
+    for (size_t i = 0; i < settings->search.set.count; i++) {
+        if (strcmp(settings->search.set.items[i], "help") == 0) {
+            return 1;
+        }
+    }
+    return settings->list_settings;
+}
+
+static int list_settings(const struct run_settings *settings)
+{
+    struct atoll_search defaults;
+
+    search_defaults(settings, &defaults);
+    if (settings->json) {
+        atoll_search_options_list_json(&defaults, stdout);
+    } else {
+        atoll_search_options_list(&defaults, stdout);
     }
     return 0;
 }
@@ -295,8 +345,8 @@ static int setup_choose(const struct run_settings *settings, struct atoll_setup 
 }
 
 /* The campaign keeps what a resume needs as options. */
-static int create_campaign(const struct run_settings *settings, const struct atoll_setup *setup,
-                           const struct plan *plan, struct atoll_err *err)
+static int create_campaign(const struct run_settings *settings, const struct atoll_search *search,
+                           const struct atoll_setup *setup, const struct plan *plan, struct atoll_err *err)
 {
     char ranks[24], threads[24], sample[32], ratio[32], sanitize[32];
     const struct atoll_campaign_option options[] = {{"ranks", ranks},
@@ -314,6 +364,7 @@ static int create_campaign(const struct run_settings *settings, const struct ato
     struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
                                            .created_unix_ns = unix_ns(),
                                            .atoll_version = ATOLL_VERSION,
+                                           .search = *search,
                                            .options = options,
                                            .option_count = sizeof(options) / sizeof(options[0]),
                                            .task_count = plan->count};
@@ -325,13 +376,6 @@ static int create_campaign(const struct run_settings *settings, const struct ato
     snprintf(sample, sizeof(sample), "%.17gs", settings->sample_seconds);
     snprintf(ratio, sizeof(ratio), "%.17g", settings->counters_ratio);
     snprintf(sanitize, sizeof(sanitize), "%.17gs", settings->sanitize_seconds);
-    atoll_search_defaults(&config.search);
-    config.search.islands = (uint32_t)settings->islands;
-    config.search.evaluation_budget = (uint64_t)settings->evaluations;
-    config.search.wall_budget_ns = settings->seconds * 1e9;
-    if (strcmp(settings->backend, "cuda") == 0) {
-        config.search.queue_depth = DEVICE_QUEUE_DEPTH;
-    }
     if (!tasks) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
     }
@@ -341,8 +385,9 @@ static int create_campaign(const struct run_settings *settings, const struct ato
         tasks[i].id = plan->tasks[i]->id;
     }
     config.tasks = tasks;
-    if (choose_seed(settings, &config.search.seed, err) == 0 &&
-        getrandom(&config.id, sizeof(config.id), 0) == (ssize_t)sizeof(config.id)) {
+    if (getrandom(&config.id, sizeof(config.id), 0) != (ssize_t)sizeof(config.id)) {
+        atoll_err_errno(err, errno, "no random id");
+    } else {
         campaign = atoll_campaign_create(settings->out, &config, NULL, err);
     }
     free(tasks);
@@ -383,6 +428,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     struct run_settings settings = {0};
     const char *suites[16];
     struct plan plan = {.settings = &settings};
+    struct atoll_search search;
     struct atoll_setup setup;
     struct atoll_drive drive;
     size_t count;
@@ -391,16 +437,20 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     if (status != 0) {
         return status > 0 ? 0 : atoll_code_exit_status(err->code);
     }
+    if (wants_listing(&settings)) {
+        return list_settings(&settings);
+    }
     if (count == 0) {
         atoll_err_set(err, ATOLL_E_USAGE,
                       "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
         return atoll_code_exit_status(err->code);
     }
-    status = setup_choose(&settings, &setup, err);
+    status = search_choose(&settings, &search, err);
+    status = status == 0 ? setup_choose(&settings, &setup, err) : status;
     status = status == 0 ? plan_tasks(&plan, suites, count, err) : status;
     status = status == 0 ? devices_check(&settings, err) : status;
     status = status == 0 ? make_parents(settings.out, err) : status;
-    status = status == 0 ? create_campaign(&settings, &setup, &plan, err) : status;
+    status = status == 0 ? create_campaign(&settings, &search, &setup, &plan, err) : status;
     plan_fini(&plan);
     if (status != 0) {
         return atoll_code_exit_status(err->code);

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Option tables, --help and the committed manual pages say the same."""
+import json
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 build, source = sys.argv[1:3]
 
@@ -33,6 +35,52 @@ for command in commands:
     wrong = run(*words, "--no-such-option-at-all")
     if wrong.returncode == 0 or "no-such-option-at-all" not in wrong.stderr:
         bad.append(f"{command}: an unknown option is not refused by name")
+
+
+def create(folder, *words):
+    return run("run", f"{source}/suites/starter", "--only", "softmax_rows", "--create-only", "-o", str(folder), *words)
+
+
+# Every setting of the one table: in the listing, the manual page and campaign.yaml, and --set takes its default.
+settings = json.loads(run("run", "--list-settings", "--json").stdout)
+listing = run("run", "--set", "help").stdout
+manual = run("man", "settings").stdout
+page = pathlib.Path(source, "docs/man/atoll-settings.7")
+if not page.exists() or page.read_text() != manual:
+    bad.append(f"{page} is not what `atoll man settings` prints; write it again with docs/man/write")
+names = [s["name"] for s in settings]
+if len(names) < 40 or len(set(names)) != len(names):
+    bad.append(f"--list-settings has {names}")
+if re.findall(r"^(\w+) ", listing, re.M)[1:] != names or re.findall(r"^\.B (\w+)$", manual, re.M) != names:
+    bad.append("listing, JSON and manual page have different settings")
+with tempfile.TemporaryDirectory() as scratch:
+    words = [word for s in settings for word in ("--set", f"{s['name']}={s['default']}")]
+    made = create(f"{scratch}/defaults", *words)
+    frozen = dict(re.findall(r"^  (\w+): (.*)$", pathlib.Path(scratch, "defaults/campaign.yaml").read_text(), re.M)
+                  ) if made.returncode == 0 else made.stderr
+    if any(frozen[s["name"]] != s["default"] for s in settings if s["name"] in frozen) or not set(names) <= set(frozen):
+        bad.append(f"--set of every default is not what campaign.yaml holds: {frozen}")
+    own = {"strategy": ("tree", "strategy: tree"), "seed": ("18446744073709551615", "seed: 18446744073709551615"),
+           "islands": ("3", "islands: 3"), "evaluations": ("70", "evaluation_budget: 70"),
+           "seconds": ("1m30s", "wall_budget_ns: 90000000000"), "device-seconds": ("2", "device_budget_ns: 2000000000"),
+           "tokens": ("1000", "token_budget: 1000"), "money": ("2.5", "money_budget_usd: 2.5"),
+           "floor-goal": ("80", "floor_goal: 80")}
+    made = create(f"{scratch}/own", *[w for name, (value, _) in own.items() for w in (f"--{name}", value)])
+    frozen = pathlib.Path(scratch, "own/campaign.yaml").read_text() if made.returncode == 0 else made.stderr
+    bad += [f"--{name}: '{line}' is not in campaign.yaml" for name, (_, line) in own.items()
+            if f"  {line}\n" not in frozen]
+    refused = [(("--set", "islands=3", "--islands", "2"), "--set islands and --islands are the same setting"),
+               (("--seconds", "9", "--set", "wall_budget_ns=1e9"), "--set wall_budget_ns and --seconds"),
+               (("--set", "islands=3", "--set", "islands=3"), "given twice"),
+               (("--set", "islnds=3"), "did you mean islands"), (("--set", "islands"), "NAME=VALUE is expected"),
+               (("--set", "=3"), "NAME=VALUE is expected"), (("--set", "islands=99"), "1 to 16"),
+               (("--strategy", "forest"), "islands, beam, tree, staged, repeated"), (("--seed", "-1"), "--seed"),
+               (("--seconds", "soon"), "1h30m"), (("--floor-goal", "101"), "0 to 100"),
+               (("--set", "share_uniform=0", "--set", "share_fitness=0"), "selection rules")]
+    for words, text in refused:
+        made = create(f"{scratch}/refused", *words)
+        if made.returncode != 2 or text not in made.stderr or pathlib.Path(scratch, "refused").exists():
+            bad.append(f"{' '.join(words)}: status {made.returncode}, said {made.stderr!r}, '{text}' is expected")
 usage = subprocess.run([f"{build}/atoll-eval", "--help"], capture_output=True, text=True)
 manual = subprocess.run([f"{build}/atoll-eval", "--man"], capture_output=True, text=True)
 page = pathlib.Path(source, "docs/man/atoll-eval.1")
@@ -43,5 +91,5 @@ elif set(re.findall(r"--([a-z][a-z-]+)", usage.stdout)) != set(
     bad.append("atoll-eval: --help and --man have different options")
 if not page.exists() or page.read_text() != manual.stdout:
     bad.append(f"{page} is not what `atoll-eval --man` prints; write it again with docs/man/write")
-print("\n".join(bad) or f"{len(commands)} commands agree with their pages")
+print("\n".join(bad) or f"{len(commands)} commands and {len(names)} settings agree with their pages")
 sys.exit(1 if bad else 0)
