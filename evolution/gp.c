@@ -45,6 +45,8 @@ struct atoll_gp *atoll_gp_create(const struct atoll_space *space, struct atoll_e
     }
     gp->space = space;
     gp->kernel = atoll_gp_kernel_default();
+    for (size_t i = 0; i < space->count; i++)
+        atoll_gp_scale_set(gp->scale, i, lengths[gp->kernel.scale[i]]);
     return gp;
 }
 
@@ -77,11 +79,13 @@ int atoll_gp_kernel_valid(const struct atoll_gp_kernel *kernel)
     return kernel->noise < COUNT(noises) && kernel->transfer < COUNT(transfers);
 }
 
+/* Tables are dear: only what changed. */
 static void set_kernel(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel)
 {
-    gp->kernel = *kernel;
     for (size_t i = 0; i < gp->space->count; i++)
-        atoll_gp_scale_set(gp->scale, i, lengths[kernel->scale[i]]);
+        if (gp->kernel.scale[i] != kernel->scale[i])
+            atoll_gp_scale_set(gp->scale, i, lengths[kernel->scale[i]]);
+    gp->kernel = *kernel;
 }
 
 static double covariance(const struct atoll_gp *gp, const struct atoll_gp_row *a,

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LOWER_ORDERS                                                                                         \
-    0.6 /* share of a parameter's covariance that does not depend on it; chosen on recorded spaces */
+/* Share of a parameter's covariance that does not depend on it; chosen on recorded and synthetic spaces. */
+#define LOWER_ORDERS 0.6
 
 struct atoll_gp_scale {
     size_t count;
@@ -54,7 +54,6 @@ struct atoll_gp_scale *atoll_gp_scale_create(const struct atoll_space *space)
         s->table[i] = free_cells + cells;
         free_cells += s->radix[i] * s->radix[i];
         fill_distances(&space->params[i], s->distance[i]);
-        atoll_gp_scale_set(s, i, 1);
     }
     return s;
 }
@@ -85,15 +84,4 @@ double atoll_gp_scale_covariance(const struct atoll_gp_scale *scale, const struc
     for (size_t i = 0; i < scale->count; i++)
         k *= scale->table[i][a->digits[i] * scale->radix[i] + b->digits[i]];
     return k;
-}
-
-double atoll_gp_scale_distance2(const struct atoll_gp_scale *scale, const struct atoll_point *a,
-                                const struct atoll_point *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < scale->count; i++) {
-        double d = scale->distance[i][a->digits[i] * scale->radix[i] + b->digits[i]];
-        sum += d * d;
-    }
-    return sum;
 }

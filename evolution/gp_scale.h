@@ -1,5 +1,5 @@
 /* gp_scale.h - where the values of a parameter lie, and the covariance of two points as a product of tables.
- * Layer: evolution, pure, private to gp.c and the start design.  Lifetime: create/destroy; the space is borrowed. */
+ * Layer: evolution, pure, private to gp.c.  Lifetime: create/destroy; the space is borrowed. */
 #ifndef ATOLL_EVOLUTION_GP_SCALE_H
 #define ATOLL_EVOLUTION_GP_SCALE_H
 
@@ -9,13 +9,9 @@ struct atoll_gp_scale;
 struct atoll_gp_scale *atoll_gp_scale_create(const struct atoll_space *space); /* NULL: no memory */
 void atoll_gp_scale_destroy(struct atoll_gp_scale *scale);
 
-/* Fills the table of one parameter for a length. */
+/* Fills the table of one parameter for a length; before anything is asked of it. */
 void atoll_gp_scale_set(struct atoll_gp_scale *scale, size_t param, double length);
 /* 1 for equal points, else 0..1. */
 double atoll_gp_scale_covariance(const struct atoll_gp_scale *scale, const struct atoll_point *a,
                                  const struct atoll_point *b);
-/* Squared distance with every parameter's range as 1. */
-double atoll_gp_scale_distance2(const struct atoll_gp_scale *scale, const struct atoll_point *a,
-                                const struct atoll_point *b);
-
 #endif

@@ -11,6 +11,7 @@
 #define SLOW_SLOPE    0.1  /* ... so its distance counts by this much */
 #define SUCCESS_LEAST 0.01 /* a point is never ruled out */
 #define POOL_NEAR     (ATOLL_SURROGATE_POOL / 2) /* neighbours of the centres */
+#define POOL_EFFORT   65536                      /* in questions whether a point is legal */
 #define NEAR_VALUES   32                         /* up to so many values of a parameter are all neighbours */
 #define CLIMB_ROUNDS  2    /* steps from the best of the pool, where the pool is not the whole space */
 #define FAR_BELOW     -6.0 /* from here on the asymptotic form of the improvement is exact enough */
@@ -107,6 +108,7 @@ void atoll_surrogate_fill_pool(struct atoll_tune *tune)
 {
     struct atoll_surrogate *s = tune->surrogate;
     struct atoll_random draw = s->draw;
+    uint32_t effort = POOL_EFFORT;
     s->pool_count = 0;
     if (wholly_in_pool(tune)) {
         for (uint32_t i = 0; i < tune->points.legal_count; i++)
@@ -117,7 +119,7 @@ void atoll_surrogate_fill_pool(struct atoll_tune *tune)
         offer_neighbours(tune, &s->centres[i]);
     for (uint32_t left = ATOLL_SURROGATE_POOL - s->pool_count; left > 0; left--) {
         struct atoll_point point;
-        if (!atoll_tune_points_draw(&tune->points, &draw, &point))
+        if (!atoll_tune_points_draw(&tune->points, &draw, &effort, &point))
             break;
         offer(tune, &point);
     }

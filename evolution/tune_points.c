@@ -104,8 +104,15 @@ static int accept_legal(const void *context, const struct atoll_point *point)
     return atoll_tune_points_legal(context, point);
 }
 
+static uint32_t spend(uint32_t *effort, uint32_t cost)
+{
+    uint32_t left = *effort;
+    *effort -= cost < left ? cost : left;
+    return left;
+}
+
 int atoll_tune_points_draw(const struct atoll_tune_points *points, struct atoll_random *random,
-                           struct atoll_point *ret_point)
+                           uint32_t *effort, struct atoll_point *ret_point)
 {
     const struct atoll_space *space = points->space;
     if (points->enumerated) {
@@ -113,7 +120,7 @@ int atoll_tune_points_draw(const struct atoll_tune_points *points, struct atoll_
             *ret_point = points->legal[atoll_random_below(atoll_random_next(random), points->legal_count)];
         return points->legal_count > 0;
     }
-    for (unsigned attempt = 0; attempt < DRAW_ATTEMPTS; attempt++) {
+    for (unsigned attempt = 0; attempt < DRAW_ATTEMPTS && spend(effort, 1); attempt++) {
         memset(ret_point, 0, sizeof *ret_point);
         for (size_t i = 0; i < space->count; i++)
             ret_point->digits[i] =
@@ -121,7 +128,8 @@ int atoll_tune_points_draw(const struct atoll_tune_points *points, struct atoll_
         if (atoll_tune_points_legal(points, ret_point))
             return 1;
     }
-    return atoll_legal_sample(space, random, DRAW_NODES, accept_legal, points, ret_point);
+    return spend(effort, DRAW_NODES) &&
+           atoll_legal_sample(space, random, DRAW_NODES, accept_legal, points, ret_point);
 }
 
 static int keep_first(void *context, const struct atoll_point *point)
@@ -133,6 +141,7 @@ static int keep_first(void *context, const struct atoll_point *point)
 int atoll_tune_points_first(const struct atoll_tune_points *points, struct atoll_point *ret_point)
 {
     struct atoll_random fixed = {0x61746f6c6cu, 0};
+    uint32_t effort = DRAW_NODES;
     struct atoll_point none, first;
     if (points->enumerated) {
         if (points->legal_count)
@@ -143,7 +152,7 @@ int atoll_tune_points_first(const struct atoll_tune_points *points, struct atoll
     first = none;
     atoll_legal_list(points->space, FIRST_NODES, keep_first, &first);
     if (!memcmp(&first, &none, sizeof none))
-        return atoll_tune_points_draw(points, &fixed, ret_point);
+        return atoll_tune_points_draw(points, &fixed, &effort, ret_point);
     *ret_point = first;
     return 1;
 }

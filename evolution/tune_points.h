@@ -31,9 +31,10 @@ int atoll_tune_points_legal(const struct atoll_tune_points *points, const struct
 void atoll_tune_points_remove(struct atoll_tune_points *points, const struct atoll_point *point);
 /* Enumerated: the point is legal and untried. */
 int atoll_tune_points_untried(const struct atoll_tune_points *points, const struct atoll_point *point);
-/* A legal point, tried or not; 0: none was found. */
+/* A legal point, tried or not; 0: none was found.  effort: what asking whether points are legal may still cost, in
+ * questions; a draw takes its part of it, where points are rare far more than elsewhere, and is made while any is left. */
 int atoll_tune_points_draw(const struct atoll_tune_points *points, struct atoll_random *random,
-                           struct atoll_point *ret_point);
+                           uint32_t *effort, struct atoll_point *ret_point);
 /* The first legal point, or where none was found within the limits, a drawn one. */
 int atoll_tune_points_first(const struct atoll_tune_points *points, struct atoll_point *ret_point);
 

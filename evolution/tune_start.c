@@ -4,8 +4,9 @@
 
 #include <math.h>
 
-#define HINTS_FIRST 3  /* trials that the best hints get */
-#define CANDIDATES  30 /* random points of which the farthest is taken */
+#define HINTS_FIRST 3     /* trials that the best hints get */
+#define EFFORT      32768 /* in questions whether a point is legal: fewer candidates where legal ones are rare */
+#define CANDIDATES  30    /* random points of which the farthest is taken */
 
 static double distance2(const struct atoll_space *space, const struct atoll_point *a,
                         const struct atoll_point *b)
@@ -48,10 +49,11 @@ int atoll_tune_start(const struct atoll_tune *tune, struct atoll_random *random,
         return 1;
     if (tune->trial_count >= tune->settings.start)
         return 0;
+    uint32_t effort = EFFORT;
     double farthest = -1;
     for (unsigned k = 0; k < CANDIDATES; k++) {
         struct atoll_point point;
-        if (!atoll_tune_pick_random(tune, random, &point))
+        if (!atoll_tune_draw(tune, random, &effort, &point))
             break;
         double distance = nearest2(tune, &point);
         if (distance > farthest) {

@@ -43,6 +43,9 @@ int atoll_tune_available(const struct atoll_tune *tune, const struct atoll_point
 /* A random available point; 0: none was found. */
 int atoll_tune_pick_random(const struct atoll_tune *tune, struct atoll_random *random,
                            struct atoll_point *ret_point);
+/* The same as far as the effort goes (atoll_tune_points_draw): 0 does not say that there is none. */
+int atoll_tune_draw(const struct atoll_tune *tune, struct atoll_random *random, uint32_t *effort,
+                    struct atoll_point *ret_point);
 /* An available point that differs from centre in one digit, by one step or (any) by any; from a random place on. */
 int atoll_tune_pick_neighbour(const struct atoll_tune *tune, struct atoll_random *random,
                               const struct atoll_point *centre, int any, struct atoll_point *ret_point);

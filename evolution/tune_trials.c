@@ -7,7 +7,8 @@
 #include "evolution/tune_model.h"
 #include "evolution/tune_state.h"
 
-#define PICK_ATTEMPTS 64   /* random points before a search for an untried one */
+#define PICK_ATTEMPTS 64 /* random points before a search for an untried one */
+#define PICK_EFFORT   65536
 #define PICK_NODES    4096 /* of that search */
 
 static uint64_t key_of(const struct atoll_point *point)
@@ -46,8 +47,8 @@ static int accept_available(const void *context, const struct atoll_point *point
     return atoll_tune_available(context, point);
 }
 
-int atoll_tune_pick_random(const struct atoll_tune *tune, struct atoll_random *random,
-                           struct atoll_point *ret_point)
+int atoll_tune_draw(const struct atoll_tune *tune, struct atoll_random *random, uint32_t *effort,
+                    struct atoll_point *ret_point)
 {
     const struct atoll_tune_points *p = &tune->points;
     if (p->enumerated) {
@@ -57,12 +58,22 @@ int atoll_tune_pick_random(const struct atoll_tune *tune, struct atoll_random *r
         return p->untried_count > 0;
     }
     for (unsigned attempt = 0; attempt < PICK_ATTEMPTS; attempt++) {
-        if (!atoll_tune_points_draw(p, random, ret_point))
+        if (!atoll_tune_points_draw(p, random, effort, ret_point))
             break;
         if (atoll_tune_find(tune, ret_point) == ATOLL_NONE)
             return 1;
     }
-    return atoll_legal_search(tune->space, random, PICK_NODES, accept_available, tune, ret_point);
+    return 0;
+}
+
+int atoll_tune_pick_random(const struct atoll_tune *tune, struct atoll_random *random,
+                           struct atoll_point *ret_point)
+{
+    uint32_t effort = PICK_EFFORT;
+    if (atoll_tune_draw(tune, random, &effort, ret_point))
+        return 1;
+    return !tune->points.enumerated &&
+           atoll_legal_search(tune->space, random, PICK_NODES, accept_available, tune, ret_point);
 }
 
 /* The nth neighbour; 0 beyond the values. */

@@ -56,6 +56,8 @@ static void a_covariance_is_one_at_home_and_falls_with_distance(void **state)
     struct atoll_space s = grid(3, 8);
     struct atoll_gp_scale *scale = atoll_gp_scale_create(&s);
     struct atoll_point a = {{3, 3, 3}}, near = {{4, 3, 3}}, far = {{7, 3, 3}}, other = {{7, 0, 7}};
+    for (size_t i = 0; i < 3; i++)
+        atoll_gp_scale_set(scale, i, 0.6);
     assert_true(atoll_gp_scale_covariance(scale, &a, &a) == 1);
     assert_true(atoll_gp_scale_covariance(scale, &a, &near) == atoll_gp_scale_covariance(scale, &near, &a));
     assert_true(atoll_gp_scale_covariance(scale, &a, &near) > atoll_gp_scale_covariance(scale, &a, &far));

@@ -339,17 +339,17 @@ static void outcomes_are_revised(void **state)
     assert_true(atoll_tune_bar_ns(tune) == HUGE_VAL);
     for (unsigned i = 0; i < 4; i++)
         atoll_tune_result(tune, &c[i], 10 + i);
-    assert_true(atoll_tune_bar_ns(tune) == 30);
+    assert_true(atoll_tune_bar_ns(tune) == 20);
     atoll_tune_result(tune, &c[0], 40); /* raised */
-    assert_true(atoll_tune_bar_ns(tune) == 33);
+    assert_true(atoll_tune_bar_ns(tune) == 22);
     atoll_tune_result(tune, &c[1], 0); /* withdrawn */
-    assert_true(atoll_tune_bar_ns(tune) == 36);
+    assert_true(atoll_tune_bar_ns(tune) == 24);
     atoll_tune_tell(tune, &c[2], &(struct atoll_tune_outcome){ATOLL_TUNE_CENSORED, 50, 0, 0});
-    assert_true(atoll_tune_bar_ns(tune) == 39);
+    assert_true(atoll_tune_bar_ns(tune) == 26);
     atoll_tune_tell(tune, &c[3], &(struct atoll_tune_outcome){ATOLL_TUNE_CORRECT, 13, 12, 15});
-    assert_true(atoll_tune_bar_ns(tune) == 45);
+    assert_true(atoll_tune_bar_ns(tune) == 30);
     atoll_tune_tell(tune, &c[3], &(struct atoll_tune_outcome){ATOLL_TUNE_CORRECT, -13, 12, 15});
-    assert_true(atoll_tune_bar_ns(tune) == 120);
+    assert_true(atoll_tune_bar_ns(tune) == 80);
     struct atoll_tune_settings settings = atoll_tune_settings_default();
     settings.racing = 0;
     atoll_tune_set(tune, &settings);
