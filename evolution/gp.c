@@ -171,7 +171,7 @@ static double score(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel,
                     const struct atoll_gp_row *rows, const double *targets, size_t count,
                     double *ret_variance)
 {
-    double k[ATOLL_GP_FIT_LIMIT];
+    double k[ATOLL_GP_FIT_LIMIT] = {0};
     set_kernel(gp, kernel);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < i; j++)
@@ -279,7 +279,7 @@ static void append_to_pool(struct atoll_gp *gp, size_t at)
 
 void atoll_gp_append(struct atoll_gp *gp, const struct atoll_gp_row *row)
 {
-    double k[ATOLL_GP_ROW_LIMIT];
+    double k[ATOLL_GP_ROW_LIMIT] = {0};
     size_t at = gp->row_count;
     for (size_t i = 0; i < at; i++)
         k[i] = covariance(gp, row, &gp->rows[i]);

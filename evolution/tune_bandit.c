@@ -46,14 +46,14 @@ size_t atoll_tune_bandit(const struct atoll_tune *tune, uint8_t ret_order[ATOLL_
     struct record r = look_back(tune);
     double claims[ATOLL_TUNE_STRATEGIES];
     size_t count = 0;
-    for (uint8_t s = 0; s < ATOLL_TUNE_STRATEGIES; s++) {
+    for (unsigned s = 0; s < ATOLL_TUNE_STRATEGIES; s++) {
         if (!(tune->settings.strategies >> s & 1))
             continue;
         claims[s] = (WEIGHT * atoll_tune_strategies[s].claim + r.improved[s]) / (WEIGHT + r.proposed[s]);
         size_t at = count++;
         for (; at > 0 && claims[s] > claims[ret_order[at - 1]]; at--)
             ret_order[at] = ret_order[at - 1];
-        ret_order[at] = s;
+        ret_order[at] = (uint8_t)s;
     }
     return count;
 }
