@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What a library of ours exports starts with atoll_."""
+"""What a library of ours exports starts with atoll_, and no other one exports it, too."""
 import pathlib
 import subprocess
 import sys
 
 build = pathlib.Path(sys.argv[1])
 bad = count = 0
+owners = {}
 for library in sorted(build.rglob("libatoll_*.a")):
     out = subprocess.run(["nm", "--defined-only", "--extern-only", "--format=posix", str(library)], capture_output=True,
                          text=True, check=True).stdout
@@ -18,5 +19,9 @@ for library in sorted(build.rglob("libatoll_*.a")):
         if not name.startswith(("atoll_", "__asan", "__odr_asan", "__ubsan", "__tsan")):
             bad += 1
             print(f"{library.name}: exported symbol {name} does not start with atoll_")
+        owner = owners.setdefault(name, library.name)
+        if owner != library.name and not name.startswith("__"):
+            bad += 1
+            print(f"{library.name}: {owner} exports {name} as well; a program would get either")
 print(f"{count} exported symbols, {bad} bad")
 sys.exit(1 if bad or not count else 0)

@@ -14,9 +14,9 @@
 #define SUMMARY_COUNT  21
 #define MEDIAN_ERROR95 0.55 /* half of a median's 95 % interval of so many samples, in sigmas */
 
-void atoll_referee_defaults(struct atoll_referee_settings *ret_settings)
+void atoll_simulated_defaults(struct atoll_simulated_settings *ret_settings)
 {
-    *ret_settings = (struct atoll_referee_settings){
+    *ret_settings = (struct atoll_simulated_settings){
         .noise = 0.01, .pair_noise = 0.01, .check_ns = 2e8, .samples = 50, .racing = 1};
 }
 
@@ -28,7 +28,7 @@ static double normal(struct atoll_random *random)
     return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
 }
 
-double atoll_rank_speed(const struct atoll_referee_settings *s, struct atoll_rank *rank, int64_t now_ns,
+double atoll_rank_speed(const struct atoll_simulated_settings *s, struct atoll_rank *rank, int64_t now_ns,
                         struct atoll_random *random)
 {
     if (s->drift > 0 && now_ns > rank->drifted_ns) {
@@ -38,7 +38,7 @@ double atoll_rank_speed(const struct atoll_referee_settings *s, struct atoll_ran
     return rank->speed;
 }
 
-static void fill_timing(const struct atoll_referee_settings *s, double time_ns, struct atoll_evaluation *e)
+static void fill_timing(const struct atoll_simulated_settings *s, double time_ns, struct atoll_evaluation *e)
 {
     struct atoll_timing *t = &e->timings[0];
     double half = MEDIAN_ERROR95 * s->noise, lo = time_ns * (1 - half), hi = time_ns * (1 + half);
@@ -57,7 +57,8 @@ static void fill_timing(const struct atoll_referee_settings *s, double time_ns, 
                                         .relative_half_width = half};
 }
 
-static enum atoll_verdict verdict_of(const struct atoll_referee_settings *s, const struct atoll_landscape *l,
+static enum atoll_verdict verdict_of(const struct atoll_simulated_settings *s,
+                                     const struct atoll_landscape *l,
                                      const struct atoll_landscape_point *point, struct atoll_random *random)
 {
     double at = atoll_random_unit(atoll_random_next(random));
@@ -72,10 +73,10 @@ static enum atoll_verdict verdict_of(const struct atoll_referee_settings *s, con
     return atoll_landscape_is_correct(l, point) ? ATOLL_V_CORRECT : ATOLL_V_WRONG;
 }
 
-void atoll_referee_evaluate(const struct atoll_referee_settings *s, const struct atoll_landscape *l,
-                            const struct atoll_decision *order, const struct atoll_landscape_point *point,
-                            double speed, struct atoll_random *random,
-                            struct atoll_evaluation *ret_evaluation)
+void atoll_simulated_evaluate(const struct atoll_simulated_settings *s, const struct atoll_landscape *l,
+                              const struct atoll_decision *order, const struct atoll_landscape_point *point,
+                              double speed, struct atoll_random *random,
+                              struct atoll_evaluation *ret_evaluation)
 {
     struct atoll_evaluation *e = ret_evaluation;
     e->evaluation = order->evaluation;
@@ -95,8 +96,8 @@ void atoll_referee_evaluate(const struct atoll_referee_settings *s, const struct
 }
 
 /* The looks are the referee's: 6, 10, 16 pairs, and the limit. */
-static int run_pairs(const struct atoll_referee_settings *s, const struct atoll_decision *order, double mean,
-                     struct atoll_random *random, struct atoll_duel *duel)
+static int run_pairs(const struct atoll_simulated_settings *s, const struct atoll_decision *order,
+                     double mean, struct atoll_random *random, struct atoll_duel *duel)
 {
     static const unsigned plan[] = {6, 10, 16};
     static _Thread_local double pairs[PAIR_LIMIT];
@@ -119,10 +120,10 @@ static int run_pairs(const struct atoll_referee_settings *s, const struct atoll_
     return state == ATOLL_COMPARE_BETTER;
 }
 
-void atoll_referee_duel(const struct atoll_referee_settings *s, const struct atoll_landscape *l,
-                        const struct atoll_decision *order, const struct atoll_landscape_point *challenger,
-                        const struct atoll_landscape_point *elite, double speed, struct atoll_random *random,
-                        struct atoll_duel *ret_duel)
+void atoll_simulated_duel(const struct atoll_simulated_settings *s, const struct atoll_landscape *l,
+                          const struct atoll_decision *order, const struct atoll_landscape_point *challenger,
+                          const struct atoll_landscape_point *elite, double speed,
+                          struct atoll_random *random, struct atoll_duel *ret_duel)
 {
     double at = atoll_random_unit(atoll_random_next(random));
     double elite_ns = atoll_landscape_time_ns(l, elite) * speed;

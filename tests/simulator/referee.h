@@ -10,7 +10,7 @@
 #include "tests/simulator/landscape.h"
 
 /* Sigmas are of the logarithm of a time. */
-struct atoll_referee_settings {
+struct atoll_simulated_settings {
     double noise;      /* of a candidate's time, from one evaluation to the next; 0.01 */
     double pair_noise; /* of a pair of a duel; 0.01 */
     double spread;     /* of ranks' speeds; 0 */
@@ -21,7 +21,7 @@ struct atoll_referee_settings {
     int racing; /* what is slower than 1.5 incumbents takes a tenth of the samples */
 };
 
-void atoll_referee_defaults(struct atoll_referee_settings *ret_settings);
+void atoll_simulated_defaults(struct atoll_simulated_settings *ret_settings);
 
 /* A device. */
 struct atoll_rank {
@@ -32,17 +32,17 @@ struct atoll_rank {
 };
 
 /* Its speed at a time; called with times that ascend. */
-double atoll_rank_speed(const struct atoll_referee_settings *s, struct atoll_rank *rank, int64_t now_ns,
+double atoll_rank_speed(const struct atoll_simulated_settings *s, struct atoll_rank *rank, int64_t now_ns,
                         struct atoll_random *random);
 
 /* point NULL: the source is no point, its plan is bad.  Device time it takes is in occupied_ns. */
-void atoll_referee_evaluate(const struct atoll_referee_settings *s, const struct atoll_landscape *l,
-                            const struct atoll_decision *order, const struct atoll_landscape_point *point,
-                            double speed, struct atoll_random *random,
-                            struct atoll_evaluation *ret_evaluation);
-void atoll_referee_duel(const struct atoll_referee_settings *s, const struct atoll_landscape *l,
-                        const struct atoll_decision *order, const struct atoll_landscape_point *challenger,
-                        const struct atoll_landscape_point *elite, double speed, struct atoll_random *random,
-                        struct atoll_duel *ret_duel);
+void atoll_simulated_evaluate(const struct atoll_simulated_settings *s, const struct atoll_landscape *l,
+                              const struct atoll_decision *order, const struct atoll_landscape_point *point,
+                              double speed, struct atoll_random *random,
+                              struct atoll_evaluation *ret_evaluation);
+void atoll_simulated_duel(const struct atoll_simulated_settings *s, const struct atoll_landscape *l,
+                          const struct atoll_decision *order, const struct atoll_landscape_point *challenger,
+                          const struct atoll_landscape_point *elite, double speed,
+                          struct atoll_random *random, struct atoll_duel *ret_duel);
 
 #endif

@@ -54,7 +54,7 @@ void atoll_simulator_defaults(struct atoll_simulator_settings *ret_settings)
     s->task_count = 1;
     s->landscapes[0] = (struct atoll_landscape){ATOLL_LANDSCAPE_SMOOTH, 1, 1};
     s->rank_count = 1;
-    atoll_referee_defaults(&s->referee);
+    atoll_simulated_defaults(&s->referee);
     atoll_author_defaults(&s->author);
     s->latency_ns = 1e6;
     s->reply_ns = 2e9;
@@ -228,7 +228,7 @@ static int step_perhaps_twice(struct atoll_simulator *s, struct atoll_event *eve
 static void make_event(struct atoll_simulator *s, const struct atoll_decision *order, struct atoll_rank *rank,
                        int is_lost, struct atoll_event *event)
 {
-    struct atoll_referee_settings referee = s->settings.referee;
+    struct atoll_simulated_settings referee = s->settings.referee;
     struct atoll_random random = {atoll_random_at(s->settings.seed, 4), order->evaluation << 16};
     const struct atoll_landscape *l = &s->settings.landscapes[order->task];
     struct atoll_landscape_point candidate, elite;
@@ -238,14 +238,14 @@ static void make_event(struct atoll_simulator *s, const struct atoll_decision *o
         referee.infrastructure = 1;
     if (order->type == ATOLL_DECIDE_EVALUATE) {
         atoll_event_init(event, ATOLL_EVENT_EVALUATED);
-        atoll_referee_evaluate(&referee, l, order, is_bad ? NULL : &candidate, speed, &random,
-                               &event->evaluation);
+        atoll_simulated_evaluate(&referee, l, order, is_bad ? NULL : &candidate, speed, &random,
+                                 &event->evaluation);
         return;
     }
     atoll_event_init(event, ATOLL_EVENT_DUELLED);
     if (is_bad || point_of(s, &order->elite_source, &order->elite_choice, &elite))
         referee.infrastructure = 1;
-    atoll_referee_duel(&referee, l, order, &candidate, &elite, speed, &random, &event->duel);
+    atoll_simulated_duel(&referee, l, order, &candidate, &elite, speed, &random, &event->duel);
 }
 
 static int is_failure(const struct atoll_event *event)

@@ -18,7 +18,7 @@ struct atoll_simulator_settings {
     uint32_t task_count; /* 1..ATOLL_SIMULATOR_TASKS */
     struct atoll_landscape landscapes[ATOLL_SIMULATOR_TASKS];
     uint32_t rank_count; /* 1..ATOLL_SIMULATOR_RANKS */
-    struct atoll_referee_settings referee;
+    struct atoll_simulated_settings referee;
     struct atoll_author_settings author;
     double latency_ns; /* mean of an answer's way, exponential: answers overtake each other; 1e6 */
     double reply_ns;   /* mean of the operator's, exponential; 2e9 */

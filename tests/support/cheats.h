@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/candidate.h"
 #include "core/plan.h"
 #include "mpi-eval/backend/cuda/subject.h"
 #include "mpi-eval/referee/backend.h"
@@ -123,7 +124,8 @@ static inline int cheats_build(const char *source, const struct atoll_task *task
                                const struct atoll_device_info *device, struct atoll_compiler *compiler,
                                struct cheats_built *b, struct atoll_err *err)
 {
-    struct atoll_order_candidate c = {.language = "cuda", .source = source};
+    struct atoll_order_candidate c = {
+        .id = atoll_source_id("cuda", source), .language = "cuda", .source = source};
     memset(b, 0, sizeof *b);
     b->verdict = ATOLL_V_CORRECT;
     b->prepared = atoll_prepared_create(task, &atoll_backend_cuda, &c, device, err);
