@@ -21,7 +21,7 @@ void atoll_transitions_add(struct atoll_transitions *t, const struct atoll_trans
 void atoll_transitions_improved(struct atoll_transitions *t, uint32_t child)
 {
     for (uint32_t i = 0; i < t->count; i++)
-        if (t->items[i].child == child)
+        if (t->items[i].child == child && t->items[i].gain > ATOLL_NEUTRAL_FITNESS)
             t->items[i].outcome = ATOLL_OUTCOME_IMPROVEMENT;
 }
 

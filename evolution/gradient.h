@@ -11,6 +11,10 @@
 #define ATOLL_DIMENSIONS             3   /* memory, algorithm, coordination */
 #define ATOLL_GRADIENT_FITNESS_SHARE 0.4 /* of the combined one; papers/000 3.3, equation 4 */
 
+#define ATOLL_NEUTRAL_FITNESS 0.01 /* a step that gains or loses less is neutral */
+
+/* An improvement became an elite (papers/000 3.3) and is fitter than its parent: a slow candidate that was the first in
+ * its cell says that the cell was empty, not that the way there pays. */
 enum atoll_outcome {
     ATOLL_OUTCOME_IMPROVEMENT,
     ATOLL_OUTCOME_NEUTRAL,
@@ -34,7 +38,7 @@ struct atoll_transitions {
 };
 
 void atoll_transitions_add(struct atoll_transitions *t, const struct atoll_transition *transition);
-/* The step to this child turned out to be an improvement: it became an elite. */
+/* The child of a step became an elite. */
 void atoll_transitions_improved(struct atoll_transitions *t, uint32_t child);
 void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *codec);
 

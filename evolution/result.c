@@ -13,9 +13,8 @@
 #include "evolution/schedule.h"
 #include "evolution/strategy.h"
 
-#define RETRY_LIMIT     3
-#define UNSTABLE_LIMIT  20
-#define NEUTRAL_FITNESS 0.01 /* less of a loss is none */
+#define RETRY_LIMIT    3
+#define UNSTABLE_LIMIT 20
 
 static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
@@ -151,9 +150,9 @@ static int is_best_instance(struct atoll_engine *e, uint32_t individual)
     return 1;
 }
 
-/* Of a plan that does not fit the task nobody knows the behaviour.  A challenger becomes an improvement when it wins. */
+/* Of a plan that does not fit the task nobody knows the behaviour.  A challenger may become an improvement when it wins. */
 static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
-                          int improved)
+                          int became_elite)
 {
     const struct atoll_individual *child = &e->individuals.items[individual];
     if (child->parent == ATOLL_NONE || child->state == ATOLL_V_BAD_PLAN)
@@ -164,9 +163,9 @@ static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, u
                                     .to = child->cell,
                                     .gain = child->fitness - parent->fitness,
                                     .when = t->evaluated};
-    step.outcome = (uint8_t)(improved                       ? ATOLL_OUTCOME_IMPROVEMENT
-                             : step.gain < -NEUTRAL_FITNESS ? ATOLL_OUTCOME_REGRESSION
-                                                            : ATOLL_OUTCOME_NEUTRAL);
+    step.outcome = (uint8_t)(step.gain < -ATOLL_NEUTRAL_FITNESS                  ? ATOLL_OUTCOME_REGRESSION
+                             : became_elite && step.gain > ATOLL_NEUTRAL_FITNESS ? ATOLL_OUTCOME_IMPROVEMENT
+                                                                                 : ATOLL_OUTCOME_NEUTRAL);
     atoll_transitions_add(&t->transitions, &step);
 }
 
