@@ -140,5 +140,6 @@ int atoll_models_give_up(struct atoll_engine *e)
         if (!t->done)
             atoll_decide_task_done(e, t, ATOLL_REASON_NO_DEVICE);
         atoll_final_conclude(e, t);
-    }    return 1;
+    }
+    return 1;
 }

@@ -16,7 +16,7 @@ struct peer {
     enum peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
-    char model[96]; /* of its device */
+    char model[96];               /* of its device */
     double heard_ns, answered_ns; /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;
     struct atoll_pulse pulse, counted; /* counted: what the last progress line saw */
@@ -30,7 +30,7 @@ struct coordinator {
     struct atoll_dispatch *dispatch;
     struct peer *peers;
     struct atoll_buffer payload, frame, acks, line;
-    struct atoll_err failure; /* what the last FAILED said */
+    struct atoll_err failure;         /* what the last FAILED said */
     struct atoll_event capacity_said; /* the last CAPACITY */
     int ack_fd, finish_said;
     int has_more;                   /* frames were left for the next round */

@@ -200,8 +200,10 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
         s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
         assert_non_null(s->candidates);
     }
-    s->candidates[s->candidate_count++] = (struct sim_candidate){
-        .task = sim_population(d), .id = d->candidate, .source = d->source, .is_noop = d->op == ATOLL_OPERATOR_NOOP};
+    s->candidates[s->candidate_count++] = (struct sim_candidate){.task = sim_population(d),
+                                                                 .id = d->candidate,
+                                                                 .source = d->source,
+                                                                 .is_noop = d->op == ATOLL_OPERATOR_NOOP};
 }
 
 static inline struct sim_candidate *sim_candidate(const struct sim *s, const struct atoll_decision *d)
