@@ -22,7 +22,7 @@ struct run_settings {
     const char *out, *backend, *compiler, *flags, *include_path, *timing, *counters, *sanitize, *ack_log;
     long long ranks, threads;
     double sample_seconds, counters_ratio, sanitize_seconds;
-    struct atoll_option_list only;
+    struct atoll_option_list only, reuse;
     struct atoll_search_options search;
     int list_settings, json, quiet, create_only;
 };
@@ -91,10 +91,9 @@ static const struct atoll_option run_options[] = {
      "or of none."},
     {"counters-ratio", 0, ATOLL_OPT_DOUBLE, FIELD(counters_ratio), "RATIO", "1.5", 1, 1e6, NULL,
      "What is near: at most this many times the time of the best of its cell."},
-    {"sanitize", 0, ATOLL_OPT_TEXT, FIELD(sanitize), "WHICH", "finals", 0, 0, NULL,
-     "Backend cuda: which kernels must pass compute-sanitizer, where it is installed: those of final duels, "
-     "or "
-     "none."},
+    {"sanitize", 0, ATOLL_OPT_TEXT, FIELD(sanitize), "WHICH", "auto", 0, 0, NULL,
+     "Backend cuda: which kernels must pass compute-sanitizer, where it is installed: those of final duels "
+     "(finals), none, or (auto) finals where the time that is kept for them is enough for all tasks."},
     {"sanitize-deadline", 0, ATOLL_OPT_DURATION, FIELD(sanitize_seconds), "TIME", "60", 1, 300, NULL,
      "Wall-clock limit of that for one kernel; what was not looked at by then is said in the duel's detail."},
     {"create-only", 0, ATOLL_OPT_FLAG, FIELD(create_only), NULL, NULL, 0, 0, NULL,
@@ -321,6 +320,33 @@ static int make_parents(const char *path, struct atoll_err *err)
     return 0;
 }
 
+/* Four tools take about so long for one kernel (docs/benchmarks/gpu.md). */
+#define SANITIZE_SECONDS 4.0
+
+/* A run that is too short for it would end without any final duel. */
+static const char *sanitize_choose(const struct run_settings *settings, const struct atoll_search *search,
+                                   const struct plan *plan)
+{
+    double evaluators = settings->ranks > 1 ? (double)(settings->ranks - 1) : 1;
+    double kept = search->finals_share * search->wall_budget_ns / 1e9 * evaluators;
+
+    if (strcmp(settings->sanitize, "auto") != 0) {
+        return settings->sanitize;
+    }
+    if (strcmp(settings->backend, "cuda") != 0 || !(search->wall_budget_ns > 0) ||
+        kept >= SANITIZE_SECONDS * (double)plan->count) {
+        return "finals";
+    }
+    if (!settings->quiet && !settings->json) {
+        fprintf(stderr,
+                "atoll: this run is too short for compute-sanitizer on finalists: %.0f s are kept for %zu of "
+                "%.0f s "
+                "each; --sanitize finals insists\n",
+                kept, plan->count, SANITIZE_SECONDS);
+    }
+    return "none";
+}
+
 /* Checks what evaluators would refuse later, and completes it: the compiler follows the backend. */
 static int setup_choose(const struct run_settings *settings, struct atoll_setup *ret_setup,
                         struct atoll_err *err)
@@ -344,11 +370,63 @@ static int setup_choose(const struct run_settings *settings, struct atoll_setup 
     return 0;
 }
 
+/* One line on what was taken over, or why nothing was. */
+static void reuse_say(const struct atoll_option_list *reuse, size_t task_count,
+                      const struct atoll_reuse_counts *counts)
+{
+    if (counts->hints + counts->sources == 0) {
+        fprintf(stderr,
+                "atoll: warning: nothing is taken over from %s%s: no result there is of a task of this run, "
+                "unchanged, on the same backend\n",
+                reuse->items[0], reuse->count > 1 ? " and the others" : "");
+        return;
+    }
+    fprintf(stderr, "atoll: taken over: %zu results and %zu sources, for %zu of %zu tasks\n", counts->hints,
+            counts->sources, counts->tasks, task_count);
+    if (counts->other_models) {
+        fprintf(stderr, "atoll: warning: for %zu of them only another device model has results\n",
+                counts->other_models);
+    }
+}
+
+static int reuse_read(struct atoll_reuse *reuse, const struct atoll_option_list *campaigns,
+                      struct atoll_buffer *out, struct atoll_reuse_counts *ret_counts, struct atoll_err *err)
+{
+    for (size_t i = 0; i < campaigns->count; i++) {
+        if (atoll_reuse_add(reuse, campaigns->items[i], err) != 0) {
+            return atoll_err_add(err, "in --reuse %s", campaigns->items[i]);
+        }
+    }
+    return atoll_reuse_write(reuse, out, ret_counts, err);
+}
+
+static int reuse_take(const struct plan *plan, struct atoll_buffer *out, struct atoll_err *err)
+{
+    const struct run_settings *settings = plan->settings;
+    struct atoll_reuse_counts counts;
+    struct atoll_reuse *reuse;
+    char model[96];
+    int status;
+
+    if (settings->reuse.count == 0) {
+        return 0;
+    }
+    atoll_reuse_model(settings->backend, model, sizeof(model));
+    reuse = atoll_reuse_create(plan->tasks, plan->count, settings->backend, model, err);
+    status = reuse ? reuse_read(reuse, &settings->reuse, out, &counts, err) : -1;
+    atoll_reuse_destroy(reuse);
+    if (status == 0) {
+        reuse_say(&settings->reuse, plan->count, &counts);
+    }
+    return status;
+}
+
 /* The campaign keeps what a resume needs as options. */
 static int create_campaign(const struct run_settings *settings, const struct atoll_search *search,
-                           const struct atoll_setup *setup, const struct plan *plan, struct atoll_err *err)
+                           const struct atoll_setup *setup, const struct plan *plan,
+                           const struct atoll_buffer *prior, struct atoll_err *err)
 {
-    char ranks[24], threads[24], sample[32], ratio[32], sanitize[32];
+    char digest[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32], sanitize[32];
     const struct atoll_campaign_option options[] = {{"ranks", ranks},
                                                     {"threads", threads},
                                                     {"sample-wall", sample},
@@ -360,17 +438,23 @@ static int create_campaign(const struct run_settings *settings, const struct ato
                                                     {"counters", settings->counters},
                                                     {"counters-ratio", ratio},
                                                     {"sanitize", settings->sanitize},
-                                                    {"sanitize-deadline", sanitize}};
+                                                    {"sanitize-deadline", sanitize},
+                                                    {ATOLL_PRIOR_OPTION, digest}};
+    struct atoll_id prior_id = atoll_id_of(prior->data, prior->length);
+    int has_prior = prior->length > 0;
     struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
                                            .created_unix_ns = unix_ns(),
                                            .atoll_version = ATOLL_VERSION,
                                            .search = *search,
                                            .options = options,
-                                           .option_count = sizeof(options) / sizeof(options[0]),
+                                           .option_count = sizeof(options) / sizeof(options[0]) - !has_prior,
+                                           .prior = has_prior ? prior->data : NULL,
+                                           .prior_length = prior->length,
                                            .task_count = plan->count};
     struct atoll_campaign_task *tasks = calloc(plan->count, sizeof(*tasks));
     struct atoll_campaign *campaign = NULL;
 
+    atoll_id_hex(&prior_id, digest);
     snprintf(ranks, sizeof(ranks), "%lld", settings->ranks);
     snprintf(threads, sizeof(threads), "%lld", settings->threads);
     snprintf(sample, sizeof(sample), "%.17gs", settings->sample_seconds);
@@ -445,13 +529,19 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
                       "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
         return atoll_code_exit_status(err->code);
     }
+    atoll_buffer_init(&prior, ATOLL_PRIOR_LIMIT_BYTES);
     status = search_choose(&settings, &search, err);
-    status = status == 0 ? setup_choose(&settings, &setup, err) : status;
     status = status == 0 ? plan_tasks(&plan, suites, count, err) : status;
+    if (status == 0) {
+        settings.sanitize = sanitize_choose(&settings, &search, &plan);
+    }
+    status = status == 0 ? setup_choose(&settings, &setup, err) : status;
     status = status == 0 ? devices_check(&settings, err) : status;
     status = status == 0 ? make_parents(settings.out, err) : status;
-    status = status == 0 ? create_campaign(&settings, &search, &setup, &plan, err) : status;
+    status = status == 0 ? reuse_take(&plan, &prior, err) : status;
+    status = status == 0 ? create_campaign(&settings, &search, &setup, &plan, &prior, err) : status;
     plan_fini(&plan);
+    atoll_buffer_fini(&prior);
     if (status != 0) {
         return atoll_code_exit_status(err->code);
     }
