@@ -153,15 +153,16 @@ static void look_around(const struct gaps *gaps, unsigned cell, struct atoll_gra
         g->explore[d] /= count;
 }
 
-void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t now,
-                        const struct atoll_individuals *individuals, const struct atoll_island *island,
-                        struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS])
+/* cells: a bit per cell that is wanted. */
+static void gradients_of(const struct atoll_transitions *transitions, uint64_t now,
+                         const struct atoll_individuals *individuals, const struct atoll_island *island,
+                         uint64_t cells, struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS])
 {
     struct gaps gaps;
     memset(ret_gradients, 0, ATOLL_BEHAVIOUR_CELLS * sizeof *ret_gradients);
     find_gaps(individuals, island, &gaps);
-    look_back(transitions, now, island->occupied, ret_gradients);
-    for (uint64_t left = island->occupied; left; left &= left - 1) {
+    look_back(transitions, now, cells, ret_gradients);
+    for (uint64_t left = cells; left; left &= left - 1) {
         unsigned cell = (unsigned)__builtin_ctzll(left);
         struct atoll_gradient *g = &ret_gradients[cell];
         look_around(&gaps, cell, g);
@@ -169,6 +170,22 @@ void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t no
             g->combined[d] = ATOLL_GRADIENT_FITNESS_SHARE * g->fitness[d] + RATE_SHARE * g->rate[d] +
                              EXPLORE_SHARE * g->explore[d];
     }
+}
+
+void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t now,
+                        const struct atoll_individuals *individuals, const struct atoll_island *island,
+                        struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS])
+{
+    gradients_of(transitions, now, individuals, island, island->occupied, ret_gradients);
+}
+
+void atoll_gradient_of(const struct atoll_transitions *transitions, uint64_t now,
+                       const struct atoll_individuals *individuals, const struct atoll_island *island,
+                       unsigned cell, struct atoll_gradient *ret_gradient)
+{
+    struct atoll_gradient gradients[ATOLL_BEHAVIOUR_CELLS];
+    gradients_of(transitions, now, individuals, island, island->occupied & UINT64_C(1) << cell, gradients);
+    *ret_gradient = gradients[cell];
 }
 
 double atoll_gradient_magnitude(const struct atoll_gradient *g)

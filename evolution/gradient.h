@@ -54,6 +54,10 @@ struct atoll_gradient {
 void atoll_gradients_of(const struct atoll_transitions *transitions, uint64_t now,
                         const struct atoll_individuals *individuals, const struct atoll_island *island,
                         struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS]);
+/* Of one cell, at the cost of one. */
+void atoll_gradient_of(const struct atoll_transitions *transitions, uint64_t now,
+                       const struct atoll_individuals *individuals, const struct atoll_island *island,
+                       unsigned cell, struct atoll_gradient *ret_gradient);
 /* Euclidean length of the combined gradient. */
 double atoll_gradient_magnitude(const struct atoll_gradient *g);
 

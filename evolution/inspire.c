@@ -68,14 +68,13 @@ static void tell_failures(const struct atoll_engine *e, const struct atoll_engin
 static void tell_advice(const struct atoll_engine *e, const struct atoll_engine_task *t,
                         struct atoll_asked *asked)
 {
-    struct atoll_gradient gradients[ATOLL_BEHAVIOUR_CELLS];
+    struct atoll_gradient gradient;
     if (!e->search.gradients || asked->parent == ATOLL_NONE)
         return;
     unsigned cell = e->individuals.items[asked->parent].cell;
-    atoll_gradients_of(&t->transitions, t->evaluated, &e->individuals, &t->islands[asked->ask.island],
-                       gradients);
-    asked->ask.advice_count =
-        atoll_advice_of(&gradients[cell], cell, ATOLL_ASK_ADVICE_LIMIT, asked->ask.advice);
+    atoll_gradient_of(&t->transitions, t->evaluated, &e->individuals, &t->islands[asked->ask.island], cell,
+                      &gradient);
+    asked->ask.advice_count = atoll_advice_of(&gradient, cell, ATOLL_ASK_ADVICE_LIMIT, asked->ask.advice);
 }
 
 void atoll_inspire(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_asked *asked)
