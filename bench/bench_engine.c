@@ -243,7 +243,7 @@ static void report(struct bench *b, uint64_t candidates)
                  {ATOLL_EVENT_DUELLED, "duelled"},
                  {ATOLL_EVENT_REPLY, "reply"}};
     struct cost all = {0, 0, 0};
-    printf("%9llu candidates:", (unsigned long long)candidates);
+    printf("%llu candidates:", (unsigned long long)candidates);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct cost *cost = &b->costs[kinds[i].type];
         all.events += cost->events;
@@ -288,6 +288,18 @@ static uint64_t evaluated(const struct bench *b)
     return status.evaluated;
 }
 
+/* The end: finals of all tasks at once. */
+static void report_finish(struct bench *b)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_FINISH);
+    step(b, &event);
+    while (b->count)
+        answer(b);
+    printf("finish %.2f ms; ", b->costs[ATOLL_EVENT_FINISH].cpu_ns / 1e6);
+    report(b, evaluated(b));
+}
+
 static void set(struct bench *b, const char *setting)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -321,12 +333,11 @@ static void run(struct bench *b, uint64_t candidates)
             sample_memory(b, (double)evaluated(b));
             sample = evaluated(b) + candidates / 200 + 1;
         }
-        if (evaluated(b) < next)
+        if (evaluated(b) < next && evaluated(b) < candidates)
             continue;
-        report(b, next);
+        report(b, evaluated(b));
         next *= 2;
     }
-    report(b, evaluated(b));
 }
 
 int main(int argc, char **argv)
@@ -354,6 +365,7 @@ int main(int argc, char **argv)
     run(&b, candidates);
     report_memory(&b);
     report_snapshot(&b);
+    report_finish(&b);
     atoll_engine_destroy(b.engine);
     return 0;
 }

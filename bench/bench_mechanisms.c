@@ -15,7 +15,7 @@
 
 #define SEED_LIMIT   1000
 #define SERIES_LIMIT 512
-#define JOBS         2
+#define JOBS         8 /* threads */
 #define SIGNIFICANT  0.01
 
 /* ---- worlds ---- */
@@ -101,15 +101,11 @@ static const struct mechanism mechanisms[] = {
     {"roles", "islands=5", "islands=5 roles=0", NULL},
     {"inspirations", "", "inspirations=0", NULL},
     {"islands: 4 against 1", "islands=4 roles=0", "islands=1 roles=0", NULL},
-    {"islands: 2 against 1", "roles=0", "islands=1 roles=0", NULL},
     {"ring", "islands=4 stagnation_migration=0", "islands=4 stagnation_migration=0 topology=none", NULL},
     {"random graph", "islands=4 stagnation_migration=0 topology=random",
      "islands=4 stagnation_migration=0 topology=none", NULL},
     {"migration to the stagnating", "islands=4 topology=none",
      "islands=4 topology=none stagnation_migration=0", NULL},
-    {"the same beside the ring", "islands=4", "islands=4 stagnation_migration=0", NULL},
-    {"log against clipped fitness", "share_uniform=0 share_fitness=1",
-     "share_uniform=0 share_fitness=1 fitness_form=clipped", NULL},
     {"tuner: all against random", "", "tuners=16", "template"},
     {"tuner: model against random", "tuners=1", "tuners=16", "template"},
     {"tuner: local against random", "tuners=2", "tuners=16", "template"},
