@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "archive-h5/campaign_state.h"
+#include "archive-h5/prior.h"
 #include "archive-h5/lock.h"
 #include "archive-h5/task_copy.h"
 #include "core/arena.h"
@@ -125,7 +126,8 @@ struct atoll_campaign *atoll_campaign_open(const char *dir, const struct atoll_f
 /* A folder may become a campaign when it holds nothing, or only what a killed create leaves. */
 static int check_folder(const char *dir, struct atoll_err *err)
 {
-    static const char *const leftovers[] = {".", "..", "campaign.lock", "campaign.yaml.tmp", "tasks", "jobs"};
+    static const char *const leftovers[] = {".",     "..",   "campaign.lock",  "campaign.yaml.tmp",
+                                            "tasks", "jobs", ATOLL_PRIOR_FILE, ATOLL_PRIOR_FILE ".tmp"};
     const size_t leftover_count = sizeof leftovers / sizeof *leftovers;
     int failed = 0;
     DIR *d = opendir(dir);
@@ -184,6 +186,17 @@ static int copy_tasks(struct atoll_campaign *c, const struct atoll_campaign_conf
     return 0;
 }
 
+static int write_prior(struct atoll_campaign *c, const struct atoll_campaign_config *config,
+                       struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    if (!config->prior)
+        return 0;
+    if (atoll_campaign_path(c, path, sizeof path, ATOLL_PRIOR_FILE, err) != 0)
+        return -1;
+    return atoll_file_replace(c->ops, path, config->prior, config->prior_length, err);
+}
+
 static int write_config(struct atoll_campaign *c, const struct atoll_campaign_config *config,
                         struct atoll_err *err)
 {
@@ -210,7 +223,7 @@ struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll
         goto failed;
     /* Again under the lock: another create may have finished in between. */
     if (check_folder(c->dir, err) != 0 || copy_tasks(c, config, err) != 0 ||
-        write_config(c, config, err) != 0 || load_config(c, err) != 0)
+        write_prior(c, config, err) != 0 || write_config(c, config, err) != 0 || load_config(c, err) != 0)
         goto failed;
     return c;
 failed:

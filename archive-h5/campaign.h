@@ -4,6 +4,7 @@
  *   DIR/campaign.yaml          frozen settings (config.h)
  *   DIR/campaign.lock          held by the one process that may write
  *   DIR/tasks/<task>/          copies of the task's files
+ *   DIR/prior.atl              what was taken over from earlier campaigns (prior.h), if anything was
  *   DIR/jobs/<job>.<n>/        journal.atl, segment-NNNN.h5, log
  *   DIR/archive.h5, report.html
  */

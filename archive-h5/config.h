@@ -35,6 +35,8 @@ struct atoll_campaign_config {
     const struct atoll_campaign_option *options;
     size_t task_count;
     const struct atoll_campaign_task *tasks; /* in the order of their numbers */
+    const void *prior; /* create: bytes of prior.atl (prior.h), which an option then names; NULL = none */
+    size_t prior_length;
 };
 
 struct atoll_buffer;

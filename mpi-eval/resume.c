@@ -1,13 +1,15 @@
 /* resume.c - starting and resuming.
- * A killed start leaves any prefix of: START, TASK 0, TASK 1, ...; what is missing is added.  RESUME is said
- * when a former attempt got as far as all tasks. */
+ * A killed start leaves any prefix of: START, TASK 0, TASK 1, ..., the events of prior.atl; what is missing is added.
+ * RESUME is said when a former attempt got as far as all of them. */
 #include "mpi-eval/resume.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive-h5/prior.h"
 #include "mpi-eval/replay.h"
 
+#define PRIOR_BYTES      (64u << 20) /* texts of one round */
 #define TASK_BYTES_LIMIT (64u << 20)
 
 static const char *option_value(const struct atoll_campaign_config *config, const char *key)
@@ -80,18 +82,72 @@ static int add_resume(struct atoll_ledger *ledger, int64_t campaign_ns, int64_t 
     return atoll_ledger_commit(ledger, err);
 }
 
-static int events_add(struct atoll_ledger *ledger, const struct atoll_campaign_config *config,
-                      uint64_t event_count, int64_t campaign_ns, int64_t unix_ns, struct atoll_err *err)
+/* A round of events of prior.atl from the cursor on; those before `known` are there already.  1: more follow. */
+static int add_prior_round(struct atoll_ledger *ledger, const struct atoll_prior *prior,
+                           const struct atoll_event *now, uint64_t known, size_t *cursor, uint64_t *number,
+                           struct atoll_arena *arena, struct atoll_err *err)
 {
-    uint32_t known = atoll_engine_task_count(atoll_ledger_engine(ledger));
-    if (event_count == 0 &&
-        (add_start(ledger, config, unix_ns, err) != 0 || atoll_ledger_commit(ledger, err) != 0))
-        return -1;
-    for (uint32_t i = known; i < config->task_count; i++) {
-        if (add_task(ledger, &config->tasks[i], i, campaign_ns, unix_ns, err) != 0)
+    int got = 1;
+    while (got == 1 && atoll_ledger_round_count(ledger) < ATOLL_LEDGER_ROUND_LIMIT) {
+        struct atoll_event event;
+        got = atoll_prior_next(prior, cursor, arena, &event, err);
+        if (got != 1 || (*number)++ < known)
+            continue;
+        event.campaign_ns = now->campaign_ns;
+        event.unix_ns = now->unix_ns;
+        if (atoll_ledger_add(ledger, &event, err) != 0)
             return -1;
     }
-    return known == config->task_count ? add_resume(ledger, campaign_ns, unix_ns, err) : 0;
+    if (got < 0 || atoll_ledger_commit(ledger, err) != 0)
+        return -1;
+    return got;
+}
+
+static int add_prior(struct atoll_ledger *ledger, const struct atoll_prior *prior,
+                     const struct atoll_event *now, uint64_t known, struct atoll_err *err)
+{
+    struct atoll_arena *arena = atoll_arena_create(PRIOR_BYTES, err);
+    size_t cursor = 0;
+    uint64_t number = 0;
+    int got = arena ? 1 : -1;
+    while (got == 1) {
+        got = add_prior_round(ledger, prior, now, known, &cursor, &number, arena, err);
+        if (arena)
+            atoll_arena_reset(arena);
+    }
+    atoll_arena_destroy(arena);
+    return got;
+}
+
+static int start_complete(struct atoll_ledger *ledger, const struct atoll_campaign_config *config,
+                          const struct atoll_prior *prior, uint64_t event_count,
+                          const struct atoll_event *now, struct atoll_err *err)
+{
+    uint32_t known = atoll_engine_task_count(atoll_ledger_engine(ledger));
+    uint64_t before_prior = 1 + (uint64_t)config->task_count;
+    if (event_count == 0 &&
+        (add_start(ledger, config, now->unix_ns, err) != 0 || atoll_ledger_commit(ledger, err) != 0))
+        return -1;
+    for (uint32_t i = known; i < config->task_count; i++) {
+        if (add_task(ledger, &config->tasks[i], i, now->campaign_ns, now->unix_ns, err) != 0)
+            return -1;
+    }
+    if (event_count >= before_prior + prior->count)
+        return add_resume(ledger, now->campaign_ns, now->unix_ns, err);
+    uint64_t there = event_count > before_prior ? event_count - before_prior : 0;
+    return prior->count ? add_prior(ledger, prior, now, there, err) : 0;
+}
+
+static int events_add(struct atoll_ledger *ledger, const struct atoll_campaign *campaign,
+                      uint64_t event_count, int64_t campaign_ns, int64_t unix_ns, struct atoll_err *err)
+{
+    struct atoll_event now = {.campaign_ns = campaign_ns, .unix_ns = unix_ns};
+    struct atoll_prior prior;
+    if (atoll_prior_read(campaign, &prior, err) != 0)
+        return -1;
+    int rc = start_complete(ledger, atoll_campaign_config(campaign), &prior, event_count, &now, err);
+    atoll_prior_fini(&prior);
+    return rc;
 }
 
 /* What the attempt before was killed over: it wrote the events of a round, not all of what the engine said to
@@ -113,7 +169,6 @@ static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_
                         const struct atoll_ledger_hooks *hooks, struct atoll_resumed *resumed,
                         struct atoll_err *err)
 {
-    const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
     struct atoll_journal *journal = atoll_campaign_start_attempt(campaign, job, ATOLL_ENGINE_VERSION,
                                                                  now_unix_ns, &resumed->attempt_dir, err);
     if (!journal || decisions_complete(journal, replayed, err) != 0) {
@@ -125,7 +180,7 @@ static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_
     if (!resumed->ledger)
         return -1;
     atoll_ledger_snapshots(resumed->ledger, snapshot_events, &replayed->age);
-    return events_add(resumed->ledger, config, replayed->report.event_count, replayed->campaign_ns,
+    return events_add(resumed->ledger, campaign, replayed->report.event_count, replayed->campaign_ns,
                       now_unix_ns, err);
 }
 

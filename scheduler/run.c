@@ -9,12 +9,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "archive-h5/campaign.h"
+#include "archive-h5/prior.h"
 #include "core/task.h"
 #include "evolution/engine.h"
 #include "mpi-eval/gpus.h"
 #include "mpi-eval/setup.h"
 #include "scheduler/drive.h"
+#include "scheduler/reuse.h"
 #include "scheduler/search_options.h"
 #include "scheduler/suit.h"
 
@@ -64,6 +65,10 @@ static const struct atoll_option run_options[] = {
      "One setting of the search, of those that --list-settings prints (--set help prints them too)."},
     {"list-settings", 0, ATOLL_OPT_FLAG, FIELD(list_settings), NULL, NULL, 0, 0, NULL,
      "Print every setting of the search with its values, default and meaning; with --json as JSON."},
+    {"reuse", 0, ATOLL_OPT_LIST, FIELD(reuse), "CAMPAIGN", NULL, 0, 0, NULL,
+     "An earlier campaign: for the same tasks on the same backend the tuner begins with what it measured, "
+     "and its best "
+     "sources that are no seeds are tried again."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
     {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0.4", 0.01, 600, NULL,
@@ -116,6 +121,7 @@ static const struct atoll_command run_command = {
     "lost.",
     "atoll run suites/starter -o my-campaign\natoll run suites/starter -o quick --seconds 30 --only "
     "softmax_rows --seed 7\n"
+    "atoll run suites/starter -o again --reuse my-campaign\n"
     "atoll run suites/starter -o trees --strategy tree --set tree_drafts=4 --evaluations 500",
     run_options};
 
@@ -515,6 +521,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     struct atoll_search search;
     struct atoll_setup setup;
     struct atoll_drive drive;
+    struct atoll_buffer prior;
     size_t count;
     int status = atoll_verb_parse(&run_command, argc, argv, &settings, suites, 16, &count, err);
 
