@@ -42,6 +42,7 @@ static void stand_init(struct stand *s)
     put(s, 0, 33, 3, 0.65);
     put(s, 1, 0, 4, 0.95);
     put(s, 1, 60, 5, 0.8);
+    atoll_island_set(&s->islands[1], 9, 2); /* a migrant is on both */
 }
 
 static struct atoll_asked ask_about(struct stand *s, uint32_t parent)

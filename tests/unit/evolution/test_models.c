@@ -97,6 +97,8 @@ static void every_model_has_its_own(void **state)
     assert_int_equal(atoll_engine_task_count(s->engine), 1);
     assert_int_equal(orders_of(s, 0), 1); /* the baseline, on each */
     assert_int_equal(orders_of(s, 1), 1);
+    answer(s, s->orders[0].model == 1);
+    assert_int_equal(orders_of(s, 0), 2 * 3); /* slots times the depth of the queue */
     answer_all(s, 0);
     assert_int_equal(status_of(s, 0).evaluated, 13);
     assert_int_equal(status_of(s, 1).evaluated, 0);
@@ -133,6 +135,24 @@ static void a_late_model_starts_anew(void **state)
     answer_all(s, 1);
     assert_int_equal(status_of(s, 0).evaluated, 13);
     assert_int_equal(status_of(s, 1).evaluated, 13);
+    end(s);
+}
+
+/* Each has every task once. */
+static void three_models_have_three_populations(void **state)
+{
+    struct sim *s = begin(*state);
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
+    event.slots = 3;
+    event.model_count = 3;
+    event.models[0] = (struct atoll_capacity){"H200", 1};
+    event.models[1] = (struct atoll_capacity){"A100", 1};
+    event.models[2] = (struct atoll_capacity){"L40", 1};
+    sim_step(s, &event);
+    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 3);
+    for (uint32_t model = 0; model < 3; model++)
+        assert_int_equal(orders_of(s, model), 1);
     end(s);
 }
 
@@ -189,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_has_its_own),
         cmocka_unit_test(a_late_model_starts_anew),
+        cmocka_unit_test(three_models_have_three_populations),
         cmocka_unit_test(a_lost_model_is_given_up),
         cmocka_unit_test(a_snapshot_keeps_them_apart),
     };
