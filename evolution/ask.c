@@ -1,5 +1,7 @@
 #include "evolution/ask.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +141,15 @@ static int accept(struct atoll_engine *e, struct atoll_engine_task *t, const str
     return 0;
 }
 
+/* What was spent never becomes less, whatever a reply says. */
+static void charge(struct atoll_engine *e, const struct atoll_reply *reply)
+{
+    uint64_t left = UINT64_MAX - e->tokens;
+    e->tokens += reply->tokens < left ? reply->tokens : left;
+    if (reply->cost_usd > 0)
+        e->cost_usd = fmin(e->cost_usd + reply->cost_usd, DBL_MAX);
+}
+
 int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, struct atoll_err *err)
 {
     struct atoll_asks *asks = &e->asks;
@@ -150,8 +161,7 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
     memmove(&asks->items[at], &asks->items[at + 1], (asks->count - at - 1) * sizeof *asks->items);
     asks->count--;
     t->asks--;
-    e->tokens += reply->tokens;
-    e->cost_usd += reply->cost_usd;
+    charge(e, reply);
     if (reply->status == ATOLL_REPLY_SPENT)
         e->asks_spent = 1;
     if (accept(e, t, &asked, reply, &accepted, err))

@@ -129,7 +129,7 @@ static int on_finish(struct atoll_engine *e, const struct atoll_event *event, st
  */
 static int on_resume(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
-    e->slots = 0;
+    atoll_models_forget_slots(e);
     for (uint32_t i = 0; i < e->proposals.count; i++)
         if (e->proposals.items[i].decision.type)
             atoll_decide_redispatch(e, &e->proposals.items[i]);

@@ -91,16 +91,33 @@ static struct atoll_engine_model *find(struct atoll_engine *e, const char *name)
     return NULL;
 }
 
-int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+void atoll_models_forget_slots(struct atoll_engine *e)
 {
-    e->slots = event->slots;
+    e->slots = 0;
     for (uint32_t i = 0; i < e->model_count; i++)
         e->models[i].slots = 0;
+}
+
+static void add_slots(uint32_t *slots, uint32_t more)
+{
+    *slots += more < UINT32_MAX - *slots ? more : UINT32_MAX - *slots;
+}
+
+/* Slots of models that are too many are none; the sum is of those that count. */
+int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    atoll_models_forget_slots(e);
+    if (!event->model_count)
+        e->slots = event->slots;
     for (uint32_t i = 0; i < event->model_count; i++) {
         const struct atoll_capacity *c = &event->models[i];
-        if (!find(e, c->model) && (e->model_count == ATOLL_MODEL_LIMIT || add_model(e, c->model, err)))
-            return e->model_count == ATOLL_MODEL_LIMIT ? 0 : -1;
-        find(e, c->model)->slots = c->slots;
+        int is_new = !find(e, c->model);
+        if (is_new && e->model_count == ATOLL_MODEL_LIMIT)
+            continue;
+        if (is_new && add_model(e, c->model, err))
+            return -1;
+        add_slots(&find(e, c->model)->slots, c->slots);
+        add_slots(&e->slots, c->slots);
     }
     return 0;
 }

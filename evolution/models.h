@@ -11,6 +11,8 @@ int atoll_models_add_task(struct atoll_engine *e, uint32_t number, const void *b
                           struct atoll_err *err);
 /* Slots of each model now.  A new one gets every task; the first takes over what was there before any was named. */
 int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err);
+/* None, until the next capacity. */
+void atoll_models_forget_slots(struct atoll_engine *e);
 /* Whether the model of a task has evaluators. */
 int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_engine_task *t);
 /* Ends the tasks of models that have no evaluator left, once all others are over: 1, all tasks are over then. */
