@@ -99,8 +99,8 @@ double atoll_search_log_margin(const struct atoll_search *s)
     }
 #define NAMES(name, table, summary)                                                                          \
     {                                                                                                        \
-#name, ATOLL_SEARCH_NAME, offsetof(struct atoll_search, name), 0, sizeof table / sizeof *table - 1,  \
-            table, summary                                                                                   \
+#name, ATOLL_SEARCH_NAME, offsetof(struct atoll_search, name), 0,                                    \
+            (int)(sizeof table / sizeof *table) - 1, table, summary                                          \
     }
 #define SHARE(name, rule, summary)                                                                           \
     {                                                                                                        \
