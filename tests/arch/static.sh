@@ -3,8 +3,8 @@
 set -u
 check=$1 source=$2 build=$3
 cd "$source" || exit 1
-mapfile -t files < <(find core evolution archive-h5 llm-gateway mpi-eval scheduler tests/unit tests/support bench \
-    -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t files < <(find core evolution archive-h5 llm-gateway mpi-eval scheduler tests bench -name '*.[ch]' \
+    -not -path 'tests/fixtures/*' 2>/dev/null | sort)
 mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep '\.c$' | grep -v '^tests/\|^bench/')
 need() {
     command -v "$1" >/dev/null || { echo "skipped: no $1 on this machine (./setup test installs it)"; exit 77; }
