@@ -38,6 +38,8 @@ enum mischief {
     GREEDY,        /* asks for too many orders first */
     FAILS,         /* all say FAILED at once */
     FAILS_LATER,   /* all say FAILED after some results */
+    UNLIKE,        /* peer 0 has another model of device than the others */
+    UNLIKE_LOST,   /* and is lost for good after some orders */
     HANGS          /* peer 1 answers some orders, then only says that it lives */
 };
 
@@ -53,6 +55,8 @@ struct peers {
     struct atoll_task *tasks[4];
     unsigned task_count, orders[PEERS], results;
     int is_lost[PEERS], has_setup[PEERS];
+    struct atoll_id seen[2][QUEUE]; /* candidates evaluated by peer 0, and by the others */
+    unsigned seen_count[2];
     double now_ns, answered_ns, dropped_ns; /* the clock; peer 1's last answer and its end */
 };
 
@@ -108,6 +112,8 @@ static void on_setup(struct peers *p, unsigned peer)
     if (p->mischief == GREEDY)
         enqueue_request(p, peer, 2); /* before HELLO: refused */
     atoll_synthetic_device(&device);
+    if (peer == 0 && (p->mischief == UNLIKE || p->mischief == UNLIKE_LOST))
+        snprintf(device.model, sizeof device.model, "another device");
     atoll_buffer_init(&payload, 1 << 16);
     atoll_device_info_encode(&device, &payload);
     enqueue(p, peer, ATOLL_MSG_HELLO, payload.data, payload.length);
@@ -136,15 +142,16 @@ static void on_task(struct peers *p, const struct atoll_frame *frame)
 static int lose_order(struct peers *p, unsigned peer)
 {
     static const unsigned char restarts = ATOLL_PEER_RESTARTS, gone = ATOLL_PEER_GONE;
-    int is_final = p->mischief == LOST_FOR_GOOD;
-    int may = p->mischief == LOST_ONCE || p->mischief == LOST_FOR_GOOD || p->mischief == LATE;
-    if (!may || peer != 1 || p->orders[1] != 5 || p->is_lost[1])
+    unsigned victim = p->mischief == UNLIKE_LOST ? 0 : 1;
+    int is_final = p->mischief == LOST_FOR_GOOD || p->mischief == UNLIKE_LOST;
+    int may = is_final || p->mischief == LOST_ONCE || p->mischief == LATE;
+    if (!may || peer != victim || p->orders[victim] != 5 || p->is_lost[victim])
         return 0;
-    p->is_lost[1] = 1;
-    p->has_setup[1] = 0;
-    enqueue(p, 1, ATOLL_MSG_PEER_LOST, is_final ? &gone : &restarts, 1);
+    p->is_lost[victim] = 1;
+    p->has_setup[victim] = 0;
+    enqueue(p, victim, ATOLL_MSG_PEER_LOST, is_final ? &gone : &restarts, 1);
     if (!is_final)
-        enqueue_pulse(p, 1); /* the new process */
+        enqueue_pulse(p, victim); /* the new process */
     return p->mischief != LATE;
 }
 
@@ -173,13 +180,40 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
     p->results++;
 }
 
+/* A model never gets a candidate twice; what the other one got is its own affair. */
+static void see(struct peers *p, unsigned peer, const struct atoll_order *order)
+{
+    unsigned group = peer > 0;
+    if (p->mischief != UNLIKE || order->is_duel)
+        return;
+    for (unsigned i = 0; i < p->seen_count[group]; i++)
+        assert_false(atoll_id_equal(&p->seen[group][i], &order->candidate.id));
+    assert_true(p->seen_count[group] < QUEUE);
+    p->seen[group][p->seen_count[group]++] = order->candidate.id;
+}
+
+/* Candidates that both models evaluated: at least the seeds of every task. */
+static unsigned seen_by_both(const struct peers *p)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < p->seen_count[0]; i++)
+        for (unsigned k = 0; k < p->seen_count[1]; k++)
+            count += atoll_id_equal(&p->seen[0][i], &p->seen[1][k]) ? 1 : 0;
+    return count;
+}
+
 static void on_order(struct peers *p, unsigned peer, const struct atoll_frame *frame)
 {
     struct atoll_arena *arena = atoll_arena_create(1 << 20, NULL);
     struct atoll_order order;
     assert_int_equal(atoll_order_decode(frame->payload, frame->length, arena, &order, NULL), 0);
+    if (p->mischief == UNLIKE_LOST && p->is_lost[peer]) { /* sent before its end was known: nobody reads it */
+        atoll_arena_destroy(arena);
+        return;
+    }
     assert_true(p->has_setup[peer]);
     p->orders[peer]++;
+    see(p, peer, &order);
     if (p->mischief == HANGS && peer == 1 && p->orders[1] > 5)
         p->is_lost[1] = 1;
     else if (p->mischief == FAILS_LATER && p->results >= 20) {
@@ -430,6 +464,36 @@ static void test_campaigns(void **state)
     }
 }
 
+/* Each model has a population of its own: both measure the seeds, in one campaign and one journal. */
+static void test_models_are_kept_apart(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct peers *p = peers_create(UNLIKE);
+    campaign_make(state);
+    if (campaign_run_with(state, p, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.is_finished);
+    assert_true(p->orders[0] > 4 && p->orders[1] > 4);
+    assert_true(seen_by_both(p) >= 2);
+    assert_int_equal(acks_count(state), result.evaluated + result.duelled);
+    replay_check(state);
+    peers_destroy(p);
+}
+
+/* What only a lost device could have measured is given up; the rest comes to its end. */
+static void test_a_model_is_lost(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    campaign_make(state);
+    if (campaign_run(state, UNLIKE_LOST, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.is_finished);
+    assert_int_equal(result.peers_lost, 1);
+    replay_check(state);
+}
+
 static void test_all_evaluators_fail(void **state)
 {
     struct atoll_coordinator_result result;
@@ -559,6 +623,8 @@ int main(void)
     atoll_log_setup(-1, ATOLL_LOG_ERROR, "");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_campaigns, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_models_are_kept_apart, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_a_model_is_lost, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_all_evaluators_fail, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_resume_until_finished, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
