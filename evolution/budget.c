@@ -97,12 +97,28 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
     return only_asks_are_limited(s) ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
 }
 
+/* What is under way on models that have no device now will not be answered while others work: it must not keep them
+ * from working.  Should such a model come back, a run may exceed its evaluations by these. */
+static uint32_t stuck_evaluations(const struct atoll_engine *e)
+{
+    uint32_t stuck = 0;
+    if (e->model_count < 2)
+        return 0;
+    for (uint32_t i = 0; i < e->proposals.count; i++) {
+        const struct atoll_decision *d = &e->proposals.items[i].decision;
+        stuck += d->type == ATOLL_DECIDE_EVALUATE && !e->models[d->model].slots;
+    }
+    return stuck;
+}
+
 int atoll_budget_allows(const struct atoll_engine *e)
 {
     const struct atoll_search *s = &e->search;
-    if (s->evaluation_budget && e->evaluated + e->proposals.evaluations >= s->evaluation_budget)
+    uint32_t stuck = stuck_evaluations(e);
+    if (s->evaluation_budget && e->evaluated + e->proposals.evaluations - stuck >= s->evaluation_budget)
         return 0;
-    return !e->proposals.alive || !device_is_spent(e, (double)e->proposals.alive * mean_ns(e));
+    uint32_t alive = e->proposals.alive - stuck;
+    return !alive || !device_is_spent(e, (double)alive * mean_ns(e));
 }
 
 int atoll_budget_over(const struct atoll_engine *e)
