@@ -21,8 +21,10 @@ int atoll_noop_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint3
     struct atoll_buffer text;
     atoll_buffer_init(&text, strlen(s->text) + COMMENT_LIMIT);
     atoll_noop_source(s->text, &r->id, &text);
+    /* what evaluators would not take is no mutant; the text ends with a zero */
+    int fits = text.length <= (size_t)ATOLL_SOURCE_LIMIT + 1;
     int failed = atoll_buffer_check(&text, err) ||
-                 atoll_propose_text(e, t, s->language, (const char *)text.data, &pending, err) < 0;
+                 (fits && atoll_propose_text(e, t, s->language, (const char *)text.data, &pending, err) < 0);
     atoll_buffer_fini(&text);
     return failed ? -1 : 0;
 }

@@ -41,10 +41,20 @@ static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const
     return is_template && add_template(t, *ret_source, err) ? -1 : 1;
 }
 
+/* What is no template has one. */
+static int has_instance(const struct atoll_source *s, const struct atoll_pending *p)
+{
+    return !p->has_choice || s->tune ||
+           (p->choice.count == s->first.count &&
+            memcmp(p->choice.values, s->first.values, s->first.count * sizeof *s->first.values) == 0);
+}
+
 int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
                        const char *text, struct atoll_pending *pending, struct atoll_err *err)
 {
     int added = add_source(e, t, language, text, (enum atoll_operator)pending->op, &pending->source, err);
+    if (added == 1 && !has_instance(&e->sources.items[pending->source], pending))
+        return 0;
     return added == 1 && queue(t, pending, err) ? -1 : added;
 }
 

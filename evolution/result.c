@@ -15,6 +15,7 @@
 
 #define RETRY_LIMIT    3
 #define UNSTABLE_LIMIT 20
+#define SHORTEST_NS    1e-3 /* nothing is faster; ratios of times stay finite */
 
 static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
@@ -107,7 +108,7 @@ static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct at
 {
     double time_ns = atoll_evaluation_time_ns(evaluation, t->task);
     int correct = evaluation->verdict == ATOLL_V_CORRECT;
-    int timed = isfinite(time_ns) && time_ns > 0;
+    int timed = isfinite(time_ns) && time_ns >= SHORTEST_NS;
     /* Correct without a time ranks nowhere: that is what unstable means. */
     r->state = (uint8_t)(correct && !timed ? ATOLL_V_UNSTABLE : evaluation->verdict);
     r->cell = (uint8_t)(e->search.grid ? atoll_behaviour_cell(evaluation->behaviour) : 0);

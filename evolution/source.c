@@ -42,23 +42,31 @@ uint32_t atoll_sources_find(const struct atoll_sources *sources, const struct at
     return atoll_index_find(&sources->index, atoll_id_u64(id), equal, &q);
 }
 
-/* In the arena of the task, for its tuner borrows the plan; a template has more than one legal combination, else the one
- * it has is its only instance. */
+/* A template has more than one legal combination, else the one it has is its only instance. */
+static int is_template(struct atoll_source *s, const struct atoll_task *task, const struct atoll_plan *plan,
+                       struct atoll_err *err)
+{
+    struct atoll_tune *tune = atoll_tune_create(task, plan, err);
+    if (!tune)
+        return -1;
+    int is = atoll_tune_first(tune, &s->first) && atoll_tune_legal_count(tune) >= 2;
+    atoll_tune_destroy(tune);
+    return is;
+}
+
+/* In the arena of the task, for its tuner borrows the plan.  Where that is full, which sources from outside can bring
+ * about, it keeps its first instance alone. */
 static int read_template(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
                          const struct atoll_tune_settings *settings, struct atoll_err *err)
 {
-    s->plan = atoll_plan_parse(arena, task, s->language, s->text, &s->body, err);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    s->plan = atoll_plan_parse(arena, task, s->language, s->text, &s->body, &why);
     if (!s->plan)
-        return -1;
+        return why.code == ATOLL_E_LIMIT ? 0 : atoll_err_set(err, why.code, "%s", why.text);
     s->tune = atoll_tune_create(task, s->plan, err);
     if (!s->tune)
         return -1;
     atoll_tune_set(s->tune, settings);
-    int found = atoll_tune_first(s->tune, &s->first);
-    if (found && atoll_tune_legal_count(s->tune) >= 2)
-        return 0;
-    atoll_tune_destroy(s->tune);
-    s->tune = NULL;
     return 0;
 }
 
@@ -74,7 +82,8 @@ static int read_plan(struct atoll_source *s, const struct atoll_task *task, stru
     if (!plan)
         return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
     atoll_plan_first_choice(plan, &s->first);
-    if (plan->param_count && read_template(s, task, arena, settings, err))
+    int template = plan->param_count ? is_template(s, task, plan, err) : 0;
+    if (template <0 || (template && read_template(s, task, arena, settings, err)))
         return -1;
     if (!s->tune)
         s->only = atoll_candidate_id(task, s->language, plan, body, &s->first);

@@ -4,6 +4,7 @@
 #include <float.h>
 
 #include "evolution/ask.h"
+#include "evolution/noop.h"
 
 static const struct sim_seed seeds[] = {
     {"naive", NULL, NULL},
@@ -142,12 +143,108 @@ static void tokens_and_dollars_do_not_overflow(void **state)
     }
 }
 
+/* ---- sources ---- */
+
+static void fill_plans(struct atoll_engine_task *t)
+{
+    for (size_t bytes = (size_t)1 << 30; bytes; bytes /= 2)
+        while (atoll_arena_alloc(t->arena, bytes, NULL))
+            continue;
+}
+
+static uint32_t waiting(const struct atoll_engine_task *t)
+{
+    return t->pending_count - t->pending_next;
+}
+
+/* The first that came about so, once it was sent. */
+static uint32_t evaluate_until(struct sim *s, enum atoll_operator op)
+{
+    for (;;) {
+        for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+            if (s->engine->individuals.items[i].op == op)
+                return i;
+        assert_true(s->order_count > 0);
+        sim_answer(s);
+    }
+}
+
+/* A template keeps one instance and the campaign goes on; a no-op mutant of another instance would be none. */
+static void plans_that_fill_their_place_end_nothing(void **state)
+{
+    static const char text[] = "/* atoll-plan {\"version\": 1, \"params\": {\"A\": [1, 2]}, \"launch\": [{"
+                               "\"function\": \"f\", \"units\": \"N\", \"args\": [\"x\", \"y\"]}]} */\n"
+                               "void f(long a, long b, const float *x, float *y) {}";
+    struct sim *s = begin(*state, 0);
+    struct atoll_engine_task *t = &s->engine->tasks[0];
+    sim_capacity(s, 1);
+    uint32_t instance = evaluate_until(s, ATOLL_OPERATOR_TUNE);
+    fill_plans(t);
+    assert_int_equal(atoll_noop_inject(s->engine, t, instance, NULL), 0);
+    assert_int_equal(waiting(t), 0);
+    sim_source(s, 0, 0, text);
+    const struct atoll_source *added = &s->engine->sources.items[s->engine->sources.count - 1];
+    assert_string_equal(added->text, text);
+    assert_null(added->tune);
+    assert_int_equal(added->first.count, 1);
+    end(s);
+}
+
+/* With its comment it would be longer than what evaluators take. */
+static void the_longest_source_has_no_mutant(void **state)
+{
+    static const char head[] =
+        "/* atoll-plan {\"version\": 1, \"launch\": [{\"function\": \"f\", \"units\": \"N\","
+        "\"args\": [\"x\", \"y\"]}]} */\nvoid f(void) {}\n//";
+    char *text = malloc(ATOLL_SOURCE_LIMIT + 1);
+    assert_non_null(text);
+    memset(text, 'x', ATOLL_SOURCE_LIMIT);
+    memcpy(text, head, sizeof head - 1);
+    for (unsigned shorter = 0; shorter < 2; shorter++) {
+        struct sim *s = begin(*state, 0);
+        struct atoll_engine_task *t = &s->engine->tasks[0];
+        text[ATOLL_SOURCE_LIMIT - 1000 * shorter] = 0;
+        sim_source(s, 0, 0, text);
+        sim_capacity(s, 1);
+        uint32_t import = evaluate_until(s, ATOLL_OPERATOR_IMPORT), before = waiting(t);
+        assert_int_equal(atoll_noop_inject(s->engine, t, import, NULL), 0);
+        assert_int_equal(waiting(t), before + shorter);
+        end(s);
+    }
+    free(text);
+}
+
+/* ---- times ---- */
+
+/* A candidate whose time is no time ranks nowhere, and what was saved loads. */
+static void an_impossible_time_is_none(void **state)
+{
+    static const double times[] = {DBL_TRUE_MIN, DBL_MIN, 1e-300, 1e-4};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        struct sim *s = begin(*state, 0);
+        sim_capacity(s, 1);
+        for (unsigned k = 0; k < 3; k++) {
+            struct atoll_decision order = sim_take(s, 0);
+            sim_evaluated(s, &order, ATOLL_V_CORRECT, k ? times[i] : 1e18);
+        }
+        sim_reload(s);
+        struct atoll_task_status status;
+        assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &status), 0);
+        assert_int_equal(status.correct, 1);
+        expect_close(status.best_ns, 1e18, 1e-9);
+        end(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_too_many_takes_nothing_from_others),
         cmocka_unit_test(a_model_named_twice_has_the_slots_of_both),
         cmocka_unit_test(nothing_is_ordered_between_resume_and_capacity),
+        cmocka_unit_test(plans_that_fill_their_place_end_nothing),
+        cmocka_unit_test(the_longest_source_has_no_mutant),
+        cmocka_unit_test(an_impossible_time_is_none),
         cmocka_unit_test(tokens_and_dollars_do_not_overflow),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
