@@ -76,6 +76,30 @@ static inline uint32_t op_number(const struct sim *s, uint32_t task, const struc
     return number;
 }
 
+/* A campaign of copies of one task; op_finish frees it. */
+static inline struct sim *op_start(uint64_t seed, const struct atoll_search *search,
+                                   const struct atoll_buffer *task, uint32_t tasks)
+{
+    struct sim *s = malloc(sizeof *s);
+    assert_non_null(s);
+    sim_start(s, seed, search);
+    for (uint32_t i = 0; i < tasks; i++)
+        sim_add_task(s, i, task);
+    return s;
+}
+
+/* It is over, with nothing under way, and replays. */
+static inline void op_finish(struct sim *s)
+{
+    struct atoll_engine_status status;
+    atoll_engine_status(s->engine, &status);
+    assert_true(status.stopped);
+    assert_int_equal(status.under_way, 0);
+    sim_check_replay(s);
+    sim_fini(s);
+    free(s);
+}
+
 /* Evaluates everything that is under way, in order: kernel n takes times_ms[n], 0: it is wrong.  Challengers win,
  * so that times stay what they are. */
 static inline void op_evaluate(struct sim *s, const double *times_ms)
@@ -100,6 +124,20 @@ struct op_moods {
     unsigned failed, empty, repeated, known; /* in percent */
     uint32_t next;                           /* kernel that is new */
 };
+
+/* Evaluators and operator; next: the first kernel that no seed is. */
+static inline struct op_moods op_random_moods(struct sim *s, uint32_t next)
+{
+    s->infrastructure = (unsigned)sim_below(s, 40);
+    s->wrong = (unsigned)sim_below(s, 60);
+    s->wrong_duel = (unsigned)sim_below(s, 20);
+    s->noise = 0.3 * sim_unit(s);
+    return (struct op_moods){.failed = (unsigned)(sim_below(s, 5) * 25),
+                             .empty = (unsigned)sim_below(s, 30),
+                             .repeated = (unsigned)sim_below(s, 30),
+                             .known = (unsigned)(sim_below(s, 3) * 50),
+                             .next = next};
+}
 
 static inline void op_write_some(struct sim *s, struct op_moods *m, const struct atoll_ask *ask)
 {
@@ -152,6 +190,18 @@ static inline void op_happen(struct sim *s, struct op_moods *m)
     }
 }
 
+/* Up to 200 random things; at one of them the operator may have spent its budget. */
+static inline void op_happen_often(struct sim *s, struct op_moods *m)
+{
+    uint64_t spent_at = sim_below(s, 200);
+    sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
+    for (unsigned i = 0; i < 200 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
+        op_happen(s, m);
+        if (i == spent_at && op_count(s))
+            op_status(s, op_at(s, 0)->number, ATOLL_REPLY_SPENT);
+    }
+}
+
 /* A snapshot cut anywhere is refused; one with a wrong byte is refused or loads. */
 static inline void op_check_snapshot(const struct sim *s)
 {
@@ -184,6 +234,19 @@ static inline void op_drain(struct sim *s, struct op_moods *m)
     while (!s->counts[ATOLL_DECIDE_STOP])
         op_advance(s, m);
     assert_int_equal(s->order_count, 0);
+}
+
+/* Of a campaign in its middle. */
+static inline void op_check_snapshots(const struct atoll_search *search, const struct atoll_buffer *task)
+{
+    struct sim *s = op_start(search->seed, search, task, 1);
+    struct op_moods moods = {.next = 3};
+    sim_capacity(s, 8);
+    for (unsigned i = 0; i < 30; i++)
+        op_happen(s, &moods);
+    op_check_snapshot(s);
+    op_drain(s, &moods);
+    op_finish(s);
 }
 
 #endif

@@ -38,28 +38,6 @@ static struct atoll_search settings(void)
     return search;
 }
 
-static struct sim *start(uint64_t seed, const struct atoll_search *search, const struct atoll_buffer *task,
-                         uint32_t tasks)
-{
-    struct sim *s = malloc(sizeof *s);
-    assert_non_null(s);
-    sim_start(s, seed, search);
-    for (uint32_t i = 0; i < tasks; i++)
-        sim_add_task(s, i, task);
-    return s;
-}
-
-static void finish(struct sim *s)
-{
-    struct atoll_engine_status status;
-    atoll_engine_status(s->engine, &status);
-    assert_true(status.stopped);
-    assert_int_equal(status.under_way, 0);
-    sim_check_replay(s);
-    sim_fini(s);
-    free(s);
-}
-
 static void expect_ask(const struct sim *s, uint64_t number, enum atoll_ask_kind kind, uint32_t parent,
                        uint32_t island)
 {
@@ -94,7 +72,7 @@ static void a_small_search_by_hand(void **state)
     /* of kernels 0.., in ms; 0: wrong */
     static const double times[] = {4, 3, 0, 2, 1.5, 2.5, 0, 9};
     struct atoll_search search = settings();
-    struct sim *s = start(1, &search, &plain, 1);
+    struct sim *s = op_start(1, &search, &plain, 1);
     sim_capacity(s, 8);
     assert_int_equal(op_count(s), 0);
     op_evaluate(s, times);
@@ -133,7 +111,7 @@ static void a_small_search_by_hand(void **state)
     assert_int_equal(op_count(s), 0);
     assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_EXHAUSTED);
     op_evaluate(s, times);
-    finish(s);
+    op_finish(s);
 }
 
 /* A member that a duel proved wrong is not in the next beam, nor is it filled up with it. */
@@ -143,7 +121,7 @@ static void what_was_refuted_does_not_go_on(void **state)
     struct atoll_search search = settings();
     search.islands = 1;
     search.grid = 0;
-    struct sim *s = start(1, &search, &plain, 1);
+    struct sim *s = op_start(1, &search, &plain, 1);
     sim_capacity(s, 1);
     for (unsigned i = 0; i < 2; i++) { /* k0, then k1, which challenges it */
         struct atoll_decision order = sim_take(s, 0);
@@ -159,7 +137,7 @@ static void what_was_refuted_does_not_go_on(void **state)
     assert_int_equal(op_count(s), 1);
     expect_ask(s, 1, ATOLL_ASK_PLAN, 0, 0);
     sim_simple(s, ATOLL_EVENT_FINISH);
-    finish(s);
+    op_finish(s);
 }
 
 /* With a beam that a duel proved wrong the search begins once more, with the seeds that are left. */
@@ -169,7 +147,7 @@ static void a_refuted_beam_begins_again(void **state)
     struct atoll_search search = settings();
     search.islands = search.beam_width = 1;
     search.grid = 0;
-    struct sim *s = start(1, &search, &plain, 1);
+    struct sim *s = op_start(1, &search, &plain, 1);
     sim_capacity(s, 8);
     while (!s->counts[ATOLL_DECIDE_DUEL] || s->order_count > 1) {
         size_t at = s->orders[0].type == ATOLL_DECIDE_DUEL;
@@ -183,7 +161,7 @@ static void a_refuted_beam_begins_again(void **state)
     op_status(s, 1, ATOLL_REPLY_FAILED);
     expect_ask(s, 2, ATOLL_ASK_PLAN, 0, 0);
     sim_simple(s, ATOLL_EVENT_FINISH);
-    finish(s);
+    op_finish(s);
 }
 
 /* An import while the search goes on is a pool of its own. */
@@ -191,7 +169,7 @@ static void imports_join(void **state)
 {
     static const double times[] = {4, 3, 0, 1, 5};
     struct atoll_search search = settings();
-    struct sim *s = start(1, &search, &plain, 1);
+    struct sim *s = op_start(1, &search, &plain, 1);
     sim_capacity(s, 8);
     op_evaluate(s, times);
     sim_source(s, 0, 0,
@@ -205,7 +183,7 @@ static void imports_join(void **state)
     expect_ask(s, 4, ATOLL_ASK_PLAN, 1, 1);
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_evaluate(s, times);
-    finish(s);
+    op_finish(s);
 }
 
 /* ---- the built-in operator ---- */
@@ -225,7 +203,7 @@ static void plans_of_the_tuner(void **state)
     search.ask_share = 0;
     search.islands = search.beam_width = search.beam_iterations = 1;
     search.beam_plans = 4;
-    struct sim *s = start(1, &search, &tuned, 1);
+    struct sim *s = op_start(1, &search, &tuned, 1);
     struct atoll_choice member = {0};
     unsigned seen[5] = {0};
     sim_capacity(s, 1);
@@ -253,7 +231,7 @@ static void plans_of_the_tuner(void **state)
     for (unsigned i = 1; i < 5; i++) /* ask 1 was for the plans */
         assert_int_equal(seen[i], 2);
     assert_int_equal(seen[0], 3);
-    finish(s);
+    op_finish(s);
 }
 
 /* The values of the one parameter run out: six of A besides the member's are legal, three of U, which is all of its
@@ -271,14 +249,14 @@ static void a_plan_runs_out(void **state)
         search.ask_share = 0;
         search.islands = search.beam_width = search.beam_plans = search.beam_iterations = 1;
         search.beam_attempts = 10;
-        struct sim *s = start(1, &search, &tuned, 1);
+        struct sim *s = op_start(1, &search, &tuned, 1);
         sim_capacity(s, 64);
         op_evaluate(s, cases[i].times);
         atoll_engine_task_status(s->engine, 0, 0, &t);
         assert_int_equal(t.reason, ATOLL_REASON_EXHAUSTED);
         assert_int_equal(t.evaluated, cases[i].evaluated);
         assert_int_equal(s->engine->tasks[0].template_count, cases[i].templates);
-        finish(s);
+        op_finish(s);
     }
 }
 
@@ -289,7 +267,7 @@ static void operators_share(void **state)
     search.ask_share = 0.5;
     search.beam_iterations = 40;
     search.evaluation_budget = 120;
-    struct sim *s = start(1, &search, &tuned, 1);
+    struct sim *s = op_start(1, &search, &tuned, 1);
     struct op_moods moods = {.next = 3};
     uint64_t seen = 0, outside = 0, planned[256] = {0};
     sim_capacity(s, 2);
@@ -311,7 +289,7 @@ static void operators_share(void **state)
         here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
     assert_in_range(here, 20, 100);
     assert_in_range(outside, 5, 60);
-    finish(s);
+    op_finish(s);
 }
 
 /* ---- whatever happens ---- */
@@ -436,8 +414,8 @@ static void look(const struct sim *s, struct oracle *o)
 static void check_counts(const struct sim *s)
 {
     static uint32_t brought[1 << 16];
-    memset(brought, 0, sizeof brought);
     assert_true(s->engine->next_ask < 1 << 16);
+    memset(brought, 0, s->engine->next_ask * sizeof *brought);
     for (uint32_t i = 0; i < s->engine->individuals.count; i++)
         if (at(s, i)->ask)
             assert_true(++brought[at(s, i)->ask] <= s->search.beam_attempts);
@@ -462,25 +440,12 @@ static struct atoll_search random_settings(uint64_t seed, double ask_share)
     return search;
 }
 
-static struct op_moods random_moods(struct sim *s)
-{
-    s->infrastructure = (unsigned)sim_below(s, 40);
-    s->wrong = (unsigned)sim_below(s, 60);
-    s->wrong_duel = (unsigned)sim_below(s, 20);
-    s->noise = 0.3 * sim_unit(s);
-    return (struct op_moods){.failed = (unsigned)(sim_below(s, 5) * 25),
-                             .empty = (unsigned)sim_below(s, 30),
-                             .repeated = (unsigned)sim_below(s, 30),
-                             .known = (unsigned)(sim_below(s, 3) * 50),
-                             .next = 3};
-}
-
 static void the_rule_holds_whatever_happens(void **state)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct atoll_search search = random_settings(seed, 1);
-        struct sim *s = start(seed, &search, &plain, 1);
-        struct op_moods moods = random_moods(s);
+        struct sim *s = op_start(seed, &search, &plain, 1);
+        struct op_moods moods = op_random_moods(s, 3);
         static struct oracle o;
         memset(&o, 0, sizeof o);
         sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
@@ -497,7 +462,7 @@ static void the_rule_holds_whatever_happens(void **state)
         assert_true(o.iterations <= search.beam_iterations);
         if (s->last[ATOLL_DECIDE_TASK_DONE].reason == ATOLL_REASON_EXHAUSTED)
             assert_int_equal(o.iterations, search.beam_iterations);
-        finish(s);
+        op_finish(s);
     }
 }
 
@@ -506,18 +471,12 @@ static void it_ends_whatever_happens(void **state)
     static const double shares[] = {0, 0.5, 1};
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct atoll_search search = random_settings(seed, shares[seed % 3]);
-        struct sim *s = start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
-        struct op_moods moods = random_moods(s);
-        uint64_t spent_at = sim_below(s, 200);
-        sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
-        for (unsigned i = 0; i < 200 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
-            op_happen(s, &moods);
-            if (i == spent_at && op_count(s))
-                op_status(s, op_at(s, 0)->number, ATOLL_REPLY_SPENT);
-        }
+        struct sim *s = op_start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
+        struct op_moods moods = op_random_moods(s, 3);
+        op_happen_often(s, &moods);
         check_counts(s);
         op_drain(s, &moods);
-        finish(s);
+        op_finish(s);
     }
 }
 
@@ -525,14 +484,7 @@ static void snapshots_are_checked(void **state)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct atoll_search search = random_settings(seed, 1);
-        struct sim *s = start(seed, &search, &plain, 1);
-        struct op_moods moods = {.next = 3};
-        sim_capacity(s, 8);
-        for (unsigned i = 0; i < 30; i++)
-            op_happen(s, &moods);
-        op_check_snapshot(s);
-        op_drain(s, &moods);
-        finish(s);
+        op_check_snapshots(&search, &plain);
     }
 }
 

@@ -42,28 +42,6 @@ static struct atoll_search settings(enum atoll_tree_policy policy, double explor
     return search;
 }
 
-static struct sim *start(uint64_t seed, const struct atoll_search *search, const struct atoll_buffer *task,
-                         uint32_t tasks)
-{
-    struct sim *s = malloc(sizeof *s);
-    assert_non_null(s);
-    sim_start(s, seed, search);
-    for (uint32_t i = 0; i < tasks; i++)
-        sim_add_task(s, i, task);
-    return s;
-}
-
-static void finish(struct sim *s)
-{
-    struct atoll_engine_status status;
-    atoll_engine_status(s->engine, &status);
-    assert_true(status.stopped);
-    assert_int_equal(status.under_way, 0);
-    sim_check_replay(s);
-    sim_fini(s);
-    free(s);
-}
-
 /* The one ask that is under way is about this kernel; ATOLL_NONE: a draft. */
 static void expect_ask(const struct sim *s, uint32_t parent)
 {
@@ -87,7 +65,7 @@ static void follow(enum atoll_tree_policy policy, double exploration, const stru
                    const double *times)
 {
     struct atoll_search search = settings(policy, exploration);
-    struct sim *s = start(1, &search, &plain, 1);
+    struct sim *s = op_start(1, &search, &plain, 1);
     sim_capacity(s, 1); /* so that the next ask waits for the verdict */
     op_evaluate(s, times);
     for (size_t i = 0; i < count; i++) {
@@ -101,7 +79,7 @@ static void follow(enum atoll_tree_policy policy, double exploration, const stru
     }
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_evaluate(s, times);
-    finish(s);
+    op_finish(s);
 }
 
 /* The floor is 0.5 ms and the baseline 4 ms: fitness is 1/2 at 4 ms, 2/3 at 2, 5/6 at 1, 1 at 0.5, 0.1 where wrong. */
@@ -152,7 +130,7 @@ static void under_way_counts_as_a_visit(void **state)
     struct atoll_search search = settings(ATOLL_TREE_UCT, 1.4);
     search.asks = 8;
     search.tree_drafts = 1;
-    struct sim *s = start(1, &search, &plain, 1);
+    struct sim *s = op_start(1, &search, &plain, 1);
     sim_capacity(s, 1);
     op_evaluate(s, times);
     expect_ask(s, ATOLL_NONE);
@@ -162,7 +140,7 @@ static void under_way_counts_as_a_visit(void **state)
         assert_int_equal(op_number(s, 0, &op_at(s, i)->parent), parents[i]);
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_evaluate(s, times);
-    finish(s);
+    op_finish(s);
 }
 
 /* What failed is told with the ask that repairs it or goes round it. */
@@ -170,7 +148,7 @@ static void failures_are_told(void **state)
 {
     static const double times[] = {4, 0, 1, 0};
     struct atoll_search search = settings(ATOLL_TREE_GREEDY, 1.4);
-    struct sim *s = start(1, &search, &plain, 1);
+    struct sim *s = op_start(1, &search, &plain, 1);
     sim_capacity(s, 1);
     op_evaluate(s, times);
     assert_int_equal(op_at(s, 0)->failure_count, 0);
@@ -185,7 +163,7 @@ static void failures_are_told(void **state)
     assert_int_equal(op_number(s, 0, &op_at(s, 0)->failures[0]), 3);
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_evaluate(s, times);
-    finish(s);
+    op_finish(s);
 }
 
 /* With the built-in operator seeds count as drafts, and the rest are instances of any template. */
@@ -196,7 +174,7 @@ static void seeds_are_drafts(void **state)
         search.ask_share = 0;
         search.tree_drafts = drafts;
         search.evaluation_budget = 20;
-        struct sim *s = start(drafts, &search, &tuned, 1);
+        struct sim *s = op_start(drafts, &search, &tuned, 1);
         const struct atoll_individuals *all = &s->engine->individuals;
         uint64_t asked = drafts > 3 ? drafts - 3 : 0;
         sim_capacity(s, 8);
@@ -212,7 +190,7 @@ static void seeds_are_drafts(void **state)
             seen += all->items[k].ask > 0 && all->items[k].ask <= asked;
         assert_int_equal(seen, asked);
         assert_int_equal(all->count, 20);
-        finish(s);
+        op_finish(s);
     }
 }
 
@@ -222,7 +200,7 @@ static void operators_share(void **state)
     struct atoll_search search = settings(ATOLL_TREE_UCT, 1.4);
     search.ask_share = 0.5;
     search.evaluation_budget = 40;
-    struct sim *s = start(1, &search, &tuned, 1);
+    struct sim *s = op_start(1, &search, &tuned, 1);
     struct op_moods moods = {.next = 3};
     sim_capacity(s, 2);
     while (!s->counts[ATOLL_DECIDE_STOP])
@@ -232,7 +210,7 @@ static void operators_share(void **state)
         here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
     assert_in_range(here, 8, 30);
     assert_in_range(s->counts[ATOLL_DECIDE_ASK], 8, 40);
-    finish(s);
+    op_finish(s);
 }
 
 /* ---- whatever happens ---- */
@@ -423,25 +401,12 @@ static struct atoll_search random_settings(uint64_t seed, double ask_share)
     return search;
 }
 
-static struct op_moods random_moods(struct sim *s)
-{
-    s->infrastructure = (unsigned)sim_below(s, 40);
-    s->wrong = (unsigned)sim_below(s, 60);
-    s->wrong_duel = (unsigned)sim_below(s, 20);
-    s->noise = 0.3 * sim_unit(s);
-    return (struct op_moods){.failed = (unsigned)(sim_below(s, 5) * 25),
-                             .empty = (unsigned)sim_below(s, 30),
-                             .repeated = (unsigned)sim_below(s, 30),
-                             .known = (unsigned)(sim_below(s, 3) * 50),
-                             .next = 2};
-}
-
 static void the_policy_holds_whatever_happens(void **state)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct atoll_search search = random_settings(seed, 1);
-        struct sim *s = start(seed, &search, &plain, 1);
-        struct op_moods moods = random_moods(s);
+        struct sim *s = op_start(seed, &search, &plain, 1);
+        struct op_moods moods = op_random_moods(s, 2);
         static struct oracle o;
         memset(&o, 0, sizeof o);
         sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
@@ -450,7 +415,7 @@ static void the_policy_holds_whatever_happens(void **state)
             look(s, &o);
         }
         op_drain(s, &moods);
-        finish(s);
+        op_finish(s);
     }
 }
 
@@ -459,17 +424,11 @@ static void it_ends_whatever_happens(void **state)
     static const double shares[] = {0, 0.5, 1};
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct atoll_search search = random_settings(seed, shares[seed % 3]);
-        struct sim *s = start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
-        struct op_moods moods = random_moods(s);
-        uint64_t spent_at = sim_below(s, 200);
-        sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
-        for (unsigned i = 0; i < 200 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
-            op_happen(s, &moods);
-            if (i == spent_at && op_count(s))
-                op_status(s, op_at(s, 0)->number, ATOLL_REPLY_SPENT);
-        }
+        struct sim *s = op_start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
+        struct op_moods moods = op_random_moods(s, 2);
+        op_happen_often(s, &moods);
         op_drain(s, &moods);
-        finish(s);
+        op_finish(s);
     }
 }
 
@@ -479,12 +438,12 @@ static void nothing_new_is_an_end(void **state)
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct atoll_search search = random_settings(seed, 1);
         search.evaluation_budget = 0;
-        struct sim *s = start(seed, &search, &plain, 1);
+        struct sim *s = op_start(seed, &search, &plain, 1);
         struct op_moods moods = {.failed = (unsigned)(seed % 3 * 50), .known = 100, .next = 6};
         sim_capacity(s, 2);
         op_drain(s, &moods);
         assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_EXHAUSTED);
-        finish(s);
+        op_finish(s);
     }
 }
 
@@ -492,14 +451,7 @@ static void snapshots_are_checked(void **state)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct atoll_search search = random_settings(seed, 1);
-        struct sim *s = start(seed, &search, &plain, 1);
-        struct op_moods moods = {.next = 3};
-        sim_capacity(s, 8);
-        for (unsigned i = 0; i < 30; i++)
-            op_happen(s, &moods);
-        op_check_snapshot(s);
-        op_drain(s, &moods);
-        finish(s);
+        op_check_snapshots(&search, &plain);
     }
 }
 
