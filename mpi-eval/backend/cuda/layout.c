@@ -56,7 +56,8 @@ static uint64_t turn_shift(uint64_t key, size_t buffer, uint64_t shift)
 {
     double whole, turn = (double)((key & ATOLL_LAYOUT_TURN_MASK) + 1);
     double part = modf(turn * sqrt((double)nth_prime(buffer)), &whole);
-    return (uint64_t)(part * (double)(shift / ATOLL_LAYOUT_ALIGN + 1)) * ATOLL_LAYOUT_ALIGN;
+    uint64_t places = shift / ATOLL_LAYOUT_ALIGN + 1;
+    return (uint64_t)(part * (double)places) * ATOLL_LAYOUT_ALIGN;
 }
 
 static unsigned place_of(uint64_t key, unsigned places, int not_place)
