@@ -25,6 +25,7 @@ union atoll_any_row {
     struct atoll_row_campaign campaign;
     struct atoll_row_task task;
     struct atoll_row_device device;
+    struct atoll_row_ask ask;
     struct atoll_row_candidate candidate;
     struct atoll_row_evaluation evaluation;
     struct atoll_row_timing timing;

@@ -73,6 +73,7 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->sources.items);
     free(p->dispatches.items);
     free(p->floors.items);
+    atoll_row_index_fini(&p->ask_index);
     atoll_row_index_fini(&p->source_index);
     atoll_row_index_fini(&p->dispatch_index);
     atoll_row_index_fini(&p->candidate_index);
@@ -156,13 +157,19 @@ int atoll_projection_definition(struct atoll_projection *p, uint32_t task, const
                                 struct atoll_err *err)
 {
     struct atoll_row_task row;
+    uint32_t definition;
     const struct atoll_projection_task *t = atoll_projection_find_task(p, task);
     if (!t)
         return 0;
-    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
-    if (atoll_tables_add_text(p->tables, yaml, strnlen(yaml, length), &row.definition, err) != 0)
+    if (atoll_tables_add_text(p->tables, yaml, strnlen(yaml, length), &definition, err) != 0)
         return -1;
-    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    for (uint32_t model = 0; model < ATOLL_MODEL_LIMIT; model++) {
+        if (t->rows[model] == ATOLL_PROJECTION_NONE)
+            continue;
+        atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->rows[model], &row);
+        row.definition = definition;
+        atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->rows[model], &row);
+    }
     return 0;
 }
 
@@ -208,7 +215,7 @@ struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct ato
     }
     int failed = 0;
     for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++) {
-        uint64_t begin = t <= ATOLL_TABLE_DEVICES ? 0 : p->marks[t],
+        uint64_t begin = t <= ATOLL_TABLE_ASKS ? 0 : p->marks[t],
                  end = atoll_tables_count(p->tables, (enum atoll_table)t);
         for (uint64_t i = begin; !failed && i < end; i++)
             failed = atoll_row_copier_get(&copier, (enum atoll_table)t, i, &row, err) != 0 ||

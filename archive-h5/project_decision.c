@@ -17,7 +17,8 @@ static int add_elite(struct atoll_projection *p, const struct atoll_decision *d,
                                   .replaced = d->elite,
                                   .time_ns = d->time_ns,
                                   .fitness = d->fitness,
-                                  .campaign_ns = p->campaign_ns};
+                                  .campaign_ns = p->campaign_ns,
+                                  .model = d->model};
     return atoll_tables_append(p->tables, ATOLL_TABLE_ELITES, &row, err);
 }
 
@@ -29,7 +30,8 @@ static int add_migration(struct atoll_projection *p, const struct atoll_decision
                                       .from_island = d->island,
                                       .to_island = d->other_island,
                                       .candidate = d->candidate,
-                                      .campaign_ns = p->campaign_ns};
+                                      .campaign_ns = p->campaign_ns,
+                                      .model = d->model};
     return atoll_tables_append(p->tables, ATOLL_TABLE_MIGRATIONS, &row, err);
 }
 
@@ -43,17 +45,18 @@ static int add_decision(struct atoll_projection *p, const struct atoll_decision 
                                      .candidate = d->candidate,
                                      .time_ns = d->time_ns,
                                      .reason = (uint8_t)d->reason,
-                                     .campaign_ns = p->campaign_ns};
+                                     .campaign_ns = p->campaign_ns,
+                                     .model = d->model};
     return atoll_tables_append(p->tables, ATOLL_TABLE_DECISIONS, &row, err);
 }
 
-static int find_final(const struct atoll_projection *p, uint32_t task, const struct atoll_id *candidate,
+static int find_final(const struct atoll_projection *p, const struct atoll_row_task *task,
                       struct atoll_row_duel *ret_duel)
 {
     for (uint64_t i = atoll_tables_count(p->tables, ATOLL_TABLE_DUELS); i-- > 0;) {
         atoll_tables_get(p->tables, ATOLL_TABLE_DUELS, i, ret_duel);
-        if (ret_duel->task == task && ret_duel->purpose == ATOLL_DUEL_FINAL &&
-            atoll_id_equal(&ret_duel->challenger, candidate))
+        if (ret_duel->task == task->task && ret_duel->model == task->model &&
+            ret_duel->purpose == ATOLL_DUEL_FINAL && atoll_id_equal(&ret_duel->challenger, &task->best))
             return 1;
     }
     return 0;
@@ -67,7 +70,7 @@ static void conclude_finals(const struct atoll_projection *p, struct atoll_row_t
     if (atoll_id_equal(&row->best, &row->baseline))
         duel = (struct atoll_row_duel){
             .ratio = 1, .p_value = 1, .elite_ns = row->baseline_ns, .challenger_ns = row->best_ns};
-    else if (!find_final(p, row->task, &row->best, &duel))
+    else if (!find_final(p, row, &duel))
         memset(&duel, 0, sizeof duel);
     row->final_ratio = duel.verdict == ATOLL_V_CORRECT ? duel.ratio : 0;
     row->final_p = duel.p_value;
@@ -78,13 +81,14 @@ static void conclude_finals(const struct atoll_projection *p, struct atoll_row_t
 }
 
 /* BASELINE, BEST, TASK_DONE. */
-static void update_task(struct atoll_projection *p, const struct atoll_decision *d)
+static int update_task(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
 {
     struct atoll_row_task row;
-    const struct atoll_projection_task *t = atoll_projection_find_task(p, d->task);
-    if (!t)
-        return;
-    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    uint64_t task_row;
+    int known = atoll_projection_task_row(p, d->task, d->model, &task_row, err);
+    if (known != 1)
+        return known;
+    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     int64_t candidate = atoll_projection_find_candidate(p, &d->candidate);
     if (d->type == ATOLL_DECIDE_TASK_DONE) {
         row.done = 1;
@@ -96,11 +100,13 @@ static void update_task(struct atoll_projection *p, const struct atoll_decision 
         row.best = d->candidate;
         row.best_ns = d->time_ns;
         row.best_fitness = d->fitness;
-        row.floor_ns = candidate >= 0 ? ((double *)p->floors.items)[candidate] : 0;
+        row.floor_ns =
+            candidate >= 0 ? ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[d->model] : 0;
         if (row.done)
             conclude_finals(p, &row);
     }
-    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
+    return 0;
 }
 
 static void update_campaign(struct atoll_projection *p, const struct atoll_decision *d)
@@ -115,13 +121,15 @@ static int project_decision(struct atoll_projection *p, const struct atoll_decis
 {
     switch (d->type) {
     case ATOLL_DECIDE_EVALUATE:
+        atoll_projection_accept(p, d->answers_ask);
         return atoll_projection_add_dispatch(p, d, err) != 0 ? -1 : atoll_projection_add_candidate(p, d, err);
     case ATOLL_DECIDE_DUEL: return atoll_projection_add_dispatch(p, d, err);
     case ATOLL_DECIDE_ELITE: return add_elite(p, d, err);
     case ATOLL_DECIDE_MIGRATE: return add_migration(p, d, err);
     case ATOLL_DECIDE_BASELINE:
     case ATOLL_DECIDE_BEST:
-    case ATOLL_DECIDE_TASK_DONE: update_task(p, d); return 0;
+    case ATOLL_DECIDE_TASK_DONE: return update_task(p, d, err);
+    case ATOLL_DECIDE_ASK: return atoll_projection_ask(p, d, err);
     case ATOLL_DECIDE_STOP: update_campaign(p, d); return 0;
     default: return 0;
     }

@@ -26,12 +26,15 @@ static int add_task(struct atoll_projection *p, const struct atoll_event *e, str
     struct atoll_projection_task *t = atoll_projection_list_add(&p->tasks, sizeof *t, err);
     if (!t)
         return -1;
-    t->row = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
+    for (size_t i = 0; i < ATOLL_MODEL_LIMIT; i++)
+        t->rows[i] = ATOLL_PROJECTION_NONE;
+    t->rows[0] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
     memset(&row, 0, sizeof row);
     row.task = e->task;
     if (!(t->task = atoll_task_decode(e->task_bytes, e->task_length, err)))
         return -1;
     row.id = t->task->id;
+    row.model_name = p->model_count ? p->models[0] : 0;
     if (add_task_texts(p, t->task, &row, err) != 0)
         return -1;
     return atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &row, err);
@@ -110,27 +113,27 @@ static int add_profile(struct atoll_projection *p, const struct atoll_profile *f
     return atoll_tables_append(p->tables, ATOLL_TABLE_PROFILES, &row, err);
 }
 
-static void count_evaluation(struct atoll_projection *p, const struct atoll_projection_task *t,
+static void count_evaluation(struct atoll_projection *p, uint64_t task_row,
                              const struct atoll_row_evaluation *e)
 {
     struct atoll_row_task row;
     int64_t candidate = atoll_projection_find_candidate(p, &e->candidate);
-    if (candidate >= 0 && e->floor_ns > 0)
-        ((double *)p->floors.items)[candidate] = e->floor_ns;
-    if (!t || e->verdict == ATOLL_V_INFRASTRUCTURE)
+    if (candidate >= 0 && e->floor_ns > 0 && e->model < ATOLL_MODEL_LIMIT)
+        ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[e->model] = e->floor_ns;
+    if (task_row == ATOLL_PROJECTION_NONE || e->verdict == ATOLL_V_INFRASTRUCTURE)
         return;
-    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     row.evaluated++;
     row.correct += e->verdict == ATOLL_V_CORRECT;
-    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
 }
 
-static double baseline_of(const struct atoll_projection *p, const struct atoll_projection_task *t)
+static double baseline_of(const struct atoll_projection *p, uint64_t task_row)
 {
     struct atoll_row_task row;
-    if (!t)
+    if (task_row == ATOLL_PROJECTION_NONE)
         return 0;
-    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     return row.baseline_ns;
 }
 
@@ -139,11 +142,15 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
     struct atoll_projection_dispatch *order = atoll_projection_find_dispatch(p, e->evaluation);
     if (!order || order->answered)
         return 0; /* never ordered, or answered already: the engine ignores it too */
+    uint64_t task_row = ATOLL_PROJECTION_NONE;
+    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0)
+        return -1;
     const struct atoll_projection_task *t = atoll_projection_find_task(p, order->task);
     struct atoll_row_evaluation row = {.event = p->event,
                                        .evaluation = e->evaluation,
                                        .candidate = e->candidate,
                                        .task = order->task,
+                                       .model = order->model,
                                        .device = e->device,
                                        .verdict = (uint8_t)e->verdict,
                                        .level = (uint8_t)e->level,
@@ -165,7 +172,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
     if (t) {
         row.time_ns = atoll_evaluation_time_ns(e, t->task);
         row.floor_ns = atoll_evaluation_floor_ns(e, t->task);
-        row.fitness = atoll_fitness(p->form, e->verdict, row.time_ns, baseline_of(p, t), row.floor_ns);
+        row.fitness = atoll_fitness(p->form, e->verdict, row.time_ns, baseline_of(p, task_row), row.floor_ns);
     }
     order->answered = e->verdict != ATOLL_V_INFRASTRUCTURE;
     if (atoll_projection_put_text(p, e->detail, &row.detail, err) != 0 ||
@@ -174,13 +181,12 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
     for (size_t i = 0; i < e->timing_count; i++)
         if (add_timing(p, e, &e->timings[i], t ? t->task : NULL, err) != 0)
             return -1;
-    count_evaluation(p, t, &row);
+    count_evaluation(p, task_row, &row);
     return add_profile(p, &e->profile, &row, err);
 }
 
 /* Promotions, no-ops and finals leave their traces in tasks and campaign. */
-static void count_duel(struct atoll_projection *p, const struct atoll_duel *d,
-                       const struct atoll_projection_task *t)
+static void count_duel(struct atoll_projection *p, const struct atoll_duel *d, uint64_t task_row)
 {
     struct atoll_row_campaign campaign;
     struct atoll_row_task row;
@@ -191,9 +197,9 @@ static void count_duel(struct atoll_projection *p, const struct atoll_duel *d,
         campaign.noop_promotions += d->better != 0;
         atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     }
-    if (!t || d->purpose == ATOLL_DUEL_NOOP)
+    if (task_row == ATOLL_PROJECTION_NONE || d->purpose == ATOLL_DUEL_NOOP)
         return;
-    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     if (d->purpose == ATOLL_DUEL_PROMOTION) {
         row.challenges += carried_out;
         row.promotions += d->better ? carried_out : 0;
@@ -205,17 +211,21 @@ static void count_duel(struct atoll_projection *p, const struct atoll_duel *d,
         row.final_pairs = d->pair_count;
         row.final_verdict = (uint8_t)d->verdict;
     }
-    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->row, &row);
+    atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
 }
 
 static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, struct atoll_err *err)
 {
     struct atoll_projection_dispatch *order = atoll_projection_find_dispatch(p, d->evaluation);
+    uint64_t task_row = ATOLL_PROJECTION_NONE;
     if (!order || order->answered)
         return 0;
+    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0)
+        return -1;
     struct atoll_row_duel row = {.event = p->event,
                                  .evaluation = d->evaluation,
                                  .task = order->task,
+                                 .model = order->model,
                                  .island = order->island,
                                  .purpose = (uint8_t)d->purpose,
                                  .verdict = (uint8_t)d->verdict,
@@ -234,7 +244,7 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
     order->answered = d->verdict != ATOLL_V_INFRASTRUCTURE;
     if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0)
         return -1;
-    count_duel(p, d, atoll_projection_find_task(p, order->task));
+    count_duel(p, d, task_row);
     return atoll_tables_append(p->tables, ATOLL_TABLE_DUELS, &row, err);
 }
 
@@ -251,6 +261,8 @@ int atoll_projection_event(struct atoll_projection *p, uint64_t number, const st
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     switch (e->type) {
     case ATOLL_EVENT_TASK: return add_task(p, e, err);
+    case ATOLL_EVENT_CAPACITY: return atoll_projection_capacity(p, e, err);
+    case ATOLL_EVENT_REPLY: return atoll_projection_reply(p, &e->reply, err);
     case ATOLL_EVENT_SOURCE: return atoll_projection_add_source(p, e->language, e->source, e->origin, err);
     case ATOLL_EVENT_EVALUATED: return add_evaluation(p, &e->evaluation, err);
     case ATOLL_EVENT_DUELLED: return add_duel(p, &e->duel, err);

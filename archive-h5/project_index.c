@@ -77,6 +77,30 @@ struct atoll_projection_task *atoll_projection_find_task(const struct atoll_proj
     return number < p->tasks.count ? &((struct atoll_projection_task *)p->tasks.items)[number] : NULL;
 }
 
+int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_t model, uint64_t *ret_row,
+                              struct atoll_err *err)
+{
+    struct atoll_row_task row, fresh = {.model = model};
+    struct atoll_projection_task *t = atoll_projection_find_task(p, task);
+    if (!t || model >= ATOLL_MODEL_LIMIT)
+        return 0;
+    if (t->rows[model] == ATOLL_PROJECTION_NONE) {
+        atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->rows[0], &row);
+        fresh.task = row.task;
+        fresh.id = row.id;
+        fresh.name = row.name;
+        fresh.summary = row.summary;
+        fresh.definition = row.definition;
+        fresh.reference = row.reference;
+        fresh.model_name = model < p->model_count ? p->models[model] : 0;
+        t->rows[model] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
+        if (atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &fresh, err) != 0)
+            return -1;
+    }
+    *ret_row = t->rows[model];
+    return 1;
+}
+
 struct dispatch_key {
     const struct atoll_projection_list *dispatches;
     uint64_t evaluation;
@@ -107,7 +131,8 @@ int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll
     struct atoll_projection_dispatch *x = atoll_projection_list_add(&p->dispatches, sizeof *x, err);
     if (!x)
         return -1;
-    *x = (struct atoll_projection_dispatch){d->evaluation, d->task, d->island, d->candidate, d->elite, 0};
+    *x = (struct atoll_projection_dispatch){d->evaluation, d->task,  d->model, d->island,
+                                            d->candidate,  d->elite, 0};
     return atoll_row_index_add(&p->dispatch_index, atoll_mix64(d->evaluation), p->dispatches.count - 1, err);
 }
 
@@ -225,6 +250,8 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
     row.campaign_ns = p->campaign_ns;
     row.task = d->task;
     row.island = d->island;
+    row.model = d->model;
+    row.ask = d->answers_ask;
     row.generation = d->generation;
     row.operator_ = (uint8_t)d->op;
     row.parent = d->parent;
@@ -233,7 +260,7 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
     row.source = s ? s->text : 0;
     row.origin = s ? s->origin : 0;
     if (describe_plan(p, d, s, &row, err) != 0 ||
-        !atoll_projection_list_add(&p->floors, sizeof(double), err) ||
+        !atoll_projection_list_add(&p->floors, sizeof(struct atoll_projection_floor), err) ||
         atoll_tables_append(p->tables, ATOLL_TABLE_CANDIDATES, &row, err) != 0)
         return -1;
     return atoll_row_index_add(&p->candidate_index, atoll_id_u64(&row.id),

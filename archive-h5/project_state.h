@@ -8,6 +8,8 @@
 #include "archive-h5/row_index.h"
 #include "core/arena.h"
 
+#define ATOLL_PROJECTION_NONE UINT64_MAX
+
 struct atoll_projection_source {
     struct atoll_id id;
     uint32_t language, text, origin; /* texts */
@@ -21,14 +23,20 @@ struct atoll_projection_source {
 /* What was ordered under an evaluation number. */
 struct atoll_projection_dispatch {
     uint64_t evaluation;
-    uint32_t task, island;
+    uint32_t task, model, island;
     struct atoll_id candidate, elite;
     int answered;
 };
 
 struct atoll_projection_task {
     struct atoll_task *task; /* owned; NULL when it did not decode */
-    uint64_t row;
+    /* in tasks; ATOLL_PROJECTION_NONE until the model's population is heard of, the first at once */
+    uint64_t rows[ATOLL_MODEL_LIMIT];
+};
+
+/* Of a candidate, by device model. */
+struct atoll_projection_floor {
+    double ns[ATOLL_MODEL_LIMIT];
 };
 
 struct atoll_projection_list {
@@ -42,8 +50,10 @@ struct atoll_projection {
     struct atoll_arena *plans; /* of sources; emptied when it is full */
     uint64_t plan_round;       /* counts how often plans was emptied, from 1 */
     enum atoll_fitness_form form;
-    struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: double per candidate row */
-    struct atoll_row_index source_index, dispatch_index, candidate_index;
+    struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
+    struct atoll_row_index source_index, dispatch_index, candidate_index, ask_index;
+    uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
+    uint32_t model_count;
     uint64_t event; /* being projected */
     int64_t campaign_ns;
     uint32_t ordinal;
@@ -60,6 +70,15 @@ struct atoll_projection_source *atoll_projection_find_source(const struct atoll_
 int atoll_projection_add_source(struct atoll_projection *p, const char *language, const char *text,
                                 const char *origin, struct atoll_err *err);
 struct atoll_projection_task *atoll_projection_find_task(const struct atoll_projection *p, uint32_t number);
+/* Row in tasks of a task on a model, made where there is none yet: 1; 0 when there is no such task; -1. */
+int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_t model, uint64_t *ret_row,
+                              struct atoll_err *err);
+/* project_ask.c */
+int atoll_projection_capacity(struct atoll_projection *p, const struct atoll_event *e, struct atoll_err *err);
+int atoll_projection_ask(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err);
+void atoll_projection_accept(struct atoll_projection *p, uint64_t ask);
+int atoll_projection_reply(struct atoll_projection *p, const struct atoll_reply *reply,
+                           struct atoll_err *err);
 struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct atoll_projection *p,
                                                                  uint64_t evaluation);
 int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,

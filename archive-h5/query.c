@@ -217,6 +217,11 @@ struct atoll_rows atoll_query_samples(const struct atoll_query *q, uint64_t eval
     return rows_of(&q->samples, evaluation_row);
 }
 
+static int is_of_model(const struct atoll_row_evaluation *e, uint32_t model)
+{
+    return model == ATOLL_QUERY_ANY_MODEL || e->model == model;
+}
+
 /* Correct and timed, then correct, then the rest; faster first. */
 static double merit(const struct atoll_row_evaluation *e)
 {
@@ -225,7 +230,7 @@ static double merit(const struct atoll_row_evaluation *e)
     return e->time_ns > 0 ? 3 + 1 / e->time_ns : 2;
 }
 
-int64_t atoll_query_best_evaluation(const struct atoll_query *q, uint64_t candidate_row)
+int64_t atoll_query_best_evaluation(const struct atoll_query *q, uint64_t candidate_row, uint32_t model)
 {
     struct atoll_rows rows = atoll_query_evaluations(q, candidate_row);
     struct atoll_row_evaluation e;
@@ -233,7 +238,7 @@ int64_t atoll_query_best_evaluation(const struct atoll_query *q, uint64_t candid
     double best_merit = -1;
     for (size_t i = 0; i < rows.count; i++) {
         atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
-        if (merit(&e) > best_merit) {
+        if (is_of_model(&e, model) && merit(&e) > best_merit) {
             best_merit = merit(&e);
             best = rows.rows[i];
         }
@@ -247,7 +252,7 @@ int64_t atoll_query_profile(const struct atoll_query *q, uint64_t evaluation_row
     return rows.count ? (int64_t)rows.rows[rows.count - 1] : -1;
 }
 
-int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t candidate_row,
+int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t candidate_row, uint32_t model,
                                       uint64_t *ret_evaluation)
 {
     struct atoll_rows rows = atoll_query_evaluations(q, candidate_row);
@@ -262,7 +267,7 @@ int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t cand
         atoll_tables_get(q->tables, ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
         atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
         double worth = 8.0 * profile.tier + merit(&e);
-        if (worth > best_merit) {
+        if (is_of_model(&e, model) && worth > best_merit) {
             best_merit = worth;
             best = row;
             *ret_evaluation = rows.rows[i];
@@ -337,12 +342,23 @@ int64_t atoll_query_task(const struct atoll_query *q, const char *name)
     return -1;
 }
 
+/* Worth telling only where a table has tasks of more than one. */
+static const char *model_name(const struct atoll_query *q, const struct atoll_row_task *task)
+{
+    const uint32_t *names = column(q->tables, ATOLL_TABLE_TASKS, "model_name");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++)
+        if (names[i] != task->model_name)
+            return atoll_tables_text(q->tables, task->model_name);
+    return "";
+}
+
 void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, struct atoll_task_summary *ret)
 {
     struct atoll_row_task row;
     atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, task_row, &row);
     *ret = (struct atoll_task_summary){.row = task_row,
                                        .name = atoll_tables_text(q->tables, row.name),
+                                       .model = model_name(q, &row),
                                        .baseline_ns = row.baseline_ns,
                                        .best_ns = row.best_ns,
                                        .floor_ns = row.floor_ns,
@@ -384,6 +400,8 @@ static void add_campaigns(const struct atoll_query *q, struct atoll_archive_summ
             devices += owners[d] == i;
         s->noop_challenges += c.noop_challenges;
         s->noop_promotions += c.noop_promotions;
+        s->tokens += c.tokens;
+        s->cost_usd += c.cost_usd;
         s->wall_ns += (double)c.campaign_ns;
         s->device_wall_ns += (double)c.campaign_ns * (double)(devices ? devices : 1);
     }
@@ -410,6 +428,7 @@ void atoll_query_summary(const struct atoll_query *q, struct atoll_archive_summa
     s.geometric_mean = s.timed_count ? exp(logs / (double)s.timed_count) : 0;
     add_times(q, ATOLL_TABLE_EVALUATIONS, &s);
     add_times(q, ATOLL_TABLE_DUELS, &s);
+    s.asks = atoll_tables_count(q->tables, ATOLL_TABLE_ASKS);
     add_campaigns(q, &s);
     *ret = s;
 }

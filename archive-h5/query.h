@@ -29,24 +29,27 @@ struct atoll_rows atoll_query_timings(const struct atoll_query *query, uint64_t 
 struct atoll_rows atoll_query_samples(const struct atoll_query *query, uint64_t evaluation_row);
 /* Row in profiles of an evaluation; -1 when nothing is known of its binary and counters. */
 int64_t atoll_query_profile(const struct atoll_query *query, uint64_t evaluation_row);
-/* The profile that says most of a candidate: the highest tier, of its fastest evaluation; -1 when there is none.
- * ret_evaluation: the evaluation it is of. */
-int64_t atoll_query_candidate_profile(const struct atoll_query *query, uint64_t candidate_row,
+#define ATOLL_QUERY_ANY_MODEL UINT32_MAX
+/* The profile that says most of a candidate on a device model: the highest tier, of its fastest evaluation; -1 when
+ * there is none. ret_evaluation: the evaluation it is of. */
+int64_t atoll_query_candidate_profile(const struct atoll_query *query, uint64_t candidate_row, uint32_t model,
                                       uint64_t *ret_evaluation);
-/* The evaluation that counts: correct before others, the fastest of them; -1 when there is none. */
-int64_t atoll_query_best_evaluation(const struct atoll_query *query, uint64_t candidate_row);
+/* The evaluation that counts on a device model: correct before others, the fastest of them; -1 when there is none. */
+int64_t atoll_query_best_evaluation(const struct atoll_query *query, uint64_t candidate_row, uint32_t model);
 
 /* From the candidate through its parents to the first; at most limit rows.  Cycles end it. */
 size_t atoll_query_lineage(const struct atoll_query *query, uint64_t candidate_row, uint64_t *ret_rows,
                            size_t limit);
 
-/* Row in tasks of the task with this name or number; -1. */
+/* Row in tasks of the task with this name or number, the first of its device models; -1. */
 int64_t atoll_query_task(const struct atoll_query *query, const char *name);
 
 /* What a report says of one task. */
 struct atoll_task_summary {
     uint64_t row; /* in tasks */
     const char *name;
+    const char
+        *model; /* of the devices; "" where the archive's tasks are all of one model, or none was told */
     double baseline_ns, best_ns,
         floor_ns;   /* times of the final comparison where there is one, as lone best times are lucky */
     double speedup; /* final ratio where there is one, else baseline / best; 0 = unknown */
@@ -66,6 +69,8 @@ struct atoll_archive_summary {
     double geometric_mean; /* of speedups, 0 = none */
     double fast_share[5];  /* fast_p: share of tasks with a correct kernel faster by 1, 1.5, 2, 3, 5 */
     uint64_t noop_challenges, noop_promotions;
+    uint64_t asks, tokens;
+    double cost_usd;
     double occupied_ns, candidate_ns; /* of all evaluations and duels */
     double wall_ns;                   /* campaign time, all campaigns */
     double device_wall_ns;            /* campaign time times devices */

@@ -11,10 +11,16 @@
 static void put_task(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row)
 {
     struct atoll_row_task task;
+    struct atoll_task_summary summary;
     const struct atoll_tables *t = atoll_query_tables(query);
     atoll_tables_get(t, ATOLL_TABLE_TASKS, row, &task);
     atoll_buffer_printf(out, "<section class=\"card task\" id=\"task-%llu\">\n<h2>", (unsigned long long)row);
     atoll_html_text(out, atoll_tables_text(t, task.name));
+    atoll_query_task_summary(query, row, &summary);
+    if (*summary.model) {
+        atoll_buffer_printf(out, ", ");
+        atoll_html_text(out, summary.model);
+    }
     atoll_buffer_printf(out, "</h2>\n<p class=\"soft\">");
     atoll_html_text(out, atoll_tables_text(t, task.summary));
     atoll_buffer_printf(out, "</p>\n<div class=\"figures\">\n<div><h3>Speedup over the baseline</h3>\n");

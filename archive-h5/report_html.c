@@ -196,6 +196,11 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
                             "by candidates</span></div>\n",
                             100 * s->occupied_ns / s->device_wall_ns,
                             100 * s->candidate_ns / s->device_wall_ns);
+    if (s->asks)
+        atoll_buffer_printf(out,
+                            "<div class=\"tile\"><b>%llu</b><span>asks of operators outside, %llu tokens, "
+                            "$%.2f</span></div>\n",
+                            (unsigned long long)s->asks, (unsigned long long)s->tokens, s->cost_usd);
     atoll_buffer_printf(out, "</section>\n");
 }
 
@@ -236,10 +241,20 @@ static void put_share(struct atoll_buffer *out, double share)
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
 }
 
+static void put_model(struct atoll_buffer *out, const char *model)
+{
+    if (!*model)
+        return;
+    atoll_buffer_printf(out, " <span class=\"soft\">");
+    atoll_html_text(out, model);
+    atoll_buffer_printf(out, "</span>");
+}
+
 static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
 {
     atoll_buffer_printf(out, "<tr><td class=\"l\"><a href=\"#task-%llu\">", (unsigned long long)t->row);
     atoll_html_text(out, t->name);
+    put_model(out, t->model);
     atoll_buffer_printf(out, "</a></td><td>");
     put_duration(out, t->baseline_ns);
     atoll_buffer_printf(out, "</td><td>");
@@ -295,13 +310,13 @@ static const char *value_name(enum atoll_table table, const char *name, unsigned
 }
 
 static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row,
-                         double baseline_ns)
+                         const struct atoll_row_task *task)
 {
     const struct atoll_tables *t = atoll_query_tables(query);
     struct atoll_row_candidate c;
     struct atoll_row_evaluation e = {.verdict = ATOLL_V_INFRASTRUCTURE};
     char hex[ATOLL_ID_HEX];
-    int64_t evaluation = atoll_query_best_evaluation(query, row);
+    int64_t evaluation = atoll_query_best_evaluation(query, row, task->model);
     atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, row, &c);
     if (evaluation >= 0)
         atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &e);
@@ -317,8 +332,8 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
                                          : "under way");
     atoll_buffer_printf(out, "</td><td>");
     put_duration(out, e.time_ns);
-    if (e.time_ns > 0 && baseline_ns > 0)
-        atoll_buffer_printf(out, "</td><td>%.2f&#215;</td></tr>\n", baseline_ns / e.time_ns);
+    if (e.time_ns > 0 && task->baseline_ns > 0)
+        atoll_buffer_printf(out, "</td><td>%.2f&#215;</td></tr>\n", task->baseline_ns / e.time_ns);
     else
         atoll_buffer_printf(out, "</td><td></td></tr>\n");
 }
@@ -356,7 +371,7 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
              "class=\"l\">parameters</th><th>island</th>"
              "<th>generation</th><th class=\"l\">verdict</th><th>time</th><th>speedup</th></tr>\n");
     for (size_t i = 0; i < count; i++)
-        put_ancestor(out, query, rows[i], task.baseline_ns);
+        put_ancestor(out, query, rows[i], &task);
     atoll_buffer_printf(out, "</table></div>\n");
     put_source(out, query, (uint64_t)best);
 }

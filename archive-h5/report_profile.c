@@ -58,8 +58,11 @@ void atoll_html_profile(struct atoll_buffer *out, const struct atoll_query *quer
     const struct atoll_tables *t = atoll_query_tables(query);
     struct atoll_row_profile p;
     uint64_t evaluation;
+    struct atoll_row_task task;
     int64_t best = best_candidate(query, task_row);
-    int64_t row = best < 0 ? -1 : atoll_query_candidate_profile(query, (uint64_t)best, &evaluation);
+    atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &task);
+    int64_t row =
+        best < 0 ? -1 : atoll_query_candidate_profile(query, (uint64_t)best, task.model, &evaluation);
     if (row < 0)
         return;
     atoll_tables_get(t, ATOLL_TABLE_PROFILES, (uint64_t)row, &p);

@@ -68,7 +68,7 @@ static int place(const struct roof *r, uint64_t candidate_row, struct point *ret
     struct atoll_row_profile p;
     struct atoll_row_device device;
     uint64_t evaluation;
-    int64_t row = atoll_query_candidate_profile(r->query, candidate_row, &evaluation);
+    int64_t row = atoll_query_candidate_profile(r->query, candidate_row, r->task.model, &evaluation);
     if (row < 0)
         return -1;
     atoll_tables_get(t, ATOLL_TABLE_PROFILES, (uint64_t)row, &p);
@@ -102,7 +102,7 @@ static void collect_points(struct roof *r)
     for (uint64_t i = atoll_tables_count(t, ATOLL_TABLE_ELITES); i-- > 0;) {
         struct atoll_row_elite e;
         atoll_tables_get(t, ATOLL_TABLE_ELITES, i, &e);
-        if (e.campaign == r->task.campaign && e.task == r->task.task)
+        if (e.campaign == r->task.campaign && e.task == r->task.task && e.model == r->task.model)
             add_point(r, &e.candidate);
     }
 }
@@ -236,10 +236,10 @@ int atoll_svg_roofline(struct atoll_buffer *out, const struct atoll_query *query
     const struct atoll_tables *t = atoll_query_tables(query);
     struct roof r = {.out = out, .query = query};
     struct atoll_row_evaluation e;
-    int64_t evaluation = atoll_query_best_evaluation(query, best_row);
+    atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &r.task);
+    int64_t evaluation = atoll_query_best_evaluation(query, best_row, r.task.model);
     if (evaluation < 0)
         return 0;
-    atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &r.task);
     atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &e);
     if (find_device(t, e.campaign, e.device, &r.device) != 0 || !(r.device.bandwidth_bytes_per_s > 0) ||
         !isfinite(r.device.bandwidth_bytes_per_s))

@@ -45,8 +45,8 @@ static int point_at(const struct plot *p, uint64_t row, double *ret_seconds, dou
 {
     struct atoll_row_evaluation e;
     atoll_tables_get(atoll_query_tables(p->query), ATOLL_TABLE_EVALUATIONS, row, &e);
-    if (e.campaign != p->task.campaign || e.task != p->task.task || e.verdict != ATOLL_V_CORRECT ||
-        !(e.time_ns > 0))
+    if (e.campaign != p->task.campaign || e.task != p->task.task || e.model != p->task.model ||
+        e.verdict != ATOLL_V_CORRECT || !(e.time_ns > 0))
         return 0;
     *ret_seconds = (double)e.campaign_ns * 1e-9;
     *ret_speedup = p->task.baseline_ns / e.time_ns;
@@ -178,8 +178,8 @@ static unsigned collect(const struct atoll_query *query, const struct atoll_row_
         struct atoll_row_elite e;
         atoll_tables_get(t, ATOLL_TABLE_ELITES, i, &e);
         unsigned cell = e.memory * 16u + e.algorithm * 4u + e.coordination;
-        if (e.campaign == task->campaign && e.task == task->task && e.island < island_limit &&
-            cell < ATOLL_BEHAVIOUR_CELLS)
+        if (e.campaign == task->campaign && e.task == task->task && e.model == task->model &&
+            e.island < island_limit && cell < ATOLL_BEHAVIOUR_CELLS)
             last[e.island][cell] = (struct cell){e.time_ns, e.fitness};
     }
     for (unsigned c = 0; c < ATOLL_BEHAVIOUR_CELLS; c++) {

@@ -21,6 +21,8 @@ struct atoll_row_campaign {
     uint64_t events, noop_challenges, noop_promotions;
     int64_t campaign_ns;
     uint8_t stop_reason, timing; /* 0 cold, 1 warm */
+    uint64_t tokens;
+    double cost_usd;
 };
 
 struct atoll_row_task {
@@ -35,6 +37,7 @@ struct atoll_row_task {
     uint64_t evaluated, correct;
     uint32_t challenges, promotions;
     uint8_t done, reason;
+    uint32_t model, model_name;
 };
 
 struct atoll_row_device {
@@ -55,6 +58,21 @@ struct atoll_row_device {
         tensor_i8_flops;
 };
 
+/* What was asked of an operator outside the engine, and what came of it. */
+struct atoll_row_ask {
+    uint32_t campaign;
+    uint64_t number, event;
+    int64_t campaign_ns, answered_ns;
+    uint8_t kind, operator_; /* column "operator" */
+    uint32_t task, model, island, generation;
+    struct atoll_id parent;
+    uint8_t stage, round, status; /* status: 0 open, else 1 + enum atoll_reply_status */
+    uint32_t count;
+    uint64_t issues, tokens;
+    double cost_usd;
+    uint32_t origin, sources, accepted;
+};
+
 struct atoll_row_candidate {
     uint32_t campaign;
     struct atoll_id id;
@@ -64,6 +82,8 @@ struct atoll_row_candidate {
     uint8_t operator_; /* column "operator" */
     struct atoll_id parent, source_id;
     uint32_t language, source, plan, choice, origin;
+    uint32_t model;
+    uint64_t ask;
 };
 
 struct atoll_row_evaluation {
@@ -81,6 +101,7 @@ struct atoll_row_evaluation {
     double compile_ns, check_ns, sampling_ns, occupied_ns, candidate_ns;
     uint32_t code_bytes, draw_count, fully_compared_count;
     double worst_error;
+    uint32_t model;
 };
 
 struct atoll_row_timing {
@@ -128,7 +149,7 @@ struct atoll_row_duel {
     double elite_ns, challenger_ns, occupied_ns, candidate_ns;
     uint64_t device;
     int64_t campaign_ns;
-    uint32_t detail;
+    uint32_t detail, model;
 };
 
 struct atoll_row_elite {
@@ -139,6 +160,7 @@ struct atoll_row_elite {
     struct atoll_id candidate, replaced;
     double time_ns, fitness;
     int64_t campaign_ns;
+    uint32_t model;
 };
 
 struct atoll_row_migration {
@@ -147,6 +169,7 @@ struct atoll_row_migration {
     uint32_t ordinal, task, from_island, to_island;
     struct atoll_id candidate;
     int64_t campaign_ns;
+    uint32_t model;
 };
 
 struct atoll_row_decision {
@@ -160,6 +183,7 @@ struct atoll_row_decision {
     double time_ns;
     uint8_t reason;
     int64_t campaign_ns;
+    uint32_t model;
 };
 
 #endif

@@ -32,16 +32,32 @@ static const char *purpose_name(unsigned v)
 
 static const char *decision_name(unsigned v)
 {
-    static const char *const names[] = {"none",          "evaluate", "duel",      "elite",
-                                        "not_confirmed", "migrate",  "baseline",  "best",
-                                        "redispatch",    "abandon",  "task_done", "stop"};
+    static const char *const names[] = {"none",      "evaluate", "duel", "elite",      "not_confirmed",
+                                        "migrate",   "baseline", "best", "redispatch", "abandon",
+                                        "task_done", "stop",     "ask"};
     return v < sizeof names / sizeof *names ? names[v] : "unknown";
+}
+
+static const char *ask_kind_name(unsigned v)
+{
+    return atoll_ask_kind_name((enum atoll_ask_kind)v);
+}
+
+static const char *reply_name(unsigned v)
+{
+    return v ? atoll_reply_status_name((enum atoll_reply_status)(v - 1)) : "open";
 }
 
 static const char *timing_name(unsigned v)
 {
     return v ? "warm" : "cold";
 }
+
+#define OPERATOR(row, text)                                                                                  \
+    {                                                                                                        \
+        .name = "operator", .type = ATOLL_COLUMN_U8, .offset = FIELD(row, operator_), .unit = "",            \
+        .description = text, .value_name = operator_name, .value_count = ATOLL_OPERATOR_COUNT                \
+    }
 
 static const struct atoll_column campaign_columns[] = {
     KEY(campaign, id, ID, "", "identity of the campaign"),
@@ -64,6 +80,8 @@ static const struct atoll_column campaign_columns[] = {
     ENUM(campaign, stop_reason, reason_name, ATOLL_REASON_COUNT, "why it stopped, none while it runs"),
     {COLUMN(campaign, timing, U8, "", "caches before each sample: cold or warm"), .value_name = timing_name,
      .value_count = 2, .since = 3},
+    ADDED(campaign, tokens, U64, "", "tokens spent by operators outside", 4),
+    ADDED(campaign, cost_usd, F64, "USD", "what they cost", 4),
 };
 
 static const struct atoll_column task_columns[] = {
@@ -93,6 +111,34 @@ static const struct atoll_column task_columns[] = {
     COL(task, promotions, U32, "", "of those, won"),
     COL(task, done, U8, "", "1 = no more proposals"),
     ENUM(task, reason, reason_name, ATOLL_REASON_COUNT, "why it is done"),
+    {COLUMN(task, model, U32, "", "device model, from 0 in the order of their appearance in the campaign"),
+     .is_key = 1, .since = 4},
+    ADDED(task, model_name, TEXT, "", "name of that model, empty where none was told", 4),
+};
+
+static const struct atoll_column ask_columns[] = {
+    OWNER(ask),
+    KEY(ask, number, U64, "", "number of the ask, from 1"),
+    COL(ask, event, U64, "", "number of the event whose decisions asked first"),
+    COL(ask, campaign_ns, I64, "ns", "campaign time of the ask"),
+    COL(ask, answered_ns, I64, "ns", "campaign time of the reply, 0 = none yet"),
+    ENUM(ask, kind, ask_kind_name, ATOLL_ASK_KIND_COUNT, "what was wanted"),
+    OPERATOR(ask, "which operator was asked"),
+    COL(ask, task, U32, "", "task"),
+    COL(ask, model, U32, "", "device model"),
+    COL(ask, island, U32, "", "island"),
+    COL(ask, generation, U32, "", "generation of the island"),
+    COL(ask, parent, ID, "", "candidate it is about, zero = none"),
+    COL(ask, stage, U8, "", "staged: stage"),
+    COL(ask, round, U8, "", "staged: round of the stage, from 0"),
+    ENUM(ask, status, reply_name, ATOLL_REPLY_STATUS_COUNT + 1, "how it was answered"),
+    COL(ask, count, U32, "", "candidates or plans wanted"),
+    COL(ask, issues, U64, "", "staged: bit per issue that was told"),
+    COL(ask, tokens, U64, "", "tokens spent, in and out together"),
+    COL(ask, cost_usd, F64, "USD", "what it cost"),
+    COL(ask, origin, TEXT, "", "who answered"),
+    COL(ask, sources, U32, "", "sources in the reply"),
+    COL(ask, accepted, U32, "", "candidates sent for evaluation as answers to it"),
 };
 
 static const struct atoll_column device_columns[] = {
@@ -149,13 +195,7 @@ static const struct atoll_column candidate_columns[] = {
     COL(candidate, task, U32, "", "task"),
     COL(candidate, island, U32, "", "island"),
     COL(candidate, generation, U32, "", "generation of the island"),
-    {.name = "operator",
-     .type = ATOLL_COLUMN_U8,
-     .offset = FIELD(candidate, operator_),
-     .unit = "",
-     .description = "how it was made",
-     .value_name = operator_name,
-     .value_count = ATOLL_OPERATOR_COUNT},
+    OPERATOR(candidate, "how it was made"),
     COL(candidate, parent, ID, "", "candidate it was derived from, zero = none"),
     COL(candidate, source_id, ID, "", "hash of language and source text"),
     COL(candidate, language, TEXT, "", "language of the source"),
@@ -163,6 +203,8 @@ static const struct atoll_column candidate_columns[] = {
     COL(candidate, plan, TEXT, "", "launch plan as canonical JSON"),
     COL(candidate, choice, TEXT, "", "chosen parameters, NAME=VALUE ..."),
     COL(candidate, origin, TEXT, "", "who gave the source: a seed's name, import, a model"),
+    ADDED(candidate, model, U32, "", "device model it was proposed for first", 4),
+    ADDED(candidate, ask, U64, "", "ask it answers, 0 = none", 4),
 };
 
 static const struct atoll_column evaluation_columns[] = {
@@ -193,6 +235,7 @@ static const struct atoll_column evaluation_columns[] = {
     COL(evaluation, draw_count, U32, "", "draws used"),
     COL(evaluation, fully_compared_count, U32, "", "draws compared element by element"),
     COL(evaluation, worst_error, F64, "", "largest error in units of the tolerance, below 1 is right"),
+    ADDED(evaluation, model, U32, "", "device model whose population it belongs to", 4),
 };
 
 static const struct atoll_column timing_columns[] = {
@@ -246,6 +289,7 @@ static const struct atoll_column duel_columns[] = {
     COL(duel, device, U64, "", "key of the device"),
     COL(duel, campaign_ns, I64, "ns", "campaign time at which the result was journaled"),
     COL(duel, detail, TEXT, "", "evidence in sentences"),
+    ADDED(duel, model, U32, "", "device model whose population it belongs to", 4),
 };
 
 static const struct atoll_column elite_columns[] = {
@@ -262,6 +306,7 @@ static const struct atoll_column elite_columns[] = {
     COL(elite, time_ns, F64, "ns", "its time"),
     COL(elite, fitness, F64, "", "its fitness"),
     COL(elite, campaign_ns, I64, "ns", "campaign time"),
+    ADDED(elite, model, U32, "", "device model", 4),
 };
 
 static const struct atoll_column migration_columns[] = {
@@ -273,6 +318,7 @@ static const struct atoll_column migration_columns[] = {
     COL(migration, to_island, U32, "", "island it goes to"),
     COL(migration, candidate, ID, "", "candidate"),
     COL(migration, campaign_ns, I64, "ns", "campaign time"),
+    ADDED(migration, model, U32, "", "device model", 4),
 };
 
 static const struct atoll_column decision_columns[] = {
@@ -286,6 +332,7 @@ static const struct atoll_column decision_columns[] = {
     COL(decision, time_ns, F64, "ns", "time of the candidate where the decision has one"),
     ENUM(decision, reason, reason_name, ATOLL_REASON_COUNT, "reason of task_done and stop"),
     COL(decision, campaign_ns, I64, "ns", "campaign time"),
+    ADDED(decision, model, U32, "", "device model", 4),
 };
 
 #define TABLE(noun, name, text)                                                                              \
@@ -296,8 +343,10 @@ static const struct atoll_column decision_columns[] = {
 
 static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     TABLE(campaign, "campaign", "one row per campaign"),
-    TABLE(task, "tasks", "one row per task, as it stood last"),
+    TABLE(task, "tasks", "one row per task and device model, as it stood last"),
     TABLE(device, "devices", "one row per device that evaluated"),
+    {"asks", "one row per ask of an operator outside the engine, as it stood last",
+     sizeof(struct atoll_row_ask), sizeof ask_columns / sizeof *ask_columns, ask_columns, 4},
     TABLE(candidate, "candidates", "one row per proposed candidate"),
     TABLE(evaluation, "evaluations", "one row per journaled result of a candidate"),
     TABLE(timing, "timings", "one row per timed variant of an evaluation"),
@@ -327,7 +376,8 @@ int atoll_table_find(const char *name, enum atoll_table *ret_table)
 
 const char *atoll_table_names(void)
 {
-    return "campaign, tasks, devices, candidates, evaluations, timings, samples, profiles, duels, elites, "
+    return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
+           "elites, "
            "migrations, decisions";
 }
 

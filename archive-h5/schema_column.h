@@ -22,6 +22,10 @@
     {                                                                                                        \
         COLUMN(row, field, kind, in, text), .since = 2                                                       \
     }
+#define ADDED(row, field, kind, in, text, schema)                                                            \
+    {                                                                                                        \
+        COLUMN(row, field, kind, in, text), .since = schema                                                  \
+    }
 #define ENUM(row, field, names, count, text)                                                                 \
     {                                                                                                        \
         COLUMN(row, field, U8, "", text), .value_name = names, .value_count = count                          \

@@ -10,13 +10,14 @@
 #include "archive-h5/rows.h"
 #include "core/err.h"
 
-#define ATOLL_ARCHIVE_SCHEMA 3
+#define ATOLL_ARCHIVE_SCHEMA 4
 #define ATOLL_COLUMN_LIMIT   80
 
 enum atoll_table {
     ATOLL_TABLE_CAMPAIGN,
     ATOLL_TABLE_TASKS,
     ATOLL_TABLE_DEVICES,
+    ATOLL_TABLE_ASKS,
     ATOLL_TABLE_CANDIDATES,
     ATOLL_TABLE_EVALUATIONS,
     ATOLL_TABLE_TIMINGS,

@@ -44,11 +44,17 @@ static void check_references(struct check *c, const struct atoll_tables *t, cons
     static const struct {
         enum atoll_table table;
         const char *column;
-    } references[] = {{ATOLL_TABLE_EVALUATIONS, "candidate"}, {ATOLL_TABLE_PROFILES, "candidate"},
-                      {ATOLL_TABLE_DUELS, "challenger"},      {ATOLL_TABLE_DUELS, "elite"},
-                      {ATOLL_TABLE_ELITES, "candidate"},      {ATOLL_TABLE_ELITES, "replaced"},
-                      {ATOLL_TABLE_CANDIDATES, "parent"},     {ATOLL_TABLE_TASKS, "best"},
-                      {ATOLL_TABLE_TASKS, "baseline"},        {ATOLL_TABLE_MIGRATIONS, "candidate"}};
+    } references[] = {{ATOLL_TABLE_EVALUATIONS, "candidate"},
+                      {ATOLL_TABLE_PROFILES, "candidate"},
+                      {ATOLL_TABLE_DUELS, "challenger"},
+                      {ATOLL_TABLE_DUELS, "elite"},
+                      {ATOLL_TABLE_ELITES, "candidate"},
+                      {ATOLL_TABLE_ELITES, "replaced"},
+                      {ATOLL_TABLE_CANDIDATES, "parent"},
+                      {ATOLL_TABLE_TASKS, "best"},
+                      {ATOLL_TABLE_TASKS, "baseline"},
+                      {ATOLL_TABLE_MIGRATIONS, "candidate"},
+                      {ATOLL_TABLE_ASKS, "parent"}};
     for (size_t r = 0; r < sizeof references / sizeof *references; r++) {
         const struct atoll_table_schema *schema = atoll_table_schema(references[r].table);
         const uint32_t *campaigns = atoll_tables_column(t, references[r].table, 0);

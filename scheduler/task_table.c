@@ -4,6 +4,7 @@
 
 #include "core/units.h"
 #include "core/verdict.h"
+#include "scheduler/json_text.h"
 
 /* Calls row for each task summary that is wanted. */
 typedef void summary_row(void *context, const struct atoll_query *query,
@@ -51,7 +52,8 @@ void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row
         struct atoll_row_evaluation e;
 
         atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, i, &e);
-        if (e.campaign == task.campaign && e.task == task.task && e.verdict != ATOLL_V_CORRECT) {
+        if (e.campaign == task.campaign && e.task == task.task && e.model == task.model &&
+            e.verdict != ATOLL_V_CORRECT) {
             snprintf(ret_text, bytes, "%s, seed %s: %s: %.300s", atoll_tables_text(tables, task.name),
                      origin_of(query, &e), atoll_verdict_name((enum atoll_verdict)e.verdict),
                      atoll_tables_text(tables, e.detail));
@@ -79,7 +81,8 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     } else {
         fprintf(out, "%11s", "-");
     }
-    fprintf(out, " %8llu %8llu\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct);
+    fprintf(out, " %8llu %8llu%s%s\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct,
+            *s->model ? "  " : "", s->model);
     if (s->baseline_ns <= 0) {
         char failure[512];
 
@@ -127,13 +130,18 @@ static const char *limiter_of(const struct atoll_query *query, const struct atol
     int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
 
     if (candidate >= 0) {
-        row = atoll_query_candidate_profile(query, (uint64_t)candidate, &evaluation);
+        row = atoll_query_candidate_profile(query, (uint64_t)candidate, task->model, &evaluation);
     }
     if (row < 0) {
         return atoll_limiter_name(ATOLL_LIMITER_UNKNOWN);
     }
     atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
     return atoll_limiter_name((enum atoll_limiter)profile.limiter);
+}
+
+static json_t *model_of(const struct atoll_query *query, const struct atoll_row_task *task)
+{
+    return atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name));
 }
 
 static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
@@ -144,13 +152,13 @@ static void add_row(void *context, const struct atoll_query *query, const struct
     if (!atoll_id_is_zero(&task->best)) {
         atoll_id_hex(&task->best, best);
     }
-    json_array_append_new(context,
-                          json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task",
-                                    s->name, "candidate", best, "baseline_ns", s->baseline_ns, "best_ns",
-                                    s->best_ns, "floor_ns", s->floor_ns, "speedup", s->speedup, "final",
-                                    s->speedup_is_final, "p_value", s->p_value, "floor_share", s->floor_share,
-                                    "evaluations", (json_int_t)s->evaluated, "correct",
-                                    (json_int_t)s->correct, "limiter", limiter_of(query, task)));
+    json_array_append_new(
+        context, json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task",
+                           s->name, "model", model_of(query, task), "candidate", best, "baseline_ns",
+                           s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns, "speedup",
+                           s->speedup, "final", s->speedup_is_final, "p_value", s->p_value, "floor_share",
+                           s->floor_share, "evaluations", (json_int_t)s->evaluated, "correct",
+                           (json_int_t)s->correct, "limiter", limiter_of(query, task)));
 }
 
 json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)

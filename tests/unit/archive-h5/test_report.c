@@ -137,7 +137,7 @@ static void test_export(void **state)
     char *csv = export_text(ATOLL_TABLE_CANDIDATES, ATOLL_EXPORT_CSV);
     assert_memory_equal(csv, "campaign,id,event,", 18);
     assert_non_null(strstr(csv, "& \"\"quotes\"\" 'too'")); /* doubled inside a quoted field */
-    assert_non_null(strstr(csv, "\"model <b>\"\"x\"\"</b>\"\r\n"));
+    assert_non_null(strstr(csv, "\"model <b>\"\"x\"\"</b>\",0,0\r\n"));
     free(csv);
     char *json = export_text(ATOLL_TABLE_CANDIDATES, ATOLL_EXPORT_JSONL);
     assert_non_null(strstr(json, "\"operator\": \"tune\""));
