@@ -1,26 +1,39 @@
-/* progress.c - progress as JSON lines.  Names of tasks are identifiers, so nothing needs quoting beyond the
- * quotes. */
+/* progress.c - progress as JSON lines.  Names of tasks are identifiers, so nothing of them needs quoting beyond the
+ * quotes; those of device models come from devices. */
 #include "mpi-eval/progress.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LAST_LINE_WAIT_MS 1000
 
-static void task_put(const struct atoll_engine *engine, uint32_t number, struct atoll_buffer *out)
+static void model_put(const char *model, struct atoll_buffer *out)
+{
+    atoll_buffer_printf(out, "\"model\":\"");
+    for (; *model; model++)
+        atoll_buffer_put_u8(out,
+                            *model < ' ' || *model > '~' || strchr("\"\\", *model) ? '?' : (uint8_t)*model);
+    atoll_buffer_printf(out, "\",");
+}
+
+static void task_put(const struct atoll_engine *engine, uint32_t number, uint32_t model,
+                     struct atoll_buffer *out)
 {
     struct atoll_task_status s;
     const struct atoll_task *task = atoll_engine_task(engine, number);
-    if (!task || atoll_engine_task_status(engine, number, 0, &s) != 0)
+    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0)
         return;
+    atoll_buffer_printf(out, "%s{\"name\":\"%s\",", number || model ? "," : "", task->name);
+    if (atoll_engine_model_count(engine) > 1)
+        model_put(atoll_engine_model(engine, model), out);
     atoll_buffer_printf(
         out,
-        "%s{\"name\":\"%s\",\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
+        "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
         "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"promotions\":%llu,\"done\":%d}",
-        number ? "," : "", task->name, (unsigned long long)s.evaluated, (unsigned long long)s.correct,
-        s.baseline_ns, s.best_ns, s.floor_ns, s.best_fitness, s.final_ratio, (unsigned long long)s.promotions,
-        s.done);
+        (unsigned long long)s.evaluated, (unsigned long long)s.correct, s.baseline_ns, s.best_ns, s.floor_ns,
+        s.best_fitness, s.final_ratio, (unsigned long long)s.promotions, s.done);
 }
 
 void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, struct atoll_buffer *out)
@@ -35,8 +48,10 @@ void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, 
         is_last ? "summary" : "progress", facts->elapsed_ns / 1e9, facts->budget_ns / 1e9,
         (unsigned long long)s.evaluated, facts->rate, (unsigned long long)s.under_way, facts->evaluators,
         facts->busy, facts->candidate_share, s.finishing, s.stopped, atoll_reason_name(s.reason));
+    uint32_t models = atoll_engine_model_count(facts->engine);
     for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++)
-        task_put(facts->engine, i, out);
+        for (uint32_t model = 0; model < (models ? models : 1); model++)
+            task_put(facts->engine, i, model, out);
     atoll_buffer_printf(out, "]");
     if (facts->message)
         atoll_buffer_printf(out, ",\"message\":\"%s\"", facts->message);

@@ -2,7 +2,7 @@
  * and a last one. Layer: mpi-eval.  A reader that does not keep up misses lines; it never slows the run.
  *
  * {"type":"progress"|"summary","elapsed_s":..,"budget_s":..,"evaluated":..,"rate":..,"under_way":..,"evaluators":..,
- *  "busy":0..1,"candidate_share":0..1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..","evaluated":..,
+ *  "busy":0..1,"candidate_share":0..1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..",["model":"..",]"evaluated":..,
  *  "correct":..,"baseline_ns":..,"best_ns":..,"floor_ns":..,"best_fitness":..,"final_ratio":..,"promotions":..,"done":0|1}]}
  */
 #ifndef ATOLL_MPI_EVAL_PROGRESS_H

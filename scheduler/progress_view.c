@@ -70,6 +70,9 @@ static void draw_task(FILE *out, const json_t *task)
         fprintf(out, " %-29s", "waiting for its baseline");
     }
     fprintf(out, "  %5.0f%s", number(task, "evaluated"), number(task, "done") > 0 ? " done" : "");
+    if (*text(task, "model")) {
+        fprintf(out, "  %s", text(task, "model"));
+    }
 }
 
 static void print_totals(FILE *out, const json_t *line)
@@ -127,7 +130,8 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     }
     print_totals(view->out, line);
     if (leader && speedup(leader) > 0) {
-        fprintf(view->out, "  best %s %.2fx", text(leader, "name"), speedup(leader));
+        fprintf(view->out, "  best %s %.2fx%s%s", text(leader, "name"), speedup(leader),
+                *text(leader, "model") ? " on " : "", text(leader, "model"));
     }
     fputc('\n', view->out);
 }

@@ -74,6 +74,22 @@ static void bars_are_redrawn_in_place(void **state)
     free(out);
 }
 
+/* Where devices are of several models every line says of which it is. */
+static void models_are_named(void **state)
+{
+    static const char line[] =
+        "{\"type\": \"progress\", \"elapsed_s\": 2, \"tasks\": [{\"name\": \"softmax\", "
+        "\"model\": \"Slow\", \"baseline_ns\": 4e6, \"best_ns\": 2e6}, {\"name\": "
+        "\"softmax\", \"model\": \"Fast\", \"baseline_ns\": 4e6, \"best_ns\": 1e6}]}\n";
+    char *plain = shown(ATOLL_PROGRESS_PLAIN, line, 4096), *bars = shown(ATOLL_PROGRESS_BARS, line, 4096);
+
+    (void)state;
+    assert_non_null(strstr(plain, "best softmax 4.00x on Fast"));
+    assert_true(strstr(bars, "Slow") && strstr(bars, "Fast"));
+    free(plain);
+    free(bars);
+}
+
 static void messages_are_shown_once(void **state)
 {
     char *out =
@@ -136,9 +152,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_may_be_split_anywhere), cmocka_unit_test(plain_lines_are_rare),
-        cmocka_unit_test(bars_are_redrawn_in_place),   cmocka_unit_test(messages_are_shown_once),
-        cmocka_unit_test(json_passes_through),         cmocka_unit_test(garbage_is_skipped),
-        cmocka_unit_test(an_endless_line_is_dropped),
+        cmocka_unit_test(bars_are_redrawn_in_place),   cmocka_unit_test(models_are_named),
+        cmocka_unit_test(messages_are_shown_once),     cmocka_unit_test(json_passes_through),
+        cmocka_unit_test(garbage_is_skipped),          cmocka_unit_test(an_endless_line_is_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
