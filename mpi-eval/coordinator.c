@@ -130,7 +130,7 @@ static int own_events_add(struct coordinator *c, struct atoll_err *err)
         if (event_add(c, ATOLL_EVENT_TICK, err) != 0)
             return -1;
     }
-    return hopeless_answer(c, err);
+    return hopeless_answer(c, err) != 0 ? -1 : atoll_asks_answer(c, err);
 }
 
 /* ---- hooks of the ledger ---- */
@@ -194,6 +194,8 @@ static void hook_durable(void *context, const struct atoll_event *events, size_t
 static int hook_decided(void *context, const struct atoll_decision *decision, struct atoll_err *err)
 {
     struct coordinator *c = context;
+    if (decision->type == ATOLL_DECIDE_ASK)
+        return atoll_asks_note(c, decision->ask.number, err);
     return atoll_dispatch_decide(c->dispatch, decision, err);
 }
 
@@ -276,6 +278,7 @@ static void coordinator_fini(struct coordinator *c)
     atoll_ledger_destroy(c->ledger);
     atoll_dispatch_destroy(c->dispatch);
     free(c->peers);
+    free(c->asks.numbers);
     atoll_buffer_fini(&c->payload);
     atoll_buffer_fini(&c->frame);
     atoll_buffer_fini(&c->acks);

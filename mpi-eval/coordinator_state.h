@@ -1,5 +1,5 @@
 /* coordinator_state.h - what the sources of the coordinator share: its state, and the functions of roster.c
- * (peers) and intake.c (frames). Layer: mpi-eval, private to the coordinator. */
+ * (peers), asks.c and intake.c (frames). Layer: mpi-eval, private to the coordinator. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 
@@ -43,6 +43,11 @@ struct coordinator {
         uint64_t evaluation;
     } answers[ATOLL_LEDGER_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
     size_t answer_count;
+    struct {
+        uint64_t *numbers;
+        size_t count, capacity;
+        int told;        /* that nobody answers them */
+    } asks;              /* not answered */
     const char *message; /* for the next progress line; NULL = none */
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
@@ -71,6 +76,12 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
 /* Sends waiting orders to whoever has room.  -1 only for trouble of our own. */
 int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err);
 void atoll_roster_check_silence(struct coordinator *c);
+
+/* ---- asks.c: what operators outside are asked ---- */
+
+int atoll_asks_note(struct coordinator *c, uint64_t ask, struct atoll_err *err);
+/* Adds replies to the round, as far as it has room. */
+int atoll_asks_answer(struct coordinator *c, struct atoll_err *err);
 
 /* ---- intake.c: the frames ---- */
 

@@ -343,7 +343,7 @@ static const char *path_of(void **state, const char *name)
     return path;
 }
 
-static void campaign_make(void **state)
+static void campaign_make_with(void **state, const struct atoll_search *search)
 {
     static const char *const names[] = {"softmax_rows", "transpose"};
     static char dirs[2][512];
@@ -359,15 +359,27 @@ static void campaign_make(void **state)
     }
     snprintf(config.atoll_version, sizeof config.atoll_version, "%s", ATOLL_VERSION);
     config.id = atoll_id_of("test", 4);
-    atoll_search_defaults(&config.search);
-    config.search.seed = 7;
-    config.search.evaluation_budget = BUDGET;
-    config.search.wall_budget_ns = 0;
+    config.search = *search;
     struct atoll_campaign *campaign = atoll_campaign_create(path_of(state, "c"), &config, NULL, NULL);
     assert_non_null(campaign);
     atoll_campaign_close(campaign);
     atoll_task_destroy(tasks[0]);
     atoll_task_destroy(tasks[1]);
+}
+
+static struct atoll_search search_of(void)
+{
+    struct atoll_search search;
+    atoll_search_defaults(&search);
+    search.seed = 7;
+    search.evaluation_budget = BUDGET;
+    return search;
+}
+
+static void campaign_make(void **state)
+{
+    struct atoll_search search = search_of();
+    campaign_make_with(state, &search);
 }
 
 static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interrupts,
@@ -492,6 +504,25 @@ static void test_a_model_is_lost(void **state)
     assert_true(result.is_finished);
     assert_int_equal(result.peers_lost, 1);
     replay_check(state);
+}
+
+/* Nobody answers asks: the tuner does what they were for, whatever the strategy, and the campaign ends. */
+static void test_asks_without_an_operator(void **state)
+{
+    for (uint32_t strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
+        struct atoll_coordinator_result result;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_search search = search_of();
+        search.strategy = (enum atoll_strategy_kind)strategy;
+        search.ask_share = 1;
+        campaign_make_with(state, &search);
+        if (campaign_run(state, HONEST, 0, &result, &err) != 0)
+            fail_msg("%s: %s", atoll_strategy_name(search.strategy), err.text);
+        assert_true(result.is_finished);
+        replay_check(state);
+        assert_int_equal(dir_remove(state), 0);
+        assert_int_equal(dir_make(state), 0);
+    }
 }
 
 static void test_all_evaluators_fail(void **state)
@@ -625,6 +656,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_campaigns, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_models_are_kept_apart, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_a_model_is_lost, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_asks_without_an_operator, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_all_evaluators_fail, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_resume_until_finished, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
