@@ -44,9 +44,9 @@ struct atoll_order *atoll_orders_find(const struct atoll_orders *orders, uint64_
         else
             high = middle;
     }
-    struct atoll_order *found = &orders->items[low];
-    return low < orders->count && found->decision.evaluation == evaluation && found->decision.type ? found
-                                                                                                   : NULL;
+    if (low == orders->count || orders->items[low].decision.evaluation != evaluation)
+        return NULL;
+    return orders->items[low].decision.type ? &orders->items[low] : NULL;
 }
 
 void atoll_orders_remove(struct atoll_orders *orders, struct atoll_order *order)
