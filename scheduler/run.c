@@ -10,14 +10,13 @@
 #include <time.h>
 
 #include "archive-h5/prior.h"
-#include "core/task.h"
 #include "evolution/engine.h"
 #include "mpi-eval/gpus.h"
 #include "mpi-eval/setup.h"
 #include "scheduler/drive.h"
 #include "scheduler/reuse.h"
+#include "scheduler/run_tasks.h"
 #include "scheduler/search_options.h"
-#include "scheduler/suit.h"
 
 struct run_settings {
     const char *out, *backend, *compiler, *flags, *include_path, *timing, *counters, *sanitize, *ack_log;
@@ -125,133 +124,6 @@ static const struct atoll_command run_command = {
     "atoll run suites/starter -o trees --strategy tree --set tree_drafts=4 --evaluations 500",
     run_options};
 
-/* What `atoll run` collects before anything is written. */
-struct plan {
-    const struct run_settings *settings;
-    struct atoll_task **tasks;
-    char **dirs; /* owned */
-    size_t count, capacity, skipped;
-};
-
-static void plan_fini(struct plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        atoll_task_destroy(plan->tasks[i]);
-        free(plan->dirs[i]);
-    }
-    free(plan->tasks);
-    free(plan->dirs);
-}
-
-/* "null" stands in for the cpu. */
-static const char *measuring_backend(const struct run_settings *settings)
-{
-    return strcmp(settings->backend, "null") == 0 ? "cpu" : settings->backend;
-}
-
-static int wanted(const struct run_settings *settings, const char *name)
-{
-    for (size_t i = 0; i < settings->only.count; i++) {
-        if (strcmp(settings->only.items[i], name) == 0) {
-            return 1;
-        }
-    }
-    return settings->only.count == 0;
-}
-
-/* 0: the task is left out with a warning; -1: it was asked for by name. */
-static int plan_suits(struct plan *plan, const char *dir, const struct atoll_task *task,
-                      struct atoll_err *err)
-{
-    char why[256];
-
-    if (atoll_task_suits(task, measuring_backend(plan->settings), why, sizeof(why))) {
-        return 1;
-    }
-    if (plan->settings->only.count) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", dir, why);
-    }
-    plan->skipped++;
-    fprintf(stderr, "atoll: warning: %s is left out: %s\n", dir, why);
-    return 0;
-}
-
-static int plan_add(void *context, const char *dir, struct atoll_err *err)
-{
-    struct plan *plan = context;
-    struct atoll_task *task = atoll_task_load(dir, err);
-
-    if (!task) {
-        return -1;
-    }
-    if (!wanted(plan->settings, task->name)) {
-        atoll_task_destroy(task);
-        return 0;
-    }
-    int suits = plan_suits(plan, dir, task, err);
-    if (suits != 1) {
-        atoll_task_destroy(task);
-        return suits;
-    }
-    for (size_t i = 0; i < plan->count; i++) {
-        if (strcmp(plan->tasks[i]->name, task->name) == 0) {
-            atoll_err_set(err, ATOLL_E_INPUT,
-                          "%s: a task named %s is already in %s; rename one or use --only", dir, task->name,
-                          plan->dirs[i]);
-            atoll_task_destroy(task);
-            return -1;
-        }
-    }
-    if (plan->count == plan->capacity) {
-        size_t capacity = plan->capacity ? 2 * plan->capacity : 16;
-        struct atoll_task **tasks = realloc(plan->tasks, capacity * sizeof(*tasks));
-        char **dirs;
-
-        plan->tasks = tasks ? tasks : plan->tasks;
-        dirs = realloc(plan->dirs, capacity * sizeof(*dirs));
-        plan->dirs = dirs ? dirs : plan->dirs;
-        if (!tasks || !dirs) {
-            atoll_task_destroy(task);
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
-        }
-        plan->capacity = capacity;
-    }
-    plan->dirs[plan->count] = strdup(dir);
-    plan->tasks[plan->count] = task;
-    return plan->dirs[plan->count++] ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
-}
-
-static int plan_tasks(struct plan *plan, const char *const *suites, size_t count, struct atoll_err *err)
-{
-    const struct run_settings *settings = plan->settings;
-
-    for (size_t i = 0; i < count; i++) {
-        if (atoll_suite_visit(suites[i], plan_add, plan, err) != 0) {
-            return -1;
-        }
-    }
-    for (size_t i = 0; i < settings->only.count; i++) {
-        size_t k = 0;
-
-        while (k < plan->count && strcmp(plan->tasks[k]->name, settings->only.items[i]) != 0) {
-            k++;
-        }
-        if (k == plan->count) {
-            return atoll_err_set(err, ATOLL_E_NOTFOUND, "--only %s: no such task in %s",
-                                 settings->only.items[i], suites[0]);
-        }
-    }
-    if (plan->count) {
-        return 0;
-    }
-    return plan->skipped
-               ? atoll_err_set(err, ATOLL_E_INPUT,
-                               "no task of %s has what the backend %s needs; add seeds in its language or "
-                               "choose another one with --backend",
-                               suites[0], settings->backend)
-               : atoll_err_set(err, ATOLL_E_NOTFOUND, "%s holds no task", suites[0]);
-}
-
 /* What holds where nothing is given; the seed is drawn later. */
 static void search_defaults(const struct run_settings *settings, struct atoll_search *ret_search)
 {
@@ -331,7 +203,7 @@ static int make_parents(const char *path, struct atoll_err *err)
 
 /* A run that is too short for it would end without any final duel. */
 static const char *sanitize_choose(const struct run_settings *settings, const struct atoll_search *search,
-                                   const struct plan *plan)
+                                   const struct atoll_run_tasks *plan)
 {
     double evaluators = settings->ranks > 1 ? (double)(settings->ranks - 1) : 1;
     double kept = search->finals_share * search->wall_budget_ns / 1e9 * evaluators;
@@ -406,10 +278,10 @@ static int reuse_read(struct atoll_reuse *reuse, const struct atoll_option_list 
     return atoll_reuse_write(reuse, out, ret_counts, err);
 }
 
-static int reuse_take(const struct plan *plan, struct atoll_buffer *out, struct atoll_err *err)
+static int reuse_take(const struct run_settings *settings, const struct atoll_run_tasks *plan,
+                      struct atoll_buffer *out, struct atoll_err *err)
 {
-    const struct run_settings *settings = plan->settings;
-    struct atoll_reuse_counts counts;
+    struct atoll_reuse_counts counts = {0};
     struct atoll_reuse *reuse;
     char model[96];
     int status;
@@ -429,7 +301,7 @@ static int reuse_take(const struct plan *plan, struct atoll_buffer *out, struct 
 
 /* The campaign keeps what a resume needs as options. */
 static int create_campaign(const struct run_settings *settings, const struct atoll_search *search,
-                           const struct atoll_setup *setup, const struct plan *plan,
+                           const struct atoll_setup *setup, const struct atoll_run_tasks *plan,
                            const struct atoll_buffer *prior, struct atoll_err *err)
 {
     char digest[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32], sanitize[32];
@@ -517,7 +389,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
 {
     struct run_settings settings = {0};
     const char *suites[16];
-    struct plan plan = {.settings = &settings};
+    struct atoll_run_tasks plan = {0};
     struct atoll_search search;
     struct atoll_setup setup;
     struct atoll_drive drive;
@@ -538,16 +410,18 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     }
     atoll_buffer_init(&prior, ATOLL_PRIOR_LIMIT_BYTES);
     status = search_choose(&settings, &search, err);
-    status = status == 0 ? plan_tasks(&plan, suites, count, err) : status;
+    status = status == 0
+                 ? atoll_run_tasks_collect(&plan, suites, count, &settings.only, settings.backend, err)
+                 : status;
     if (status == 0) {
         settings.sanitize = sanitize_choose(&settings, &search, &plan);
     }
     status = status == 0 ? setup_choose(&settings, &setup, err) : status;
     status = status == 0 ? devices_check(&settings, err) : status;
     status = status == 0 ? make_parents(settings.out, err) : status;
-    status = status == 0 ? reuse_take(&plan, &prior, err) : status;
+    status = status == 0 ? reuse_take(&settings, &plan, &prior, err) : status;
     status = status == 0 ? create_campaign(&settings, &search, &setup, &plan, &prior, err) : status;
-    plan_fini(&plan);
+    atoll_run_tasks_fini(&plan);
     atoll_buffer_fini(&prior);
     if (status != 0) {
         return atoll_code_exit_status(err->code);
