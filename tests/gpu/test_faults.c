@@ -19,7 +19,6 @@
 #define SAME_RATIO     1.05
 #define SAME_TRIES     4 /* a time that differs is taken again */
 #define MEMORY_GROWTH  ((size_t)8 << 20)
-#define KILL_NS        8000000L /* into an evaluation of some 60 ms */
 #define MODULE_SLOT    (ATOLL_STEP_MODULE_LIMIT - 1)
 #define FUNCTION_SLOT  (ATOLL_STEP_FUNCTION_LIMIT - 1)
 #define STEPS_LIMIT_NS 5e9
@@ -259,24 +258,34 @@ static void batch_run(const struct batch *b)
 
 /* ---- killed from outside ---- */
 
+struct kill {
+    pid_t pid;
+    double after_ns;
+};
+
 static void *kill_soon(void *context)
 {
-    struct timespec t = {.tv_nsec = KILL_NS};
+    const struct kill *k = context;
+    struct timespec t = {.tv_nsec = (long)k->after_ns};
     nanosleep(&t, NULL);
-    kill(*(pid_t *)context, SIGKILL);
+    kill(k->pid, SIGKILL);
     return NULL;
 }
 
+/* After a third of the time that an evaluation took before. */
 static void killed_run(void)
 {
     struct outcome o;
+    struct kill k = {.pid = 0};
     pthread_t thread;
-    pid_t pid = 0;
     uint32_t before = generation();
-    children(&pid);
-    if (pid <= 0)
+    double begin_ns = atoll_referee_now_ns();
+    good_evaluate(&o);
+    k.after_ns = fmin((atoll_referee_now_ns() - begin_ns) / 3, 9e8);
+    children(&k.pid);
+    if (k.pid <= 0)
         fail_msg("there is no device process to kill");
-    assert_int_equal(pthread_create(&thread, NULL, kill_soon, &pid), 0);
+    assert_int_equal(pthread_create(&thread, NULL, kill_soon, &k), 0);
     good_evaluate(&o);
     pthread_join(thread, NULL);
     unsigned replaced = replaced_since(before);
