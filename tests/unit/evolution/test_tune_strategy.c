@@ -148,7 +148,7 @@ static void every_strategy_lives_in_a_vast_space(void **state)
 static void the_model_outlives_its_rows(void **state)
 {
     struct atoll_space s = grid(5, 7, odd_sum, NULL);
-    assert_int_equal(spend(&s, 1u << ATOLL_TUNE_MODEL, MIXED, 600), 600);
+    assert_int_equal(spend(&s, 1u << ATOLL_TUNE_MODEL, MIXED, 400), 400);
 }
 
 static void any_number_may_be_pending(void **state)
