@@ -20,8 +20,8 @@ struct atoll_prior {
 
 /* Appends an event, which must be a SOURCE or HINT. */
 void atoll_prior_put(struct atoll_buffer *out, const struct atoll_event *event);
-/* Of an open campaign; one without has count 0.  ATOLL_E_CORRUPT when the file is missing, is not the one that the
- * campaign was made with, or does not decode. */
+/* Of an open campaign; one without has count 0.  ATOLL_E_CORRUPT when the file is missing or is not the one that the
+ * campaign was made with, PROTOCOL when it does not decode. */
 int atoll_prior_read(const struct atoll_campaign *campaign, struct atoll_prior *ret_prior,
                      struct atoll_err *err);
 void atoll_prior_fini(struct atoll_prior *prior);

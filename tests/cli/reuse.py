@@ -8,6 +8,8 @@ import sys
 import tempfile
 
 build, source = sys.argv[1:3]
+sys.path.insert(0, f"{source}/tests/fault")
+import journal  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-reuse-"))
 FIRST = 12  # proposals of a task: its seeds and what hints put first
 
@@ -44,6 +46,33 @@ def fastest_instance(campaign):
     return min((r["time_ns"], r["candidate"]) for r in rows if r["verdict"] == "correct" and r["candidate"] in tuned)[1]
 
 
+TASK, CAPACITY, HINT, RESUME = 2, 3, 11, 9
+
+
+def events(campaign):
+    """Types of all journaled events, in order."""
+    paths = sorted(campaign.glob("jobs/*/journal.atl"), key=lambda p: int(p.parent.name.rsplit(".", 1)[1]))
+    return [payload[20] for p in paths for kind, payload in journal.frames(p.read_bytes()) if kind == journal.EVENT]
+
+
+def start_killed(campaign, name, hints):
+    """A copy as a start leaves it that was killed when so many hints were durable."""
+    copy, seen, size = root / name, -1, 0
+    shutil.copytree(campaign, copy)
+    for path in [copy / "archive.h5", copy / "report.html", *copy.glob("jobs/*/segment-*.h5")]:
+        path.unlink()
+    path = copy / "jobs/local.0/journal.atl"
+    content = path.read_bytes()
+    for kind, payload in journal.frames(content):
+        if kind == journal.EVENT:
+            seen = 0 if payload[20] == TASK else seen + (payload[20] == HINT)
+        size += 24 + len(payload)
+        if seen == hints:
+            break
+    path.write_bytes(content[:size])
+    return copy
+
+
 null = ("--backend", "null")
 earlier, _ = run("earlier", "matmul", 4, 300, *null)
 wanted = fastest_instance(earlier)
@@ -55,6 +84,17 @@ check(wanted not in proposals(fresh)[:FIRST], "it is there without --reuse too: 
 shutil.rmtree(earlier)  # nothing of it is needed any more
 check("derived again and equal" in atoll("replay", later).stdout, "replay without the earlier campaign")
 check(" 0 problems" in atoll("verify", later).stdout, "verify")
+
+told = events(later).count(HINT)
+check(told > 100 and CAPACITY not in events(later)[:events(later).index(HINT) + told], f"{told} hints in the journal")
+for hints in (0, 1, told // 2, told - 1, told):
+    killed = start_killed(later, f"killed-{hints}", hints)
+    atoll("resume", killed, "-q")
+    found = events(killed)
+    check(found.count(HINT) == told, f"killed after {hints} of {told} hints: {found.count(HINT)} in the end")
+    check(CAPACITY not in found[:found.index(HINT) + told - 1], f"killed after {hints} hints: CAPACITY before the last")
+    check((RESUME in found) == (hints == told), f"killed after {hints} of {told} hints: RESUME")
+    check("derived again and equal" in atoll("replay", killed).stdout, "replay")
 
 made, said = run("made", "matmul", 5, 60, *null, "--reuse", later, "--create-only")
 atoll("resume", made, "-q")
