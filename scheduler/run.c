@@ -202,15 +202,12 @@ static int make_parents(const char *path, struct atoll_err *err)
 #define SANITIZE_SECONDS 4.0
 
 /* A run that is too short for it would end without any final duel. */
-static const char *sanitize_choose(const struct run_settings *settings, const struct atoll_search *search,
-                                   const struct atoll_run_tasks *plan)
+static const char *sanitize_auto(const struct run_settings *settings, const struct atoll_search *search,
+                                 const struct atoll_run_tasks *plan)
 {
     double evaluators = settings->ranks > 1 ? (double)(settings->ranks - 1) : 1;
     double kept = search->finals_share * search->wall_budget_ns / 1e9 * evaluators;
 
-    if (strcmp(settings->sanitize, "auto") != 0) {
-        return settings->sanitize;
-    }
     if (strcmp(settings->backend, "cuda") != 0 || !(search->wall_budget_ns > 0) ||
         kept >= SANITIZE_SECONDS * (double)plan->count) {
         return "finals";
@@ -225,6 +222,23 @@ static const char *sanitize_choose(const struct run_settings *settings, const st
     return "none";
 }
 
+static int is_sanitize_auto(const struct run_settings *settings)
+{
+    return strcmp(settings->sanitize, "auto") == 0;
+}
+
+/* When tasks are known. */
+static int sanitize_choose(struct run_settings *settings, const struct atoll_search *search,
+                           const struct atoll_run_tasks *plan, struct atoll_setup *setup,
+                           struct atoll_err *err)
+{
+    if (!is_sanitize_auto(settings)) {
+        return 0;
+    }
+    settings->sanitize = sanitize_auto(settings, search, plan);
+    return atoll_setup_option(setup, "sanitize", settings->sanitize, err) < 0 ? -1 : 0;
+}
+
 /* Checks what evaluators would refuse later, and completes it: the compiler follows the backend. */
 static int setup_choose(const struct run_settings *settings, struct atoll_setup *ret_setup,
                         struct atoll_err *err)
@@ -234,7 +248,7 @@ static int setup_choose(const struct run_settings *settings, struct atoll_setup 
                                     {"include-path", settings->include_path},
                                     {"timing", settings->timing},
                                     {"counters", settings->counters},
-                                    {"sanitize", settings->sanitize},
+                                    {"sanitize", is_sanitize_auto(settings) ? NULL : settings->sanitize},
                                     {"backend", settings->backend}};
 
     atoll_setup_defaults(ret_setup);
@@ -410,13 +424,11 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     }
     atoll_buffer_init(&prior, ATOLL_PRIOR_LIMIT_BYTES);
     status = search_choose(&settings, &search, err);
+    status = status == 0 ? setup_choose(&settings, &setup, err) : status;
     status = status == 0
                  ? atoll_run_tasks_collect(&plan, suites, count, &settings.only, settings.backend, err)
                  : status;
-    if (status == 0) {
-        settings.sanitize = sanitize_choose(&settings, &search, &plan);
-    }
-    status = status == 0 ? setup_choose(&settings, &setup, err) : status;
+    status = status == 0 ? sanitize_choose(&settings, &search, &plan, &setup, err) : status;
     status = status == 0 ? devices_check(&settings, err) : status;
     status = status == 0 ? make_parents(settings.out, err) : status;
     status = status == 0 ? reuse_take(&settings, &plan, &prior, err) : status;
