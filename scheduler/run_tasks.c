@@ -59,12 +59,15 @@ static int reserve(struct atoll_run_tasks *list, struct atoll_err *err)
         return 0;
     }
     tasks = realloc(list->tasks, capacity * sizeof(*tasks));
-    list->tasks = tasks ? tasks : list->tasks;
-    dirs = realloc(list->dirs, capacity * sizeof(*dirs));
-    list->dirs = dirs ? dirs : list->dirs;
-    if (!tasks || !dirs) {
+    if (!tasks) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
     }
+    list->tasks = tasks;
+    dirs = realloc(list->dirs, capacity * sizeof(*dirs));
+    if (!dirs) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
+    }
+    list->dirs = dirs;
     list->capacity = capacity;
     return 0;
 }
