@@ -1,6 +1,7 @@
 /* fuzz_event.c - a campaign out of any bytes: each record is an event as the journal holds it, or an answer to something
  * that is under way, so that mutations get past the numbers that an answer must name.  Whatever came, the state that
- * was saved loads, is saved as the same bytes, and the loaded engine decides what the first one decides. */
+ * was saved loads, is saved as the same bytes, and the loaded engine decides what the first one decides; and
+ * a campaign that is asked to end does. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -205,6 +206,61 @@ static void (*const uses[RECORD_COUNT])(struct campaign *c, struct atoll_reader 
     [RECORD_REPLY] = answer_ask, [RECORD_RELOAD] = use_reload,
 };
 
+/* ---- whoever asks for an end gets one: evaluators of every model that answer everything ---- */
+
+static void take_last(void *context, const struct atoll_decision *d)
+{
+    *(struct atoll_decision *)context = *d;
+}
+
+static void say_capacity(struct campaign *c)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
+    event.model_count = atoll_engine_model_count(c->engine);
+    event.slots = event.model_count ? event.model_count : 1;
+    for (uint32_t i = 0; i < event.model_count; i++) {
+        event.models[i].slots = 1;
+        memcpy(event.models[i].model, atoll_engine_model(c->engine, i), sizeof event.models[i].model);
+    }
+    step(c, &event);
+}
+
+static void answer(struct campaign *c, const struct atoll_decision *d)
+{
+    int is_duel = d->type == ATOLL_DECIDE_DUEL;
+    struct atoll_event event;
+    atoll_event_init(&event, is_duel ? ATOLL_EVENT_DUELLED : ATOLL_EVENT_EVALUATED);
+    event.evaluation.evaluation = event.duel.evaluation = d->evaluation;
+    event.evaluation.candidate = d->candidate;
+    event.duel.purpose = d->purpose;
+    event.evaluation.verdict = event.duel.verdict = ATOLL_V_UNSTABLE;
+    step(c, &event);
+    atoll_event_fini(&event);
+}
+
+static void finish(struct campaign *c)
+{
+    struct atoll_engine_status status;
+    struct atoll_event event;
+    atoll_engine_status(c->engine, &status);
+    if (!atoll_engine_task(c->engine, 0) || status.stopped)
+        return;
+    say_capacity(c);
+    atoll_event_init(&event, ATOLL_EVENT_FINISH);
+    step(c, &event);
+    for (;;) {
+        struct atoll_decision d = {.evaluation = 0};
+        atoll_engine_under_way(c->engine, take_last, &d);
+        if (c->failed || !d.type)
+            break;
+        answer(c, &d);
+    }
+    atoll_engine_status(c->engine, &status);
+    if (!c->failed && !status.stopped)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct campaign c = {.engine = atoll_engine_create(NULL),
@@ -219,6 +275,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uses[atoll_reader_u8(&r) % RECORD_COUNT](&c, &r);
     if (!c.failed)
         reload(&c);
+    if (!c.failed)
+        finish(&c);
     atoll_engine_destroy(c.engine);
     atoll_engine_destroy(c.twin);
     atoll_arena_destroy(c.arena);
