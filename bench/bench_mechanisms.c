@@ -62,7 +62,7 @@ static void set_slow(struct atoll_simulator_settings *s)
 {
     s->referee.samples = 1000;
     s->search.ask_share = 0;
-    s->search.device_budget_ns = (double)s->search.evaluation_budget * 1e8;
+    s->search.device_budget_ns = (double)s->search.evaluation_budget * 4e8;
     s->search.evaluation_budget = 0;
 }
 

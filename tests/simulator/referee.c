@@ -93,6 +93,7 @@ void atoll_simulated_evaluate(const struct atoll_simulated_settings *s, const st
     e->candidate_ns = s->samples * (is_raced ? RACED_SHARE : 1) * time_ns;
     e->occupied_ns += e->candidate_ns;
     fill_timing(s, time_ns, e);
+    e->timings[0].flags = is_raced ? ATOLL_TIMING_DROPPED_EARLY : 0;
 }
 
 /* The looks are the referee's: 6, 10, 16 pairs, and the limit. */
