@@ -127,7 +127,7 @@ struct atoll_campaign *atoll_campaign_open(const char *dir, const struct atoll_f
 static int check_folder(const char *dir, struct atoll_err *err)
 {
     static const char *const leftovers[] = {".",     "..",   "campaign.lock",  "campaign.yaml.tmp",
-                                            "tasks", "jobs", ATOLL_PRIOR_FILE, ATOLL_PRIOR_FILE ".tmp"};
+                                            "tasks", "jobs", ATOLL_PRIOR_FILE, (ATOLL_PRIOR_FILE ".tmp")};
     const size_t leftover_count = sizeof leftovers / sizeof *leftovers;
     int failed = 0;
     DIR *d = opendir(dir);
