@@ -1,6 +1,9 @@
 #include "evolution/select.h"
 
+#include <math.h>
+
 #define LEAST_CURIOSITY 1e-3 /* no cell is never picked */
+#define LEAST_PRESSURE  1e-2 /* of the worst cell, where the best weighs 1 */
 
 /* What a rule weighs: the occupied cells of an island. */
 struct view {
@@ -17,10 +20,24 @@ static void weigh_uniform(const struct view *view, double *ret_weights)
         ret_weights[i] = 1;
 }
 
+static double fitness_at(const struct view *view, size_t i)
+{
+    return view->look->individuals->items[view->island->cells[view->cells[i]].elite].fitness;
+}
+
+/* Above the worst of the island: all correct fitness lies in the upper half, so that in proportion to itself the best
+ * cell would hardly be picked more often than the worst. */
 static void weigh_fitness(const struct view *view, double *ret_weights)
 {
-    for (size_t i = 0; i < view->count; i++)
-        ret_weights[i] = view->look->individuals->items[view->island->cells[view->cells[i]].elite].fitness;
+    double worst = 1, best = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        worst = fmin(worst, fitness_at(view, i));
+        best = fmax(best, fitness_at(view, i));
+    }
+    for (size_t i = 0; i < view->count; i++) {
+        double above = best > worst ? (fitness_at(view, i) - worst) / (best - worst) : 1;
+        ret_weights[i] = LEAST_PRESSURE + above * above;
+    }
 }
 
 static void weigh_curiosity(const struct view *view, double *ret_weights)

@@ -13,7 +13,7 @@ struct atoll_look {
 };
 
 /* An elite of the island (individual), ATOLL_NONE when it has none.
- * uniform: every occupied cell alike.  fitness: proportionate to the elite's fitness.  curiosity:
+ * uniform: every occupied cell alike.  fitness: by the square of how far the elite's fitness is above the worst of the island.  curiosity:
  * proportionate to the magnitude of the cell's combined gradient.  island: proportionate to one plus the
  * level of the cell in the dimension of the island's role. */
 uint32_t atoll_select_parent(const struct atoll_search *search, const struct atoll_look *look,

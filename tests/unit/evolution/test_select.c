@@ -57,7 +57,7 @@ static void rules_weigh_as_they_say(void **state)
         double share[3];
     } rows[] = {
         {ATOLL_SELECT_UNIFORM, 0, {1 / 3.0, 1 / 3.0, 1 / 3.0}},
-        {ATOLL_SELECT_FITNESS, 0, {0.25, 0.25, 0.5}},
+        {ATOLL_SELECT_FITNESS, 0, {0.01 / 1.03, 0.01 / 1.03, 1.01 / 1.03}},
         {ATOLL_SELECT_ISLAND, ATOLL_ISLAND_MEMORY, {1 / 7.0, 2 / 7.0, 4 / 7.0}},
         {ATOLL_SELECT_ISLAND, ATOLL_ISLAND_NUMERICS, {1 / 3.0, 1 / 3.0, 1 / 3.0}},
         {ATOLL_SELECT_ISLAND,
