@@ -8,6 +8,8 @@
 #include "evolution/final.h"
 #include "evolution/propose.h"
 
+#define GRACE_NS INT64_C(60000000000) /* as long as the coordinator waits for its last evaluator */
+
 static int is_ours(const struct atoll_engine *e, const char *language)
 {
     return strcmp(language, atoll_language_name(e->search.language)) == 0;
@@ -94,8 +96,11 @@ static struct atoll_engine_model *find(struct atoll_engine *e, const char *name)
 void atoll_models_forget_slots(struct atoll_engine *e)
 {
     e->slots = 0;
-    for (uint32_t i = 0; i < e->model_count; i++)
+    for (uint32_t i = 0; i < e->model_count; i++) {
+        if (e->models[i].slots)
+            e->models[i].seen_ns = e->campaign_ns;
         e->models[i].slots = 0;
+    }
 }
 
 static void add_slots(uint32_t *slots, uint32_t more)
@@ -142,8 +147,15 @@ static void abandon(struct atoll_engine *e, struct atoll_engine_task *t)
     }
 }
 
+/* Whoever is started again comes back within it. */
+static int may_come_back(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return e->campaign_ns - e->models[t->model].seen_ns < GRACE_NS;
+}
+
 int atoll_models_give_up(struct atoll_engine *e)
 {
+    int waits = 0;
     if (e->model_count < 2 || !e->slots)
         return 0;
     for (uint32_t i = 0; i < e->task_count; i++)
@@ -153,10 +165,14 @@ int atoll_models_give_up(struct atoll_engine *e)
         struct atoll_engine_task *t = &e->tasks[i];
         if (atoll_models_has_slots(e, t) || t->final == ATOLL_FINAL_OVER)
             continue;
+        if (may_come_back(e, t)) {
+            waits = 1;
+            continue;
+        }
         abandon(e, t);
         if (!t->done)
             atoll_decide_task_done(e, t, ATOLL_REASON_NO_DEVICE);
         atoll_final_conclude(e, t);
     }
-    return 1;
+    return !waits;
 }

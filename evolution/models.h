@@ -15,7 +15,8 @@ int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *
 void atoll_models_forget_slots(struct atoll_engine *e);
 /* Whether the model of a task has evaluators. */
 int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_engine_task *t);
-/* Ends the tasks of models that have no evaluator left, once all others are over: 1, all tasks are over then. */
+/* Ends the tasks of models that have had no evaluator for a minute, once all others are over: 1, all tasks are over
+ * then. */
 int atoll_models_give_up(struct atoll_engine *e);
 
 #endif

@@ -74,6 +74,7 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
         else
             atoll_reader_fixed_text(c->in, m->name, sizeof m->name);
         atoll_codec_u32(c, &m->slots);
+        atoll_codec_i64(c, &m->seen_ns);
     }
 }
 

@@ -101,6 +101,7 @@ struct atoll_engine_task {
 struct atoll_engine_model {
     char name[96];
     uint32_t slots;
+    int64_t seen_ns; /* campaign time when its last slot went; 0 before one did */
 };
 
 struct atoll_engine {

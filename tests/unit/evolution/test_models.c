@@ -172,10 +172,34 @@ static void a_lost_model_is_given_up(void **state)
     capacity(s, 1, 0);
     assert_int_equal(orders_of(s, 1), held);
     answer_all(s, 0);
+    assert_int_equal(orders_of(s, 1), held); /* it may come back */
+    s->now_ns += 59000000000;
+    sim_simple(s, ATOLL_EVENT_TICK);
+    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 0);
+    s->now_ns += 2000000000;
+    sim_simple(s, ATOLL_EVENT_TICK);
     assert_int_equal(orders_of(s, 1), 0); /* abandoned */
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
     assert_int_equal(status_of(s, 1).reason, ATOLL_REASON_NO_DEVICE);
     assert_int_equal(status_of(s, 0).reason, ATOLL_REASON_EXHAUSTED);
+    end(s);
+}
+
+/* Its only evaluator was started again while everything else was over. */
+static void a_model_that_comes_back_goes_on(void **state)
+{
+    struct sim *s = begin(*state);
+    capacity(s, 1, 1);
+    capacity(s, 1, 0);
+    answer_all(s, 0);
+    s->now_ns += 5000000000;
+    sim_simple(s, ATOLL_EVENT_TICK);
+    capacity(s, 1, 1);
+    answer_all(s, 1);
+    answer_all(s, 0);
+    assert_int_equal(status_of(s, 1).evaluated, 13);
+    assert_int_equal(status_of(s, 1).reason, ATOLL_REASON_EXHAUSTED);
+    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
     end(s);
 }
 
@@ -211,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_late_model_starts_anew),
         cmocka_unit_test(three_models_have_three_populations),
         cmocka_unit_test(a_lost_model_is_given_up),
+        cmocka_unit_test(a_model_that_comes_back_goes_on),
         cmocka_unit_test(a_snapshot_keeps_them_apart),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -261,14 +261,20 @@ static int fake_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
 }
 
 /* Nobody has anything to say: time passes.  What hangs still lives. */
+/* Where something lasts. */
+static int has_own_clock(const struct peers *p)
+{
+    return p->mischief == HANGS || p->mischief == UNLIKE_LOST;
+}
+
 static void fake_wait(void *context, struct pollfd *others, size_t other_count, int timeout_ms)
 {
     struct peers *p = context;
-    if (p->mischief != HANGS || p->head != p->tail)
+    if (!has_own_clock(p) || p->head != p->tail)
         return;
     p->now_ns += WAIT_STEP_NS;
     for (unsigned i = 0; i < PEERS; i++)
-        if (i != 1 || p->dropped_ns <= 0)
+        if (p->mischief == HANGS ? i != 1 || p->dropped_ns <= 0 : !p->is_lost[i])
             enqueue_pulse(p, i);
 }
 
@@ -400,7 +406,7 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
         .ack_log = path_of(state, "acks"),
         .progress_fd = progress,
         .heartbeat_timeout_ns = p->mischief == HANGS ? 15e9 : 1e12,
-        .now_ns = p->mischief == HANGS ? fake_now : NULL,
+        .now_ns = has_own_clock(p) ? fake_now : NULL,
         .interrupts = &asked};
     int rc = atoll_coordinator_run(&settings, ret_result, err);
     close(progress);
