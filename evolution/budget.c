@@ -7,6 +7,10 @@
 #define FINALS_SAFETY   1.5  /* final duels check more than others, compile, and may be followed by more */
 #define FINALS_LIMIT    0.35 /* of a budget, however long they may take */
 
+#define MODEL_NS                                                                                             \
+    3.5e5 /* of a processor, for a proposal of the tuner's model (docs/benchmarks/2026-11-21-search-quality.md) */
+#define MODEL_SHARE 0.2 /* of one processor, at most, for all of them */
+
 static double mean_of(double ns, uint64_t count, double otherwise)
 {
     return ns > 0 && count ? ns / (double)count : otherwise;
@@ -23,6 +27,12 @@ double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll
     uint64_t answers = t->answers - t->opening_answers;
     double ns = t->device_ns - t->opening_ns;
     return ns > 0 && answers ? ns / (double)answers : mean_ns(e);
+}
+
+/* Evaluators ask for this many candidates a second: slots / mean_ns. */
+int atoll_budget_affords_model(const struct atoll_engine *e)
+{
+    return e->slots * MODEL_NS <= MODEL_SHARE * mean_ns(e);
 }
 
 static double mean_duel_ns(const struct atoll_engine *e)

@@ -20,6 +20,8 @@ int atoll_budget_allows(const struct atoll_engine *e);
 int atoll_budget_over(const struct atoll_engine *e);
 /* Whether a final duel may still be sent. */
 int atoll_budget_allows_final(const struct atoll_engine *e);
+/* Whether who decides can keep up with the evaluators if every candidate is proposed by the tuner's model. */
+int atoll_budget_affords_model(const struct atoll_engine *e);
 /* What one more answer of a task will probably cost its device, from its own past, else from all tasks'. */
 double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t);
 

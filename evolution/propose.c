@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "evolution/budget.h"
 #include "evolution/decide.h"
 #include "evolution/strategy.h"
 
@@ -180,11 +181,23 @@ static void drop_template(struct atoll_engine_task *t, uint32_t source)
     t->template_count = kept;
 }
 
+/* The model is worth its processor time only while the evaluators do not wait for it. */
+static struct atoll_tune_settings tuners_now(const struct atoll_engine *e)
+{
+    const unsigned model = 1u << ATOLL_TUNE_MODEL;
+    struct atoll_tune_settings settings = e->sources.tuners;
+    if ((settings.strategies & ~model) && !atoll_budget_affords_model(e))
+        settings.strategies &= ~model;
+    return settings;
+}
+
 static int choose_instance(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
                            uint32_t parent, struct atoll_choice *ret_choice, struct atoll_err *err)
 {
     struct atoll_tune *tune = e->sources.items[source].tune;
+    struct atoll_tune_settings settings = tuners_now(e);
     struct atoll_choice around;
+    atoll_tune_set(tune, &settings);
     if (parent != ATOLL_NONE)
         around = e->individuals.items[parent].choice;
     return atoll_tune_propose(tune, &t->random, parent != ATOLL_NONE ? &around : NULL, ret_choice, err);

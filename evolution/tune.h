@@ -40,7 +40,7 @@ struct atoll_tune_settings atoll_tune_settings_default(void);
 struct atoll_tune *atoll_tune_create(const struct atoll_task *task, const struct atoll_plan *plan,
                                      struct atoll_err *err);
 struct atoll_tune *atoll_tune_create_space(const struct atoll_space *space, struct atoll_err *err);
-/* Right after creation; part of how it was made, so not saved. */
+/* At any time; not saved: whoever loads a tuner sets it again. */
 void atoll_tune_set(struct atoll_tune *tune, const struct atoll_tune_settings *settings);
 void atoll_tune_destroy(struct atoll_tune *tune);
 
