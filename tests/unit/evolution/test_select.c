@@ -9,7 +9,7 @@
 /* An island with elites in cells 0 (memory 0), 21 (1, 1, 1) and 63 (3, 3, 3); individual number = position in
  * cells. */
 static const unsigned cells[] = {0, 21, 63};
-static const double fitness[] = {0.5, 0.5, 1.0};
+static const double fitness[] = {0.5, 0.75, 1.0};
 
 static struct atoll_island *make(struct atoll_individuals *individuals)
 {
@@ -57,7 +57,7 @@ static void rules_weigh_as_they_say(void **state)
         double share[3];
     } rows[] = {
         {ATOLL_SELECT_UNIFORM, 0, {1 / 3.0, 1 / 3.0, 1 / 3.0}},
-        {ATOLL_SELECT_FITNESS, 0, {0.01 / 1.03, 0.01 / 1.03, 1.01 / 1.03}},
+        {ATOLL_SELECT_FITNESS, 0, {0.01 / 1.28, 0.26 / 1.28, 1.01 / 1.28}},
         {ATOLL_SELECT_ISLAND, ATOLL_ISLAND_MEMORY, {1 / 7.0, 2 / 7.0, 4 / 7.0}},
         {ATOLL_SELECT_ISLAND, ATOLL_ISLAND_NUMERICS, {1 / 3.0, 1 / 3.0, 1 / 3.0}},
         {ATOLL_SELECT_ISLAND,
