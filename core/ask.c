@@ -4,6 +4,9 @@
 
 #define LEVELS     4
 #define DIMENSIONS 3
+#define HAS_TIMES                                                                                            \
+    0x80u /* beside the kind: the times of the task follow; what engines before version 5 wrote has none */
+#define NS_MAX 1e18
 
 const char *atoll_ask_kind_name(enum atoll_ask_kind kind)
 {
@@ -16,11 +19,11 @@ const char *atoll_ask_kind_name(enum atoll_ask_kind kind)
 
 const char *atoll_reply_status_name(enum atoll_reply_status status)
 {
-    static const char *const names[ATOLL_REPLY_STATUS_COUNT] = {[ATOLL_REPLY_OK] = "ok",
-                                                                [ATOLL_REPLY_EMPTY] = "empty",
-                                                                [ATOLL_REPLY_REFUSED] = "refused",
-                                                                [ATOLL_REPLY_FAILED] = "failed",
-                                                                [ATOLL_REPLY_SPENT] = "spent"};
+    static const char *const names[ATOLL_REPLY_STATUS_COUNT] = {
+        [ATOLL_REPLY_OK] = "ok",           [ATOLL_REPLY_EMPTY] = "empty",
+        [ATOLL_REPLY_REFUSED] = "refused", [ATOLL_REPLY_FAILED] = "failed",
+        [ATOLL_REPLY_SPENT] = "spent",     [ATOLL_REPLY_TASK_SPENT] = "task_spent",
+        [ATOLL_REPLY_BUILTIN] = "builtin"};
     return (unsigned)status < ATOLL_REPLY_STATUS_COUNT ? names[status] : "unknown";
 }
 
@@ -79,7 +82,7 @@ static void take_advice(struct atoll_reader *r, struct atoll_ask *ask)
 void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out)
 {
     atoll_buffer_put_u64(out, ask->number);
-    atoll_buffer_put_u8(out, (uint8_t)ask->kind);
+    atoll_buffer_put_u8(out, (uint8_t)((unsigned)ask->kind | HAS_TIMES));
     atoll_buffer_put_u8(out, (uint8_t)ask->op);
     atoll_buffer_put_u32(out, ask->task);
     atoll_buffer_put_u32(out, ask->model);
@@ -96,12 +99,26 @@ void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out)
     put_ids(out, ask->inspirations, ask->inspiration_count);
     put_ids(out, ask->failures, ask->failure_count);
     put_advice(ask, out);
+    atoll_buffer_put_f64(out, ask->baseline_ns);
+    atoll_buffer_put_f64(out, ask->best_ns);
+    atoll_buffer_put_f64(out, ask->floor_ns);
+}
+
+static void take_times(struct atoll_reader *r, struct atoll_ask *ask)
+{
+    ask->baseline_ns = atoll_reader_f64_in(r, 0, NS_MAX);
+    ask->best_ns = atoll_reader_f64_in(r, 0, NS_MAX);
+    ask->floor_ns = atoll_reader_f64_in(r, 0, NS_MAX);
 }
 
 void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask)
 {
     struct atoll_ask a = {.number = atoll_reader_u64(reader)};
-    a.kind = (enum atoll_ask_kind)take_below(reader, ATOLL_ASK_KIND_COUNT);
+    unsigned kind = take_below(reader, HAS_TIMES | ATOLL_ASK_KIND_COUNT), has_times = kind & HAS_TIMES;
+    kind &= ~HAS_TIMES;
+    if (kind >= ATOLL_ASK_KIND_COUNT)
+        reader->failed = 1;
+    a.kind = reader->failed ? ATOLL_ASK_WRITE : (enum atoll_ask_kind)kind;
     a.op = (enum atoll_operator)take_below(reader, ATOLL_OPERATOR_COUNT);
     a.task = atoll_reader_u32(reader);
     a.model = atoll_reader_u32(reader);
@@ -118,7 +135,54 @@ void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask)
     a.inspiration_count = take_ids(reader, a.inspirations, ATOLL_ASK_INSPIRATION_LIMIT);
     a.failure_count = take_ids(reader, a.failures, ATOLL_ASK_FAILURE_LIMIT);
     take_advice(reader, &a);
+    if (has_times)
+        take_times(reader, &a);
     *ret_ask = a;
+}
+
+static int has_dialogue(const struct atoll_dialogue *d)
+{
+    return !atoll_id_is_zero(&d->request);
+}
+
+/* The last of a reply, and there only where a model answered: replies of earlier engines end before it. */
+static void put_dialogue(const struct atoll_dialogue *d, struct atoll_buffer *out)
+{
+    if (!has_dialogue(d))
+        return;
+    atoll_buffer_put_bytes(out, d->request.bytes, sizeof d->request.bytes);
+    atoll_buffer_put_text(out, d->system);
+    atoll_buffer_put_text(out, d->prompt);
+    atoll_buffer_put_text(out, d->answer);
+    atoll_buffer_put_text(out, d->thought);
+    atoll_buffer_put_text(out, d->detail);
+    atoll_buffer_put_u64(out, d->input_tokens);
+    atoll_buffer_put_u64(out, d->cached_tokens);
+    atoll_buffer_put_u64(out, d->output_tokens);
+    atoll_buffer_put_u64(out, d->reasoning_tokens);
+    atoll_buffer_put_f64(out, d->elapsed_s);
+    atoll_buffer_put_u32(out, d->is_from_store);
+}
+
+static void take_dialogue(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_dialogue *d)
+{
+    d->system = d->prompt = d->answer = d->thought = d->detail = "";
+    if (r->failed || r->offset == r->length)
+        return;
+    atoll_reader_bytes(r, d->request.bytes, sizeof d->request.bytes);
+    d->system = atoll_reader_text(r, arena);
+    d->prompt = atoll_reader_text(r, arena);
+    d->answer = atoll_reader_text(r, arena);
+    d->thought = atoll_reader_text(r, arena);
+    d->detail = atoll_reader_text(r, arena);
+    d->input_tokens = atoll_reader_u64(r);
+    d->cached_tokens = atoll_reader_u64(r);
+    d->output_tokens = atoll_reader_u64(r);
+    d->reasoning_tokens = atoll_reader_u64(r);
+    d->elapsed_s = atoll_reader_f64_in(r, 0, 1e12);
+    d->is_from_store = atoll_reader_u32_in(r, 0, 1);
+    if (!has_dialogue(d))
+        r->failed = 1;
 }
 
 void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *out)
@@ -138,6 +202,7 @@ void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *ou
     atoll_buffer_put_u32(out, reply->order_count);
     for (uint32_t i = 0; i < reply->order_count; i++)
         atoll_buffer_put_u8(out, reply->order[i]);
+    put_dialogue(&reply->dialogue, out);
 }
 
 static void take_sources(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_reply *reply)
@@ -165,5 +230,6 @@ void atoll_reply_decode(struct atoll_reader *reader, struct atoll_arena *arena, 
     reply.order_count = atoll_reader_u32_in(reader, 0, ATOLL_STAGE_LIMIT);
     for (uint32_t i = 0; i < reply.order_count && !reader->failed; i++)
         reply.order[i] = atoll_reader_u8(reader);
+    take_dialogue(reader, arena, &reply.dialogue);
     *ret_reply = reply;
 }

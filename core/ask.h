@@ -49,14 +49,19 @@ struct atoll_ask {
     struct atoll_id inspirations[ATOLL_ASK_INSPIRATION_LIMIT]; /* elites of other cells */
     struct atoll_id failures[ATOLL_ASK_FAILURE_LIMIT];  /* the last ones, whose verdicts should be told */
     struct atoll_advice advice[ATOLL_ASK_ADVICE_LIMIT]; /* the strongest first */
+    /* Of the task on this device model when it was asked, 0 unknown: with them a prompt follows from the ask and from
+     * results that do not change any more, so that a resumed run words it in the same way. */
+    double baseline_ns, best_ns, floor_ns;
 };
 
 enum atoll_reply_status {
     ATOLL_REPLY_OK,
-    ATOLL_REPLY_EMPTY,   /* answered, but nothing usable is in it */
-    ATOLL_REPLY_REFUSED, /* by the operator */
-    ATOLL_REPLY_FAILED,  /* infrastructure: no answer in time, no connection */
-    ATOLL_REPLY_SPENT,   /* no budget is left for it: nothing outside will answer any more */
+    ATOLL_REPLY_EMPTY,      /* answered, but nothing usable is in it */
+    ATOLL_REPLY_REFUSED,    /* by the operator */
+    ATOLL_REPLY_FAILED,     /* infrastructure: no answer in time, no connection */
+    ATOLL_REPLY_SPENT,      /* no budget is left for it: nothing outside will answer any more */
+    ATOLL_REPLY_TASK_SPENT, /* the same for the ask's task alone, on its device model */
+    ATOLL_REPLY_BUILTIN,    /* nobody outside answers asks of this kind: the engine's own operator does */
     ATOLL_REPLY_STATUS_COUNT
 };
 const char *atoll_reply_status_name(enum atoll_reply_status status);
@@ -66,6 +71,18 @@ const char *atoll_reply_status_name(enum atoll_reply_status status);
 
 struct atoll_reply_source {
     const char *language, *text;
+};
+
+/* What was said and answered, where a language model did. Texts are borrowed; NULL reads back as "". */
+struct atoll_dialogue {
+    struct atoll_id request;      /* identity of the request at the gateway; zero: there was none */
+    const char *system, *prompt;  /* the two texts it was asked with */
+    const char *answer, *thought; /* its text; what came in the reasoning channel */
+    const char *detail;           /* why it is not OK; "" */
+    uint64_t input_tokens, cached_tokens, output_tokens,
+        reasoning_tokens; /* cached of input, reasoning of output */
+    double elapsed_s;
+    uint32_t is_from_store; /* 1: not asked again, a recording answered */
 };
 
 /* Texts are borrowed. */
@@ -81,6 +98,7 @@ struct atoll_reply {
     uint64_t issues;      /* ANALYSE: bit per enum atoll_issue */
     uint32_t order_count; /* ORDER: stages, the first first */
     uint8_t order[ATOLL_STAGE_LIMIT];
+    struct atoll_dialogue dialogue;
 };
 
 void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out);
