@@ -12,10 +12,11 @@
 static const double lengths[] = {0.08, 0.15, 0.3, 0.6, 1.2, 2.5, 5, 20};
 static const double noises[] = {1e-4, 1e-3, 5e-3, 2e-2, 0.1, 0.3};
 static const double transfers[] = {0, 0.5, 0.8, 0.95, 0.99};
+static const struct atoll_gp_texture textures[] = {{0, 0}, {.kin = 0.5}, {.own = 0.1}};
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 #define LENGTH_FIRST   3 /* half of a parameter's range: also the prior's mode */
-#define NOISE_FIRST    2
+#define NOISE_FIRST    1
 #define TRANSFER_FIRST 2
 #define FIT_PASSES     2
 #define VARIANCE_LEAST 1e-9
@@ -45,6 +46,7 @@ struct atoll_gp *atoll_gp_create(const struct atoll_space *space, struct atoll_e
     }
     gp->space = space;
     gp->kernel = atoll_gp_kernel_default();
+    atoll_gp_scale_texture(gp->scale, &textures[gp->kernel.texture]);
     for (size_t i = 0; i < space->count; i++)
         atoll_gp_scale_set(gp->scale, i, lengths[gp->kernel.scale[i]]);
     return gp;
@@ -76,14 +78,17 @@ int atoll_gp_kernel_valid(const struct atoll_gp_kernel *kernel)
     for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++)
         if (kernel->scale[i] >= COUNT(lengths))
             return 0;
-    return kernel->noise < COUNT(noises) && kernel->transfer < COUNT(transfers);
+    return kernel->noise < COUNT(noises) && kernel->texture < COUNT(textures) &&
+           kernel->transfer < COUNT(transfers);
 }
 
 /* Tables are dear: only what changed. */
 static void set_kernel(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel)
 {
+    int is_other = gp->kernel.texture != kernel->texture;
+    atoll_gp_scale_texture(gp->scale, &textures[kernel->texture]);
     for (size_t i = 0; i < gp->space->count; i++)
-        if (gp->kernel.scale[i] != kernel->scale[i])
+        if (is_other || gp->kernel.scale[i] != kernel->scale[i])
             atoll_gp_scale_set(gp->scale, i, lengths[kernel->scale[i]]);
     gp->kernel = *kernel;
 }
@@ -197,33 +202,63 @@ static uint8_t *knob(struct atoll_gp_kernel *kernel, const struct atoll_space *s
     return &kernel->transfer;
 }
 
+struct fit {
+    const struct atoll_gp_row *rows;
+    const double *targets;
+    size_t count;
+    struct atoll_gp_kernel *kernel; /* the best so far, with its score and the signal's variance */
+    double score, variance;
+};
+
+static int try_kernel(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel, struct fit *fit)
+{
+    double variance, s = score(gp, kernel, fit->rows, fit->targets, fit->count, &variance);
+    if (s <= fit->score)
+        return 0;
+    fit->score = s;
+    fit->variance = variance;
+    *fit->kernel = *kernel;
+    return 1;
+}
+
+static int fit_texture(struct atoll_gp *gp, struct fit *fit)
+{
+    int better = 0;
+    for (size_t t = 0; t < COUNT(textures); t++) {
+        struct atoll_gp_kernel other = *fit->kernel;
+        other.texture = (uint8_t)t;
+        better |= t != fit->kernel->texture && try_kernel(gp, &other, fit);
+    }
+    return better;
+}
+
+/* Each number one step down, one step up. */
+static int fit_numbers(struct atoll_gp *gp, int foreign, struct fit *fit)
+{
+    int better = 0;
+    for (size_t n = 0; n < 2 * (gp->space->count + 2); n++) {
+        struct atoll_gp_kernel other = *fit->kernel;
+        size_t limit;
+        uint8_t *value = knob(&other, gp->space, n / 2, foreign, &limit);
+        *value = (uint8_t)(n % 2 ? *value + 1 : *value - 1); /* below 0 wraps beyond any limit */
+        better |= *value < limit && try_kernel(gp, &other, fit);
+    }
+    return better;
+}
+
 double atoll_gp_fit(struct atoll_gp *gp, const struct atoll_gp_row *rows, const double *targets, size_t count,
                     struct atoll_gp_kernel *kernel)
 {
-    double variance, best = score(gp, kernel, rows, targets, count, &variance);
+    struct fit fit = {.rows = rows, .targets = targets, .count = count, .kernel = kernel};
     int foreign = 0, better = 1;
     for (size_t i = 0; i < count; i++)
         foreign |= rows[i].foreign;
+    fit.score = score(gp, kernel, rows, targets, count, &fit.variance);
     for (int pass = 0; pass < FIT_PASSES && better; pass++) {
-        better = 0;
-        for (size_t n = 0; n < 2 * (gp->space->count + 2); n++) {
-            struct atoll_gp_kernel other = *kernel;
-            double v;
-            size_t limit;
-            uint8_t *value = knob(&other, gp->space, n / 2, foreign, &limit);
-            *value = (uint8_t)(n % 2 ? *value + 1 : *value - 1); /* below 0 wraps beyond any limit */
-            if (*value >= limit)
-                continue;
-            double s = score(gp, &other, rows, targets, count, &v);
-            if (s <= best)
-                continue;
-            best = s;
-            variance = v;
-            *kernel = other;
-            better = 1;
-        }
+        better = fit_texture(gp, &fit);
+        better |= fit_numbers(gp, foreign, &fit);
     }
-    return variance;
+    return fit.variance;
 }
 
 int atoll_gp_reset(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel, const struct atoll_point *pool,
@@ -360,4 +395,9 @@ void atoll_gp_pool_means(const struct atoll_gp *gp, const struct atoll_gp_weight
 const float *atoll_gp_pool_variances(const struct atoll_gp *gp)
 {
     return gp->variances;
+}
+
+double atoll_gp_noise(const struct atoll_gp *gp)
+{
+    return noises[gp->kernel.noise];
 }

@@ -4,7 +4,9 @@
  * Covariance of two points: the product over the parameters of c + (1 - c) k(|u - u'| / l), k the Matern kernel of
  * smoothness 5/2, u a value's place on a scale between its rank and its logarithm (Rasmussen, Williams: Gaussian
  * Processes for Machine Learning, 2006, sections 4.2 and 5.4; the constant c keeps lower orders of interaction
- * apart, as in the ANOVA kernels of Durrande et al., Annales de Toulouse 21, 2012).  Values being few, k is a
+ * apart, as in the ANOVA kernels of Durrande et al., Annales de Toulouse 21, 2012).  Where the rows say so, k is less
+ * smooth: values are nearer that have factors in common (blocks of 96 and 128 threads, not of 112), or each value
+ * has a part of its own.  Values being few, k is a
  * table per parameter and a covariance is a handful of multiplications.  Rows of another run or device are
  * foreign: their covariance with ours is scaled by a factor that is fitted too, so that what does not transfer
  * does no harm.
@@ -25,6 +27,7 @@
 struct atoll_gp_kernel {
     uint8_t scale[ATOLL_SPACE_BYTES]; /* l */
     uint8_t noise;                    /* variance of a row's noise in units of the signal's */
+    uint8_t texture;                  /* what besides its place tells a value from another */
     uint8_t transfer;                 /* factor between foreign rows and ours */
 };
 
@@ -78,5 +81,7 @@ void atoll_gp_predict(struct atoll_gp *gp, const struct atoll_point *point,
 /* The same for the whole pool: one number per point. */
 void atoll_gp_pool_means(const struct atoll_gp *gp, const struct atoll_gp_weights *weights, float *ret_means);
 const float *atoll_gp_pool_variances(const struct atoll_gp *gp);
+/* The kernel's noise: where times are exact, the share of the variance that each point has for itself. */
+double atoll_gp_noise(const struct atoll_gp *gp);
 
 #endif

@@ -22,7 +22,7 @@
 struct atoll_tune_settings atoll_tune_settings_default(void)
 {
     return (struct atoll_tune_settings){
-        .strategies = (1u << ATOLL_TUNE_STRATEGIES) - 1, .racing = 2, .start = 5};
+        .strategies = (1u << ATOLL_TUNE_STRATEGIES) - 1, .racing = 2, .start = 6};
 }
 
 static struct atoll_tune *prepare(struct atoll_tune *t, struct atoll_err *err)

@@ -127,6 +127,7 @@ void atoll_surrogate_fill_pool(struct atoll_tune *tune)
 
 struct scene {
     double incumbent, deviation; /* of the signal */
+    double own;                  /* variance of what each point has for itself, in units of the signal's */
     int has_failures;
 };
 
@@ -141,7 +142,7 @@ static double log_improvement(double z)
 
 static double acquisition(const struct scene *scene, double mean, double variance, double failure)
 {
-    double sd = scene->deviation * sqrt(variance);
+    double sd = scene->deviation * sqrt(variance + scene->own);
     double gain = log(sd) + log_improvement((scene->incumbent - mean) / sd);
     return scene->has_failures ? gain + log(fmax(SUCCESS_LEAST, fmin(1, 1 - failure))) : gain;
 }
@@ -204,7 +205,7 @@ static void search_neighbours(struct atoll_tune *tune, const struct scene *scene
 int atoll_surrogate_best(struct atoll_tune *tune, double incumbent, struct atoll_point *ret_point)
 {
     const struct atoll_surrogate *s = tune->surrogate;
-    struct scene scene = {incumbent, sqrt(s->weights[0].variance), any_failure(tune)};
+    struct scene scene = {incumbent, sqrt(s->weights[0].variance), atoll_gp_noise(s->gp), any_failure(tune)};
     struct climb c = {.found = 0};
     if (!(incumbent < HUGE_VAL))
         scene.incumbent = s->weights[0].mean;

@@ -137,6 +137,7 @@ static void kernel_codec(struct atoll_gp_kernel *kernel, struct atoll_codec *cod
     for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++)
         atoll_codec_u8(codec, &kernel->scale[i]);
     atoll_codec_u8(codec, &kernel->noise);
+    atoll_codec_u8(codec, &kernel->texture);
     atoll_codec_u8(codec, &kernel->transfer);
     if (codec->in && !atoll_gp_kernel_valid(kernel))
         codec->in->failed = 1;

@@ -4,9 +4,10 @@
 
 #include <math.h>
 
-#define HINTS_FIRST 3     /* trials that the best hints get */
-#define EFFORT      32768 /* in questions whether a point is legal: fewer candidates where legal ones are rare */
-#define CANDIDATES  30    /* random points of which the farthest is taken */
+#define HINTS_FIRST  3     /* trials that the best hints get */
+#define EFFORT       32768 /* in questions whether a point is legal: fewer candidates where legal ones are rare */
+#define CANDIDATES   30 /* random points of which the farthest is taken ... */
+#define RANDOM_FIRST 2  /* ... but for the first trials: far points are extreme ones, and seldom fast */
 
 static double distance2(const struct atoll_space *space, const struct atoll_point *a,
                         const struct atoll_point *b)
@@ -51,7 +52,7 @@ int atoll_tune_start(const struct atoll_tune *tune, struct atoll_random *random,
         return 0;
     uint32_t effort = EFFORT;
     double farthest = -1;
-    for (unsigned k = 0; k < CANDIDATES; k++) {
+    for (unsigned k = 0; k < (tune->trial_count < RANDOM_FIRST ? 1 : CANDIDATES); k++) {
         struct atoll_point point;
         if (!atoll_tune_draw(tune, random, &effort, &point))
             break;

@@ -117,7 +117,8 @@ static void predictions_are_the_textbooks(void **state)
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < 24; i++) {
             for (size_t j = 0; j < 24; j++)
-                a[i][j] = atoll_gp_scale_covariance(scale, &points[i], &points[j]) + (i == j ? 0.025 : 0);
+                a[i][j] = atoll_gp_scale_covariance(scale, &points[i], &points[j]) +
+                          (i == j ? 0.02 + atoll_gp_noise(gp) : 0);
             k[i] = atoll_gp_scale_covariance(scale, &query, &points[i]);
             a[i][24] = pass ? k[i] : targets[i].value - given;
         }
@@ -276,7 +277,8 @@ static void transfer_is_earned(void **state)
 static void kernels_of_a_file_are_checked(void **state)
 {
     struct atoll_gp_kernel kernel = atoll_gp_kernel_default();
-    uint8_t *const numbers[] = {&kernel.scale[0], &kernel.scale[15], &kernel.noise, &kernel.transfer};
+    uint8_t *const numbers[] = {&kernel.scale[0], &kernel.scale[15], &kernel.noise, &kernel.texture,
+                                &kernel.transfer};
     assert_true(atoll_gp_kernel_valid(&kernel));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         uint8_t held = *numbers[i];
@@ -284,6 +286,84 @@ static void kernels_of_a_file_are_checked(void **state)
         assert_false(atoll_gp_kernel_valid(&kernel));
         *numbers[i] = held;
     }
+}
+
+/* One parameter of 8 to 256 in steps of 8, one of two values. */
+static struct atoll_space blocks(void)
+{
+    struct atoll_space s = grid(2, 2);
+    s.params[0].value_count = 32;
+    for (size_t v = 0; v < 32; v++)
+        s.params[0].values[v] = 8 * (int64_t)(v + 1);
+    return s;
+}
+
+static void a_texture_roughens(void **state)
+{
+    struct atoll_space s = blocks();
+    struct atoll_gp_scale *scale = atoll_gp_scale_create(&s);
+    struct atoll_point n96 = {{11, 0}}, n104 = {{12, 0}}, n128 = {{15, 0}}, other = {{15, 1}};
+    double smooth[2] = {0}, two_values = 0;
+    for (size_t t = 0; t < 3; t++) {
+        atoll_gp_scale_texture(scale, &(struct atoll_gp_texture){t == 1 ? 0.5 : 0, t == 2 ? 0.5 : 0});
+        for (size_t i = 0; i < 2; i++)
+            atoll_gp_scale_set(scale, i, 5);
+        double a = atoll_gp_scale_covariance(scale, &n96, &n128),
+               b = atoll_gp_scale_covariance(scale, &n104, &n128),
+               c = atoll_gp_scale_covariance(scale, &n128, &other);
+        assert_true(atoll_gp_scale_covariance(scale, &n96, &n96) == 1);
+        if (t == 0) {
+            assert_true(b > a);
+            smooth[0] = a, smooth[1] = b, two_values = c;
+        } else if (t == 1) {
+            assert_true(a > b && a < smooth[0] && c == two_values);
+        } else {
+            assert_true(b > a && b < smooth[1] && c < two_values);
+        }
+    }
+    atoll_gp_scale_destroy(scale);
+}
+
+static double smooth_truth(size_t v)
+{
+    return sin((double)v / 8);
+}
+
+static double divided_truth(size_t v)
+{
+    size_t n = v + 1, halves = 0;
+    for (; n % 2 == 0; n /= 2)
+        halves++;
+    return -(double)halves - (v % 3 == 2 ? 0.5 : 0);
+}
+
+static double own_truth(size_t v)
+{
+    return sin((double)v / 8) + 0.3 * atoll_random_unit(atoll_random_at(5, v));
+}
+
+/* Two points per value, so that what is a value's own can be told from what is a point's own. */
+static void fitting_finds_the_texture(void **state)
+{
+    static const struct {
+        double (*truth)(size_t value);
+        uint8_t texture;
+    } cases[] = {{smooth_truth, 0}, {divided_truth, 1}, {own_truth, 2}};
+    struct atoll_space s = blocks();
+    struct atoll_gp *gp = atoll_gp_create(&s, NULL);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct atoll_gp_kernel kernel = atoll_gp_kernel_default();
+        struct atoll_gp_row rows[64];
+        double targets[64];
+        for (size_t i = 0; i < 64; i++) {
+            rows[i] = (struct atoll_gp_row){{{(uint8_t)(i / 2), (uint8_t)(i % 2)}}, 0, 0};
+            targets[i] = cases[k].truth(i / 2) + (i % 2 ? 0.3 : 0);
+        }
+        for (int pass = 0; pass < 4; pass++)
+            atoll_gp_fit(gp, rows, targets, 64, &kernel);
+        assert_int_equal(kernel.texture, cases[k].texture);
+    }
+    atoll_gp_destroy(gp);
 }
 
 /* Equal points, equal targets, one row, none: nothing divides by zero. */
@@ -319,6 +399,8 @@ int main(void)
         cmocka_unit_test(fitting_finds_what_matters),
         cmocka_unit_test(transfer_is_earned),
         cmocka_unit_test(kernels_of_a_file_are_checked),
+        cmocka_unit_test(a_texture_roughens),
+        cmocka_unit_test(fitting_finds_the_texture),
         cmocka_unit_test(degenerate_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
