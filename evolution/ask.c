@@ -11,14 +11,14 @@
 #include "evolution/propose.h"
 #include "evolution/strategy.h"
 
-int atoll_ask_is_outside(const struct atoll_engine *e)
+int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    return e->search.ask_share > 0 && !e->asks_spent && !atoll_budget_asks_reason(e);
+    return e->search.ask_share > 0 && !e->asks_spent && !t->asks_spent && !atoll_budget_asks_reason(e);
 }
 
 int atoll_ask_allowed(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    return !atoll_ask_is_outside(e) || t->asks < e->search.asks;
+    return !atoll_ask_is_outside(e, t) || t->asks < e->search.asks;
 }
 
 struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct atoll_engine_task *t,
@@ -38,6 +38,10 @@ struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct at
     a.ask.generation = (uint32_t)(t->islands[island].evaluated / e->search.generation_size);
     a.ask.role = (uint8_t)(e->search.roles ? island % ATOLL_ISLAND_ROLE_COUNT : ATOLL_ISLAND_ROLE_COUNT);
     a.ask.count = 1;
+    a.ask.baseline_ns = t->baseline_ns;
+    a.ask.floor_ns = t->floor_ns;
+    if (t->best != ATOLL_NONE)
+        a.ask.best_ns = e->individuals.items[t->best].time_ns;
     if (parent != ATOLL_NONE)
         a.ask.parent = e->individuals.items[parent].id;
     return a;
@@ -86,7 +90,7 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const st
                    struct atoll_err *err)
 {
     struct atoll_asks *asks = &e->asks;
-    if (!atoll_ask_is_outside(e))
+    if (!atoll_ask_is_outside(e, t))
         return atoll_ask_make_here(e, t, asked, err);
     struct atoll_asked made = *asked;
     made.ask.number = e->next_ask++;
@@ -100,7 +104,7 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const st
 
 int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_engine_task *t)
 {
-    return atoll_ask_is_outside(e) && e->search.ask_share < 1 && t->template_count &&
+    return atoll_ask_is_outside(e, t) && e->search.ask_share < 1 && t->template_count &&
            atoll_random_unit(atoll_random_next(&t->random)) >= e->search.ask_share;
 }
 
@@ -164,6 +168,10 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
     charge(e, reply);
     if (reply->status == ATOLL_REPLY_SPENT)
         e->asks_spent = 1;
+    if (reply->status == ATOLL_REPLY_TASK_SPENT)
+        t->asks_spent = 1;
+    if (reply->status == ATOLL_REPLY_BUILTIN)
+        return answer_here(e, t, &asked, err);
     if (accept(e, t, &asked, reply, &accepted, err))
         return -1;
     return hand_over(e, t, &asked, reply, accepted, err);

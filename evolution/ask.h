@@ -7,8 +7,8 @@
 
 #include "evolution/state.h"
 
-/* 1 when asks go to operators outside. */
-int atoll_ask_is_outside(const struct atoll_engine *e);
+/* 1 when asks of the task go to operators outside. */
+int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_engine_task *t);
 /* 1 when the task may have one more under way. */
 int atoll_ask_allowed(const struct atoll_engine *e, const struct atoll_engine_task *t);
 /* An ask about a parent (individual, ATOLL_NONE: none) for an island: number, place, generation, role and parent are

@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 4
+#define ATOLL_ENGINE_VERSION 5
 
 struct atoll_engine;
 

@@ -54,13 +54,15 @@ static void tell_elites(struct atoll_engine *e, struct atoll_engine_task *t,
     }
 }
 
+/* of_parent: of the asked parent, or else those of others that an operator outside wrote. */
 static void tell_failures(const struct atoll_engine *e, const struct atoll_engine_task *t,
-                          struct atoll_asked *asked)
+                          struct atoll_asked *asked, int of_parent)
 {
     for (uint32_t i = 0; i < t->failures.count && asked->ask.failure_count < ATOLL_ASK_FAILURE_LIMIT; i++) {
         uint32_t at = (t->failures.next + ATOLL_FAILURE_LIMIT - 1 - i) % ATOLL_FAILURE_LIMIT;
         const struct atoll_individual *failed = &e->individuals.items[t->failures.items[at]];
-        if (failed->parent == asked->parent)
+        int is_own = failed->parent == asked->parent;
+        if (of_parent ? is_own : !is_own && failed->ask)
             asked->ask.failures[asked->ask.failure_count++] = failed->id;
     }
 }
@@ -82,6 +84,7 @@ void atoll_inspire(struct atoll_engine *e, struct atoll_engine_task *t, struct a
     uint32_t home = asked->ask.island;
     for (uint32_t i = 0; i < e->search.islands; i++)
         tell_elites(e, t, &t->islands[(home + i) % e->search.islands], asked);
-    tell_failures(e, t, asked);
+    tell_failures(e, t, asked, 1);
+    tell_failures(e, t, asked, 0);
     tell_advice(e, t, asked);
 }

@@ -297,6 +297,7 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     atoll_codec_u32(c, &t->number);
     position_codec(c, &t->model, e->model_count ? e->model_count : 1, 0);
     atoll_codec_u32(c, &t->asks);
+    bounded_codec(c, &t->asks_spent, 2);
     random_codec(c, &t->random);
     bounded_codec(c, &t->stage, ATOLL_STAGE_COUNT);
     bounded_codec(c, &t->final, ATOLL_FINAL_COUNT);

@@ -95,6 +95,7 @@ struct atoll_engine_task {
     uint64_t opening_answers;
     double final_baseline_ns; /* the baseline's time, or less where a final duel said so; 0 before one did */
     double baseline_ns, floor_ns, final_ratio;
+    uint8_t asks_spent; /* operators outside answer no more for this task */
 };
 
 /* Device models, in the order of their appearance. */

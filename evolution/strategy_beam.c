@@ -225,7 +225,7 @@ static int is_opening(const struct atoll_engine *e, const struct atoll_engine_ta
 static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     struct beam *b = t->strategy;
-    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e) && !t->template_count))
+    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
     return next_member(b) || (b->iterations < e->search.beam_iterations && !is_open(b) && !is_opening(e, t));
 }

@@ -7,7 +7,7 @@
 
 static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    return t->template_count > 0 || (atoll_ask_is_outside(e) && atoll_ask_allowed(e, t));
+    return t->template_count > 0 || (atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t));
 }
 
 static uint32_t choose_parent(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island)
@@ -24,7 +24,7 @@ static uint32_t choose_parent(struct atoll_engine *e, struct atoll_engine_task *
 /* Without outside operators no random number is drawn for them, and without templates they get everything. */
 static int asks_now(struct atoll_engine *e, struct atoll_engine_task *t)
 {
-    if (!atoll_ask_is_outside(e) || !atoll_ask_allowed(e, t))
+    if (!atoll_ask_is_outside(e, t) || !atoll_ask_allowed(e, t))
         return 0;
     return !t->template_count || atoll_random_unit(atoll_random_next(&t->random)) < e->search.ask_share;
 }

@@ -4,13 +4,13 @@
 
 static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
-    return t->template_count > 0 || (atoll_ask_is_outside(e) && atoll_ask_allowed(e, t));
+    return t->template_count > 0 || (atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t));
 }
 
 static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
 {
     uint32_t island = atoll_propose_island(e, t);
-    if (!atoll_ask_is_outside(e) || !atoll_ask_allowed(e, t))
+    if (!atoll_ask_is_outside(e, t) || !atoll_ask_allowed(e, t))
         return atoll_propose_sampled(e, t, island, err);
     struct atoll_asked asked =
         atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE, island, ATOLL_NONE);

@@ -175,7 +175,7 @@ static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_e
     if (tree->drafts >= e->search.tree_drafts)
         return 0;
     uint32_t missing = e->search.tree_drafts - tree->drafts;
-    return atoll_ask_is_outside(e) || count_unasked(e, t, missing) < missing;
+    return atoll_ask_is_outside(e, t) || count_unasked(e, t, missing) < missing;
 }
 
 static int drafts_are_open(const struct tree *tree)
@@ -197,7 +197,7 @@ static int has_any_tries(const struct atoll_engine *e, const struct tree *tree)
 static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     const struct tree *tree = t->strategy;
-    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e) && !t->template_count))
+    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
     return drafts_are_missing(e, t) || (!drafts_are_open(tree) && has_any_tries(e, tree));
 }

@@ -101,6 +101,17 @@ static void the_parents_failures_are_told(void **state)
         assert_int_equal(individual_of(&s, &asked.ask.failures[i]), last_first[i]);
     asked = ask_about(&s, 2);
     assert_int_equal(asked.ask.failure_count, 0);
+    /* what a model wrote is told to others too, behind the parent's own */
+    s.individuals[7].ask = s.individuals[8].ask = s.individuals[10].ask = 1;
+    static const uint32_t written[] = {10, 8, 7}, own_first[] = {8, 10, 7};
+    asked = ask_about(&s, 2);
+    assert_int_equal(asked.ask.failure_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(individual_of(&s, &asked.ask.failures[i]), written[i]);
+    asked = ask_about(&s, 1);
+    assert_int_equal(asked.ask.failure_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(individual_of(&s, &asked.ask.failures[i]), own_first[i]);
 }
 
 /* Steps upwards in memory improved: that is the advice, unless gradients are off or there is no parent. */
