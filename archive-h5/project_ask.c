@@ -102,6 +102,30 @@ static void count_cost(struct atoll_projection *p, const struct atoll_reply *rep
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &row);
 }
 
+static int put_dialogue(struct atoll_projection *p, const struct atoll_dialogue *d, struct atoll_row_ask *row,
+                        struct atoll_err *err)
+{
+    const struct {
+        const char *text;
+        uint32_t *number;
+    } texts[] = {{d->system, &row->system},
+                 {d->prompt, &row->prompt},
+                 {d->answer, &row->answer},
+                 {d->thought, &row->thought},
+                 {d->detail, &row->detail}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].text && atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0)
+            return -1;
+    row->request = d->request;
+    row->input_tokens = d->input_tokens;
+    row->cached_tokens = d->cached_tokens;
+    row->output_tokens = d->output_tokens;
+    row->reasoning_tokens = d->reasoning_tokens;
+    row->elapsed_s = d->elapsed_s;
+    row->from_store = (uint8_t)d->is_from_store;
+    return 0;
+}
+
 /* One that nobody waits for is ignored, as the engine does. */
 int atoll_projection_reply(struct atoll_projection *p, const struct atoll_reply *reply, struct atoll_err *err)
 {
@@ -117,7 +141,8 @@ int atoll_projection_reply(struct atoll_projection *p, const struct atoll_reply 
     row.tokens = reply->tokens;
     row.cost_usd = reply->cost_usd;
     row.sources = reply->source_count;
-    if (atoll_projection_put_text(p, reply->origin, &row.origin, err) != 0)
+    if (atoll_projection_put_text(p, reply->origin, &row.origin, err) != 0 ||
+        put_dialogue(p, &reply->dialogue, &row, err) != 0)
         return -1;
     atoll_tables_set(p->tables, ATOLL_TABLE_ASKS, at, &row);
     count_cost(p, reply);

@@ -71,6 +71,12 @@ struct atoll_row_ask {
     uint64_t issues, tokens;
     double cost_usd;
     uint32_t origin, sources, accepted;
+    /* what was said, where a language model was asked: texts */
+    struct atoll_id request;
+    uint32_t system, prompt, answer, thought, detail;
+    uint64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens;
+    double elapsed_s;
+    uint8_t from_store;
 };
 
 struct atoll_row_candidate {

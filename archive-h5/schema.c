@@ -139,6 +139,18 @@ static const struct atoll_column ask_columns[] = {
     COL(ask, origin, TEXT, "", "who answered"),
     COL(ask, sources, U32, "", "sources in the reply"),
     COL(ask, accepted, U32, "", "candidates sent for evaluation as answers to it"),
+    ADDED(ask, request, ID, "", "identity of the request at the gateway, zero = no model was asked", 5),
+    ADDED(ask, system, TEXT, "", "system text of the prompt", 5),
+    ADDED(ask, prompt, TEXT, "", "user text of the prompt", 5),
+    ADDED(ask, answer, TEXT, "", "what the model answered, as it came", 5),
+    ADDED(ask, thought, TEXT, "", "what came in its reasoning channel", 5),
+    ADDED(ask, detail, TEXT, "", "why the answer is not ok", 5),
+    ADDED(ask, input_tokens, U64, "", "tokens of the prompt, cached ones included", 5),
+    ADDED(ask, cached_tokens, U64, "", "of those, read from the provider's cache", 5),
+    ADDED(ask, output_tokens, U64, "", "tokens of the answer, reasoning included", 5),
+    ADDED(ask, reasoning_tokens, U64, "", "of those, reasoning", 5),
+    ADDED(ask, elapsed_s, F64, "s", "from the first try to the answer", 5),
+    ADDED(ask, from_store, U8, "", "1 = a recording answered, the model was not asked again", 5),
 };
 
 static const struct atoll_column device_columns[] = {

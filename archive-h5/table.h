@@ -10,7 +10,7 @@
 #include "archive-h5/rows.h"
 #include "core/err.h"
 
-#define ATOLL_ARCHIVE_SCHEMA 4
+#define ATOLL_ARCHIVE_SCHEMA 5
 #define ATOLL_COLUMN_LIMIT   80
 
 enum atoll_table {

@@ -205,7 +205,19 @@ static void put_reply(uint64_t ask, enum atoll_reply_status status)
                                    .tokens = 1200,
                                    .cost_usd = 0.25,
                                    .source_count = 1,
-                                   .sources = {{"c", SAMPLE_HOSTILE "/* answered */"}}};
+                                   .sources = {{"c", SAMPLE_HOSTILE "/* answered */"}},
+                                   .dialogue = {.request = sample_id(9),
+                                                .system = "be exact",
+                                                .prompt = "make it faster",
+                                                .answer = "```c ...```",
+                                                .thought = "hm",
+                                                .detail = "cut",
+                                                .input_tokens = 1000,
+                                                .cached_tokens = 600,
+                                                .output_tokens = 200,
+                                                .reasoning_tokens = 50,
+                                                .elapsed_s = 2.5,
+                                                .is_from_store = 1}};
     put_event(&e);
 }
 
@@ -253,6 +265,35 @@ static void test_ask_and_reply(void **state)
     assert_int_equal(candidate.ask, 1);
     assert_string_equal(atoll_tables_text(tables, candidate.source), SAMPLE_HOSTILE "/* answered */");
     assert_string_equal(atoll_tables_text(tables, candidate.origin), "a model");
+}
+
+/* In the row that is made now and in the one of a later segment. */
+static void expect_dialogue(const struct atoll_tables *t)
+{
+    struct atoll_row_ask ask;
+    struct atoll_id request = sample_id(9);
+    atoll_tables_get(t, ATOLL_TABLE_ASKS, 0, &ask);
+    assert_string_equal(atoll_tables_text(t, ask.system), "be exact");
+    assert_string_equal(atoll_tables_text(t, ask.prompt), "make it faster");
+    assert_string_equal(atoll_tables_text(t, ask.answer), "```c ...```");
+    assert_string_equal(atoll_tables_text(t, ask.thought), "hm");
+    assert_string_equal(atoll_tables_text(t, ask.detail), "cut");
+    assert_true(ask.input_tokens == 1000 && ask.cached_tokens == 600 && ask.output_tokens == 200 &&
+                ask.reasoning_tokens == 50 && ask.elapsed_s == 2.5 && ask.from_store == 1);
+    assert_true(atoll_id_equal(&ask.request, &request));
+}
+
+static void test_dialogue(void **state)
+{
+    (void)state;
+    put_capacity(MODEL_A, NULL);
+    put_decision(asking(1));
+    atoll_tables_destroy(atoll_projection_cut(projection, NULL));
+    put_reply(1, ATOLL_REPLY_OK);
+    expect_dialogue(tables);
+    struct atoll_tables *cut = atoll_projection_cut(projection, NULL);
+    expect_dialogue(cut);
+    atoll_tables_destroy(cut);
 }
 
 /* Every status has its name in the archive. */
@@ -313,9 +354,15 @@ static void test_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_models_do_not_mix),         CASE(test_queries_by_model), CASE(test_one_model_is_not_told),
-        CASE(test_model_beyond_the_limit),    CASE(test_ask_and_reply),    CASE(test_statuses),
-        CASE(test_segments_carry_asks_whole), CASE(test_report),
+        CASE(test_models_do_not_mix),
+        CASE(test_queries_by_model),
+        CASE(test_one_model_is_not_told),
+        CASE(test_model_beyond_the_limit),
+        CASE(test_ask_and_reply),
+        CASE(test_statuses),
+        CASE(test_dialogue),
+        CASE(test_segments_carry_asks_whole),
+        CASE(test_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
