@@ -1,0 +1,20 @@
+/* question.h - what the fault server needs to know of a request's JSON body, in any of the dialects.
+ * Layer: tests.  Lifetime: init/fini. */
+#ifndef ATOLL_TESTS_PROVIDER_QUESTION_H
+#define ATOLL_TESTS_PROVIDER_QUESTION_H
+
+#include <jansson.h>
+
+#include "tests/provider/tally.h"
+
+struct question {
+    const char *model; /* borrowed from the JSON */
+    const char *text;  /* of the last message, or the input */
+    char id[TALLY_ID_BYTES];
+    int is_streamed, has_usage_in_stream;
+};
+
+/* 0, or -1: no model in it. */
+int question_read(const json_t *body, struct question *ret_question);
+
+#endif
