@@ -108,6 +108,13 @@ static int hopeless_answer(struct coordinator *c, struct atoll_err *err)
     return 0;
 }
 
+static int questions_answer(struct coordinator *c, struct atoll_err *err)
+{
+    struct atoll_event now;
+    atoll_coordinator_event_init(c, &now, ATOLL_EVENT_REPLY);
+    return atoll_questions_answer(c->questions, c->engine, c->ledger, &now, atoll_coordinator_now_ns(c), err);
+}
+
 static int should_finish(const struct coordinator *c)
 {
     const struct atoll_coordinator_settings *s = c->settings;
@@ -130,7 +137,7 @@ static int own_events_add(struct coordinator *c, struct atoll_err *err)
         if (event_add(c, ATOLL_EVENT_TICK, err) != 0)
             return -1;
     }
-    return hopeless_answer(c, err) != 0 ? -1 : atoll_asks_answer(c, err);
+    return hopeless_answer(c, err) != 0 ? -1 : questions_answer(c, err);
 }
 
 /* ---- hooks of the ledger ---- */
@@ -195,8 +202,18 @@ static int hook_decided(void *context, const struct atoll_decision *decision, st
 {
     struct coordinator *c = context;
     if (decision->type == ATOLL_DECIDE_ASK)
-        return atoll_asks_note(c, decision->ask.number, err);
+        return atoll_questions_note(c->questions, &decision->ask, err);
     return atoll_dispatch_decide(c->dispatch, decision, err);
+}
+
+/* While resuming there is no engine to word asks with yet: they wait.  What a prompt cannot tell for want of memory it
+ * leaves out. */
+static void questions_settle(struct coordinator *c, const struct atoll_event *event)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (c->engine &&
+        atoll_questions_settle(c->questions, c->engine, event, atoll_coordinator_now_ns(c), &err) != 0)
+        atoll_log_err(ATOLL_LOG_WARNING, "eval.ask.dossier", &err);
 }
 
 static void hook_settled(void *context, const struct atoll_event *event)
@@ -205,6 +222,7 @@ static void hook_settled(void *context, const struct atoll_event *event)
     uint64_t evaluation = event_evaluation(event);
     if (evaluation != UINT64_MAX)
         atoll_dispatch_settle(c->dispatch, evaluation);
+    questions_settle(c, event);
 }
 
 /* ---- progress ---- */
@@ -239,7 +257,9 @@ static void progress_say(struct coordinator *c, int is_last)
         .rate = since_ns > 0 ? (double)(status.evaluated - c->evaluated_counted) * 1e9 / since_ns : 0,
         .evaluators = atoll_roster_ready_count(c),
         .message = c->message,
+        .has_model = c->settings->questions.gateway != NULL,
     };
+    atoll_questions_count(c->questions, &facts.questions);
     shares_measure(c, &facts);
     atoll_buffer_clear(&c->line);
     atoll_progress_line(&facts, is_last, &c->line);
@@ -264,7 +284,8 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     if (!c->peers)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %u evaluators", settings->peers.count);
     c->dispatch = atoll_dispatch_create(settings->peers.count, err);
-    if (!c->dispatch)
+    c->questions = c->dispatch ? atoll_questions_create(&settings->questions, settings->campaign, err) : NULL;
+    if (!c->questions)
         return -1;
     if (settings->ack_log)
         c->ack_fd = open(settings->ack_log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
@@ -278,7 +299,7 @@ static void coordinator_fini(struct coordinator *c)
     atoll_ledger_destroy(c->ledger);
     atoll_dispatch_destroy(c->dispatch);
     free(c->peers);
-    free(c->asks.numbers);
+    atoll_questions_destroy(c->questions);
     atoll_buffer_fini(&c->payload);
     atoll_buffer_fini(&c->frame);
     atoll_buffer_fini(&c->acks);
@@ -320,6 +341,9 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     c->campaign_base_ns = resumed.campaign_ns;
     c->started_ns = atoll_coordinator_now_ns(c);
     atoll_engine_under_way(c->engine, under_way_add, c);
+    struct atoll_event now;
+    atoll_coordinator_event_init(c, &now, ATOLL_EVENT_TICK);
+    questions_settle(c, &now);
     return 0;
 }
 
@@ -373,16 +397,23 @@ static void evaluators_stop(struct coordinator *c)
         peers->wait(peers->context, NULL, 0, 1);
 }
 
-static int coordinator_loop(struct coordinator *c, struct atoll_err *err)
+static void wait_some(struct coordinator *c)
 {
     const struct atoll_peers *peers = &c->settings->peers;
+    struct pollfd gateway = {.fd = atoll_questions_fd(c->questions), .events = POLLIN};
+    peers->wait(peers->context, &gateway, gateway.fd >= 0, WAIT_MS);
+}
+
+static int coordinator_loop(struct coordinator *c, struct atoll_err *err)
+{
     struct atoll_engine_status status;
     while (!is_stopped(c)) {
         if (round_run(c, err) != 0)
             return -1;
         if (!is_stopped(c) && !c->has_more)
-            peers->wait(peers->context, NULL, 0, WAIT_MS);
+            wait_some(c);
     }
+    atoll_questions_withdraw(c->questions);
     atoll_engine_status(c->engine, &status);
     return atoll_ledger_close(c->ledger, atoll_clock_unix_ns(), atoll_reason_name(status.reason), err);
 }

@@ -9,6 +9,7 @@
 #include "archive-h5/campaign.h"
 #include "core/message.h"
 #include "mpi-eval/peers.h"
+#include "mpi-eval/questions.h"
 
 struct atoll_coordinator_settings {
     struct atoll_peers peers;
@@ -21,7 +22,8 @@ struct atoll_coordinator_settings {
     double wall_ns;                        /* of this attempt, then an orderly end is asked for; 0 = never */
     double (*now_ns)(void *peers_context); /* monotonic clock; NULL = that of the system */
     uint64_t snapshot_events;              /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
-    const volatile sig_atomic_t *interrupts; /* not 0: an orderly end is asked for; NULL = never */
+    const volatile sig_atomic_t *interrupts;   /* not 0: an orderly end is asked for; NULL = never */
+    struct atoll_questions_settings questions; /* all zero: no language model is asked */
 };
 
 struct atoll_coordinator_result {

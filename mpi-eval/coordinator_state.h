@@ -1,11 +1,12 @@
 /* coordinator_state.h - what the sources of the coordinator share: its state, and the functions of roster.c
- * (peers), asks.c and intake.c (frames). Layer: mpi-eval, private to the coordinator. */
+ * (peers) and intake.c (frames). Layer: mpi-eval, private to the coordinator. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/dispatch.h"
 #include "mpi-eval/ledger.h"
+#include "mpi-eval/questions.h"
 
 #define COORDINATOR_BAD_LIMIT     16u /* messages of one peer that do not decode */
 #define COORDINATOR_MESSAGE_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT)
@@ -43,11 +44,7 @@ struct coordinator {
         uint64_t evaluation;
     } answers[ATOLL_LEDGER_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
     size_t answer_count;
-    struct {
-        uint64_t *numbers;
-        size_t count, capacity;
-        int told;        /* that nobody answers them */
-    } asks;              /* not answered */
+    struct atoll_questions *questions;
     const char *message; /* for the next progress line; NULL = none */
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
@@ -76,12 +73,6 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
 /* Sends waiting orders to whoever has room.  -1 only for trouble of our own. */
 int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err);
 void atoll_roster_check_silence(struct coordinator *c);
-
-/* ---- asks.c: what operators outside are asked ---- */
-
-int atoll_asks_note(struct coordinator *c, uint64_t ask, struct atoll_err *err);
-/* Adds replies to the round, as far as it has room. */
-int atoll_asks_answer(struct coordinator *c, struct atoll_err *err);
 
 /* ---- intake.c: the frames ---- */
 

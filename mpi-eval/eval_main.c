@@ -33,7 +33,7 @@
 struct settings {
     int local, evaluator, null_backend, verbose;
     long long evaluators, progress_fd;
-    const char *ack_log, *job;
+    const char *ack_log, *job, *gateway, *model, *token_file;
     double heartbeat_timeout_s, wall_s;
 };
 
@@ -55,6 +55,13 @@ static const struct atoll_option options[] = {
      "Write progress as JSON lines to this open descriptor."},
     {"ack-log", 0, ATOLL_OPT_TEXT, offsetof(struct settings, ack_log), "FILE", NULL, 0, 0, NULL,
      "Append the number of every evaluation whose result is durable to this file (for tests)."},
+    {"gateway", 0, ATOLL_OPT_TEXT, offsetof(struct settings, gateway), "WHERE", NULL, 0, 0, NULL,
+     "Gateway to language models: http://HOST:PORT, unix:PATH, spool:DIR, replay:FILE, or none; instead of "
+     "the campaign's."},
+    {"model", 0, ATOLL_OPT_TEXT, offsetof(struct settings, model), "NAME", NULL, 0, 0, NULL,
+     "Model or ensemble, as the gateway calls it; instead of the campaign's."},
+    {"gateway-token", 0, ATOLL_OPT_TEXT, offsetof(struct settings, token_file), "FILE", NULL, 0, 0, NULL,
+     "File with the gateway's token; instead of the campaign's."},
     {"null-backend", 0, ATOLL_OPT_FLAG, offsetof(struct settings, null_backend), NULL, NULL, 0, 0, NULL,
      "Measure nothing: results are invented from the candidates' identities (for tests and benchmarks)."},
     {"verbose", 'v', ATOLL_OPT_FLAG, offsetof(struct settings, verbose), NULL, NULL, 0, 0, NULL, "Log more."},
@@ -143,6 +150,27 @@ static struct atoll_campaign *campaign_open(const char *dir, struct atoll_err *e
     return NULL;
 }
 
+/* What is given here, else what the campaign was made with. */
+static const char *told(const char *given, const struct atoll_campaign *campaign, const char *option)
+{
+    const char *kept = atoll_campaign_option(campaign, option);
+    return given ? given : kept && *kept ? kept : NULL;
+}
+
+static struct atoll_questions_settings questions_of(const struct settings *settings,
+                                                    const struct atoll_campaign *campaign)
+{
+    const char *deadline = atoll_campaign_option(campaign, "ask-deadline");
+    struct atoll_questions_settings questions = {.gateway = told(settings->gateway, campaign, "gateway"),
+                                                 .model = told(settings->model, campaign, "model"),
+                                                 .token_file =
+                                                     told(settings->token_file, campaign, "gateway-token"),
+                                                 .deadline_s = deadline ? strtod(deadline, NULL) : 0};
+    if (!questions.model || (questions.gateway && strcmp(questions.gateway, "none") == 0))
+        questions.gateway = NULL;
+    return questions;
+}
+
 static int coordinate(const struct settings *settings, const char *dir, const struct atoll_peers *peers,
                       struct atoll_err *err)
 {
@@ -151,17 +179,18 @@ static int coordinate(const struct settings *settings, const char *dir, const st
     struct atoll_campaign *campaign = campaign_open(dir, err);
     int rc = campaign ? atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err) : -1;
     if (rc == 0) {
-        const struct atoll_coordinator_settings told = {.peers = *peers,
-                                                        .campaign = campaign,
-                                                        .setup = &setup,
-                                                        .job = settings->job,
-                                                        .ack_log = settings->ack_log,
-                                                        .progress_fd = (int)settings->progress_fd,
-                                                        .heartbeat_timeout_ns =
-                                                            settings->heartbeat_timeout_s * 1e9,
-                                                        .wall_ns = settings->wall_s * 1e9,
-                                                        .interrupts = &interrupts};
-        rc = atoll_coordinator_run(&told, &result, err);
+        const struct atoll_coordinator_settings run = {.peers = *peers,
+                                                       .campaign = campaign,
+                                                       .setup = &setup,
+                                                       .job = settings->job,
+                                                       .ack_log = settings->ack_log,
+                                                       .progress_fd = (int)settings->progress_fd,
+                                                       .heartbeat_timeout_ns =
+                                                           settings->heartbeat_timeout_s * 1e9,
+                                                       .wall_ns = settings->wall_s * 1e9,
+                                                       .interrupts = &interrupts,
+                                                       .questions = questions_of(settings, campaign)};
+        rc = atoll_coordinator_run(&run, &result, err);
     }
     if (rc == 0)
         result_log(&result);

@@ -23,6 +23,8 @@ static int on_hello(struct coordinator *c, unsigned peer, const struct atoll_fra
     snprintf(c->peers[peer].model, sizeof c->peers[peer].model, "%s", device.model);
     atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
               device.node, device.threads, device.toolchain);
+    if (atoll_questions_add_device(c->questions, &device, err) != 0)
+        return -1;
     return atoll_journal_append_device(atoll_ledger_journal(c->ledger), atoll_clock_unix_ns(), &device, err);
 }
 
@@ -175,10 +177,12 @@ static int peer_hear(struct coordinator *c, unsigned peer, uint16_t type, struct
 static void frame_handle(struct coordinator *c, unsigned peer, const struct atoll_frame *frame)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (peer_hear(c, peer, frame->type, &err) != 0) {
+    /* One that is gone already may have left words that say why; its carrier tells of the loss behind them. */
+    if (peer_hear(c, peer, frame->type, &err) != 0 && err.code != ATOLL_E_CHILD) {
         atoll_roster_drop(c, peer, err.text);
         return;
     }
+    atoll_err_clear(&err);
     if (frame->type >= ATOLL_MSG_TYPE_COUNT || !handlers[frame->type])
         atoll_err_set(&err, ATOLL_E_PROTOCOL, "unknown type %u", frame->type);
     else if (handlers[frame->type](c, peer, frame, &err) == 0)

@@ -36,6 +36,18 @@ static void task_put(const struct atoll_engine *engine, uint32_t number, uint32_
         s.best_fitness, s.final_ratio, (unsigned long long)s.promotions, s.done);
 }
 
+static void asks_put(const struct atoll_progress_facts *facts, struct atoll_buffer *out)
+{
+    const struct atoll_questions_counts *q = &facts->questions;
+    if (!facts->has_model)
+        return;
+    atoll_buffer_printf(out,
+                        "\"asks\":{\"open\":%u,\"answered\":%llu,\"failed\":%llu,\"tokens\":%llu,"
+                        "\"cost_usd\":%.9g,\"over\":%d},",
+                        q->open, (unsigned long long)q->answered, (unsigned long long)q->failed,
+                        (unsigned long long)q->tokens, q->cost_usd, q->is_over);
+}
+
 void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, struct atoll_buffer *out)
 {
     struct atoll_engine_status s;
@@ -44,10 +56,12 @@ void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, 
         out,
         "{\"type\":\"%s\",\"elapsed_s\":%.3f,\"budget_s\":%.3f,\"evaluated\":%llu,\"rate\":%.3f,"
         "\"under_way\":%llu,\"evaluators\":%u,\"busy\":%.4f,\"candidate_share\":%.4f,\"finishing\":%d,"
-        "\"stopped\":%d,\"reason\":\"%s\",\"tasks\":[",
+        "\"stopped\":%d,\"reason\":\"%s\",",
         is_last ? "summary" : "progress", facts->elapsed_ns / 1e9, facts->budget_ns / 1e9,
         (unsigned long long)s.evaluated, facts->rate, (unsigned long long)s.under_way, facts->evaluators,
         facts->busy, facts->candidate_share, s.finishing, s.stopped, atoll_reason_name(s.reason));
+    asks_put(facts, out);
+    atoll_buffer_printf(out, "\"tasks\":[");
     uint32_t models = atoll_engine_model_count(facts->engine);
     for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++)
         for (uint32_t model = 0; model < (models ? models : 1); model++)

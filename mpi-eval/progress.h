@@ -2,6 +2,7 @@
  * and a last one. Layer: mpi-eval.  A reader that does not keep up misses lines; it never slows the run.
  *
  * {"type":"progress"|"summary","elapsed_s":..,"budget_s":..,"evaluated":..,"rate":..,"under_way":..,"evaluators":..,
+ *  ["asks":{"open":..,"answered":..,"failed":..,"tokens":..,"cost_usd":..,"over":0|1},]
  *  "busy":0..1,"candidate_share":0..1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..",["model":"..",]"evaluated":..,
  *  "correct":..,"baseline_ns":..,"best_ns":..,"floor_ns":..,"best_fitness":..,"final_ratio":..,"promotions":..,"done":0|1}]}
  */
@@ -9,6 +10,7 @@
 #define ATOLL_MPI_EVAL_PROGRESS_H
 
 #include "evolution/engine.h"
+#include "mpi-eval/questions.h"
 
 struct atoll_progress_facts {
     const struct atoll_engine *engine;
@@ -17,6 +19,8 @@ struct atoll_progress_facts {
     double busy, candidate_share; /* of the evaluators' time, lately */
     unsigned evaluators;          /* ready */
     const char *message;          /* of ours, without quotes or backslashes; NULL = none */
+    int has_model;                /* 1: a language model is asked, and this is how that goes */
+    struct atoll_questions_counts questions;
 };
 
 /* Appends one line with its newline. */

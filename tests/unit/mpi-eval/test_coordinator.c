@@ -446,7 +446,7 @@ static void replay_check(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_replay_report report;
     struct atoll_id digest;
-    if (atoll_replay(path_of(state, "c"), &report, &digest, &err) != 0)
+    if (atoll_replay(path_of(state, "c"), NULL, NULL, &report, NULL, &digest, &err) != 0)
         fail_msg("%s", err.text);
     assert_int_equal(report.event_count, report.decided_count);
     assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
@@ -614,7 +614,7 @@ static void test_replay_finds_the_difference(void **state)
     assert_int_equal(atoll_journal_sync(journal, NULL), 0);
     atoll_journal_destroy(journal);
     atoll_campaign_close(campaign);
-    assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, &err), -1);
+    assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, NULL, NULL, NULL, &err), -1);
     assert_int_equal(err.code, ATOLL_E_MISMATCH);
     assert_non_null(strstr(err.text, "event 0"));
     struct atoll_coordinator_result result;
@@ -633,7 +633,7 @@ static void test_newer_engine(void **state)
     assert_non_null(journal);
     atoll_journal_destroy(journal);
     atoll_campaign_close(campaign);
-    assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, &err), -1);
+    assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, NULL, NULL, NULL, &err), -1);
     assert_int_equal(err.code, ATOLL_E_SCHEMA);
 }
 

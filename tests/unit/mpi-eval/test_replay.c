@@ -183,7 +183,7 @@ static uint64_t latest_equals_whole(void **state, uint64_t *ret_events)
     struct atoll_replayed latest, whole;
     struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, &err);
     assert_non_null(campaign);
-    if (atoll_replay_campaign(campaign, &whole, &err) != 0 ||
+    if (atoll_replay_campaign(campaign, NULL, &whole, &err) != 0 ||
         atoll_replay_latest(campaign, &latest, &err) != 0)
         fail_msg("%s", err.text);
     struct atoll_id a = atoll_engine_digest(latest.engine), b = atoll_engine_digest(whole.engine);
@@ -291,7 +291,7 @@ static void test_bad_snapshots(void **state)
         attempt_run(state, 12, 1000);
         bad_snapshot_write(state, faults[i]);
         digest_of(state, &stepped); /* from the first event */
-        assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, &err), -1);
+        assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, NULL, NULL, NULL, &err), -1);
         assert_int_equal(err.code, ATOLL_E_MISMATCH);
         assert_non_null(strstr(err.text, "attempt test.1: the snapshot after event "));
         attempt_run(state, 12, 1000); /* and the run goes on */
