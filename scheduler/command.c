@@ -62,6 +62,57 @@ int atoll_verb_parse(const struct atoll_command *command, int argc, char **argv,
     return status;
 }
 
+static int is_of_family(const struct atoll_command *command, const char *first)
+{
+    size_t length = strlen(first);
+
+    return strncmp(command->name, first, length) == 0 && command->name[length] == ' ';
+}
+
+static int is_family(const char *first)
+{
+    for (size_t i = 0; atoll_verb_at(i); i++) {
+        if (is_of_family(atoll_verb_at(i)->command, first)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void print_family(const char *first, FILE *out)
+{
+    fprintf(out, "usage: atoll %s COMMAND [OPTIONS] ...\n\n", first);
+    for (size_t i = 0; atoll_verb_at(i); i++) {
+        const struct atoll_command *command = atoll_verb_at(i)->command;
+
+        if (is_of_family(command, first)) {
+            fprintf(out, "  %-16s %s\n", command->name, command->summary);
+        }
+    }
+    fprintf(out, "\n`atoll %s COMMAND --help` says more.\n", first);
+}
+
+static int is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* "gateway" alone, or with a word that none of its subcommands has. */
+static int run_family(int argc, char **argv, struct atoll_err *err)
+{
+    if (argc >= 2 && is_help(argv[1])) {
+        print_family(argv[0], stdout);
+        return 0;
+    }
+    if (argc < 2) {
+        print_family(argv[0], stderr);
+    } else {
+        atoll_err_set(err, ATOLL_E_USAGE, "no command '%s %s'; `atoll %s --help` lists them", argv[0],
+                      argv[1], argv[0]);
+    }
+    return atoll_code_exit_status(ATOLL_E_USAGE);
+}
+
 static int run_man(int argc, char **argv, struct atoll_err *err)
 {
     int words;
@@ -91,6 +142,9 @@ static int dispatch(int argc, char **argv, struct atoll_err *err)
     if (strcmp(argv[0], "man") == 0) {
         return run_man(argc, argv, err);
     }
+    if (is_family(argv[0])) {
+        return run_family(argc, argv, err);
+    }
     atoll_err_set(err, ATOLL_E_USAGE, "no command '%s'; `atoll --help` lists them", argv[0]);
     return atoll_code_exit_status(ATOLL_E_USAGE);
 }
@@ -104,7 +158,7 @@ int atoll_main(int argc, char **argv)
         print_overview(stderr);
         return atoll_code_exit_status(ATOLL_E_USAGE);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (is_help(argv[1])) {
         print_overview(stdout);
         return 0;
     }

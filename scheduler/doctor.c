@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "llm-gateway/check.h"
 #include "mpi-eval/backend/cpu/runner.h"
 #include "scheduler/bench_device.h"
 #include "scheduler/doctor_cuda.h"
 #include "scheduler/local/launch.h"
+
+#define GATEWAY_SECONDS 5.0
 
 struct doctor_settings {
     const char *compiler;
@@ -38,7 +41,8 @@ static const struct atoll_command doctor_command = {
     "hardware "
     "counters are open, what else runs on it, whether an evaluator holds it. Drivers are asked in a process "
     "of "
-    "their own, with a deadline. Exit status 0 when a run would work.",
+    "their own, with a deadline. Where ATOLL_GATEWAY is set, whether that gateway to language models can be "
+    "reached from here. Exit status 0 when a run would work.",
     "atoll doctor\natoll doctor --calibrate\nsrun -N 2 atoll doctor --json",
     doctor_options};
 
@@ -210,6 +214,46 @@ static void check_cuda(struct findings *findings, int calibrate)
     json_decref(cuda);
 }
 
+/* The last step that failed says most: those before it were needed for it. */
+static void on_gateway_step(void *context, const struct atoll_check_step *step)
+{
+    struct atoll_check_step *last = context;
+
+    if (step->result == ATOLL_CHECK_FAILED) {
+        *last = *step;
+    }
+}
+
+/* Where a run would look for models; nothing is asked that costs money. */
+static void check_gateway(struct findings *findings)
+{
+    const char *where = getenv("ATOLL_GATEWAY");
+    struct atoll_check_settings settings;
+    struct atoll_check_step step = {0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char text[1024];
+    unsigned failed = 0;
+
+    if (!where || !*where) {
+        return;
+    }
+    atoll_check_defaults(&settings);
+    settings.has_no_call = 1;
+    settings.deadline_s = GATEWAY_SECONDS;
+    if (atoll_check_gateway(where, NULL, NULL, &settings, on_gateway_step, &step, &failed, &err) != 0) {
+        snprintf(text, sizeof(text), "ATOLL_GATEWAY: %s", err.text);
+        find_maybe(findings, "gateway", 0, 0, text);
+        return;
+    }
+    if (failed) {
+        snprintf(text, sizeof(text), "%s: %s: %s; atoll gateway check says more", where, step.name,
+                 step.text);
+    } else {
+        snprintf(text, sizeof(text), "%s can be reached", where);
+    }
+    find_maybe(findings, "gateway", failed == 0, 0, text);
+}
+
 static int run_doctor(int argc, char **argv, struct atoll_err *err)
 {
     struct doctor_settings settings = {0};
@@ -227,6 +271,7 @@ static int run_doctor(int argc, char **argv, struct atoll_err *err)
     check_containment(&findings);
     check_scratch(&findings);
     check_mpi(&findings);
+    check_gateway(&findings);
     check_device(&findings, settings.compiler);
     check_cuda(&findings, settings.calibrate);
     if (settings.json) {

@@ -10,7 +10,13 @@
 #include <unistd.h>
 
 #include "scheduler/finish.h"
+#include "scheduler/model_words.h"
 #include "scheduler/local/launch.h"
+
+enum atoll_progress_mode atoll_drive_mode(int json, int quiet)
+{
+    return quiet ? ATOLL_PROGRESS_NONE : json ? ATOLL_PROGRESS_JSON : ATOLL_PROGRESS_AUTO;
+}
 
 struct drive_loop {
     struct atoll_launched launch;
@@ -84,9 +90,14 @@ static int launch(const struct atoll_drive *drive, struct drive_loop *loop, int 
 
     snprintf(log_path, sizeof(log_path), "%s/log", drive->campaign);
     settings.log_path = log_path;
+    size_t count = 0;
+    while (count < sizeof(drive->arguments) / sizeof(drive->arguments[0]) && drive->arguments[count]) {
+        settings.arguments[count] = drive->arguments[count];
+        count++;
+    }
     if (drive->ack_log) {
-        settings.arguments[0] = "--ack-log";
-        settings.arguments[1] = drive->ack_log;
+        settings.arguments[count++] = "--ack-log";
+        settings.arguments[count] = drive->ack_log;
     }
     if (atoll_launch_start(&settings, &loop->launch, err) != 0) {
         return -1;
@@ -165,9 +176,13 @@ static int fail_with_log(const struct atoll_drive *drive, int status, struct ato
 int atoll_drive_campaign(const struct atoll_drive *drive, struct atoll_err *err)
 {
     struct drive_loop loop = {.launch = {0, -1}, .signal_fd = -1, .ranks = drive->ranks};
+    char log_path[4096];
     sigset_t old;
+    long mark;
     int status = 0, result = -1;
 
+    snprintf(log_path, sizeof(log_path), "%s/log", drive->campaign);
+    mark = atoll_model_words_mark(log_path);
     loop.view = atoll_progress_view_create(stderr, drive->mode, err);
     loop.signal_fd = loop.view ? block_signals(&old, err) : -1;
     if (loop.signal_fd >= 0) {
@@ -178,6 +193,9 @@ int atoll_drive_campaign(const struct atoll_drive *drive, struct atoll_err *err)
     atoll_progress_view_destroy(loop.view);
     if (result != 0) {
         return atoll_code_exit_status(err->code);
+    }
+    if (!drive->json) {
+        atoll_model_words_print(log_path, mark, stderr);
     }
     if (status != 0) {
         return fail_with_log(drive, status, err);

@@ -12,11 +12,12 @@
 #include "scheduler/archive_view.h"
 #include "scheduler/json_text.h"
 #include "scheduler/profile_view.h"
+#include "scheduler/prompt_view.h"
 #include "scheduler/task_table.h"
 
 struct inspect_settings {
     const char *task;
-    int source, samples, json;
+    int source, samples, prompt, json;
 };
 
 #define FIELD(name)   offsetof(struct inspect_settings, name)
@@ -115,6 +116,9 @@ const struct atoll_verb atoll_verb_best = {&best_command, run_best};
 
 static const struct atoll_option show_options[] = {
     {"samples", 0, ATOLL_OPT_FLAG, FIELD(samples), NULL, NULL, 0, 0, NULL, "Every raw sample too."},
+    {"prompt", 0, ATOLL_OPT_FLAG, FIELD(prompt), NULL, NULL, 0, 0, NULL,
+     "What was said to the language model that wrote its source, and what it answered, exactly; nothing "
+     "else."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object, samples included."},
     {0}};
 
@@ -327,6 +331,27 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
     json_decref(object);
 }
 
+static int print_prompt(const struct atoll_archive_view *view, uint64_t row, const char *candidate, int json,
+                        struct atoll_err *err)
+{
+    int64_t ask = atoll_prompt_view_find(view, row);
+    json_t *object;
+
+    if (ask < 0) {
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "no model wrote candidate %s: there is no prompt",
+                             candidate);
+    }
+    if (!json) {
+        atoll_prompt_view_print(view, (uint64_t)ask, stdout);
+        return 0;
+    }
+    object = atoll_prompt_view_json(view, (uint64_t)ask);
+    json_dumpf(object, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(object);
+    return 0;
+}
+
 static int run_show(int argc, char **argv, struct atoll_err *err)
 {
     struct inspect_settings settings = {0};
@@ -346,7 +371,9 @@ static int run_show(int argc, char **argv, struct atoll_err *err)
         return atoll_code_exit_status(err->code);
     }
     status = atoll_query_candidate_prefix(view.query, arguments[1], &row, err);
-    if (status == 0 && settings.json) {
+    if (status == 0 && settings.prompt) {
+        status = print_prompt(&view, row, arguments[1], settings.json, err);
+    } else if (status == 0 && settings.json) {
         print_candidate_json(&view, row);
     } else if (status == 0) {
         print_candidate(&view, row, settings.samples);

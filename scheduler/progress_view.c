@@ -75,6 +75,20 @@ static void draw_task(FILE *out, const json_t *task)
     }
 }
 
+/* Where a language model is asked. */
+static void print_asks(FILE *out, const json_t *asks)
+{
+    if (!asks) {
+        return;
+    }
+    fprintf(out, "  model: %.0f open, %.0f answered", number(asks, "open"), number(asks, "answered"));
+    if (number(asks, "failed") > 0) {
+        fprintf(out, ", %.0f failed", number(asks, "failed"));
+    }
+    fprintf(out, ", %.0f tokens, $%.4f%s", number(asks, "tokens"), number(asks, "cost_usd"),
+            number(asks, "over") > 0 ? " (over: the tuner goes on)" : "");
+}
+
 static void print_totals(FILE *out, const json_t *line)
 {
     char elapsed[32], budget[32];
@@ -90,6 +104,7 @@ static void print_totals(FILE *out, const json_t *line)
     fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
             number(line, "evaluated"), seconds > 0 ? number(line, "evaluated") / seconds : 0,
             100 * number(line, "busy"), 100 * number(line, "candidate_share"));
+    print_asks(out, json_object_get(line, "asks"));
 }
 
 /* Lines are cut at a narrow terminal's edge: wrapped ones would not be where the next drawing expects them. */

@@ -1,4 +1,4 @@
-/* run.c - `atoll run` and `atoll resume`. */
+/* run.c - `atoll run`. */
 #include "scheduler/verbs.h"
 
 #include <errno.h>
@@ -11,9 +11,12 @@
 
 #include "archive-h5/prior.h"
 #include "evolution/engine.h"
+#include "evolution/prompt.h"
 #include "mpi-eval/gpus.h"
+#include "mpi-eval/rehearse.h"
 #include "mpi-eval/setup.h"
 #include "scheduler/drive.h"
+#include "scheduler/model_options.h"
 #include "scheduler/reuse.h"
 #include "scheduler/run_tasks.h"
 #include "scheduler/search_options.h"
@@ -24,6 +27,7 @@ struct run_settings {
     double sample_seconds, counters_ratio, sanitize_seconds;
     struct atoll_option_list only, reuse;
     struct atoll_search_options search;
+    struct atoll_model_options model;
     int list_settings, json, quiet, create_only;
 };
 
@@ -58,6 +62,18 @@ static const struct atoll_option run_options[] = {
      "How it is searched: islands (populations of elites by behaviour, when nothing is given), beam, tree, "
      "staged "
      "or repeated."},
+    {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
+     "Language model (or ensemble) that writes candidates beside the tuner, as the gateway calls it; without "
+     "it the "
+     "tuner works alone. How often it is asked: --set ask_share, 0.5 when not given."},
+    {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
+     "Where the gateway to models is: http://HOST:PORT, unix:PATH, spool:DIR (files, where no socket passes) "
+     "or "
+     "replay:FILE (a recording); ATOLL_GATEWAY when not given."},
+    {"gateway-token", 0, ATOLL_OPT_TEXT, FIELD(model.token_file), "FILE", NULL, 0, 0, NULL,
+     "File with the gateway's token, for http and unix; ATOLL_GATEWAY_TOKEN_FILE when not given."},
+    {"ask-deadline", 0, ATOLL_OPT_DURATION, FIELD(model.deadline_s), "TIME", "15m", 1, 604800, NULL,
+     "A question to a model that is not answered by then has failed."},
     {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL, "Only this task."},
     {"islands", 0, ATOLL_OPT_TEXT, FIELD(search.islands), "N", NULL, 0, 0, NULL, "Islands per task."},
     {"set", 0, ATOLL_OPT_LIST, FIELD(search.set), "NAME=VALUE", NULL, 0, 0, NULL,
@@ -134,7 +150,7 @@ static void search_defaults(const struct run_settings *settings, struct atoll_se
     }
 }
 
-static int search_choose(const struct run_settings *settings, struct atoll_search *ret_search,
+static int search_choose(struct run_settings *settings, struct atoll_search *ret_search,
                          struct atoll_err *err)
 {
     search_defaults(settings, ret_search);
@@ -145,7 +161,7 @@ static int search_choose(const struct run_settings *settings, struct atoll_searc
         getrandom(&ret_search->seed, sizeof(ret_search->seed), 0) != (ssize_t)sizeof(ret_search->seed)) {
         return atoll_err_errno(err, errno, "no random seed");
     }
-    return 0;
+    return atoll_model_options_apply(&settings->model, &settings->search, ret_search, err);
 }
 
 static int wants_listing(const struct run_settings *settings)
@@ -313,12 +329,18 @@ static int reuse_take(const struct run_settings *settings, const struct atoll_ru
     return status;
 }
 
+static const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
 /* The campaign keeps what a resume needs as options. */
 static int create_campaign(const struct run_settings *settings, const struct atoll_search *search,
                            const struct atoll_setup *setup, const struct atoll_run_tasks *plan,
                            const struct atoll_buffer *prior, struct atoll_err *err)
 {
-    char digest[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32], sanitize[32];
+    char digest[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32], sanitize[32], deadline[32],
+        prompts[16];
     const struct atoll_campaign_option options[] = {{"ranks", ranks},
                                                     {"threads", threads},
                                                     {"sample-wall", sample},
@@ -331,6 +353,11 @@ static int create_campaign(const struct run_settings *settings, const struct ato
                                                     {"counters-ratio", ratio},
                                                     {"sanitize", settings->sanitize},
                                                     {"sanitize-deadline", sanitize},
+                                                    {"model", text_or_empty(settings->model.model)},
+                                                    {"gateway", text_or_empty(settings->model.where)},
+                                                    {"gateway-token", text_or_empty(settings->model.token)},
+                                                    {"ask-deadline", deadline},
+                                                    {ATOLL_REHEARSAL_OPTION, prompts},
                                                     {ATOLL_PRIOR_OPTION, digest}};
     struct atoll_id prior_id = atoll_id_of(prior->data, prior->length);
     int has_prior = prior->length > 0;
@@ -352,6 +379,8 @@ static int create_campaign(const struct run_settings *settings, const struct ato
     snprintf(sample, sizeof(sample), "%.17gs", settings->sample_seconds);
     snprintf(ratio, sizeof(ratio), "%.17g", settings->counters_ratio);
     snprintf(sanitize, sizeof(sanitize), "%.17gs", settings->sanitize_seconds);
+    snprintf(prompts, sizeof(prompts), "%d", ATOLL_PROMPT_VERSION);
+    snprintf(deadline, sizeof(deadline), "%.17gs", settings->model.deadline_s);
     if (!tasks) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
     }
@@ -369,11 +398,6 @@ static int create_campaign(const struct run_settings *settings, const struct ato
     free(tasks);
     atoll_campaign_close(campaign);
     return campaign ? 0 : -1;
-}
-
-static enum atoll_progress_mode progress_mode(int json, int quiet)
-{
-    return quiet ? ATOLL_PROGRESS_NONE : json ? ATOLL_PROGRESS_JSON : ATOLL_PROGRESS_AUTO;
 }
 
 /* Said before a campaign is made that could not begin. */
@@ -435,6 +459,7 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
     status = status == 0 ? create_campaign(&settings, &search, &setup, &plan, &prior, err) : status;
     atoll_run_tasks_fini(&plan);
     atoll_buffer_fini(&prior);
+    atoll_model_options_fini(&settings.model);
     if (status != 0) {
         return atoll_code_exit_status(err->code);
     }
@@ -442,66 +467,13 @@ static int run_run(int argc, char **argv, struct atoll_err *err)
         printf("%s is ready; next: atoll resume %s\n", settings.out, settings.out);
         return 0;
     }
-    drive =
-        (struct atoll_drive){settings.out, (unsigned)settings.ranks,
-                             progress_mode(settings.json, settings.quiet), settings.ack_log, settings.json};
-    return atoll_drive_campaign(&drive, err);
-}
-
-struct resume_settings {
-    const char *ack_log;
-    int json, quiet;
-};
-
-#undef FIELD
-#define FIELD(name) offsetof(struct resume_settings, name)
-
-static const struct atoll_option resume_options[] = {
-    {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
-     "Append the number of each evaluation once it is durable (for tests)."},
-    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
-     "Progress as JSON lines on standard error and the result as JSON on standard output."},
-    {"quiet", 'q', ATOLL_OPT_FLAG, FIELD(quiet), NULL, NULL, 0, 0, NULL, "No progress, only the result."},
-    {0}};
-
-static const struct atoll_command resume_command = {
-    "resume",
-    "DIR",
-    "go on with a campaign that was killed or interrupted",
-    "Replays the campaign's journals, dispatches again what was under way, and goes on until the budget is "
-    "used. A campaign that "
-    "has ended only gets its archive and report again.",
-    "atoll resume my-campaign",
-    resume_options};
-
-static int run_resume(int argc, char **argv, struct atoll_err *err)
-{
-    struct resume_settings settings = {0};
-    const char *dir;
-    size_t count;
-    struct atoll_campaign *campaign;
-    const char *ranks;
-    struct atoll_drive drive;
-    int status = atoll_verb_parse(&resume_command, argc, argv, &settings, &dir, 1, &count, err);
-
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count != 1) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll resume: name the campaign's directory");
-        return atoll_code_exit_status(err->code);
-    }
-    campaign = atoll_campaign_open(dir, NULL, err);
-    if (!campaign) {
-        return atoll_code_exit_status(err->code);
-    }
-    ranks = atoll_campaign_option(campaign, "ranks");
-    drive =
-        (struct atoll_drive){dir, ranks ? (unsigned)strtoul(ranks, NULL, 10) : 1u,
-                             progress_mode(settings.json, settings.quiet), settings.ack_log, settings.json};
-    atoll_campaign_close(campaign);
+    drive = (struct atoll_drive){settings.out,
+                                 (unsigned)settings.ranks,
+                                 atoll_drive_mode(settings.json, settings.quiet),
+                                 settings.ack_log,
+                                 settings.json,
+                                 {NULL}};
     return atoll_drive_campaign(&drive, err);
 }
 
 const struct atoll_verb atoll_verb_run = {&run_command, run_run};
-const struct atoll_verb atoll_verb_resume = {&resume_command, run_resume};

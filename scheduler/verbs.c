@@ -3,12 +3,13 @@
 
 #include <stddef.h>
 
-#define VERB_COUNT 12
+#define VERB_COUNT 15
 
 static const struct atoll_verb *const table[VERB_COUNT] = {
-    &atoll_verb_run,    &atoll_verb_resume,     &atoll_verb_best,     &atoll_verb_show,
-    &atoll_verb_report, &atoll_verb_export,     &atoll_verb_verify,   &atoll_verb_replay,
-    &atoll_verb_merge,  &atoll_verb_task_check, &atoll_verb_task_new, &atoll_verb_doctor};
+    &atoll_verb_run,           &atoll_verb_resume,        &atoll_verb_best,     &atoll_verb_show,
+    &atoll_verb_report,        &atoll_verb_export,        &atoll_verb_verify,   &atoll_verb_replay,
+    &atoll_verb_merge,         &atoll_verb_task_check,    &atoll_verb_task_new, &atoll_verb_gateway_serve,
+    &atoll_verb_gateway_check, &atoll_verb_gateway_spend, &atoll_verb_doctor};
 
 const struct atoll_verb *atoll_verb_at(size_t index)
 {

@@ -4,11 +4,14 @@
 
 #include "scheduler/command.h"
 
-extern const struct atoll_verb atoll_verb_run, atoll_verb_resume;                      /* run.c */
+extern const struct atoll_verb atoll_verb_run, atoll_verb_resume;                      /* run.c, resume.c */
 extern const struct atoll_verb atoll_verb_best, atoll_verb_show;                       /* inspect.c */
 extern const struct atoll_verb atoll_verb_report, atoll_verb_export, atoll_verb_merge; /* archive.c */
 extern const struct atoll_verb atoll_verb_verify, atoll_verb_replay;                   /* verify.c */
 extern const struct atoll_verb atoll_verb_task_check, atoll_verb_task_new; /* task.c, task_new.c */
-extern const struct atoll_verb atoll_verb_doctor;                          /* doctor.c */
+extern const struct atoll_verb atoll_verb_gateway_serve;                   /* gateway.c */
+extern const struct atoll_verb atoll_verb_gateway_check,
+    atoll_verb_gateway_spend;                     /* gateway_check.c, gateway_spend.c */
+extern const struct atoll_verb atoll_verb_doctor; /* doctor.c */
 
 #endif

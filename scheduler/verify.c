@@ -192,7 +192,7 @@ static int recheck(const char *dir, const struct verify_settings *settings, stru
     struct atoll_bench_device device;
     struct atoll_replayed replayed;
     struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
-    int status = campaign ? atoll_replay_campaign(campaign, &replayed, err) : -1;
+    int status = campaign ? atoll_replay_campaign(campaign, NULL, &replayed, err) : -1;
 
     if (status == 0) {
         status = atoll_setup_of_campaign(campaign, 0, &device.setup, err);
@@ -234,6 +234,7 @@ static int run_verify(int argc, char **argv, struct atoll_err *err)
 const struct atoll_verb atoll_verb_verify = {&verify_command, run_verify};
 
 struct replay_settings {
+    const char *gateway, *record;
     int json;
 };
 
@@ -241,7 +242,12 @@ struct replay_settings {
 #define FIELD(name) offsetof(struct replay_settings, name)
 
 static const struct atoll_option replay_options[] = {
-    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."}, {0}};
+    {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(gateway), "replay:FILE", NULL, 0, 0, NULL,
+     "The gateway's recording: every answer of the model is compared with the one in it."},
+    {"record", 0, ATOLL_OPT_TEXT, FIELD(record), "FILE", NULL, 0, 0, NULL,
+     "Write the exchanges with the model into a recording, for --gateway replay:FILE of other runs."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."},
+    {0}};
 
 static const struct atoll_command replay_command = {
     "replay",
@@ -249,14 +255,34 @@ static const struct atoll_command replay_command = {
     "derive every decision of a campaign again and compare",
     "Feeds the recorded events to the engine and compares each decision with the recorded one, bit for bit. "
     "The first difference is "
-    "named and the exit status is 1. Only the engine version that wrote the journals can do this.",
+    "named and the exit status is 1. Only the engine version that wrote the journals can do this.\n\n"
+    "Where a language model was asked its prompts are worded again, its answers read again, and compared "
+    "too.",
     "atoll replay my-campaign",
     replay_options};
+
+static void print_dialogues(const struct atoll_rehearsal_report *d)
+{
+    if (d->prompts + d->other == 0) {
+        return;
+    }
+    printf("%llu prompts worded again and equal, %llu answers read again and equal, %llu of them in the "
+           "recording\n",
+           (unsigned long long)d->prompts, (unsigned long long)d->answers, (unsigned long long)d->recorded);
+    if (d->other) {
+        printf("%llu prompts of another version of Atoll's texts were not compared\n",
+               (unsigned long long)d->other);
+    }
+    if (d->kept) {
+        printf("%llu exchanges recorded\n", (unsigned long long)d->kept);
+    }
+}
 
 static int run_replay(int argc, char **argv, struct atoll_err *err)
 {
     struct replay_settings settings = {0};
     struct atoll_replay_report report;
+    struct atoll_rehearsal_report dialogues;
     struct atoll_id digest;
     char hex[ATOLL_ID_HEX];
     const char *dir;
@@ -270,22 +296,31 @@ static int run_replay(int argc, char **argv, struct atoll_err *err)
         atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: name the campaign's directory");
         return atoll_code_exit_status(ATOLL_E_USAGE);
     }
-    if (atoll_replay(dir, &report, &digest, err) != 0) {
+    if (settings.gateway && strncmp(settings.gateway, "replay:", 7) != 0) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: --gateway takes replay:FILE; nothing is asked here");
+        return atoll_code_exit_status(ATOLL_E_USAGE);
+    }
+    if (atoll_replay(dir, settings.gateway ? settings.gateway + 7 : NULL, settings.record, &report,
+                     &dialogues, &digest, err) != 0) {
         return atoll_code_exit_status(err->code);
     }
     atoll_id_hex(&digest, hex);
     if (settings.json) {
         json_t *object =
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "attempts", (json_int_t)report.attempt_count,
-                      "events", (json_int_t)report.event_count, "decisions",
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "attempts",
+                      (json_int_t)report.attempt_count, "events", (json_int_t)report.event_count, "decisions",
                       (json_int_t)report.decision_count, "torn_bytes", (json_int_t)report.torn_bytes,
-                      "quarantined_records", (json_int_t)report.quarantined_records, "state", hex);
+                      "quarantined_records", (json_int_t)report.quarantined_records, "prompts",
+                      (json_int_t)dialogues.prompts, "other_prompts", (json_int_t)dialogues.other, "answers",
+                      (json_int_t)dialogues.answers, "recorded", (json_int_t)dialogues.recorded, "kept",
+                      (json_int_t)dialogues.kept, "state", hex);
 
         json_dumpf(object, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(object);
         return 0;
     }
+    print_dialogues(&dialogues);
     printf("%llu attempts, %llu events, %llu decisions derived again and equal; %llu torn bytes, %llu "
            "quarantined records\n"
            "engine state %s\n",

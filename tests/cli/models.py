@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""A run whose candidates come from a model behind a spool: prompts and answers are in the archive as they were said, a run
+that was killed finds the answers that came meanwhile, a replay words every prompt again, and a recording takes the model's
+place.  The model is a script that answers by the files alone, as docs/spec/gateway.md tells a person to."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+build, source = sys.argv[1:3]
+root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-models-"))
+PATIENCE_S = 120
+EVALUATIONS = 1500  # of the null backend, which makes about a thousand a second: long enough for answers to come
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+def atoll(*words, status=0):
+    result = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S)
+    check(result.returncode == status, f"atoll {' '.join(map(str, words))}: status {result.returncode}\n"
+          f"{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
+    return result.stdout if status == 0 else result.stderr
+
+
+def rows(where, table):
+    return [json.loads(line) for line in atoll("export", where, "--jsonl", table).splitlines()]
+
+
+def parent_of(prompt):
+    """The source in the section of the parent: the first fence behind its title."""
+    match = re.search(r"^# Parent kernel\n(.*?)^(`{3,})c\n(.*?)^\2$", prompt, re.S | re.M)
+    return match.group(3) if match else None
+
+
+def answer_of(request, turn):
+    """Whole files, edits, chatter and refusals in turn."""
+    prompt = request["messages"][-1]["content"]
+    parent = parent_of(prompt)
+    check(parent, f"no parent in a prompt:\n{prompt[:500]}")
+    marked = parent.rstrip("\n") + f"\n/* answer {turn} of {request['atoll']['key'][-6:]} */\n"
+    last = parent.splitlines()[-1]
+    if turn % 5 == 4:
+        return "I would look at the cache first, but I am not sure what to write."
+    if turn % 5 == 3:
+        return f"Sure! One edit:\n\n<<<<<<< SEARCH\n{last}\n=======\n{last}\n/* edit {turn} */\n>>>>>>> REPLACE\n"
+    return f"Here it is.\n\n```c\n{marked}```\nIt should be faster."
+
+
+class Author(threading.Thread):
+    """Answers whatever lies in a spool, by hand as it were: write beside, rename."""
+
+    def __init__(self, spool, is_json=False, turn=0):
+        super().__init__(daemon=True)
+        self.spool, self.is_json, self.turn, self.said, self.stopping = spool, is_json, turn, {}, False
+
+    def answer_all(self):
+        for path in sorted(self.spool.glob("*/*.request")):
+            reply = path.with_suffix(".reply")
+            if reply.exists() or path.name in self.said:
+                continue
+            try:
+                request = json.loads(path.read_text())
+            except (FileNotFoundError, json.JSONDecodeError):
+                continue
+            text = answer_of(request, self.turn + len(self.said))
+            self.said[path.name] = (request, text)
+            body = text
+            if self.is_json:
+                body = json.dumps({"object": "chat.completion", "model": "somebody", "choices": [
+                    {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+                    "usage": {"prompt_tokens": 1000, "completion_tokens": 100}})
+            beside = reply.with_name("." + reply.name + ".part")
+            beside.write_text(body)
+            os.rename(beside, reply)
+
+    def run(self):
+        while not self.stopping:
+            self.answer_all()
+            time.sleep(0.02)
+
+    def stop(self):
+        self.stopping = True
+        self.join()
+
+
+def command(campaign, where, *more):
+    return ["run", f"{source}/suites/starter", "--only", "matmul", "--only", "softmax_rows", "-o", campaign, "--backend",
+            "null", "--model", "author", "--gateway", where, "--evaluations", EVALUATIONS, "--seconds", 0, "--seed", 5,
+            "--set", "ask_share=1", "-q", *more]
+
+
+def check_dialogues(campaign, said):
+    """What the archive tells is what was in the files; returns how many asks were answered."""
+    by_prompt = {(r["messages"][0]["content"], r["messages"][1]["content"], t) for r, t in said.values()}
+    asks = [a for a in rows(campaign, "asks") if a["status"] == "ok"]
+    check(asks, "no ask was answered")
+    for ask in asks:
+        check((ask["system"], ask["prompt"], ask["answer"]) in by_prompt, f"ask {ask['number']} is not what was said")
+    answers = [c for c in rows(campaign, "candidates") if c["ask"]]
+    check(len(answers) >= 3, f"{len(answers)} candidates answer asks")
+    check(any("/* answer " in c["source"] for c in answers), "no answer became a candidate as a whole file")
+    check(any("/* edit " in c["source"] for c in answers), "no answer became a candidate as an edit")
+    check_show(campaign, answers[0], {a["number"]: a for a in asks})
+    return len(asks)
+
+
+def check_show(campaign, candidate, asks):
+    ask = asks[candidate["ask"]]
+    shown = json.loads(atoll("show", campaign, candidate["id"], "--prompt", "--json"))
+    for field in ("system", "prompt", "answer"):
+        check(shown[field] == ask[field], f"show --prompt --json: {field}")
+    text = atoll("show", campaign, candidate["id"], "--prompt")
+    for field in ("system", "prompt", "answer"):
+        check(ask[field] in text, f"show --prompt does not print the {field} exactly")
+
+
+def replayed(campaign, *more):
+    return json.loads(atoll("replay", campaign, "--json", *more))
+
+
+def test_whole():
+    campaign, spool = root / "whole", root / "whole-spool"
+    author = Author(spool)
+    author.start()
+    atoll(*command(campaign, f"spool:{spool}"))
+    author.stop()
+    answered = check_dialogues(campaign, author.said)
+    report = replayed(campaign, "--record", root / "recording.atl")
+    check(report["prompts"] >= answered and report["answers"] == answered and report["kept"] == answered,
+          f"replay: {report}, {answered} answered")
+    report = replayed(campaign, "--gateway", f"replay:{root}/recording.atl")
+    check(report["recorded"] == answered, f"the recording: {report}")
+    check(" 0 problems" in atoll("verify", campaign), "verify")
+    return answered
+
+
+def test_bad_plan():
+    """Measured for real: what holds no kernel is bad_plan, with the complaint, and the next prompt tells of it."""
+    campaign, spool = root / "measured", root / "measured-spool"
+    author = Author(spool, turn=4)
+    author.start()
+    atoll("run", f"{source}/suites/starter", "--only", "row_reduce", "-o", campaign, "--model", "author", "--gateway",
+          f"spool:{spool}", "--evaluations", 14, "--seconds", 0, "--seed", 5, "--set", "ask_share=1", "--sample-seconds", 0.02, "-q")
+    author.stop()
+    evaluations = {e["candidate"]: e for e in rows(campaign, "evaluations")}
+    answers = [(c, evaluations[c["id"]]) for c in rows(campaign, "candidates") if c["ask"] and c["id"] in evaluations]
+    refused = [(c, e) for c, e in answers if e["verdict"] == "bad_plan"]
+    check(refused, f"an answer without a kernel is no bad_plan: {[e['verdict'] for _, e in answers]}")
+    check(all(c["source"].startswith("/* cannot be used: ") for c, _ in refused), "a bad_plan without its complaint")
+    check(any(e["verdict"] == "correct" for _, e in answers), f"no answer is correct: {[e['verdict'] for _, e in answers]}")
+    told = [a for a in rows(campaign, "asks") if "bad_plan" in a["prompt"] or "cannot be used" in a["prompt"]]
+    check(told, "no prompt tells of a bad_plan")
+
+
+def test_without_a_model():
+    campaign = root / "alone"
+    atoll("run", f"{source}/suites/starter", "--only", "matmul", "-o", campaign, "--backend", "null", "--evaluations", 20, "-q")
+    check(rows(campaign, "asks") == [], "a run without a model asks one")
+    check("no model wrote" in atoll("show", campaign, rows(campaign, "candidates")[0]["id"], "--prompt", status=66),
+          "show --prompt of a tuned candidate")
+
+
+def start(words):
+    return subprocess.Popen([f"{build}/atoll", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            start_new_session=True)
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        check(time.monotonic() < end, f"waited in vain for {what}")
+        time.sleep(0.01)
+
+
+def test_kill():
+    """Killed while requests are open; answered while nobody listens; found, and not asked again."""
+    campaign, spool = root / "killed", root / "killed-spool"
+    process = start(command(campaign, f"spool:{spool}"))
+    wait_for(lambda: len(list(spool.glob("*/*.request"))) >= 3, "requests")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {p.name: p.read_bytes() for p in spool.glob("*/*.request")}
+    author = Author(spool, is_json=True)
+    author.answer_all()
+    first = set(author.said)
+    process = start(["resume", campaign, "-q"])
+    wait_for(lambda: not any((spool / n[:2] / n).exists() for n in first), "the resumed run to take the answers")
+    author.start()
+    check(process.wait(PATIENCE_S) == 0, "the resumed run failed")
+    author.stop()
+    asked = {name: json.dumps(request) for name, (request, _) in author.said.items()}
+    check(set(before) <= set(asked), "a request of the killed run was lost")
+    check_dialogues(campaign, author.said)
+    asks = rows(campaign, "asks")
+    check(all(a["origin"] == "somebody" and a["tokens"] == 1100 for a in asks if a["status"] == "ok"),
+          "model and tokens of JSON replies")
+    report = replayed(campaign)
+    check(report["prompts"] >= len(first) and report["attempts"] == 2, f"replay after a kill: {report}")
+
+
+def test_end():
+    """What is asked still when a campaign ends is withdrawn: no gateway shall pay for it."""
+    campaign, spool = root / "ended", root / "ended-spool"
+    words = command(campaign, f"spool:{spool}")
+    words[words.index("--evaluations") + 1] = 0
+    words[words.index("--seconds") + 1] = 2
+    atoll(*words)
+    check(rows(campaign, "asks"), "nothing was asked")
+    check(not list(spool.glob("*/*.request")), "requests of a campaign that has ended")
+
+
+def test_recording_as_model():
+    """What a recording does not hold fails; the run says so and goes on with the tuner."""
+    campaign = root / "missed"
+    words = command(campaign, f"replay:{root}/recording.atl", "--only", "row_reduce")
+    words[words.index("--evaluations") + 1] = 0  # until there is nothing left to try
+    atoll(*words)
+    asks = rows(campaign, "asks")
+    statuses = {a["status"] for a in asks}
+    check("failed" in statuses or "spent" in statuses, f"misses: {statuses}")
+    check(all(t["done"] for t in rows(campaign, "tasks")), "a task is not done")
+    check("is asked no more" in (campaign / "log").read_text(), "nothing is said of it in the log")
+
+
+def test_usage():
+    for words, remedy in [(["--model", "a"], "needs a gateway"), (["--gateway", f"spool:{root}/x"], "needs --model"),
+                          (["--model", "a", "--gateway", "nowhere"], "--gateway"),
+                          (["--model", "a", "--gateway", f"replay:{root}/none"], "none")]:
+        said = subprocess.run([f"{build}/atoll", "run", f"{source}/suites/starter", "-o", f"{root}/never", *words],
+                              capture_output=True, text=True, timeout=PATIENCE_S,
+                              env={k: v for k, v in os.environ.items() if k != "ATOLL_GATEWAY"})
+        check(said.returncode not in (0, 70) and remedy in said.stderr, f"{words}: {said.returncode} {said.stderr}")
+        check(not (root / "never").exists(), f"{words}: a campaign was made")
+
+
+answered = test_whole()
+test_bad_plan()
+test_without_a_model()
+test_kill()
+test_end()
+test_recording_as_model()
+test_usage()
+print(f"{answered} answers of a model, all in the archive as they were said")
