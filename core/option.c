@@ -23,6 +23,24 @@ struct parse {
     struct atoll_err *err;
 };
 
+static size_t row_count(const struct atoll_option *rows)
+{
+    size_t count = 0;
+    while (rows && rows[count].name) {
+        count++;
+    }
+    return count;
+}
+
+const struct atoll_option *atoll_option_at(const struct atoll_command *command, size_t index)
+{
+    size_t own = row_count(command->options);
+    if (index < own) {
+        return &command->options[index];
+    }
+    return index - own < row_count(command->shared) ? &command->shared[index - own] : NULL;
+}
+
 static int is_bounded(const struct atoll_option *o)
 {
     return o->min < 0.0 || o->min > 0.0 || o->max < 0.0 || o->max > 0.0;
@@ -146,7 +164,8 @@ static int set_value(struct parse *p, const struct atoll_option *o, const char *
 /* Bounds are for people: a default may lie outside of them ("0 = no limit"). */
 static int set_defaults(struct parse *p)
 {
-    for (const struct atoll_option *o = p->command->options; o && o->name; o++) {
+    const struct atoll_option *o;
+    for (size_t i = 0; (o = atoll_option_at(p->command, i)) != NULL; i++) {
         struct atoll_option unbounded = *o;
         unbounded.min = unbounded.max = 0.0;
         if (o->kind == ATOLL_OPT_LIST) {
@@ -162,7 +181,8 @@ static int set_defaults(struct parse *p)
 static const struct atoll_option *find_long(const struct atoll_command *command, const char *name,
                                             size_t length)
 {
-    for (const struct atoll_option *o = command->options; o && o->name; o++) {
+    const struct atoll_option *o;
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
         if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) {
             return o;
         }
@@ -172,7 +192,8 @@ static const struct atoll_option *find_long(const struct atoll_command *command,
 
 static const struct atoll_option *find_letter(const struct atoll_command *command, char letter)
 {
-    for (const struct atoll_option *o = command->options; o && o->name; o++) {
+    const struct atoll_option *o;
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
         if (o->letter == letter) {
             return o;
         }
@@ -187,7 +208,8 @@ static const char *nearest_name(const struct atoll_command *command, const char 
     char word[NAME_BYTES];
     size_t count = 0;
     snprintf(word, sizeof word, "%.*s", length < NAME_BYTES ? (int)length : (int)NAME_BYTES - 1, name);
-    for (const struct atoll_option *o = command->options; o && o->name && count < OPTION_LIMIT; o++) {
+    const struct atoll_option *o;
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL && count < OPTION_LIMIT; i++) {
         if (length >= 2 && strncmp(o->name, name, length) == 0) {
             return o->name;
         }

@@ -43,7 +43,13 @@ struct atoll_command {
     const char *description; /* paragraphs for man and --help, separated by \n\n; may be NULL */
     const char *examples;    /* lines for man and --help; may be NULL */
     const struct atoll_option *options;
+    const struct atoll_option
+        *shared; /* rows that several commands have, behind its own; their struct is the first
+                                          member of the command's; NULL none */
 };
+
+/* The row of that number, its own ones first; NULL beyond the last. */
+const struct atoll_option *atoll_option_at(const struct atoll_command *command, size_t index);
 
 /* Parses argv[1..] into settings (defaults first) and leaves positional arguments in ret_arguments
  * (borrowed, at most argument_limit).  "--" ends options; "--name=value" and "--name value", "-xVALUE" and

@@ -123,7 +123,8 @@ void atoll_option_help(const struct atoll_command *command, FILE *out)
         put_paragraphs(out, command->description);
     }
     fputs("\nOptions:\n", out);
-    for (const struct atoll_option *o = command->options; o && o->name; o++) {
+    const struct atoll_option *o;
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
         size_t length = option_head(o, head, sizeof head);
         option_tail(o, tail, sizeof tail);
         put_option(out, head, length, o->help, tail);
@@ -212,7 +213,8 @@ void atoll_option_man(const struct atoll_command *command, const char *date, FIL
         put_roff_paragraphs(out, command->description);
     }
     fputs(".SH OPTIONS\n", out);
-    for (const struct atoll_option *o = command->options; o && o->name; o++) {
+    const struct atoll_option *o;
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
         put_man_option(out, o);
     }
     fputs(".TP\n.B \\-h, \\-\\-help\nPrint a summary of the options.\n", out);

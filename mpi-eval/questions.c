@@ -39,6 +39,7 @@ struct atoll_questions {
     struct atoll_client *client; /* NULL: none */
     struct atoll_dossier *dossier;
     char campaign[ATOLL_ID_HEX];
+    const char *account; /* borrowed from the campaign; NULL: its own */
     char backend[16];
     struct question *first, **last;
     struct atoll_questions_counts counts;
@@ -89,6 +90,7 @@ struct atoll_questions *atoll_questions_create(const struct atoll_questions_sett
     if (!(qs->settings.deadline_s > 0))
         qs->settings.deadline_s = ATOLL_QUESTION_DEADLINE_S;
     atoll_id_hex(&atoll_campaign_config(campaign)->id, qs->campaign);
+    qs->account = atoll_campaign_option(campaign, ATOLL_QUESTIONS_ACCOUNT_OPTION);
     snprintf(qs->backend, sizeof qs->backend, "%s", backend ? backend : "cpu");
     if (settings->gateway && connect_gateway(qs, campaign, err) != 0) {
         atoll_questions_destroy(qs);
@@ -125,7 +127,8 @@ static struct atoll_universal universal_of(const struct atoll_questions *qs,
                                            const struct atoll_engine *engine)
 {
     return (struct atoll_universal){
-        engine, qs->dossier, qs->campaign, qs->settings.model, qs->backend, qs->settings.deadline_s};
+        engine,     qs->dossier, qs->campaign, qs->settings.model, qs->backend, qs->settings.deadline_s,
+        qs->account};
 }
 
 static void on_done(void *context, const struct atoll_llm_outcome *outcome)

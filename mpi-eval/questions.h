@@ -12,6 +12,9 @@
 
 #define ATOLL_QUESTION_DEADLINE_S 900.0
 
+/* Option of a campaign that is a part of another: the identity of the whole, whose limits of money hold. */
+#define ATOLL_QUESTIONS_ACCOUNT_OPTION "sweep"
+
 /* All borrowed until destroy. */
 struct atoll_questions_settings {
     const char *gateway;    /* where (llm-gateway/client.h); NULL: no model is asked */

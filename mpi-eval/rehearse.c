@@ -94,7 +94,7 @@ int atoll_rehearsal_device(struct atoll_rehearsal *r, const struct atoll_device_
 
 static struct atoll_universal universal_of(const struct atoll_rehearsal *r, const struct atoll_engine *engine)
 {
-    return (struct atoll_universal){engine, r->dossier, r->campaign, r->model, r->backend, 0};
+    return (struct atoll_universal){engine, r->dossier, r->campaign, r->model, r->backend, 0, NULL};
 }
 
 /* The place of an ask in the list, or that of its end. */

@@ -112,7 +112,7 @@ static int request_name(const struct atoll_universal *u, const struct atoll_ask 
     char key[128];
     int length = snprintf(key, sizeof key, "%.32s.%llu", u->campaign, (unsigned long long)ask->number);
     request->key = atoll_arena_text(arena, key, (size_t)length, err);
-    request->campaign = u->campaign;
+    request->campaign = u->account ? u->account : u->campaign;
     request->task = task->name;
     request->purpose = atoll_operator_name(ask->op);
     request->generation = ask->generation;

@@ -20,7 +20,8 @@ struct atoll_universal {
     const char *campaign; /* its identity: part of the requests' keys */
     const char *model;    /* or ensemble, as the gateway calls it */
     const char *backend;
-    double deadline_s; /* of a request */
+    double deadline_s;   /* of a request */
+    const char *account; /* whose limits of money hold; NULL: the campaign's own */
 };
 
 /* An ask of kind WRITE, right after the step that made it, or any time later in the same campaign.  Texts lie in arena.

@@ -44,7 +44,7 @@ static const struct atoll_command doctor_command = {
     "their own, with a deadline. Where ATOLL_GATEWAY is set, whether that gateway to language models can be "
     "reached from here. Exit status 0 when a run would work.",
     "atoll doctor\natoll doctor --calibrate\nsrun -N 2 atoll doctor --json",
-    doctor_options};
+    doctor_options, NULL};
 
 struct findings {
     json_t *object; /* check -> {ok, needed, text} */

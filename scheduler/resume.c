@@ -39,7 +39,7 @@ static const struct atoll_command resume_command = {
     "used. A campaign that "
     "has ended only gets its archive and report again.",
     "atoll resume my-campaign",
-    resume_options};
+    resume_options, NULL};
 
 static int run_resume(int argc, char **argv, struct atoll_err *err)
 {

@@ -39,7 +39,7 @@ static const struct atoll_command verify_command = {
     "and hash. With --recheck: "
     "compiles the recorded sources again and measures. Exit status 0 when everything holds.",
     "atoll verify my-campaign\natoll verify my-campaign --recheck --minimum 1.5",
-    verify_options};
+    verify_options, NULL};
 
 static void print_finding(void *context, int is_problem, const char *line)
 {
@@ -259,7 +259,7 @@ static const struct atoll_command replay_command = {
     "Where a language model was asked its prompts are worded again, its answers read again, and compared "
     "too.",
     "atoll replay my-campaign",
-    replay_options};
+    replay_options, NULL};
 
 static void print_dialogues(const struct atoll_rehearsal_report *d)
 {

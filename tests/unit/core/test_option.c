@@ -28,6 +28,11 @@ static const struct atoll_option options[] = {
     {"output", 'o', ATOLL_OPT_TEXT, offsetof(struct settings, output), "DIR", NULL, 0, 0, NULL,
      ".starts with a dot, has a \\ and is long enough that its words must be broken over several lines of "
      "the help."},
+    {NULL, 0, ATOLL_OPT_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL},
+};
+
+/* Behind its own: what several commands share. */
+static const struct atoll_option shared[] = {
     {"memory", 0, ATOLL_OPT_BYTES, offsetof(struct settings, memory_bytes), "BYTES", "2G", 0, 0, NULL,
      "Memory."},
     {"task", 0, ATOLL_OPT_LIST, offsetof(struct settings, tasks), "NAME", NULL, 0, 0, NULL,
@@ -42,6 +47,7 @@ static const struct atoll_command command = {
     "First paragraph.\n\nSecond paragraph.",
     "atoll task check -j suites/x",
     options,
+    shared,
 };
 
 /* Splits line at blanks and parses it. */
@@ -189,7 +195,7 @@ static void test_a_wrong_default_is_told(void **state)
         {"n", 0, ATOLL_OPT_INT, 0, "N", "x", 0, 0, NULL, "A number."},
         {NULL, 0, ATOLL_OPT_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL},
     };
-    static const struct atoll_command wrong = {"wrong", "", "", NULL, NULL, rows};
+    static const struct atoll_command wrong = {"wrong", "", "", NULL, NULL, rows, NULL};
     struct atoll_err err = ATOLL_ERR_INIT;
     long long n;
     size_t count;
@@ -215,7 +221,8 @@ static void test_help_and_man_come_from_the_table(void **state)
 {
     size_t length;
     char *help = printed(0, &length), *man = printed(1, &length), text[64];
-    for (const struct atoll_option *o = options; o->name; o++) {
+    const struct atoll_option *o;
+    for (size_t i = 0; (o = atoll_option_at(&command, i)) != NULL; i++) {
         snprintf(text, sizeof text, "--%s%s", o->kind == ATOLL_OPT_FLAG ? "[no-]" : "", o->name);
         assert_non_null(strstr(help, text));
         snprintf(text, sizeof text, "\\-\\-%s%s", o->kind == ATOLL_OPT_FLAG ? "[no\\-]" : "", o->name);
