@@ -76,71 +76,116 @@ void atoll_standing_hint_fini(struct atoll_standing_hint *hint)
     memset(hint, 0, sizeof *hint);
 }
 
-/* ---- writing ---- */
+/* ---- writing: by hand, since rank 0 waits for it ---- */
 
-static json_t *field_value(const struct field *f, const void *from)
+static int is_plain(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~' || *text == '"' || *text == '\\')
+            return 0;
+    return 1;
+}
+
+/* 0 where the text cannot be written: no UTF-8, or no memory. */
+static int text_put(struct atoll_buffer *out, const char *text)
+{
+    if (is_plain(text)) {
+        atoll_buffer_put_u8(out, '"');
+        atoll_buffer_put_bytes(out, text, strlen(text));
+        atoll_buffer_put_u8(out, '"');
+        return 1;
+    }
+    json_t *string = json_string(text);
+    char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    if (quoted)
+        atoll_buffer_printf(out, "%s", quoted);
+    free(quoted);
+    json_decref(string);
+    return quoted != NULL;
+}
+
+static void word_put(struct atoll_buffer *out, const char *word)
+{
+    atoll_buffer_put_bytes(out, word, strlen(word));
+}
+
+static int number_put(struct atoll_buffer *out, double number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.9g", number);
+    word_put(out, number < 0 || number > 0 ? text : "0");
+    return isfinite(number);
+}
+
+static void count_put(struct atoll_buffer *out, uint64_t count)
+{
+    char text[24], *at = text + sizeof text - 1;
+    *at = '\0';
+    do
+        *--at = (char)('0' + count % 10);
+    while (count /= 10);
+    word_put(out, at);
+}
+
+/* 0 where JSON has no such value. */
+static int field_put(struct atoll_buffer *out, const struct field *f, const void *from)
 {
     const char *at = (const char *)from + f->offset;
     const void *value = at;
+    atoll_buffer_put_u8(out, '"');
+    word_put(out, f->key);
+    word_put(out, "\":");
     switch (f->kind) {
-    case COUNT: return json_integer((json_int_t) * (const uint64_t *)value);
-    case UNIX_NS: return json_integer((json_int_t) * (const int64_t *)value);
+    case COUNT: count_put(out, *(const uint64_t *)value); return 1;
+    case UNIX_NS: count_put(out, (uint64_t) * (const int64_t *)value); return *(const int64_t *)value >= 0;
+    case FLAG: word_put(out, *(const int *)value ? "1" : "0"); return 1;
     case SECONDS:
-    case SHARE: return json_real(*(const double *)value);
-    case FLAG: return json_integer(*(const int *)value);
-    case TEXT: return json_string(at);
+    case SHARE: return number_put(out, *(const double *)value);
+    case TEXT: return text_put(out, at);
     }
-    return NULL;
+    return 0;
 }
 
-/* NULL without memory, for a text that is no UTF-8, or a number that is none. */
-static json_t *object_of(const struct field *fields, size_t count, const void *from)
+/* The members, without the braces. */
+static int fields_put(struct atoll_buffer *out, const struct field *fields, size_t count, const void *from)
 {
-    json_t *object = json_object();
-    for (size_t i = 0; object && i < count; i++)
-        if (json_object_set_new(object, fields[i].key, field_value(&fields[i], from)) != 0) {
-            json_decref(object);
-            object = NULL;
-        }
-    return object;
+    int is_good = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            atoll_buffer_put_u8(out, ',');
+        is_good &= field_put(out, &fields[i], from);
+    }
+    return is_good;
 }
 
-static json_t *tasks_of(const struct atoll_standing_hint *hint)
-{
-    json_t *tasks = json_array();
-    for (size_t i = 0; tasks && i < hint->task_count; i++)
-        if (json_array_append_new(tasks, object_of(task_fields, COUNT_OF(task_fields), &hint->tasks[i])) !=
-            0) {
-            json_decref(tasks);
-            tasks = NULL;
-        }
-    return tasks;
-}
-
-static char *text_of(const struct atoll_standing_hint *hint)
+static int hint_put(struct atoll_buffer *out, const struct atoll_standing_hint *hint)
 {
     char hex[ATOLL_ID_HEX];
-    json_t *object = object_of(hint_fields, COUNT_OF(hint_fields), hint);
-    char *text = NULL;
     atoll_id_hex(&hint->campaign, hex);
-    if (object && json_object_set_new(object, "schema", json_integer(SCHEMA)) == 0 &&
-        json_object_set_new(object, "campaign", json_string(hex)) == 0 &&
-        (!hint->has_asks ||
-         json_object_set_new(object, "asks", object_of(asks_fields, COUNT_OF(asks_fields), &hint->asks)) ==
-             0) &&
-        json_object_set_new(object, "tasks", tasks_of(hint)) == 0)
-        text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(object);
-    return text;
+    atoll_buffer_printf(out, "{\"schema\":%d,\"campaign\":\"%s\",", SCHEMA, hex);
+    int is_good = fields_put(out, hint_fields, COUNT_OF(hint_fields), hint);
+    if (hint->has_asks) {
+        word_put(out, ",\"asks\":{");
+        is_good &= fields_put(out, asks_fields, COUNT_OF(asks_fields), &hint->asks);
+        atoll_buffer_put_u8(out, '}');
+    }
+    word_put(out, ",\"tasks\":[");
+    for (size_t i = 0; i < hint->task_count; i++) {
+        word_put(out, i > 0 ? ",\n{" : "\n{");
+        is_good &= fields_put(out, task_fields, COUNT_OF(task_fields), &hint->tasks[i]);
+        atoll_buffer_put_u8(out, '}');
+    }
+    word_put(out, "]}\n");
+    return is_good;
 }
 
-static int file_write(const char *path, const char *text, const struct atoll_file_ops *ops,
+static int file_write(const char *path, const struct atoll_buffer *text, const struct atoll_file_ops *ops,
                       struct atoll_err *err)
 {
     int fd = ops->open(ops->context, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return atoll_file_write_failed(path, "create the file", errno, err);
-    int failed = atoll_file_write_all(ops, fd, text, strlen(text), 0) != 0 ? errno : 0;
+    int failed = atoll_file_write_all(ops, fd, text->data, text->length, 0) != 0 ? errno : 0;
     if (ops->close(ops->context, fd) != 0 && !failed)
         failed = errno;
     if (!failed)
@@ -149,26 +194,34 @@ static int file_write(const char *path, const char *text, const struct atoll_fil
     return atoll_file_write_failed(path, "write the file", failed, err);
 }
 
+static int file_replace(const char *path, const char *temporary, const struct atoll_buffer *text,
+                        const struct atoll_file_ops *ops, struct atoll_err *err)
+{
+    if (file_write(temporary, text, ops, err) != 0)
+        return -1;
+    if (ops->rename(ops->context, temporary, path) == 0)
+        return 0;
+    int failed = errno;
+    ops->unlink(ops->context, temporary);
+    return atoll_file_write_failed(path, "rename the new file into place", failed, err);
+}
+
 int atoll_standing_hint_write(const char *dir, const struct atoll_standing_hint *hint,
                               const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     char path[PATH_MAX], temporary[PATH_MAX];
-    if (!ops)
-        ops = atoll_file_ops_real();
+    struct atoll_buffer text;
     if ((size_t)snprintf(path, sizeof path, "%s/" ATOLL_STANDING_FILE, dir) >= sizeof path ||
         (size_t)snprintf(temporary, sizeof temporary, "%s/jobs/%s/" ATOLL_STANDING_FILE ".tmp", dir,
                          hint->attempt) >= sizeof temporary)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
-    char *text = text_of(hint);
-    if (!text)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory for it, or a number that is none", path);
-    int rc = file_write(temporary, text, ops, err);
-    free(text);
-    if (rc == 0 && ops->rename(ops->context, temporary, path) != 0) {
-        int failed = errno;
-        ops->unlink(ops->context, temporary);
-        rc = atoll_file_write_failed(path, "rename the new file into place", failed, err);
-    }
+    atoll_buffer_init(&text, FILE_LIMIT_BYTES);
+    int rc = hint_put(&text, hint) ? atoll_buffer_check(&text, err)
+                                   : atoll_err_set(err, ATOLL_E_INTERNAL,
+                                                   "%s: a number or a text that JSON does not have", path);
+    if (rc == 0)
+        rc = file_replace(path, temporary, &text, ops ? ops : atoll_file_ops_real(), err);
+    atoll_buffer_fini(&text);
     return rc;
 }
 

@@ -47,7 +47,7 @@ struct atoll_standing_hint {
 void atoll_standing_hint_fini(struct atoll_standing_hint *hint);
 
 /* Replaces DIR/progress.json.  The temporary file is in the attempt's folder, so that two writers never share one.  Not
- * synced.  Errors: FULL, DENIED, IO, LIMIT, MEMORY. */
+ * synced.  Errors: FULL, DENIED, IO, LIMIT, MEMORY, INTERNAL (a number that is none). */
 int atoll_standing_hint_write(const char *dir, const struct atoll_standing_hint *hint,
                               const struct atoll_file_ops *ops, struct atoll_err *err);
 
