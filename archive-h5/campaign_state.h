@@ -1,4 +1,5 @@
-/* campaign_state.h - the inside of a campaign, shared by campaign.c, attempt.c and replay.c only.
+/* campaign_state.h - the inside of a campaign, shared by campaign.c, attempt.c, chain.c, replay.c and
+ * standing.c only.
  * Layer: archive-h5, private. */
 #ifndef ATOLL_ARCHIVE_CAMPAIGN_STATE_H
 #define ATOLL_ARCHIVE_CAMPAIGN_STATE_H
@@ -32,5 +33,12 @@ int atoll_campaign_has_segment(const struct atoll_campaign *c, const char *attem
 /* BLAKE2b of the first `length` bytes of a file; -1 with CORRUPT when it is shorter. */
 int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *ret_digest,
                           struct atoll_err *err);
+/* Indices of the attempts that count, the newest first, into chain (room for count).  attempts: as
+ * atoll_campaign_attempts orders them.  CORRUPT when one continues a journal that is not there. */
+int atoll_campaign_chain(const struct atoll_campaign *c, const struct atoll_attempt *attempts, size_t count,
+                         long *chain, long *ret_length, struct atoll_err *err);
+/* CORRUPT when the attempt's journal was written for another campaign or in another folder. */
+int atoll_campaign_own(const struct atoll_campaign *c, const struct atoll_attempt *attempt,
+                       struct atoll_err *err);
 
 #endif

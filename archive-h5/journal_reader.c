@@ -15,6 +15,7 @@
 
 #include "core/frame.h"
 
+#define FIRST_BYTES  ((size_t)4 << 10) /* enough for the header, which is often all that is wanted */
 #define WINDOW_BYTES ((size_t)1 << 20)
 
 struct atoll_journal_reader {
@@ -30,6 +31,16 @@ struct atoll_journal_reader {
     struct atoll_record record;
     struct atoll_journal_header header;
 };
+
+int atoll_journal_is_final(enum atoll_journal_ending ending, const char *reason)
+{
+    if (ending != ATOLL_JOURNAL_CLOSED)
+        return 0;
+    for (unsigned r = 0; r < ATOLL_REASON_COUNT; r++)
+        if (!strcmp(reason, atoll_reason_name((enum atoll_reason)r)))
+            return 1;
+    return 0;
+}
 
 struct atoll_journal_reader *atoll_journal_reader_open(const char *path, struct atoll_err *err)
 {
@@ -83,7 +94,8 @@ static int fill(struct atoll_journal_reader *r, size_t want, struct atoll_err *e
         r->window_length -= skip;
         r->window_offset = r->offset;
     }
-    if (grow(r, want < WINDOW_BYTES ? WINDOW_BYTES : want, err) != 0)
+    size_t least = r->offset == 0 ? FIRST_BYTES : WINDOW_BYTES;
+    if (grow(r, want < least ? least : want, err) != 0)
         return -1;
     while (r->window_length < r->window_capacity) {
         ssize_t n = pread(r->fd, r->window + r->window_length, r->window_capacity - r->window_length,
@@ -134,10 +146,9 @@ static int frame_here(struct atoll_journal_reader *r, struct atoll_frame *ret_fr
     }
 }
 
-/* A good frame in bytes that proves everything before `place` was durable: its offset in bytes, or -1. */
-static ssize_t find_witness(const unsigned char *bytes, size_t length, uint64_t place)
+ssize_t atoll_journal_witness(const void *bytes, size_t length, uint64_t place)
 {
-    const unsigned char *at = bytes, *end = bytes + length;
+    const unsigned char *begin = bytes, *at = begin, *end = begin + length;
     while ((at = memmem(at, (size_t)(end - at), "ATLF", 4)) != NULL) {
         struct atoll_frame frame;
         struct atoll_reader payload;
@@ -145,7 +156,7 @@ static ssize_t find_witness(const unsigned char *bytes, size_t length, uint64_t 
         if (atoll_frame_decode(at, (size_t)(end - at), &frame, &used, NULL) == 1) {
             atoll_reader_init(&payload, frame.payload, frame.length);
             if (atoll_reader_u64(&payload) > place && !payload.failed)
-                return at - bytes;
+                return at - begin;
         }
         at++;
     }
@@ -191,7 +202,7 @@ static int end_of_good(struct atoll_journal_reader *r, struct atoll_err *err)
     unsigned char *rest = read_rest(r, r->offset, &length, err);
     if (!rest)
         return -1;
-    ssize_t witness = find_witness(rest, length, r->offset);
+    ssize_t witness = atoll_journal_witness(rest, length, r->offset);
     int foreign = r->offset == 0 && looks_foreign(rest, length);
     free(rest);
     if (foreign)

@@ -6,6 +6,8 @@
 #ifndef ATOLL_ARCHIVE_JOURNAL_READER_H
 #define ATOLL_ARCHIVE_JOURNAL_READER_H
 
+#include <sys/types.h>
+
 #include "archive-h5/record.h"
 
 enum atoll_journal_ending {
@@ -23,6 +25,13 @@ struct atoll_journal_end {
     uint64_t record_count;
 };
 
+/* What the CLOSE record says when an attempt ended because its time was over or it was told to leave: the search goes on
+ * with the next attempt. */
+#define ATOLL_CLOSE_DRAINED "drained"
+/* Whether a journal that ends so is the campaign's last: CLOSED with a reason of the search (core/decision.h), not
+ * DRAINED.  The one rule of resuming and of standings. */
+int atoll_journal_is_final(enum atoll_journal_ending ending, const char *reason);
+
 struct atoll_journal_reader;
 
 struct atoll_journal_reader *atoll_journal_reader_open(const char *path, struct atoll_err *err);
@@ -35,6 +44,9 @@ int atoll_journal_reader_next(struct atoll_journal_reader *reader, const struct 
                               struct atoll_err *err);
 /* How it ended; meaningful after next returned 0. */
 void atoll_journal_reader_end(const struct atoll_journal_reader *reader, struct atoll_journal_end *ret_end);
+/* Of bytes that lie at or behind `place` of a journal: where in them a good frame is that proves everything before
+ * `place` and more to have been durable, or -1. */
+ssize_t atoll_journal_witness(const void *bytes, size_t length, uint64_t place);
 /* The header; NULL before the first record was read. */
 const struct atoll_journal_header *atoll_journal_reader_header(const struct atoll_journal_reader *reader);
 

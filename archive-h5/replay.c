@@ -1,5 +1,5 @@
 /* replay.c - walks the attempts of a campaign in order.
- * The chain is built backwards from the newest attempt through header.previous; an attempt outside it, and
+ * The chain (chain.c) goes back from the newest attempt; an attempt outside it, and
  * what an attempt wrote beyond the offset its successor sealed, is quarantined: counted, never shown to the
  * visitor. */
 #include <limits.h>
@@ -21,22 +21,6 @@ static int corrupt(struct replay *p, const char *attempt, const char *what)
 {
     return atoll_err_set(p->err, ATOLL_E_CORRUPT, "%s/jobs/%s/%s: %s; restore the campaign from a copy",
                          p->campaign->dir, attempt, ATOLL_JOURNAL_FILE, what);
-}
-
-/* Index of the predecessor in attempts, -1 none; -2 error. */
-static long predecessor(struct replay *p, const struct atoll_attempt *attempts, size_t count, size_t of)
-{
-    const struct atoll_journal_header *h = &attempts[of].header;
-    if (!h->previous[0])
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(attempts[i].name, h->previous)) {
-            if (attempts[i].has_journal && attempts[i].header.attempt < h->attempt)
-                return (long)i;
-            break;
-        }
-    corrupt(p, attempts[of].name, "the journal it continues is missing");
-    return -2;
 }
 
 static int account(struct replay *p, const struct atoll_attempt *attempt, const struct atoll_record *record)
@@ -74,10 +58,8 @@ static void quarantine(struct replay *p, struct atoll_journal_reader *reader, ui
 
 static int check_start(struct replay *p, const struct atoll_attempt *a)
 {
-    if (!atoll_id_equal(&a->header.campaign, &p->campaign->config.id))
-        return corrupt(p, a->name, "belongs to another campaign");
-    if (strcmp(a->header.name, a->name) != 0)
-        return corrupt(p, a->name, "was written in a folder of another name");
+    if (atoll_campaign_own(p->campaign, a, p->err) != 0)
+        return -1;
     if (a->header.first_event != p->report.event_count)
         return corrupt(p, a->name, "does not start where its predecessor ends");
     return 0;
@@ -159,39 +141,23 @@ static void quarantine_file(struct replay *p, const struct atoll_attempt *a)
     atoll_journal_reader_close(reader);
 }
 
-/* Indices of the attempts that count, the newest first. */
-static int link_chain(struct replay *p, const struct atoll_attempt *attempts, size_t count, long *chain,
-                      long *ret_length)
-{
-    long at = -1, length = 0;
-    for (size_t i = 0; i < count; i++)
-        if (attempts[i].has_journal)
-            at = (long)i;
-        else
-            p->report.stillborn_count++;
-    while (at >= 0) {
-        chain[length++] = at;
-        at = predecessor(p, attempts, count, (size_t)at);
-    }
-    *ret_length = length;
-    return at == -2 ? -1 : 0;
-}
-
 static int replay_attempts(struct replay *p, const struct atoll_attempt *attempts, size_t count)
 {
     long length = 0;
     long *chain = calloc(count + 1, sizeof *chain);
     char *linked = calloc(count + 1, 1);
     int failed = chain && linked
-                     ? link_chain(p, attempts, count, chain, &length)
+                     ? atoll_campaign_chain(p->campaign, attempts, count, chain, &length, p->err)
                      : atoll_err_set(p->err, ATOLL_E_MEMORY, "no memory to replay %zu attempts", count);
     for (long i = length - 1; !failed && i >= 0; i--) {
         linked[chain[i]] = 1;
         failed = walk_file(p, &attempts[chain[i]], i > 0 ? &attempts[chain[i - 1]].header : NULL);
     }
-    for (size_t i = 0; !failed && i < count; i++)
+    for (size_t i = 0; !failed && i < count; i++) {
+        p->report.stillborn_count += !attempts[i].has_journal;
         if (attempts[i].has_journal && !linked[i])
             quarantine_file(p, &attempts[i]);
+    }
     free(chain);
     free(linked);
     return failed ? -1 : 0;

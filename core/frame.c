@@ -172,8 +172,8 @@ static int check_header(const unsigned char *header, struct atoll_err *err)
     return 0;
 }
 
-int atoll_frame_decode(const void *bytes, size_t length, struct atoll_frame *ret_frame, size_t *ret_consumed,
-                       struct atoll_err *err)
+int atoll_frame_peek(const void *bytes, size_t length, uint16_t *ret_type, size_t *ret_payload_length,
+                     struct atoll_err *err)
 {
     const unsigned char *p = bytes;
     size_t known = length < sizeof magic ? length : sizeof magic;
@@ -186,7 +186,21 @@ int atoll_frame_decode(const void *bytes, size_t length, struct atoll_frame *ret
     if (check_header(p, err)) {
         return -1;
     }
-    size_t payload_length = load_u32(p + 8);
+    *ret_type = load_u16(p + 6);
+    *ret_payload_length = load_u32(p + 8);
+    return 1;
+}
+
+int atoll_frame_decode(const void *bytes, size_t length, struct atoll_frame *ret_frame, size_t *ret_consumed,
+                       struct atoll_err *err)
+{
+    const unsigned char *p = bytes;
+    uint16_t type;
+    size_t payload_length;
+    int got = atoll_frame_peek(bytes, length, &type, &payload_length, err);
+    if (got != 1) {
+        return got;
+    }
     if (length - ATOLL_FRAME_HEADER_BYTES < payload_length) {
         return 0;
     }
@@ -194,7 +208,7 @@ int atoll_frame_decode(const void *bytes, size_t length, struct atoll_frame *ret
     if (load_u32(p + 12) != atoll_crc32c(0, payload, payload_length)) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "frame: checksum of the payload does not hold");
     }
-    *ret_frame = (struct atoll_frame){.type = load_u16(p + 6), .payload = payload, .length = payload_length};
+    *ret_frame = (struct atoll_frame){.type = type, .payload = payload, .length = payload_length};
     *ret_consumed = ATOLL_FRAME_HEADER_BYTES + payload_length;
     return 1;
 }

@@ -34,5 +34,9 @@ int atoll_frame_encode(struct atoll_buffer *out, uint16_t type, const void *payl
  * or checksum), with ATOLL_E_PROTOCOL, or ATOLL_E_SCHEMA for a newer version. */
 int atoll_frame_decode(const void *bytes, size_t length, struct atoll_frame *ret_frame, size_t *ret_consumed,
                        struct atoll_err *err);
+/* The same for the header alone: what the payload is and how long, whatever its bytes are.  bytes need not hold more
+ * than the header. */
+int atoll_frame_peek(const void *bytes, size_t length, uint16_t *ret_type, size_t *ret_payload_length,
+                     struct atoll_err *err);
 
 #endif

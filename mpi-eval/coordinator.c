@@ -187,6 +187,9 @@ static void hook_durable(void *context, const struct atoll_event *events, size_t
 {
     struct coordinator *c = context;
     answers_acknowledge(c);
+    if (c->ledger) /* not while resuming */
+        atoll_progress_file_count(&c->progress_file, events, count,
+                                  atoll_journal_durable_bytes(atoll_ledger_journal(c->ledger)));
     if (c->ack_fd < 0)
         return;
     atoll_buffer_clear(&c->acks);
@@ -242,30 +245,47 @@ static void shares_measure(struct coordinator *c, struct atoll_progress_facts *f
     facts->candidate_share = uptime > 0 ? candidate / uptime : 0;
 }
 
+static void facts_gather(struct coordinator *c, struct atoll_progress_facts *facts)
+{
+    *facts = (struct atoll_progress_facts){
+        .engine = c->engine,
+        .elapsed_ns = (double)atoll_coordinator_campaign_ns(c),
+        .budget_ns = atoll_campaign_config(c->settings->campaign)->search.wall_budget_ns,
+        .attempt_ns = atoll_coordinator_now_ns(c) - c->started_ns,
+        .evaluators = atoll_roster_ready_count(c),
+        .message = c->message,
+        .has_model = c->settings->questions.gateway != NULL,
+    };
+    atoll_questions_count(c->questions, &facts->questions);
+    shares_measure(c, facts);
+}
+
 static void progress_say(struct coordinator *c, int is_last)
 {
     struct atoll_engine_status status;
+    struct atoll_progress_facts facts;
     double now = atoll_coordinator_now_ns(c);
     double since_ns = now - c->progress_ns;
     if (c->settings->progress_fd < 0 || (!is_last && since_ns < PROGRESS_NS))
         return;
     atoll_engine_status(c->engine, &status);
-    struct atoll_progress_facts facts = {
-        .engine = c->engine,
-        .elapsed_ns = (double)atoll_coordinator_campaign_ns(c),
-        .budget_ns = atoll_campaign_config(c->settings->campaign)->search.wall_budget_ns,
-        .rate = since_ns > 0 ? (double)(status.evaluated - c->evaluated_counted) * 1e9 / since_ns : 0,
-        .evaluators = atoll_roster_ready_count(c),
-        .message = c->message,
-        .has_model = c->settings->questions.gateway != NULL,
-    };
-    atoll_questions_count(c->questions, &facts.questions);
-    shares_measure(c, &facts);
+    facts_gather(c, &facts);
+    facts.rate = since_ns > 0 ? (double)(status.evaluated - c->evaluated_counted) * 1e9 / since_ns : 0;
     atoll_buffer_clear(&c->line);
     atoll_progress_line(&facts, is_last, &c->line);
     atoll_progress_write(c->settings->progress_fd, &c->line, is_last);
     c->progress_ns = now;
     c->evaluated_counted = status.evaluated;
+}
+
+static void progress_file_keep(struct coordinator *c, int is_last)
+{
+    struct atoll_progress_facts facts;
+    double now = atoll_coordinator_now_ns(c);
+    if (!is_last && !atoll_progress_file_is_due(&c->progress_file, now))
+        return;
+    facts_gather(c, &facts);
+    atoll_progress_file_write(&c->progress_file, &facts, now, atoll_clock_unix_ns());
 }
 
 /* ---- the run ---- */
@@ -340,6 +360,8 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     c->engine = atoll_ledger_engine(c->ledger);
     c->campaign_base_ns = resumed.campaign_ns;
     c->started_ns = atoll_coordinator_now_ns(c);
+    atoll_progress_file_begin(&c->progress_file, c->settings->campaign, c->attempt_dir,
+                              atoll_journal_durable_bytes(atoll_ledger_journal(c->ledger)));
     atoll_engine_under_way(c->engine, under_way_add, c);
     struct atoll_event now;
     atoll_coordinator_event_init(c, &now, ATOLL_EVENT_TICK);
@@ -384,6 +406,7 @@ static int round_run(struct coordinator *c, struct atoll_err *err)
     if (!is_stopped(c) && atoll_roster_send_orders(c, err) != 0)
         return -1;
     progress_say(c, 0);
+    progress_file_keep(c, 0);
     return somebody_may_come(c) || is_stopped(c) ? 0 : nobody_left(c, err);
 }
 
@@ -431,6 +454,8 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         c.result.cpu_ns = atoll_clock_cpu_ns() - cpu_ns;
         c.result.elapsed_ns = atoll_coordinator_now_ns(&c) - c.started_ns;
         progress_say(&c, 1);
+        if (rc == 0) /* else nothing is ours any more, or nothing can be written */
+            progress_file_keep(&c, 1);
     }
     if (c.dispatch && c.peers)
         evaluators_stop(&c);

@@ -6,6 +6,7 @@
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/dispatch.h"
 #include "mpi-eval/ledger.h"
+#include "mpi-eval/progress_file.h"
 #include "mpi-eval/questions.h"
 
 #define COORDINATOR_BAD_LIMIT     16u /* messages of one peer that do not decode */
@@ -48,6 +49,7 @@ struct coordinator {
     const char *message; /* for the next progress line; NULL = none */
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
+    struct atoll_progress_file progress_file;
 };
 
 double atoll_coordinator_now_ns(const struct coordinator *c); /* monotonic */

@@ -15,6 +15,7 @@
 struct atoll_progress_facts {
     const struct atoll_engine *engine;
     double elapsed_ns, budget_ns; /* campaign time; budget 0 = none */
+    double attempt_ns;            /* since this attempt's start */
     double rate;                  /* evaluations a second, lately */
     double busy, candidate_share; /* of the evaluators' time, lately */
     unsigned evaluators;          /* ready */

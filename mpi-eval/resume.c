@@ -184,23 +184,34 @@ static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_
                       now_unix_ns, err);
 }
 
+/* The journal says whether the search is over; the replayed search must agree. */
+static int finish_check(const struct atoll_replayed *replayed, int is_finished, struct atoll_err *err)
+{
+    struct atoll_engine_status status;
+    atoll_engine_status(replayed->engine, &status);
+    if (!is_finished || (status.stopped && replayed->undecided_count == 0))
+        return 0;
+    return atoll_err_set(
+        err, ATOLL_E_CORRUPT,
+        "attempt %s was closed with reason '%s', but the search that its journals give has not stopped; "
+        "restore the campaign from a copy",
+        replayed->report.last, replayed->report.reason);
+}
+
 int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
                  uint64_t snapshot_events, const struct atoll_ledger_hooks *hooks,
                  struct atoll_resumed *ret_resumed, struct atoll_err *err)
 {
     struct atoll_replayed replayed;
-    struct atoll_engine_status status;
     if (atoll_replay_latest(campaign, &replayed, err) != 0)
         return -1;
     struct atoll_resumed resumed = {.campaign_ns = replayed.campaign_ns,
                                     .lost_bytes = replayed.report.torn_bytes,
                                     .event_count = replayed.report.event_count,
                                     .stepped_count = replayed.stepped_count};
-    atoll_engine_status(replayed.engine, &status);
-    resumed.is_finished =
-        status.stopped && replayed.undecided_count == 0 && replayed.report.ending == ATOLL_JOURNAL_CLOSED;
-    int rc = 0;
-    if (!resumed.is_finished)
+    resumed.is_finished = atoll_journal_is_final(replayed.report.ending, replayed.report.reason);
+    int rc = finish_check(&replayed, resumed.is_finished, err);
+    if (rc == 0 && !resumed.is_finished)
         rc = ledger_start(campaign, job, now_unix_ns, snapshot_events, &replayed, hooks, &resumed, err);
     atoll_replayed_fini(&replayed);
     if (rc == 0)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive-h5/standing.h"
 #include "core/arena.h"
 #include "core/log.h"
 #include "mpi-eval/coordinator.h"
@@ -441,6 +442,29 @@ static unsigned acks_count(void **state)
     return count;
 }
 
+/* progress.json and the journal say together what the journals alone say: every result that was acknowledged. */
+static void standing_check(void **state, enum atoll_standing_phase phase)
+{
+    struct atoll_standing with, without;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_standing_read(path_of(state, "c"), &with, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(with.phase, phase);
+    assert_int_equal(with.evaluated + with.duelled, acks_count(state));
+    assert_true(with.has_hint);
+    assert_string_equal(with.hint.attempt, with.attempt);
+    assert_int_equal(with.hint.is_stopped, phase == ATOLL_STANDING_ENDED);
+    assert_int_equal(unlink(path_of(state, "c/" ATOLL_STANDING_FILE)), 0);
+    assert_int_equal(atoll_standing_read(path_of(state, "c"), &without, &err), 0);
+    assert_int_equal(without.phase, phase);
+    assert_int_equal(without.evaluated, with.evaluated);
+    assert_int_equal(without.duelled, with.duelled);
+    if (phase == ATOLL_STANDING_ENDED)
+        assert_true(with.walked_bytes < without.walked_bytes / 2);
+    atoll_standing_fini(&with);
+    atoll_standing_fini(&without);
+}
+
 static void replay_check(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -450,6 +474,7 @@ static void replay_check(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(report.event_count, report.decided_count);
     assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
+    standing_check(state, ATOLL_STANDING_ENDED);
 }
 
 static void test_campaigns(void **state)
@@ -550,6 +575,7 @@ static void test_resume_until_finished(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(campaign_run(state, FAILS_LATER, 0, &result, &err), -1);
         assert_true(acks_count(state) > acks);
+        standing_check(state, ATOLL_STANDING_OPEN);
         acks = acks_count(state);
         atoll_err_clear(&err);
     }

@@ -1,0 +1,283 @@
+/* How far a campaign is: at each step of its writer the answer is what a replay of everything gives, whatever became of
+ * progress.json. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "tests/unit/archive-h5/standing_scene.h"
+
+static void test_fresh(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char path[PATH_MAX];
+    struct atoll_standing s;
+    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_NOTFOUND);
+    struct atoll_campaign *c = create();
+    assert_false(has_hint());
+    mkdir(scratch_join(path, target, "jobs/local.0"), 0777); /* killed before its journal */
+    s = standing_checked();
+    assert_int_equal(s.phase, ATOLL_STANDING_FRESH);
+    assert_int_equal(s.attempt_count, 0);
+    assert_int_equal(s.evaluation_budget, 500);
+    assert_string_equal(s.hint.tasks[0].name, "softmax");
+    atoll_standing_fini(&s);
+    attempt_start(c);
+    group_write();
+    hint_write();
+    journal_path(path, writer.attempt);
+    unlink(path);
+    assert_false(has_hint()); /* of an attempt that is gone */
+    write_end(c);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct atoll_campaign *c = create();
+    attempt_start(c);
+    group_write();
+    hint_write();
+    struct atoll_standing s = standing_checked();
+    assert_true(s.has_hint);
+    assert_int_equal(s.walked_bytes, 0);
+    assert_int_equal(s.attempt_count, 1);
+    assert_int_equal(s.evaluated, 2);
+    assert_int_equal(s.duelled, 1);
+    assert_true(s.campaign_s == 12.5);
+    assert_int_equal(s.last_unix_ns, 1700000001000000000);
+    assert_true(s.hint.busy == 0.875 && s.hint.device_s == 10 && s.hint.evaluators == 3);
+    assert_true(s.hint.has_asks && s.hint.asks.tokens == 4000 && s.hint.asks.cost_usd == 0.25);
+    assert_true(s.hint.tasks[0].final_ratio == 3.5 && s.hint.tasks[0].is_done);
+    assert_string_equal(s.hint.tasks[1].model, "a device \"X\"");
+    atoll_standing_fini(&s);
+    group_write();
+    s = standing_checked();
+    assert_int_equal(s.evaluated, 4);
+    assert_true(s.walked_bytes > 0 && s.walked_bytes < atoll_journal_durable_bytes(writer.journal));
+    assert_true(s.campaign_s < 1); /* the events' word, not the hint's */
+    atoll_standing_fini(&s);
+    write_end(c);
+}
+
+/* The journal is cut at every byte, with a hint of each earlier moment: a kill, a loss of power, and a copy that has less
+ * than the hint says. */
+static void test_killed_anywhere(void **state)
+{
+    (void)state;
+    enum { GROUPS = 3 };
+    struct atoll_campaign *c = create();
+    char path[PATH_MAX], *hints[GROUPS + 1];
+    size_t lengths[GROUPS + 1], length;
+    uint64_t bytes_at[GROUPS + 1];
+    attempt_start(c);
+    journal_path(path, writer.attempt);
+    for (int g = 0; g <= GROUPS; g++) {
+        if (g > 0)
+            group_write();
+        hint_write();
+        hints[g] = scratch_read(hint_path, &lengths[g]);
+        bytes_at[g] = atoll_journal_durable_bytes(writer.journal);
+    }
+    char *journal = scratch_read(path, &length);
+    for (int g = 0; g <= GROUPS; g++) {
+        scratch_write(hint_path, hints[g], lengths[g]);
+        for (size_t cut = bytes_at[0]; cut <= length; cut += cut + 40 < length ? 7 : 1) {
+            scratch_write(path, journal, cut);
+            int has = has_hint();
+            if (cut < bytes_at[g])
+                assert_false(has);
+            if (cut == bytes_at[g])
+                assert_true(has);
+        }
+        free(hints[g]);
+    }
+    free(journal);
+    write_end(c);
+}
+
+static void test_older_attempts(void **state)
+{
+    (void)state;
+    struct atoll_campaign *c = create();
+    char path[PATH_MAX];
+    size_t first_length, length;
+    attempt_start(c);
+    group_write();
+    hint_write();
+    char *first = scratch_read(hint_path, &first_length);
+    group_write();
+    for (int i = 0; i < 3; i++) {
+        attempt_start(c); /* and its first hint is not there yet */
+        assert_true(has_hint());
+        group_write();
+        assert_true(has_hint());
+    }
+    hint_write();
+    group_write();
+    assert_true(has_hint());
+    scratch_write(hint_path, first, first_length); /* the first owner wakes up */
+    assert_true(has_hint());
+    /* and has written behind its seal, which nobody counts */
+    journal_path(path, "local.0");
+    char *journal = scratch_read(path, &length), *more = malloc(2 * length);
+    assert_non_null(more);
+    memcpy(more, journal, length);
+    memcpy(more + length, journal + length / 2, length - length / 2);
+    scratch_write(path, more, 2 * length - length / 2);
+    assert_true(has_hint());
+    char wish[64], *changed = malloc(first_length + 64);
+    assert_non_null(changed);
+    const char *at = strstr(first, "\"journal_bytes\":"), *rest = strchr(at, ',');
+    snprintf(wish, sizeof wish, "\"journal_bytes\":%zu", length + 1);
+    int changed_length =
+        snprintf(changed, first_length + 64, "%.*s%s%s", (int)(at - first), first, wish, rest);
+    scratch_write(hint_path, changed, (size_t)changed_length);
+    assert_false(has_hint());
+    free(changed);
+    free(more);
+    free(journal);
+    free(first);
+    write_end(c);
+}
+
+/* Two attempts continue the same one: the one whose chain is newer counts, and a hint of the other is none. */
+static void test_quarantined_attempt(void **state)
+{
+    (void)state;
+    struct atoll_campaign *c = create();
+    char lost[PATH_MAX], aside[PATH_MAX];
+    attempt_start(c);
+    group_write();
+    attempt_start(c);
+    group_write();
+    hint_write();
+    assert_true(has_hint());
+    assert_int_equal(rename(scratch_join(lost, target, "jobs/local.1"), scratch_join(aside, dir, "aside")),
+                     0);
+    writer.evaluated -= 2;
+    writer.duelled -= 1;
+    atoll_campaign_close(c);
+    c = atoll_campaign_open(target, NULL, NULL);
+    assert_int_equal(atoll_campaign_lock(c, NULL), 0);
+    job_start(c, "later");
+    job_start(c, "later");
+    group_write();
+    assert_int_equal(rename(aside, lost), 0);
+    struct atoll_standing s = standing_checked();
+    assert_false(s.has_hint);
+    assert_int_equal(s.evaluated, 4);
+    assert_int_equal(s.attempt_count, 4);
+    assert_string_equal(s.attempt, "later.1");
+    atoll_standing_fini(&s);
+    hint_write();
+    assert_true(has_hint());
+    write_end(c);
+}
+
+static void test_endings(void **state)
+{
+    (void)state;
+    static const char *const open_reasons[] = {ATOLL_CLOSE_DRAINED, "stopped", "", "evaluations "};
+    struct atoll_campaign *c = create();
+    for (unsigned i = 0; i < ATOLL_REASON_COUNT + 4; i++) {
+        int is_final = i < ATOLL_REASON_COUNT;
+        const char *reason =
+            is_final ? atoll_reason_name((enum atoll_reason)i) : open_reasons[i - ATOLL_REASON_COUNT];
+        attempt_start(c);
+        group_write();
+        hint_write();
+        journal_close(reason);
+        struct atoll_standing s = standing_checked();
+        assert_int_equal(s.phase, is_final ? ATOLL_STANDING_ENDED : ATOLL_STANDING_OPEN);
+        assert_string_equal(s.reason, reason);
+        assert_true(s.has_hint);
+        atoll_standing_fini(&s);
+    }
+    attempt_start(c);
+    struct atoll_standing s = standing_checked();
+    assert_int_equal(s.phase, ATOLL_STANDING_OPEN);
+    assert_string_equal(s.reason, "");
+    atoll_standing_fini(&s);
+    write_end(c);
+}
+
+/* A hint that lies behind the CLOSE record hides it; the segment tells. */
+static void test_segment(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_standing s;
+    char name[128], segment[PATH_MAX], path[PATH_MAX];
+    size_t length;
+    struct atoll_campaign *c = create();
+    attempt_start(c);
+    group_write();
+    uint64_t before = atoll_journal_durable_bytes(writer.journal);
+    journal_close("asked");
+    hint_write();
+    snprintf(name, sizeof name, "jobs/%s/segment-0000.h5", writer.attempt);
+    scratch_write(scratch_join(segment, target, name), "", 0);
+    s = standing_checked();
+    assert_int_equal(s.phase, ATOLL_STANDING_ENDED);
+    assert_false(s.has_hint);
+    atoll_standing_fini(&s);
+    journal_path(path, writer.attempt);
+    char *journal = scratch_read(path, &length);
+    scratch_write(path, journal, before);
+    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_CORRUPT);
+    assert_non_null(strstr(err.text, "segment"));
+    free(journal);
+    write_end(c);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_standing s;
+    char path[PATH_MAX];
+    size_t length;
+    struct atoll_campaign *c = create();
+    attempt_start(c);
+    group_write();
+    attempt_start(c);
+    group_write();
+    hint_write();
+    journal_path(path, "local.0");
+    char *journal = scratch_read(path, &length);
+    scratch_write(path, journal, length / 2); /* shorter than its seal, but the hint has it counted */
+    assert_int_equal(atoll_standing_read(target, &s, NULL), 0);
+    assert_int_equal(s.evaluated, 4);
+    atoll_standing_fini(&s);
+    unlink(hint_path);
+    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_CORRUPT);
+    assert_non_null(strstr(err.text, "sealed"));
+    unlink(path);
+    err = (struct atoll_err)ATOLL_ERR_INIT;
+    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_CORRUPT);
+    assert_non_null(strstr(err.text, "missing"));
+    free(journal);
+    write_end(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_fresh, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_killed_anywhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_older_attempts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_quarantined_attempt, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_endings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_segment, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
