@@ -361,11 +361,9 @@ int atoll_yaml_map(struct atoll_yaml_walk *walk, const struct atoll_yaml_section
     return 0;
 }
 
-int atoll_yaml_list(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *list, size_t limit,
-                    const char *what, atoll_yaml_reader *item, void *target)
+static int walk_items(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *list, size_t limit,
+                      const char *what, atoll_yaml_reader *item, void *target)
 {
-    if (list->kind != LIST)
-        return atoll_yaml_fail(walk, list, "a list of %s is expected here; write [a, b]", what);
     if (list->count > limit)
         return atoll_yaml_fail(walk, list, "%zu %s, at most %zu are allowed; remove some", list->count, what,
                                limit);
@@ -373,4 +371,25 @@ int atoll_yaml_list(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *
         if (item(walk, node, target))
             return -1;
     return 0;
+}
+
+int atoll_yaml_list(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *list, size_t limit,
+                    const char *what, atoll_yaml_reader *item, void *target)
+{
+    if (list->kind != LIST)
+        return atoll_yaml_fail(walk, list, "a list of %s is expected here; write [a, b]", what);
+    return walk_items(walk, list, limit, what, item, target);
+}
+
+int atoll_yaml_pairs(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *map, size_t limit,
+                     const char *what, atoll_yaml_reader *item, void *target)
+{
+    if (map->kind != MAP)
+        return atoll_yaml_fail(walk, map, "a map of %s is expected here; write {NAME: value, ...}", what);
+    return walk_items(walk, map, limit, what, item, target);
+}
+
+const char *atoll_yaml_key(const struct atoll_yaml_node *value)
+{
+    return value->key;
 }

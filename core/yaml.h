@@ -72,6 +72,12 @@ size_t atoll_yaml_count(const struct atoll_yaml_node *node);
 /* Calls item for every element of a list of at most limit. what: "endpoints". */
 int atoll_yaml_list(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *list, size_t limit,
                     const char *what, atoll_yaml_reader *item, void *target);
+/* Calls item for the value of every pair of a map of at most limit whose keys are the user's own (names of variables);
+ * atoll_yaml_key says which. */
+int atoll_yaml_pairs(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *map, size_t limit,
+                     const char *what, atoll_yaml_reader *item, void *target);
+/* Key of a value inside a map, borrowed from the tree; NULL elsewhere. */
+const char *atoll_yaml_key(const struct atoll_yaml_node *value);
 
 /* ---- readers of single values (yaml_value.c) ---- */
 int atoll_yaml_read_text(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
