@@ -1,11 +1,13 @@
-/* campaign_state.h - the inside of a campaign, shared by campaign.c, attempt.c and replay.c only.
+/* campaign_state.h - the inside of a campaign, shared by campaign.c, campaign_claim.c, attempt.c and replay.c
+ * only.
  * Layer: archive-h5, private. */
 #ifndef ATOLL_ARCHIVE_CAMPAIGN_STATE_H
 #define ATOLL_ARCHIVE_CAMPAIGN_STATE_H
 
 #include "archive-h5/campaign.h"
 
-/* What the last complete replay under the lock found; nobody else can have written since. */
+/* What the last complete replay found while this process held the campaign.  What another one writes in spite of that comes
+ * behind it, and behind the seal that is made of it. */
 struct atoll_campaign_seen {
     int valid;
     struct atoll_replay_report report;
@@ -14,8 +16,11 @@ struct atoll_campaign_seen {
 struct atoll_campaign {
     const struct atoll_file_ops *ops;
     struct atoll_arena *arena;
-    const char *dir; /* without trailing slash */
-    int lock_fd;     /* -1 while not locked */
+    const char *dir;           /* without trailing slash */
+    int lock_fd;               /* -1 while not locked */
+    struct atoll_lease *lease; /* NULL while not claimed */
+    void (*alive)(void *context);
+    void *alive_context;
     struct atoll_campaign_config config;
     struct atoll_campaign_seen *seen;
 };
@@ -32,5 +37,10 @@ int atoll_campaign_has_segment(const struct atoll_campaign *c, const char *attem
 /* BLAKE2b of the first `length` bytes of a file; -1 with CORRUPT when it is shorter. */
 int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *ret_digest,
                           struct atoll_err *err);
+
+int atoll_campaign_is_held(const struct atoll_campaign *c);
+/* For the one who makes a campaign. */
+int atoll_campaign_hold_new(struct atoll_campaign *c, struct atoll_err *err);
+void atoll_campaign_let_go(struct atoll_campaign *c);
 
 #endif

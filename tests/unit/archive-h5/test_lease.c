@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 
 #include "archive-h5/lease.h"
-#include "scratch.h"
-#include "faulty_ops.h"
-#include "volatile_disk.h"
+#include "tests/unit/archive-h5/scratch.h"
+#include "tests/unit/archive-h5/faulty_ops.h"
+#include "tests/unit/archive-h5/volatile_disk.h"
 
 static char dir[PATH_MAX];
 static struct atoll_lease_holder self;
