@@ -38,6 +38,11 @@ int atoll_campaign_has_segment(const struct atoll_campaign *c, const char *attem
 int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *ret_digest,
                           struct atoll_err *err);
 
+static inline void atoll_campaign_show_life(const struct atoll_campaign *c)
+{
+    if (c->alive)
+        c->alive(c->alive_context);
+}
 int atoll_campaign_is_held(const struct atoll_campaign *c);
 /* For the one who makes a campaign. */
 int atoll_campaign_hold_new(struct atoll_campaign *c, struct atoll_err *err);

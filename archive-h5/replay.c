@@ -55,12 +55,6 @@ static int account(struct replay *p, const struct atoll_attempt *attempt, const 
     }
 }
 
-static void show_life(const struct replay *p)
-{
-    if (p->campaign->alive)
-        p->campaign->alive(p->campaign->alive_context);
-}
-
 static void quarantine_note(struct atoll_replay_report *report, const char *attempt, uint64_t records)
 {
     report->quarantined_records += records;
@@ -79,7 +73,7 @@ static void quarantine(struct replay *p, const struct atoll_attempt *a, struct a
     struct atoll_journal_end end;
     uint64_t good = from, records = 0;
     while (atoll_journal_reader_next(reader, &record, NULL) == 1) {
-        show_life(p);
+        atoll_campaign_show_life(p->campaign);
         if (record->end_offset > from) {
             records++;
             good = record->end_offset;
@@ -114,7 +108,7 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
         return -1;
     uint64_t at = 0;
     while (at < seal && (got = atoll_journal_reader_next(reader, &record, p->err)) == 1) {
-        show_life(p);
+        atoll_campaign_show_life(p->campaign);
         at = record->end_offset;
         if (at > seal)
             return corrupt(p, a->name, "is sealed inside a record");
