@@ -102,8 +102,10 @@ int atoll_archive_seal(const struct atoll_campaign *campaign, const char *attemp
         failed = atoll_projection_definitions(s.projection, atoll_campaign_config(campaign), err);
     if (!failed) {
         made_of(&report, origin);
+        atoll_campaign_show_life(campaign);
         failed = segment_make(s.projection, origin, attempt_dir, ops, err);
     }
+    atoll_campaign_show_life(campaign);
     if (!failed)
         failed = atoll_segment_write(path, atoll_projection_tables(s.projection), origin, ops, err);
     atoll_projection_destroy(s.projection);

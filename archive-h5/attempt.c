@@ -179,6 +179,15 @@ static int seal(const struct atoll_campaign *c, struct atoll_journal_header *h, 
     return atoll_campaign_digest(path, h->sealed_offset, &h->sealed_digest, err);
 }
 
+static int newer_attempt(const struct atoll_campaign *c, uint32_t newer, uint32_t own, struct atoll_err *err)
+{
+    return atoll_err_set(
+        err, ATOLL_E_BUSY,
+        "%s: attempt %u has begun while this process held epoch %u: its lease was taken over; nothing "
+        "was written",
+        c->dir, newer, own);
+}
+
 /* Names the attempt and links it to its predecessor. */
 static int fill_header(const struct atoll_campaign *c, const char *job, struct atoll_journal_header *h,
                        struct atoll_err *err)
@@ -187,6 +196,7 @@ static int fill_header(const struct atoll_campaign *c, const char *job, struct a
     struct atoll_replay_report report;
     size_t count;
     long n = 0;
+    uint32_t next = 0; /* above the number of every attempt there is */
     if (c->seen->valid)
         report = c->seen->report;
     else if (atoll_campaign_replay(c, NULL, NULL, &report, err) != 0)
@@ -196,10 +206,13 @@ static int fill_header(const struct atoll_campaign *c, const char *job, struct a
     for (size_t i = 0; i < count; i++) {
         long suffix = suffix_of(attempts[i].name, job);
         n = suffix >= n ? suffix + 1 : n;
-        if (attempts[i].has_journal && attempts[i].header.attempt >= h->attempt)
-            h->attempt = attempts[i].header.attempt + 1;
+        if (attempts[i].has_journal && attempts[i].header.attempt >= next)
+            next = attempts[i].header.attempt + 1;
     }
     free(attempts);
+    h->attempt = c->lease ? atoll_lease_epoch(c->lease) : next;
+    if (next > h->attempt)
+        return newer_attempt(c, next - 1, h->attempt, err);
     snprintf(h->name, sizeof h->name, "%.48s.%ld", job, n % 1000000000);
     h->first_event = report.event_count;
     if (!report.last[0])
@@ -218,8 +231,8 @@ struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *c, con
                                      .campaign = c->config.id,
                                      .created_unix_ns = now_unix_ns};
     char dir[PATH_MAX], path[PATH_MAX], name[ATOLL_ATTEMPT_NAME_BYTES + 8];
-    if (c->lock_fd < 0) {
-        atoll_err_set(err, ATOLL_E_INTERNAL, "%s: an attempt needs the campaign's lock", c->dir);
+    if (!atoll_campaign_is_held(c)) {
+        atoll_err_set(err, ATOLL_E_INTERNAL, "%s: an attempt needs the campaign's lease or lock", c->dir);
         return NULL;
     }
     /* The entry of campaign.yaml first: its create may have been killed between rename and sync. */

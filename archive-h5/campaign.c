@@ -13,7 +13,6 @@
 
 #include "archive-h5/campaign_state.h"
 #include "archive-h5/prior.h"
-#include "archive-h5/lock.h"
 #include "archive-h5/task_copy.h"
 #include "core/arena.h"
 
@@ -54,20 +53,16 @@ void atoll_campaign_close(struct atoll_campaign *c)
 {
     if (!c)
         return;
-    atoll_lock_release(c->lock_fd);
+    atoll_campaign_let_go(c);
     atoll_arena_destroy(c->arena);
     free(c->seen);
     free(c);
 }
 
-int atoll_campaign_lock(struct atoll_campaign *c, struct atoll_err *err)
+void atoll_campaign_on_life(struct atoll_campaign *c, void (*alive)(void *context), void *context)
 {
-    char path[PATH_MAX];
-    if (c->lock_fd >= 0)
-        return 0;
-    if (atoll_campaign_path(c, path, sizeof path, "campaign.lock", err) != 0)
-        return -1;
-    return atoll_lock_take(path, &c->lock_fd, err);
+    c->alive = alive;
+    c->alive_context = context;
 }
 
 /* The copies of the tasks, by path. */
@@ -127,7 +122,8 @@ struct atoll_campaign *atoll_campaign_open(const char *dir, const struct atoll_f
 static int check_folder(const char *dir, struct atoll_err *err)
 {
     static const char *const leftovers[] = {".",     "..",   "campaign.lock",  "campaign.yaml.tmp",
-                                            "tasks", "jobs", ATOLL_PRIOR_FILE, (ATOLL_PRIOR_FILE ".tmp")};
+                                            "tasks", "jobs", ATOLL_PRIOR_FILE, (ATOLL_PRIOR_FILE ".tmp"),
+                                            "lease"};
     const size_t leftover_count = sizeof leftovers / sizeof *leftovers;
     int failed = 0;
     DIR *d = opendir(dir);
@@ -219,7 +215,7 @@ struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll
     if (!c)
         return NULL;
     if (check_tasks(config, err) != 0 || atoll_file_make_directory(c->ops, c->dir, 1, err) != 0 ||
-        check_folder(c->dir, err) != 0 || atoll_campaign_lock(c, err) != 0)
+        check_folder(c->dir, err) != 0 || atoll_campaign_hold_new(c, err) != 0)
         goto failed;
     /* Again under the lock: another create may have finished in between. */
     if (check_folder(c->dir, err) != 0 || copy_tasks(c, config, err) != 0 ||

@@ -2,7 +2,8 @@
  * lock. Layer: archive-h5.  Lifetime: create or open / close; single owner.
  *
  *   DIR/campaign.yaml          frozen settings (config.h)
- *   DIR/campaign.lock          held by the one process that may write
+ *   DIR/lease/                 who may write (lease.h)
+ *   DIR/campaign.lock          held by that process too, where the file system has locks
  *   DIR/tasks/<task>/          copies of the task's files
  *   DIR/prior.atl              what was taken over from earlier campaigns (prior.h), if anything was
  *   DIR/jobs/<job>.<n>/        journal.atl, segment-NNNN.h5, log
@@ -14,6 +15,7 @@
 #include "archive-h5/config.h"
 #include "archive-h5/journal.h"
 #include "archive-h5/journal_reader.h"
+#include "archive-h5/lease.h"
 
 struct atoll_campaign;
 
@@ -23,13 +25,28 @@ struct atoll_campaign;
  * DENIED, FULL, IO, NOTFOUND (a task folder), LIMIT (a task with too many or too large files). */
 struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_campaign_config *config,
                                              const struct atoll_file_ops *ops, struct atoll_err *err);
-/* Opens for reading; take the lock before writing.  Errors: NOTFOUND (no campaign.yaml), INPUT, SCHEMA, IO.
+/* Opens for reading; claim it before writing.  Errors: NOTFOUND (no campaign.yaml), INPUT, SCHEMA, IO.
  */
 struct atoll_campaign *atoll_campaign_open(const char *dir, const struct atoll_file_ops *ops,
                                            struct atoll_err *err);
-void atoll_campaign_close(struct atoll_campaign *campaign); /* releases the lock; NULL is fine */
+void atoll_campaign_close(struct atoll_campaign *campaign); /* releases lock and lease; NULL is fine */
 
-/* Locks the campaign for this process until close or death (also by SIGKILL).  ATOLL_E_BUSY names pid and
+/* How a claimed campaign is held. */
+enum atoll_campaign_hold {
+    ATOLL_HOLD_LOCKED,     /* lease and lock */
+    ATOLL_HOLD_NO_LOCKS,   /* the file system has no locks: the lease alone */
+    ATOLL_HOLD_PASSED_OVER /* the lock is still with the holder whose lease was taken over */
+};
+/* Claims the lease, above all numbers of attempts, and then the lock.  silent_epoch: as in atoll_lease_claim.  ret_hold may be
+ * NULL.  Errors: BUSY names pid and host of the holder; those of atoll_lease_claim and of a list of attempts. */
+int atoll_campaign_claim(struct atoll_campaign *campaign, const struct atoll_lease_holder *self,
+                         uint32_t silent_epoch, enum atoll_campaign_hold *ret_hold, struct atoll_err *err);
+/* NULL when it is not claimed; borrowed until close. */
+struct atoll_lease *atoll_campaign_lease(const struct atoll_campaign *campaign);
+/* Called for every record that is read and for every part of a file that is written, so that long work shows life. */
+void atoll_campaign_on_life(struct atoll_campaign *campaign, void (*alive)(void *context), void *context);
+
+/* The lock alone, for tools that write and start no attempt of a job.  Held until close or death (also by SIGKILL).  ATOLL_E_BUSY names pid and
  * host of the holder.  An open file description lock: a child forked afterwards without exec would keep it,
  * so fork before. */
 int atoll_campaign_lock(struct atoll_campaign *campaign, struct atoll_err *err);
@@ -52,11 +69,13 @@ int atoll_campaign_attempts(const struct atoll_campaign *campaign, struct atoll_
                             size_t *ret_count, struct atoll_err *err);
 
 /* Starts the next attempt: reads the journals, seals the last one where its good records end, makes
- * jobs/<job>.<n>/ and its journal.  job: "local" or a scheduler's job id.  The campaign must be locked (else
- * ATOLL_E_INTERNAL). ret_dir: the attempt's folder, borrowed until the campaign closes; may be NULL. */
+ * jobs/<job>.<n>/ and its journal.  job: "local" or a scheduler's job id.  The campaign must be claimed or locked (else
+ * ATOLL_E_INTERNAL); claimed, the attempt's number is the lease's epoch (BUSY when a newer one has begun). ret_dir: the attempt's folder, borrowed until the campaign closes; may be NULL. */
 struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *campaign, const char *job,
                                                    uint32_t engine_version, int64_t now_unix_ns,
                                                    const char **ret_dir, struct atoll_err *err);
+
+#define ATOLL_QUARANTINED_LIMIT 4 /* attempts that are told by name */
 
 /* Where the tail of a replay stands. */
 struct atoll_replay_report {
@@ -68,6 +87,11 @@ struct atoll_replay_report {
     uint64_t torn_bytes;          /* lost tails, never acknowledged */
     uint64_t quarantined_records; /* written by an attempt after another took over: counted, never merged */
     uint64_t quarantined_bytes;
+    struct atoll_quarantined {
+        char attempt[ATOLL_ATTEMPT_NAME_BYTES];
+        uint64_t records;
+    } quarantined[ATOLL_QUARANTINED_LIMIT]; /* the first ones that wrote such; the sums above are of all */
+    size_t quarantined_count;
     enum atoll_journal_ending ending;    /* of the last attempt; STILLBORN when there is none */
     char reason[128];                    /* of its CLOSE record */
     char last[ATOLL_ATTEMPT_NAME_BYTES]; /* the last attempt that counts, "" for none */

@@ -1,12 +1,13 @@
-/* campaign_state.h - the inside of a campaign, shared by campaign.c, attempt.c, chain.c, replay.c and
- * standing.c only.
+/* campaign_state.h - the inside of a campaign, shared by campaign.c, campaign_claim.c, attempt.c, chain.c, replay.c
+ * and standing.c only.
  * Layer: archive-h5, private. */
 #ifndef ATOLL_ARCHIVE_CAMPAIGN_STATE_H
 #define ATOLL_ARCHIVE_CAMPAIGN_STATE_H
 
 #include "archive-h5/campaign.h"
 
-/* What the last complete replay under the lock found; nobody else can have written since. */
+/* What the last complete replay found while this process held the campaign.  What another one writes in spite of that comes
+ * behind it, and behind the seal that is made of it. */
 struct atoll_campaign_seen {
     int valid;
     struct atoll_replay_report report;
@@ -15,8 +16,11 @@ struct atoll_campaign_seen {
 struct atoll_campaign {
     const struct atoll_file_ops *ops;
     struct atoll_arena *arena;
-    const char *dir; /* without trailing slash */
-    int lock_fd;     /* -1 while not locked */
+    const char *dir;           /* without trailing slash */
+    int lock_fd;               /* -1 while not locked */
+    struct atoll_lease *lease; /* NULL while not claimed */
+    void (*alive)(void *context);
+    void *alive_context;
     struct atoll_campaign_config config;
     struct atoll_campaign_seen *seen;
 };
@@ -40,5 +44,15 @@ int atoll_campaign_chain(const struct atoll_campaign *c, const struct atoll_atte
 /* CORRUPT when the attempt's journal was written for another campaign or in another folder. */
 int atoll_campaign_own(const struct atoll_campaign *c, const struct atoll_attempt *attempt,
                        struct atoll_err *err);
+
+static inline void atoll_campaign_show_life(const struct atoll_campaign *c)
+{
+    if (c->alive)
+        c->alive(c->alive_context);
+}
+int atoll_campaign_is_held(const struct atoll_campaign *c);
+/* For the one who makes a campaign. */
+int atoll_campaign_hold_new(struct atoll_campaign *c, struct atoll_err *err);
+void atoll_campaign_let_go(struct atoll_campaign *c);
 
 #endif

@@ -55,11 +55,16 @@ static int real_mkdir(void *context, const char *path, mode_t mode)
     return mkdir(path, mode);
 }
 
+static int real_link(void *context, const char *from, const char *to)
+{
+    return link(from, to);
+}
+
 const struct atoll_file_ops *atoll_file_ops_real(void)
 {
     static const struct atoll_file_ops ops = {
-        NULL,       real_open,  real_write_at, real_ftruncate, real_fdatasync,
-        real_fsync, real_close, real_rename,   real_unlink,    real_mkdir,
+        NULL,       real_open,   real_write_at, real_ftruncate, real_fdatasync, real_fsync,
+        real_close, real_rename, real_unlink,   real_mkdir,     real_link,
     };
     return &ops;
 }

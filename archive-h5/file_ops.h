@@ -22,6 +22,7 @@ struct atoll_file_ops {
     int (*rename)(void *context, const char *from, const char *to);
     int (*unlink)(void *context, const char *path);
     int (*mkdir)(void *context, const char *path, mode_t mode);
+    int (*link)(void *context, const char *from, const char *to);
 };
 
 /* The real calls.  Static storage.  A NULL table means this one in every function of archive-h5. */

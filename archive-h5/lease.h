@@ -23,7 +23,7 @@ struct atoll_lease_holder {
     char job[64];      /* "local", a scheduler's job id */
     uint32_t restarts; /* of that job under the same id (SLURM_RESTART_COUNT) */
     char host[64];
-    char boot[40]; /* of the host's running kernel */
+    char boot[40]; /* of the host's running kernel and pid namespace */
     int64_t pid;
     uint64_t pid_start; /* start of that process in clock ticks since boot, 0 not known */
 };
@@ -66,9 +66,15 @@ struct atoll_lease;
 struct atoll_lease *atoll_lease_claim(const char *dir, const struct atoll_lease_holder *self,
                                       uint32_t silent_epoch, const struct atoll_file_ops *ops,
                                       struct atoll_err *err);
+/* The same, and the epoch is above `after` in any case: the number that attempts have come to without leases. */
+struct atoll_lease *atoll_lease_claim_after(const char *dir, const struct atoll_lease_holder *self,
+                                            uint32_t silent_epoch, uint32_t after,
+                                            const struct atoll_file_ops *ops, struct atoll_err *err);
 /* The next beat.  BUSY: a newer claim exists, this one is lost for good: write nothing more.  Others: worth repeating. */
 int atoll_lease_renew(struct atoll_lease *lease, struct atoll_err *err);
 uint32_t atoll_lease_epoch(const struct atoll_lease *lease);
+/* The claim that this one followed, as it was judged: HELD when it was taken over by its silence. */
+struct atoll_lease_seen atoll_lease_before(const struct atoll_lease *lease);
 /* Marks it released unless it is lost, and frees it; NULL is fine. */
 void atoll_lease_release(struct atoll_lease *lease);
 

@@ -39,17 +39,31 @@ static int account(struct replay *p, const struct atoll_attempt *attempt, const 
     }
 }
 
+static void quarantine_note(struct atoll_replay_report *report, const char *attempt, uint64_t records)
+{
+    report->quarantined_records += records;
+    if (records == 0 || report->quarantined_count == ATOLL_QUARANTINED_LIMIT)
+        return;
+    struct atoll_quarantined *q = &report->quarantined[report->quarantined_count++];
+    snprintf(q->attempt, sizeof q->attempt, "%s", attempt);
+    q->records = records;
+}
+
 /* What an attempt has beyond its seal. */
-static void quarantine(struct replay *p, struct atoll_journal_reader *reader, uint64_t from)
+static void quarantine(struct replay *p, const struct atoll_attempt *a, struct atoll_journal_reader *reader,
+                       uint64_t from)
 {
     const struct atoll_record *record;
     struct atoll_journal_end end;
-    uint64_t good = from;
-    while (atoll_journal_reader_next(reader, &record, NULL) == 1)
+    uint64_t good = from, records = 0;
+    while (atoll_journal_reader_next(reader, &record, NULL) == 1) {
+        atoll_campaign_show_life(p->campaign);
         if (record->end_offset > from) {
-            p->report.quarantined_records++;
+            records++;
             good = record->end_offset;
         }
+    }
+    quarantine_note(&p->report, a->name, records);
     atoll_journal_reader_end(reader, &end);
     p->report.quarantined_bytes += good - from;
     if (end.file_bytes > good)
@@ -76,6 +90,7 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
         return -1;
     uint64_t at = 0;
     while (at < seal && (got = atoll_journal_reader_next(reader, &record, p->err)) == 1) {
+        atoll_campaign_show_life(p->campaign);
         at = record->end_offset;
         if (at > seal)
             return corrupt(p, a->name, "is sealed inside a record");
@@ -87,7 +102,7 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
     if (seal != UINT64_MAX) {
         if (at != seal)
             return corrupt(p, a->name, "is shorter than its successor sealed it");
-        quarantine(p, reader, seal);
+        quarantine(p, a, reader, seal);
         return 0;
     }
     atoll_journal_reader_end(reader, &end);
@@ -137,7 +152,7 @@ static void quarantine_file(struct replay *p, const struct atoll_attempt *a)
             ? atoll_journal_reader_open(path, NULL)
             : NULL;
     if (reader)
-        quarantine(p, reader, 0);
+        quarantine(p, a, reader, 0);
     atoll_journal_reader_close(reader);
 }
 
@@ -176,7 +191,7 @@ int atoll_campaign_replay(const struct atoll_campaign *c, atoll_replay_visitor *
     free(attempts);
     if (failed)
         return -1;
-    if (c->lock_fd >= 0) {
+    if (atoll_campaign_is_held(c)) {
         c->seen->report = p.report;
         c->seen->valid = 1;
     }

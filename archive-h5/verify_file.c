@@ -254,6 +254,9 @@ static int verify_campaign(struct check *c, const char *dir, struct atoll_err *e
         say(c, 0, "%llu events in %llu attempts, %llu records quarantined",
             (unsigned long long)replay.event_count, (unsigned long long)replay.attempt_count,
             (unsigned long long)replay.quarantined_records);
+        for (size_t i = 0; i < replay.quarantined_count; i++)
+            say(c, 0, "%llu records of attempt %s written after its lease was lost are kept aside",
+                (unsigned long long)replay.quarantined[i].records, replay.quarantined[i].attempt);
     }
     return verify_folder(c, dir, 2, err);
 }

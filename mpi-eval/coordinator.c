@@ -118,7 +118,7 @@ static int questions_answer(struct coordinator *c, struct atoll_err *err)
 static int should_finish(const struct coordinator *c)
 {
     const struct atoll_coordinator_settings *s = c->settings;
-    return (s->interrupts && *s->interrupts) ||
+    return (atoll_closing_is_interrupted(c) && !s->drains_on_interrupt) ||
            (s->wall_ns > 0 && atoll_coordinator_now_ns(c) - c->started_ns > s->wall_ns);
 }
 
@@ -142,6 +142,17 @@ static int own_events_add(struct coordinator *c, struct atoll_err *err)
 
 /* ---- hooks of the ledger ---- */
 
+static int hook_may_write(void *context, struct atoll_err *err)
+{
+    const struct coordinator *c = context;
+    return atoll_tenure_check(c->settings->tenure, err);
+}
+
+static void hook_life(void *context)
+{
+    atoll_tenure_show_life(context);
+}
+
 static int hook_no_space(void *context, const struct atoll_err *why)
 {
     struct coordinator *c = context;
@@ -151,7 +162,7 @@ static int hook_no_space(void *context, const struct atoll_err *why)
         atoll_log(ATOLL_LOG_WARNING, "eval.journal.full", "%s; the run waits until there is space",
                   why->text);
     }
-    if (c->settings->interrupts && *c->settings->interrupts)
+    if (atoll_closing_is_interrupted(c) || atoll_closing_left_ns(c) < 0)
         return -1;
     if (c->engine) { /* not while resuming */
         c->message = "no space left for the journal; the run waits until there is some";
@@ -338,6 +349,7 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_resumed resumed;
     const struct atoll_ledger_hooks hooks = {.context = c,
+                                             .may_write = hook_may_write,
                                              .no_space = hook_no_space,
                                              .durable = hook_durable,
                                              .decided = hook_decided,
@@ -352,6 +364,10 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
         atoll_log(ATOLL_LOG_WARNING, "eval.resume.torn",
                   "%llu bytes of the journal were torn; nothing acknowledged is lost",
                   (unsigned long long)resumed.lost_bytes);
+    for (size_t i = 0; i < resumed.quarantined_count; i++)
+        atoll_log(ATOLL_LOG_WARNING, "eval.resume.quarantined",
+                  "%llu records of attempt %s written after its lease was lost are kept aside",
+                  (unsigned long long)resumed.quarantined[i].records, resumed.quarantined[i].attempt);
     if (resumed.event_count > 0)
         atoll_log(ATOLL_LOG_INFO, "eval.resume", "%llu events are there; the last %llu were stepped again",
                   (unsigned long long)resumed.event_count, (unsigned long long)resumed.stepped_count);
@@ -403,11 +419,12 @@ static int round_run(struct coordinator *c, struct atoll_err *err)
     atoll_roster_check_silence(c);
     if (own_events_add(c, err) != 0 || atoll_ledger_commit(c->ledger, err) != 0)
         return -1;
-    if (!is_stopped(c) && atoll_roster_send_orders(c, err) != 0)
+    atoll_closing_consider(c);
+    if (!is_stopped(c) && !c->is_draining && atoll_roster_send_orders(c, err) != 0)
         return -1;
     progress_say(c, 0);
     progress_file_keep(c, 0);
-    return somebody_may_come(c) || is_stopped(c) ? 0 : nobody_left(c, err);
+    return somebody_may_come(c) || is_stopped(c) || c->is_draining ? 0 : nobody_left(c, err);
 }
 
 static void evaluators_stop(struct coordinator *c)
@@ -430,15 +447,17 @@ static void wait_some(struct coordinator *c)
 static int coordinator_loop(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_engine_status status;
-    while (!is_stopped(c)) {
-        if (round_run(c, err) != 0)
+    while (!is_stopped(c) && !atoll_closing_is_over(c)) {
+        if (hook_may_write(c, err) != 0 || round_run(c, err) != 0)
             return -1;
-        if (!is_stopped(c) && !c->has_more)
+        if (!is_stopped(c) && !atoll_closing_is_over(c) && !c->has_more)
             wait_some(c);
     }
     atoll_questions_withdraw(c->questions);
     atoll_engine_status(c->engine, &status);
-    return atoll_ledger_close(c->ledger, atoll_clock_unix_ns(), atoll_reason_name(status.reason), err);
+    c->result.is_drained = !status.stopped;
+    return atoll_ledger_close(c->ledger, atoll_clock_unix_ns(),
+                              status.stopped ? atoll_reason_name(status.reason) : "drained", err);
 }
 
 int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
@@ -446,7 +465,9 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
 {
     struct coordinator c;
     double cpu_ns = atoll_clock_cpu_ns();
+    atoll_campaign_on_life(settings->campaign, hook_life, settings->tenure);
     int rc = coordinator_init(&c, settings, err);
+    c.drain.seal_ns = atoll_seal_last_ns(settings->campaign);
     if (rc == 0)
         rc = coordinator_resume(&c, err);
     if (rc == 0 && c.ledger) {
@@ -460,9 +481,12 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
     if (c.dispatch && c.peers)
         evaluators_stop(&c);
     if (rc == 0)
+        rc = atoll_tenure_check(settings->tenure, err);
+    if (rc == 0)
         rc = atoll_seal(settings->campaign, c.attempt_dir, err);
+    atoll_campaign_on_life(settings->campaign, NULL, NULL);
     if (rc == 0) {
-        c.result.is_finished = 1;
+        c.result.is_finished = !c.result.is_drained;
         *ret_result = c.result;
     }
     coordinator_fini(&c);

@@ -10,10 +10,12 @@
 #include "core/message.h"
 #include "mpi-eval/peers.h"
 #include "mpi-eval/questions.h"
+#include "mpi-eval/tenure.h"
 
 struct atoll_coordinator_settings {
     struct atoll_peers peers;
-    struct atoll_campaign *campaign; /* locked; borrowed */
+    struct atoll_campaign *campaign; /* claimed or locked; borrowed */
+    struct atoll_tenure *tenure;     /* of the campaign's lease; NULL = without one; borrowed */
     const struct atoll_setup *setup;
     const char *job;                       /* "local" or a scheduler's id */
     const char *ack_log;                   /* file that gets one line per durable result; NULL = none */
@@ -22,19 +24,22 @@ struct atoll_coordinator_settings {
     double wall_ns;                        /* of this attempt, then an orderly end is asked for; 0 = never */
     double (*now_ns)(void *peers_context); /* monotonic clock; NULL = that of the system */
     uint64_t snapshot_events;              /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
-    const volatile sig_atomic_t *interrupts;   /* not 0: an orderly end is asked for; NULL = never */
+    const volatile sig_atomic_t *interrupts; /* not 0: an orderly end is asked for; NULL = never */
+    int drains_on_interrupt;                 /* then the run is drained instead: the search is not finished */
+    int64_t until_unix_ns;                   /* and so that it is over by then; 0 = never */
     struct atoll_questions_settings questions; /* all zero: no language model is asked */
 };
 
 struct atoll_coordinator_result {
     int is_finished;  /* the search stopped by itself or was asked to, and the journal is closed */
     int was_finished; /* it had before: nothing was done */
+    int is_drained;   /* the time was over: the journal is closed, a resume goes on */
     uint64_t evaluated, duelled, ignored, bad_messages, peers_lost;
     double cpu_ns; /* of this process, from the first order to the end */
     double elapsed_ns;
 };
 
-/* Runs the campaign to its end.  Errors: those of a resume and of the journal; ATOLL_E_CHILD when no
+/* Runs the campaign to its end.  Errors: those of a resume and of the journal; BUSY when the lease was lost; ATOLL_E_CHILD when no
  * evaluator is left, or what the evaluators said when all of them failed. */
 int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
                           struct atoll_coordinator_result *ret_result, struct atoll_err *err);

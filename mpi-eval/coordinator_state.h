@@ -1,10 +1,11 @@
 /* coordinator_state.h - what the sources of the coordinator share: its state, and the functions of roster.c
- * (peers) and intake.c (frames). Layer: mpi-eval, private to the coordinator. */
+ * (peers), intake.c (frames) and closing.c (the end). Layer: mpi-eval, private to the coordinator. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/dispatch.h"
+#include "mpi-eval/drain.h"
 #include "mpi-eval/ledger.h"
 #include "mpi-eval/progress_file.h"
 #include "mpi-eval/questions.h"
@@ -18,7 +19,8 @@ struct peer {
     enum peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
-    char model[96];               /* of its device */
+    char model[96], uuid[64]; /* of its device */
+    char node[64];
     double heard_ns, answered_ns; /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;
     struct atoll_pulse pulse, counted; /* counted: what the last progress line saw */
@@ -46,6 +48,8 @@ struct coordinator {
     } answers[ATOLL_LEDGER_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
     size_t answer_count;
     struct atoll_questions *questions;
+    struct atoll_drain drain;
+    int is_draining;     /* no order is sent any more */
     const char *message; /* for the next progress line; NULL = none */
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
@@ -75,6 +79,14 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
 /* Sends waiting orders to whoever has room.  -1 only for trouble of our own. */
 int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err);
 void atoll_roster_check_silence(struct coordinator *c);
+
+/* ---- closing.c: the end of a run whose search is not finished ---- */
+
+int atoll_closing_is_interrupted(const struct coordinator *c);
+double atoll_closing_left_ns(const struct coordinator *c); /* until the run has to be over */
+/* From a signal on, or when what is left holds no other order, nothing is sent. */
+void atoll_closing_consider(struct coordinator *c);
+int atoll_closing_is_over(const struct coordinator *c);
 
 /* ---- intake.c: the frames ---- */
 

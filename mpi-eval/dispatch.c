@@ -15,6 +15,7 @@ struct order {
     struct atoll_decision decision;
     enum order_state state;
     unsigned peer, losses;
+    double sent_ns;
     struct order *chained;         /* of its bucket */
     struct order *next, *previous; /* of the waiting list, or of the orders that are sent */
 };
@@ -172,6 +173,19 @@ const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsig
     return &order->decision;
 }
 
+void atoll_dispatch_stamp(struct atoll_dispatch *d, uint64_t evaluation, double now_ns)
+{
+    struct order *order = order_find(d, evaluation);
+    if (order)
+        order->sent_ns = now_ns;
+}
+
+double atoll_dispatch_sent_ns(const struct atoll_dispatch *d, uint64_t evaluation)
+{
+    const struct order *order = order_find(d, evaluation);
+    return order ? order->sent_ns : 0;
+}
+
 const struct atoll_decision *atoll_dispatch_find(const struct atoll_dispatch *d, uint64_t evaluation)
 {
     const struct order *order = order_find(d, evaluation);
@@ -218,6 +232,11 @@ const struct atoll_decision *atoll_dispatch_hopeless(const struct atoll_dispatch
 unsigned atoll_dispatch_sent_count(const struct atoll_dispatch *d, unsigned peer)
 {
     return d->sent_counts[peer];
+}
+
+size_t atoll_dispatch_under_way_count(const struct atoll_dispatch *d)
+{
+    return d->sent.count;
 }
 
 size_t atoll_dispatch_waiting_count(const struct atoll_dispatch *d)

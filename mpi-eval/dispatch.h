@@ -25,6 +25,10 @@ int atoll_dispatch_decide(struct atoll_dispatch *dispatch, const struct atoll_de
  * is forgotten. */
 const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *dispatch, unsigned peer,
                                                  uint32_t model);
+/* It left now. */
+void atoll_dispatch_stamp(struct atoll_dispatch *dispatch, uint64_t evaluation, double now_ns);
+/* When it left for the last time; 0 never, or not known. */
+double atoll_dispatch_sent_ns(const struct atoll_dispatch *dispatch, uint64_t evaluation);
 /* The order of an evaluation number that is not answered yet; NULL when there is none (unknown, or answered
  * before). */
 const struct atoll_decision *atoll_dispatch_find(const struct atoll_dispatch *dispatch, uint64_t evaluation);
@@ -37,6 +41,7 @@ void atoll_dispatch_lose(struct atoll_dispatch *dispatch, unsigned peer);
 /* One order that too many peers were lost with; NULL when none. */
 const struct atoll_decision *atoll_dispatch_hopeless(const struct atoll_dispatch *dispatch);
 unsigned atoll_dispatch_sent_count(const struct atoll_dispatch *dispatch, unsigned peer);
+size_t atoll_dispatch_under_way_count(const struct atoll_dispatch *dispatch); /* sent, to all */
 size_t atoll_dispatch_waiting_count(const struct atoll_dispatch *dispatch);
 size_t atoll_dispatch_count(const struct atoll_dispatch *dispatch);
 

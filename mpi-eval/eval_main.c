@@ -27,6 +27,7 @@
 #include "mpi-eval/forwarder.h"
 #include "mpi-eval/gpus.h"
 #include "mpi-eval/setup.h"
+#include "mpi-eval/tenure.h"
 
 #define FAREWELL_NS 8e9
 
@@ -34,7 +35,9 @@ struct settings {
     int local, evaluator, null_backend, verbose;
     long long evaluators, progress_fd;
     const char *ack_log, *job, *gateway, *model, *token_file;
-    double heartbeat_timeout_s, wall_s;
+    double heartbeat_timeout_s, wall_s, lease_time_s;
+    long long takeover, restarts, until;
+    int on_signal;
 };
 
 static const struct atoll_option options[] = {
@@ -49,6 +52,27 @@ static const struct atoll_option options[] = {
      "Name of the job this attempt belongs to; attempts are kept in jobs/ID.<n>."},
     {"wall", 0, ATOLL_OPT_DURATION, offsetof(struct settings, wall_s), "TIME", "0", 0, 1e9, NULL,
      "Ask for an orderly end after this time of this attempt; 0 means never."},
+    {"until", 0, ATOLL_OPT_INT, offsetof(struct settings, until), "UNIX_SECONDS", "0", 0, 1e11, NULL,
+     "Be gone by then: nothing is sent that may not come back in time, what is under way is waited for, "
+     "journal and "
+     "segment are closed, and the search is left unfinished for a resume; 0 means never."},
+    {"on-signal", 0, ATOLL_OPT_CHOICE, offsetof(struct settings, on_signal), NULL, "finish", 0, 0,
+     "finish|drain",
+     "What the first signal does: finish the search in order, with its last comparisons, or drain it as "
+     "--until "
+     "does."},
+    {"restarts", 0, ATOLL_OPT_INT, offsetof(struct settings, restarts), "N", "0", 0, 1e9, NULL,
+     "How often the scheduler has started this job again under the same ID; then what held the campaign "
+     "before under "
+     "that ID is gone."},
+    {"takeover", 0, ATOLL_OPT_INT, offsetof(struct settings, takeover), "EPOCH", "0", 0, 4294967295.0, NULL,
+     "Take over from the holder of this epoch of the campaign's lease, whose beat you have watched stand "
+     "still for 90 "
+     "s."},
+    {"lease-time", 0, ATOLL_OPT_DURATION, offsetof(struct settings, lease_time_s), "TIME", "90s", 0.1, 1e6,
+     NULL,
+     "A holder whose lease stands still for so long is lost (for tests: all who work on a campaign must "
+     "agree)."},
     {"heartbeat-timeout", 0, ATOLL_OPT_DURATION, offsetof(struct settings, heartbeat_timeout_s), "TIME",
      "15s", 0.1, 1e6, NULL, "An evaluator that is silent for longer is lost: its orders go to others."},
     {"progress-fd", 0, ATOLL_OPT_INT, offsetof(struct settings, progress_fd), "FD", "-1", -1, 1024, NULL,
@@ -79,7 +103,14 @@ static const struct atoll_command command = {
         "was killed it goes on where that stopped; there is no other way of resuming.\n\n"
         "Under mpirun or srun rank 0 coordinates and every other rank has one evaluator process; with "
         "--local, or with one rank, everything runs on this machine. The first SIGINT or SIGTERM asks for an "
-        "orderly end, the second ends the process at once; nothing that was acknowledged is lost by either.",
+        "orderly end (see --on-signal), the second ends the process at once; nothing that was acknowledged "
+        "is lost by "
+        "either.\n\n"
+        "One process at a time works on a campaign: whoever has its lease (CAMPAIGN/lease). A second one is "
+        "refused, "
+        "exit status 75. A holder that was killed on this machine is seen to be gone; where it was on "
+        "another one, see "
+        "--takeover and --restarts.",
     .examples = "atoll-eval my-campaign --local\nmpirun -n 5 atoll-eval my-campaign\n",
     .options = options,
 };
@@ -132,6 +163,9 @@ static void result_log(const struct atoll_coordinator_result *r)
                   "the campaign had finished before; nothing was run");
         return;
     }
+    if (r->is_drained)
+        atoll_log(ATOLL_LOG_INFO, "eval.drained",
+                  "the journal is closed and the search is not finished: a resume goes on");
     atoll_log(ATOLL_LOG_INFO, "eval.finished",
               "%llu evaluations, %llu comparisons in %.2f s; rank 0 used %.1f us of CPU for each; %llu "
               "results ignored, "
@@ -141,11 +175,39 @@ static void result_log(const struct atoll_coordinator_result *r)
               (unsigned long long)r->bad_messages, (unsigned long long)r->peers_lost);
 }
 
-static struct atoll_campaign *campaign_open(const char *dir, struct atoll_err *err)
+static void claim_log(const struct atoll_campaign *campaign, enum atoll_campaign_hold hold)
 {
+    static const char *const states[] = {"it was never claimed", "it was taken over by its silence from",
+                                         "it was released by", "it is taken over from one that is gone:"};
+    struct atoll_lease *lease = atoll_campaign_lease(campaign);
+    struct atoll_lease_seen before = atoll_lease_before(lease);
+    if (before.state == ATOLL_LEASE_FREE)
+        atoll_log(ATOLL_LOG_INFO, "eval.lease", "epoch %u of the lease", atoll_lease_epoch(lease));
+    else
+        atoll_log(ATOLL_LOG_INFO, "eval.lease", "epoch %u of the lease; %s pid %lld on host %s, job %s",
+                  atoll_lease_epoch(lease), states[before.state], (long long)before.holder.pid,
+                  before.holder.host, before.holder.job);
+    if (hold == ATOLL_HOLD_NO_LOCKS)
+        atoll_log(ATOLL_LOG_WARNING, "eval.lock.none",
+                  "%s: this file system has no locks; the lease alone keeps others away",
+                  atoll_campaign_dir(campaign));
+    if (hold == ATOLL_HOLD_PASSED_OVER)
+        atoll_log(ATOLL_LOG_WARNING, "eval.lock.passed",
+                  "%s: the one whose lease was taken over has the lock still; what it writes is kept aside",
+                  atoll_campaign_dir(campaign));
+}
+
+static struct atoll_campaign *campaign_open(const struct settings *settings, const char *dir,
+                                            struct atoll_err *err)
+{
+    struct atoll_lease_holder self;
+    enum atoll_campaign_hold hold;
     struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
-    if (campaign && atoll_campaign_lock(campaign, err) == 0)
+    atoll_lease_holder_self(settings->job, (uint32_t)settings->restarts, &self);
+    if (campaign && atoll_campaign_claim(campaign, &self, (uint32_t)settings->takeover, &hold, err) == 0) {
+        claim_log(campaign, hold);
         return campaign;
+    }
     atoll_campaign_close(campaign);
     return NULL;
 }
@@ -171,30 +233,44 @@ static struct atoll_questions_settings questions_of(const struct settings *setti
     return questions;
 }
 
+static int campaign_run(const struct settings *settings, struct atoll_campaign *campaign,
+                        struct atoll_tenure *tenure, const struct atoll_peers *peers,
+                        struct atoll_coordinator_result *ret_result, struct atoll_err *err)
+{
+    struct atoll_setup setup;
+    if (atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err) != 0)
+        return -1;
+    const struct atoll_coordinator_settings run = {.peers = *peers,
+                                                   .campaign = campaign,
+                                                   .tenure = tenure,
+                                                   .setup = &setup,
+                                                   .job = settings->job,
+                                                   .ack_log = settings->ack_log,
+                                                   .progress_fd = (int)settings->progress_fd,
+                                                   .heartbeat_timeout_ns =
+                                                       settings->heartbeat_timeout_s * 1e9,
+                                                   .wall_ns = settings->wall_s * 1e9,
+                                                   .interrupts = &interrupts,
+                                                   .drains_on_interrupt = settings->on_signal,
+                                                   .until_unix_ns = settings->until * 1000000000,
+                                                   .questions = questions_of(settings, campaign)};
+    int rc = atoll_coordinator_run(&run, ret_result, err);
+    explicit_bzero(&setup, sizeof setup);
+    return rc;
+}
+
 static int coordinate(const struct settings *settings, const char *dir, const struct atoll_peers *peers,
                       struct atoll_err *err)
 {
-    struct atoll_setup setup;
+    const struct atoll_tenure_settings times = {.time_s = settings->lease_time_s};
     struct atoll_coordinator_result result = {0};
-    struct atoll_campaign *campaign = campaign_open(dir, err);
-    int rc = campaign ? atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err) : -1;
-    if (rc == 0) {
-        const struct atoll_coordinator_settings run = {.peers = *peers,
-                                                       .campaign = campaign,
-                                                       .setup = &setup,
-                                                       .job = settings->job,
-                                                       .ack_log = settings->ack_log,
-                                                       .progress_fd = (int)settings->progress_fd,
-                                                       .heartbeat_timeout_ns =
-                                                           settings->heartbeat_timeout_s * 1e9,
-                                                       .wall_ns = settings->wall_s * 1e9,
-                                                       .interrupts = &interrupts,
-                                                       .questions = questions_of(settings, campaign)};
-        rc = atoll_coordinator_run(&run, &result, err);
-    }
+    struct atoll_campaign *campaign = campaign_open(settings, dir, err);
+    struct atoll_tenure *tenure =
+        campaign ? atoll_tenure_create(atoll_campaign_lease(campaign), &times, err) : NULL;
+    int rc = tenure ? campaign_run(settings, campaign, tenure, peers, &result, err) : -1;
     if (rc == 0)
         result_log(&result);
-    explicit_bzero(&setup, sizeof setup);
+    atoll_tenure_destroy(tenure);
     atoll_campaign_close(campaign);
     return rc;
 }

@@ -21,6 +21,8 @@ static int on_hello(struct coordinator *c, unsigned peer, const struct atoll_fra
         return -1;
     c->peers[peer].said_hello = 1;
     snprintf(c->peers[peer].model, sizeof c->peers[peer].model, "%s", device.model);
+    snprintf(c->peers[peer].uuid, sizeof c->peers[peer].uuid, "%s", device.uuid);
+    snprintf(c->peers[peer].node, sizeof c->peers[peer].node, "%s", device.node);
     atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
               device.node, device.threads, device.toolchain);
     if (atoll_questions_add_device(c->questions, &device, err) != 0)
@@ -49,8 +51,11 @@ int atoll_intake_add_result(struct coordinator *c, unsigned peer, struct atoll_e
 {
     if (atoll_ledger_add(c->ledger, event, err) != 0)
         return -1;
-    if (peer < c->settings->peers.count)
+    if (peer < c->settings->peers.count) {
         c->peers[peer].answered_ns = atoll_coordinator_now_ns(c);
+        atoll_drain_note(&c->drain,
+                         c->peers[peer].answered_ns - atoll_dispatch_sent_ns(c->dispatch, evaluation));
+    }
     c->answers[c->answer_count].peer = peer;
     c->answers[c->answer_count++].evaluation = evaluation;
     atoll_dispatch_answered(c->dispatch, evaluation);

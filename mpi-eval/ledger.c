@@ -104,9 +104,17 @@ int atoll_ledger_add(struct atoll_ledger *ledger, struct atoll_event *event, str
     return 0;
 }
 
+static int may_write(const struct atoll_ledger *ledger, struct atoll_err *err)
+{
+    return ledger->hooks.may_write ? ledger->hooks.may_write(ledger->hooks.context, err) : 0;
+}
+
+/* A process may be stopped at any line and go on when another one writes: so it asks on both sides of the sync. */
 static int sync_or_wait(struct atoll_ledger *ledger, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
+    if (may_write(ledger, err) != 0)
+        return -1;
     while (atoll_journal_sync(ledger->journal, &own) != 0) {
         if (own.code != ATOLL_E_FULL || !ledger->hooks.no_space ||
             ledger->hooks.no_space(ledger->hooks.context, &own) != 0) {
@@ -115,8 +123,10 @@ static int sync_or_wait(struct atoll_ledger *ledger, struct atoll_err *err)
             return -1;
         }
         atoll_err_clear(&own);
+        if (may_write(ledger, err) != 0)
+            return -1;
     }
-    return 0;
+    return may_write(ledger, err);
 }
 
 static int event_step(struct atoll_ledger *ledger, size_t index, struct atoll_err *err)

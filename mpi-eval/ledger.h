@@ -26,6 +26,8 @@ struct atoll_ledger;
 
 struct atoll_ledger_hooks {
     void *context;
+    /* Before something is written, and before what was written is acknowledged: -1 = another process does both now. */
+    int (*may_write)(void *context, struct atoll_err *err);
     /* The disk is full: 0 = try again, -1 = give up (the events of the round are lost, nothing was
      * acknowledged). */
     int (*no_space)(void *context, const struct atoll_err *why);

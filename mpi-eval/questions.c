@@ -44,7 +44,7 @@ struct atoll_questions {
     struct question *first, **last;
     struct atoll_questions_counts counts;
     unsigned failures, lasting; /* in a row */
-    int has_told_none;
+    int has_told_none, is_held;
 };
 
 static void question_destroy(struct question *q)
@@ -185,7 +185,7 @@ int atoll_questions_settle(struct atoll_questions *qs, const struct atoll_engine
     if (event->type == ATOLL_EVENT_REPLY)
         forget(qs, event->reply.ask);
     for (struct question *q = qs->first; q; q = q->next) {
-        if (q->state == QUESTION_NOTED)
+        if (q->state == QUESTION_NOTED && !qs->is_held)
             send(qs, q, engine, now_ns);
     }
     return rc;
@@ -320,6 +320,11 @@ int atoll_questions_answer(struct atoll_questions *qs, const struct atoll_engine
             return -1;
     }
     return 0;
+}
+
+void atoll_questions_hold(struct atoll_questions *qs)
+{
+    qs->is_held = 1;
 }
 
 void atoll_questions_withdraw(struct atoll_questions *qs)

@@ -43,6 +43,8 @@ int atoll_questions_settle(struct atoll_questions *questions, const struct atoll
 int atoll_questions_answer(struct atoll_questions *questions, const struct atoll_engine *engine,
                            struct atoll_ledger *ledger, const struct atoll_event *now, double now_ns,
                            struct atoll_err *err);
+/* From now on nothing more is sent: the run ends soon.  Answers of what was sent are told still. */
+void atoll_questions_hold(struct atoll_questions *questions);
 /* The campaign has ended: nobody will read what is asked still, and nobody shall pay for it. */
 void atoll_questions_withdraw(struct atoll_questions *questions);
 int atoll_questions_fd(

@@ -169,6 +169,8 @@ static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_
                         const struct atoll_ledger_hooks *hooks, struct atoll_resumed *resumed,
                         struct atoll_err *err)
 {
+    if (hooks->may_write && hooks->may_write(hooks->context, err) != 0)
+        return -1;
     struct atoll_journal *journal = atoll_campaign_start_attempt(campaign, job, ATOLL_ENGINE_VERSION,
                                                                  now_unix_ns, &resumed->attempt_dir, err);
     if (!journal || decisions_complete(journal, replayed, err) != 0) {
@@ -208,7 +210,9 @@ int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_u
     struct atoll_resumed resumed = {.campaign_ns = replayed.campaign_ns,
                                     .lost_bytes = replayed.report.torn_bytes,
                                     .event_count = replayed.report.event_count,
-                                    .stepped_count = replayed.stepped_count};
+                                     .stepped_count = replayed.stepped_count,
+                                     .quarantined_count = replayed.report.quarantined_count};
+    memcpy(resumed.quarantined, replayed.report.quarantined, sizeof resumed.quarantined);
     resumed.is_finished = atoll_journal_is_final(replayed.report.ending, replayed.report.reason);
     int rc = finish_check(&replayed, resumed.is_finished, err);
     if (rc == 0 && !resumed.is_finished)

@@ -14,10 +14,12 @@ struct atoll_resumed {
     uint64_t event_count,
         stepped_count;       /* events there were; of them given to the engine: after a snapshot */
     const char *attempt_dir; /* borrowed from the campaign */
+    struct atoll_quarantined quarantined[ATOLL_QUARANTINED_LIMIT]; /* of attempts that had lost their lease */
+    size_t quarantined_count;
 };
 
 /* Replays what there is, starts the next attempt (job: "local" or a scheduler's id), and brings the engine to
- * where orders can be sent: START and TASK events of a new campaign, RESUME of an old one.  campaign: locked.
+ * where orders can be sent: START and TASK events of a new campaign, RESUME of an old one.  campaign: claimed or locked.
  * snapshot_events: between snapshots, 0 = ATOLL_SNAPSHOT_EVENTS. */
 int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
                  uint64_t snapshot_events, const struct atoll_ledger_hooks *hooks,

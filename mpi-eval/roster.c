@@ -76,7 +76,11 @@ void atoll_roster_lose(struct coordinator *c, unsigned peer, enum peer_state sta
 void atoll_roster_drop(struct coordinator *c, unsigned peer, const char *why)
 {
     const struct atoll_peers *peers = &c->settings->peers;
-    atoll_log(ATOLL_LOG_WARNING, "eval.peer.dropped", "evaluator %u is given up: %s", peer, why);
+    const struct peer *p = &c->peers[peer];
+    atoll_log(ATOLL_LOG_WARNING, "eval.peer.dropped",
+              "evaluator %u (%s %s on %s) is given up: %s; its %u orders go to others", peer,
+              *p->model ? p->model : "its device is not known yet", p->uuid,
+              *p->node ? p->node : "an unknown node", why, atoll_dispatch_sent_count(c->dispatch, peer));
     atoll_roster_lose(c, peer, PEER_SILENT);
     peers->drop(peers->context, peer);
 }
@@ -152,8 +156,10 @@ int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err)
             if (!decision)
                 continue;
             sent = 1;
-            if (order_send(c, i, decision, &own) == 0)
+            if (order_send(c, i, decision, &own) == 0) {
+                atoll_dispatch_stamp(c->dispatch, decision->evaluation, atoll_coordinator_now_ns(c));
                 continue;
+            }
             if (own.code == ATOLL_E_INTERNAL) {
                 *err = own;
                 return -1;

@@ -90,6 +90,11 @@ static int faulty_mkdir(void *context, const char *path, mode_t mode)
                : atoll_file_ops_real()->mkdir(NULL, path, mode);
 }
 
+static int faulty_link(void *context, const char *from, const char *to)
+{
+    return ((struct faulty *)context)->fault != FAULT_INTERRUPT && faulty_hit(context) ? -1 : link(from, to);
+}
+
 static inline const struct atoll_file_ops *faulty_init(struct faulty *f, enum fault fault, long fail_at)
 {
     f->ops = (struct atoll_file_ops){f,
@@ -101,7 +106,8 @@ static inline const struct atoll_file_ops *faulty_init(struct faulty *f, enum fa
                                      faulty_close,
                                      faulty_rename,
                                      faulty_unlink,
-                                     faulty_mkdir};
+                                     faulty_mkdir,
+                                     faulty_link};
     f->calls = 0;
     f->fail_at = fail_at;
     f->fault = fault;

@@ -155,13 +155,19 @@ static int disk_mkdir(void *context, const char *path, mode_t mode)
     return disk_dead(context) ? -1 : mkdir(path, mode);
 }
 
+static int disk_link(void *context, const char *from, const char *to)
+{
+    return disk_dead(context) ? -1 : link(from, to);
+}
+
 /* A disk whose root exists and is durable and empty.  stop_at: calls that still happen, -1 = all. */
 static inline struct volatile_disk *disk_create(const char *root, long stop_at)
 {
     struct volatile_disk *d = calloc(1, sizeof *d);
     assert_non_null(d);
-    d->ops = (struct atoll_file_ops){d,         disk_open,  disk_write_at, disk_ftruncate, disk_sync,
-                                     disk_sync, disk_close, disk_rename,   disk_unlink,    disk_mkdir};
+    d->ops =
+        (struct atoll_file_ops){d,          disk_open,   disk_write_at, disk_ftruncate, disk_sync, disk_sync,
+                                disk_close, disk_rename, disk_unlink,   disk_mkdir,     disk_link};
     snprintf(d->root, sizeof d->root, "%s", root);
     d->stop_at = -1;
     int fd = open(root, O_RDONLY | O_DIRECTORY);

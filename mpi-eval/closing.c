@@ -1,0 +1,40 @@
+/* closing.c - the coordinator's end where the search goes on later: a signal, or a time that is over.
+ * RUNNING -> DRAINING (nothing is sent; what is under way is waited for) -> over (all came back, or the time is). */
+#include <math.h>
+
+#include "core/log.h"
+#include "mpi-eval/clock.h"
+#include "mpi-eval/coordinator_state.h"
+
+int atoll_closing_is_interrupted(const struct coordinator *c)
+{
+    return c->settings->interrupts && *c->settings->interrupts;
+}
+
+double atoll_closing_left_ns(const struct coordinator *c)
+{
+    int64_t until = c->settings->until_unix_ns;
+    return until > 0 ? (double)(until - atoll_clock_unix_ns()) : INFINITY;
+}
+
+void atoll_closing_consider(struct coordinator *c)
+{
+    int is_asked = c->settings->drains_on_interrupt && atoll_closing_is_interrupted(c);
+    if (c->is_draining || (!is_asked && atoll_drain_has_room(&c->drain, atoll_closing_left_ns(c))))
+        return;
+    c->is_draining = 1;
+    atoll_questions_hold(c->questions);
+    atoll_log(ATOLL_LOG_INFO, "eval.drain",
+              "%s: nothing more is sent, %zu orders are waited for; an order took up to %.1f s lately, %.0f "
+              "s are kept "
+              "for closing",
+              is_asked ? "a signal asked for it" : "the time is nearly over",
+              atoll_dispatch_under_way_count(c->dispatch), atoll_drain_order_ns(&c->drain) / 1e9,
+              atoll_drain_closing_ns(&c->drain) / 1e9);
+}
+
+int atoll_closing_is_over(const struct coordinator *c)
+{
+    return c->is_draining && (atoll_dispatch_under_way_count(c->dispatch) == 0 ||
+                              atoll_closing_left_ns(c) < atoll_drain_closing_ns(&c->drain));
+}
