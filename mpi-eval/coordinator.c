@@ -7,6 +7,7 @@
  * - ABSENT: nothing was heard.  Any frame: SETUP and all TASKs are sent, GREETED.
  * - GREETED: REQUEST (after HELLO) makes it READY.
  * - READY: has at most the orders that it asked for.
+ * - SURPLUS: it lives and has no device; tried again (GREETED) when another of its node is lost.
  * - SILENT: given up after a silence or too many bad messages; any frame makes it what it was before.
  * - FAILED: it said why it cannot go on.
  * - PEER_LOST makes every state ABSENT (another process is started; FAILED stays) or GONE (none is).
@@ -357,7 +358,8 @@ static int is_stopped(const struct coordinator *c)
 static int somebody_may_come(const struct coordinator *c)
 {
     for (unsigned i = 0; i < c->settings->peers.count; i++) {
-        if (c->peers[i].state != PEER_FAILED && c->peers[i].state != PEER_GONE)
+        if (c->peers[i].state != PEER_FAILED && c->peers[i].state != PEER_GONE &&
+            c->peers[i].state != PEER_SURPLUS)
             return atoll_coordinator_now_ns(c) - c->attended_ns < ORPHANED_NS ||
                    c->peers[i].state == PEER_GREETED;
     }
@@ -379,6 +381,7 @@ static int round_run(struct coordinator *c, struct atoll_err *err)
 {
     atoll_intake_collect(c);
     atoll_roster_check_silence(c);
+    atoll_muster_step(c, 0);
     if (own_events_add(c, err) != 0 || atoll_ledger_commit(c->ledger, err) != 0)
         return -1;
     if (!is_stopped(c) && atoll_roster_send_orders(c, err) != 0)
@@ -431,6 +434,7 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         c.result.cpu_ns = atoll_clock_cpu_ns() - cpu_ns;
         c.result.elapsed_ns = atoll_coordinator_now_ns(&c) - c.started_ns;
         progress_say(&c, 1);
+        atoll_muster_step(&c, 1);
     }
     if (c.dispatch && c.peers)
         evaluators_stop(&c);
