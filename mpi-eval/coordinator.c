@@ -7,6 +7,7 @@
  * - ABSENT: nothing was heard.  Any frame: SETUP and all TASKs are sent, GREETED.
  * - GREETED: REQUEST (after HELLO) makes it READY.
  * - READY: has at most the orders that it asked for.
+ * - SURPLUS: it lives and has no device; tried again (GREETED) when another of its node is lost.
  * - SILENT: given up after a silence or too many bad messages; any frame makes it what it was before.
  * - FAILED: it said why it cannot go on.
  * - PEER_LOST makes every state ABSENT (another process is started; FAILED stays) or GONE (none is).
@@ -395,7 +396,8 @@ static int is_stopped(const struct coordinator *c)
 static int somebody_may_come(const struct coordinator *c)
 {
     for (unsigned i = 0; i < c->settings->peers.count; i++) {
-        if (c->peers[i].state != PEER_FAILED && c->peers[i].state != PEER_GONE)
+        if (c->peers[i].state != PEER_FAILED && c->peers[i].state != PEER_GONE &&
+            c->peers[i].state != PEER_SURPLUS)
             return atoll_coordinator_now_ns(c) - c->attended_ns < ORPHANED_NS ||
                    c->peers[i].state == PEER_GREETED;
     }
@@ -417,6 +419,7 @@ static int round_run(struct coordinator *c, struct atoll_err *err)
 {
     atoll_intake_collect(c);
     atoll_roster_check_silence(c);
+    atoll_muster_step(c, 0);
     if (own_events_add(c, err) != 0 || atoll_ledger_commit(c->ledger, err) != 0)
         return -1;
     atoll_closing_consider(c);
@@ -477,6 +480,7 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         progress_say(&c, 1);
         if (rc == 0) /* else nothing is ours any more, or nothing can be written */
             progress_file_keep(&c, 1);
+        atoll_muster_step(&c, 1);
     }
     if (c.dispatch && c.peers)
         evaluators_stop(&c);

@@ -1,8 +1,10 @@
 /* coordinator_state.h - what the sources of the coordinator share: its state, and the functions of roster.c
- * (peers), intake.c (frames) and closing.c (the end). Layer: mpi-eval, private to the coordinator. */
+ * (peers), intake.c (frames), muster.c (the rank map) and closing.c (the end). Layer: mpi-eval, private to the
+ * coordinator. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_STATE_H
 
+#include "core/place.h"
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/dispatch.h"
 #include "mpi-eval/drain.h"
@@ -13,17 +15,33 @@
 #define COORDINATOR_BAD_LIMIT     16u /* messages of one peer that do not decode */
 #define COORDINATOR_MESSAGE_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT)
 
-enum peer_state { PEER_ABSENT, PEER_GREETED, PEER_READY, PEER_SILENT, PEER_FAILED, PEER_GONE };
+enum peer_state {
+    PEER_ABSENT,
+    PEER_GREETED,
+    PEER_READY,
+    PEER_SURPLUS,
+    PEER_SILENT,
+    PEER_FAILED,
+    PEER_GONE,
+    PEER_STATE_COUNT
+};
 
 struct peer {
     enum peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
-    char model[96], uuid[64]; /* of its device */
-    char node[64];
+    char model[96], uuid[64];     /* of its device */
+    struct atoll_place place;     /* node "": not told yet */
     double heard_ns, answered_ns; /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;
     struct atoll_pulse pulse, counted; /* counted: what the last progress line saw */
+};
+
+/* When the rank map is said and written (muster.c). */
+struct muster {
+    double first_ns, looked_ns; /* first: somebody told its place; 0 nobody did */
+    int is_said;
+    uint32_t digest; /* of the map as it was written last */
 };
 
 struct coordinator {
@@ -48,12 +66,14 @@ struct coordinator {
     } answers[ATOLL_LEDGER_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
     size_t answer_count;
     struct atoll_questions *questions;
+    char name[352]; /* atoll_roster_name's */
     struct atoll_drain drain;
     int is_draining;     /* no order is sent any more */
     const char *message; /* for the next progress line; NULL = none */
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
     struct atoll_progress_file progress_file;
+    struct muster muster;
 };
 
 double atoll_coordinator_now_ns(const struct coordinator *c); /* monotonic */
@@ -79,6 +99,14 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
 /* Sends waiting orders to whoever has room.  -1 only for trouble of our own. */
 int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err);
 void atoll_roster_check_silence(struct coordinator *c);
+/* Who it is, for people: "evaluator 3 (rank 4 on n7, NVIDIA H200 GPU-...)"; in memory of the coordinator, until the next call. */
+const char *atoll_roster_name(struct coordinator *c, unsigned peer);
+
+/* ---- muster.c: the rank map ---- */
+
+/* Says the map once all have told their place, or 10 s after the first, and keeps ranks.json of the attempt up to date;
+ * looks at most twice a second unless it is_last. */
+void atoll_muster_step(struct coordinator *c, int is_last);
 
 /* ---- closing.c: the end of a run whose search is not finished ---- */
 

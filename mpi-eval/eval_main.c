@@ -29,7 +29,8 @@
 #include "mpi-eval/setup.h"
 #include "mpi-eval/tenure.h"
 
-#define FAREWELL_NS 8e9
+#define FAREWELL_NS   8e9
+#define LEAVE_SAID_NS 0.3e9
 
 struct settings {
     int local, evaluator, null_backend, verbose;
@@ -291,21 +292,33 @@ static int run_local(const struct settings *settings, const char *dir, struct at
 
 /* ---- MPI ---- */
 
-/* may_finalize: the last word, after all have answered the first. */
-static void stop_say(const struct atoll_peers *peers, int may_finalize)
+/* word: NULL, or the last word, after all have answered or were waited for in vain. */
+static void stop_say(const struct atoll_peers *peers, const unsigned char *word)
 {
     struct atoll_buffer frame;
     atoll_buffer_init(&frame, 4096);
-    if (atoll_frame_encode(&frame, ATOLL_MSG_STOP, "", may_finalize ? 1 : 0, NULL) == 0) {
+    if (atoll_frame_encode(&frame, ATOLL_MSG_STOP, word ? word : (const unsigned char *)"", word != NULL,
+                           NULL) == 0) {
         for (unsigned i = 0; i < peers->count; i++)
             peers->send(peers->context, i, frame.data, frame.length, NULL);
     }
     atoll_buffer_fini(&frame);
 }
 
+/* Those that live need not wait for what never comes.  What is sent to lost ranks stays unsent, so the wait is short. */
+static void leave_say(const struct atoll_peers *peers)
+{
+    static const unsigned char leave = ATOLL_STOP_LEAVE;
+    double until_ns = atoll_clock_mono_ns() + LEAVE_SAID_NS;
+    stop_say(peers, &leave);
+    while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns)
+        peers->wait(peers->context, NULL, 0, 10);
+}
+
 /* Waits until every rank has said that its evaluator is gone for good; then all may call MPI_Finalize. */
 static int farewell(const struct atoll_peers *peers)
 {
+    static const unsigned char finalize = ATOLL_STOP_FINALIZE;
     double until_ns = atoll_clock_mono_ns() + FAREWELL_NS;
     char *answered = calloc(peers->count, 1);
     unsigned left = peers->count, peer;
@@ -325,9 +338,10 @@ static int farewell(const struct atoll_peers *peers)
     if (left > 0) {
         atoll_log(ATOLL_LOG_WARNING, "eval.farewell", "%u ranks did not answer; leaving without MPI_Finalize",
                   left);
+        leave_say(peers);
         return 0;
     }
-    stop_say(peers, 1);
+    stop_say(peers, &finalize);
     return 1;
 }
 
@@ -339,7 +353,7 @@ static int run_rank0(const struct settings *settings, const char *dir, struct at
     int rc = coordinate(settings, dir, &peers, &err);
     int status = rc == 0 ? 0 : (int)ended(&err);
     if (rc != 0)
-        stop_say(&peers, 0); /* a run that failed early has told nobody */
+        stop_say(&peers, NULL); /* a run that failed early has told nobody */
     *ret_answered = farewell(&peers);
     return status;
 }

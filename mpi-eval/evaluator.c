@@ -1,7 +1,8 @@
 /* evaluator.c - the evaluator process.
  * Protocol: HEARTBEAT at once and every second; SETUP, then TASK 0, 1, ... come from the coordinator; HELLO
- * (device) and REQUEST (how many orders it wants in hand, all together) when the device is there; then orders
- * in, answers out, in any order.  FAILED (u32 code, text) is the last word before it leaves by itself.
+ * (device) and REQUEST (how many orders it wants in hand, all together) when the device is there, after PLACE;
+ * then orders in, answers out, in any order.  One that finds no device for itself says PLACE instead of HELLO and
+ * goes on with HEARTBEAT alone: surplus is no failure, and another SETUP makes it look again.  FAILED (u32 code, text) is the last word before it leaves by itself.
  * Invariants: this thread never waits for a compiler or a measurement; a message that does not decode is
  * dropped; at the end of the socket the process leaves with everything it started. */
 #include "mpi-eval/evaluator.h"
@@ -10,6 +11,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,6 +20,8 @@
 
 #include "core/log.h"
 #include "core/message.h"
+#include "core/place.h"
+#include "mpi-eval/binding.h"
 #include "mpi-eval/clock.h"
 #include "mpi-eval/gpus.h"
 #include "mpi-eval/pipeline.h"
@@ -40,6 +44,7 @@ struct evaluator {
     struct atoll_stream *stream;
     struct atoll_setup setup;
     int has_setup, said_hello, leave;
+    enum atoll_surplus surplus;
     int is_alone; /* the coordinator's end of the socket is gone */
     struct atoll_compiler *compiler;
     struct atoll_examiner *examiner;
@@ -81,6 +86,32 @@ static int say_pulse(struct evaluator *ev, struct atoll_err *err)
     return say(ev, ATOLL_MSG_HEARTBEAT, &ev->answer, err);
 }
 
+/* Fewer cores than when the compile children were counted: fewer orders in hand keep some of them idle. */
+static void slots_fit(struct evaluator *ev)
+{
+    unsigned fitting = compile_slots(atoll_backend_find(ev->setup.backend));
+    if (fitting >= ev->slots)
+        return;
+    ev->orders -= ev->slots - fitting;
+    ev->slots = fitting;
+}
+
+/* From here on this process keeps to the cores near the device at pci. */
+static int say_place(struct evaluator *ev, const char *pci, const char *note, struct atoll_err *err)
+{
+    struct atoll_place place = {.surplus = ev->surplus};
+    atoll_binding_make(pci, &place);
+    if (ev->slots)
+        slots_fit(ev);
+    place.slots = ev->slots;
+    if (gethostname(place.node, sizeof place.node - 1) != 0)
+        snprintf(place.node, sizeof place.node, "unknown");
+    if (note)
+        snprintf(place.note, sizeof place.note, "%.*s", (int)sizeof place.note - 1, note);
+    atoll_place_encode(&place, &ev->answer);
+    return say(ev, ATOLL_MSG_PLACE, &ev->answer, err);
+}
+
 static int say_hello(struct evaluator *ev, const struct atoll_device_info *device, uint32_t orders,
                      struct atoll_err *err)
 {
@@ -116,6 +147,32 @@ static int is_surplus(const struct atoll_backend *backend)
     return backend != &atoll_backend_cpu && device && strcmp(device, ATOLL_GPU_SURPLUS) == 0;
 }
 
+/* A referee that does not stop holds memory that cannot be freed: then the process just leaves, and its
+ * children with it. */
+static void measuring_stop(struct evaluator *ev)
+{
+    int hangs = atoll_examiner_destroy(ev->examiner, LEAVE_NS) != 0;
+    atoll_compiler_destroy(ev->compiler);
+    if (hangs) {
+        atoll_log(ATOLL_LOG_WARNING, "eval.evaluator.hangs", "the referee did not stop in time");
+        _exit(0);
+    }
+    atoll_pipeline_destroy(ev->pipeline);
+    ev->examiner = NULL;
+    ev->compiler = NULL;
+    ev->pipeline = NULL;
+}
+
+static int surplus_become(struct evaluator *ev, enum atoll_surplus surplus, const char *why,
+                          struct atoll_err *err)
+{
+    measuring_stop(ev);
+    ev->surplus = surplus;
+    ev->slots = 0;
+    atoll_log(ATOLL_LOG_WARNING, "eval.evaluator.surplus", "%s; this evaluator stays idle", why);
+    return say_place(ev, "", why, err);
+}
+
 static int start_measuring(struct evaluator *ev, struct atoll_err *err)
 {
     const struct atoll_setup *setup = &ev->setup;
@@ -123,10 +180,11 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
     if (!backend)
         return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
     if (is_surplus(backend))
-        return atoll_err_set(err, ATOLL_E_LIMIT,
-                             "this node has fewer GPUs than evaluators (as CUDA_VISIBLE_DEVICES shows them); "
-                             "start one rank for "
-                             "each GPU, and one more for rank 0 on its node");
+        return surplus_become(
+            ev, ATOLL_SURPLUS_IDLE,
+            "this node has fewer GPUs than evaluators (as CUDA_VISIBLE_DEVICES shows them); "
+            "start one rank for each GPU, and one more for rank 0 on its node",
+            err);
     ev->slots = compile_slots(backend);
     ev->orders = ev->slots + (backend->compiles_beside ? BESIDE_AHEAD : MEASURED_AHEAD);
     ev->compiler = backend->compiler_create(setup, ev->slots, err);
@@ -141,13 +199,16 @@ static int start_null(struct evaluator *ev, struct atoll_err *err)
 {
     struct atoll_device_info device;
     atoll_synthetic_device(&device);
+    if (say_place(ev, "", NULL, err) != 0)
+        return -1;
     return say_hello(ev, &device, NULL_ORDERS, err);
 }
 
 static int on_setup(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    if (ev->has_setup)
+    if (ev->has_setup && !ev->surplus)
         return 0; /* the coordinator lost sight of us and says it again */
+    ev->surplus = ATOLL_SURPLUS_NONE;
     if (atoll_setup_decode(frame->payload, frame->length, &ev->setup, err) != 0)
         return -1;
     ev->has_setup = 1;
@@ -183,6 +244,10 @@ static int on_task(struct evaluator *ev, const struct atoll_frame *frame, struct
         return -1;
     if (ev->setup.backend_null)
         return null_add_task(ev, number, task, err);
+    if (ev->surplus) {
+        atoll_task_destroy(task);
+        return 0;
+    }
     if (!ev->pipeline) {
         atoll_task_destroy(task);
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "TASK came before SETUP");
@@ -280,15 +345,27 @@ static int messages_read(struct evaluator *ev, struct atoll_err *err)
     return 0;
 }
 
+/* The device is there. */
+static int greet(struct evaluator *ev, struct atoll_err *err)
+{
+    if (say_place(ev, atoll_examiner_pci(ev->examiner), NULL, err) != 0)
+        return -1;
+    return say_hello(ev, atoll_examiner_device(ev->examiner), ev->orders, err);
+}
+
 static int answers_send(struct evaluator *ev, struct atoll_err *err)
 {
     uint16_t type;
+    struct atoll_err own = ATOLL_ERR_INIT;
     if (!ev->pipeline)
         return 0;
-    if (atoll_pipeline_advance(ev->pipeline, err) != 0)
+    if (atoll_pipeline_advance(ev->pipeline, &own) != 0) {
+        if (own.code == ATOLL_E_BUSY && !ev->said_hello)
+            return surplus_become(ev, ATOLL_SURPLUS_BUSY, own.text, err);
+        *err = own;
         return -1;
-    if (!ev->said_hello && atoll_pipeline_is_open(ev->pipeline) &&
-        say_hello(ev, atoll_examiner_device(ev->examiner), ev->orders, err) != 0)
+    }
+    if (!ev->said_hello && atoll_pipeline_is_open(ev->pipeline) && greet(ev, err) != 0)
         return -1;
     while (atoll_pipeline_answer(ev->pipeline, &type, &ev->answer)) {
         if (say(ev, type, &ev->answer, err) != 0)
@@ -337,17 +414,9 @@ static int loop(struct evaluator *ev, struct atoll_err *err)
     return 0;
 }
 
-/* A referee that does not stop holds memory that cannot be freed: then the process just leaves, and its
- * children with it. */
 static void evaluator_fini(struct evaluator *ev)
 {
-    int hangs = atoll_examiner_destroy(ev->examiner, LEAVE_NS) != 0;
-    atoll_compiler_destroy(ev->compiler);
-    if (hangs) {
-        atoll_log(ATOLL_LOG_WARNING, "eval.evaluator.hangs", "the referee did not stop in time");
-        _exit(0);
-    }
-    atoll_pipeline_destroy(ev->pipeline);
+    measuring_stop(ev);
     for (uint32_t i = 0; i < ev->null_task_count; i++)
         atoll_task_destroy(ev->null_tasks[i]);
     free(ev->null_tasks);

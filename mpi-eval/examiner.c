@@ -256,6 +256,11 @@ const struct atoll_device_info *atoll_examiner_device(const struct atoll_examine
     return x->referee ? atoll_referee_device(x->referee) : NULL;
 }
 
+const char *atoll_examiner_pci(const struct atoll_examiner *x)
+{
+    return x->referee ? atoll_referee_pci(x->referee) : "";
+}
+
 const struct atoll_phases *atoll_examiner_phases(const struct atoll_examiner *x)
 {
     return x->referee ? atoll_referee_phases(x->referee) : NULL;

@@ -48,6 +48,8 @@ struct atoll_errand *atoll_examiner_collect(struct atoll_examiner *examiner);
 int atoll_examiner_fd(const struct atoll_examiner *examiner); /* readable when some are done */
 /* NULL before OPEN came back well. */
 const struct atoll_device_info *atoll_examiner_device(const struct atoll_examiner *examiner);
+/* Its address on the PCI bus; "" none, or before OPEN is done.  Borrowed. */
+const char *atoll_examiner_pci(const struct atoll_examiner *examiner);
 /* The same; to be read while no errand is out. */
 const struct atoll_phases *atoll_examiner_phases(const struct atoll_examiner *examiner);
 

@@ -1,6 +1,7 @@
 /* forwarder.c - frames up, frames down.
  * States: RUNNING --STOP--> STOPPING (the evaluator is told; waits for its end, bounded) -> ANSWERED
- * (PEER_LOST sent; waits for STOP with the word that all may finalize, bounded). */
+ * (PEER_LOST sent; waits for STOP with the word that all may finalize, or that some are lost and the others leave as
+ * they are, bounded). */
 #include "mpi-eval/forwarder.h"
 
 #include <time.h>
@@ -19,7 +20,7 @@ struct forwarder {
     struct atoll_keeper *keeper;
     struct atoll_buffer frame;
     double heard_ns; /* the evaluator */
-    int is_stopping, may_finalize;
+    int is_stopping, may_finalize, is_dismissed;
 };
 
 static int pass(struct forwarder *f, const struct atoll_peers *to, const struct atoll_frame *frame)
@@ -39,7 +40,8 @@ static void frames_down(struct forwarder *f)
     unsigned peer;
     while (f->up->receive(f->up->context, &peer, &frame) > 0) {
         if (frame.type == ATOLL_MSG_STOP && frame.length > 0) {
-            f->may_finalize = 1;
+            f->may_finalize = frame.payload[0] == ATOLL_STOP_FINALIZE;
+            f->is_dismissed = 1;
             continue;
         }
         if (frame.type == ATOLL_MSG_STOP) {
@@ -99,9 +101,9 @@ static int farewell(struct forwarder *f)
     double until_ns = atoll_clock_mono_ns() + RANK0_ANSWERS;
     if (pass(f, f->up, &lost) != 0)
         return 0;
-    while (!f->may_finalize && atoll_clock_mono_ns() < until_ns) {
+    while (!f->is_dismissed && atoll_clock_mono_ns() < until_ns) {
         frames_down(f);
-        if (!f->may_finalize)
+        if (!f->is_dismissed)
             f->up->wait(f->up->context, NULL, 0, 100);
     }
     return f->may_finalize;

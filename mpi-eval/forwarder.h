@@ -8,7 +8,7 @@
 
 /* Runs until rank 0 says STOP, which stops the evaluator and is answered with PEER_LOST, and then STOP with
  * one byte of payload, which allows MPI_Finalize.  up: peer 0 is rank 0.  heartbeat_timeout_ns: a silent
- * evaluator is ended and started again. 1: rank 0 allowed MPI_Finalize; 0: it did not (in time): leave with
+ * evaluator is ended and started again. 1: rank 0 allowed MPI_Finalize; 0: it said or showed that ranks are lost: leave with
  * _exit. */
 int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_keeper *keeper,
                         double heartbeat_timeout_ns);

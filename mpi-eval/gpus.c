@@ -63,6 +63,7 @@ void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus 
             snprintf(ret_gpus->names[ret_gpus->count++], ATOLL_GPU_NAME_BYTES, "%u", i);
         return;
     }
+    ret_gpus->is_told = 1;
     names_add(ret_gpus, visible, nodes);
     ret_gpus->are_hidden = nodes > 0 && ret_gpus->count == 0;
 }
@@ -71,5 +72,7 @@ const char *atoll_gpus_of(const struct atoll_gpus *gpus, const struct atoll_slic
 {
     if (gpus->count == 0)
         return gpus->are_hidden ? ATOLL_GPU_SURPLUS : NULL;
+    if (gpus->count == 1 && gpus->is_told)
+        return gpus->names[0];
     return slice->index < gpus->count ? gpus->names[slice->index] : ATOLL_GPU_SURPLUS;
 }

@@ -14,6 +14,7 @@
 struct atoll_gpus {
     unsigned count;
     int are_hidden; /* the node has devices, and the list names none of them */
+    int is_told;    /* by the list, which a site may set for each rank by itself */
     char names[ATOLL_GPU_LIMIT][ATOLL_GPU_NAME_BYTES]; /* ordinals, or UUIDs where the list has them */
 };
 
@@ -22,7 +23,9 @@ struct atoll_gpus {
 void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus *ret_gpus);
 
 /* Name for an evaluator of a node: its own device by its index, ATOLL_GPU_SURPLUS beyond them or when all are
- * hidden, NULL when the node has no device.  Borrowed from gpus. */
+ * hidden, NULL when the node has no device.  A list of one device is everybody's: where each rank sees one of its own (often all
+ * of them call it "0") it is right, and where all see the same one its lock, which goes by UUID, leaves it to the
+ * first.  Borrowed from gpus. */
 const char *atoll_gpus_of(const struct atoll_gpus *gpus, const struct atoll_slice *slice);
 
 #endif

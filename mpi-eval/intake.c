@@ -22,12 +22,33 @@ static int on_hello(struct coordinator *c, unsigned peer, const struct atoll_fra
     c->peers[peer].said_hello = 1;
     snprintf(c->peers[peer].model, sizeof c->peers[peer].model, "%s", device.model);
     snprintf(c->peers[peer].uuid, sizeof c->peers[peer].uuid, "%s", device.uuid);
-    snprintf(c->peers[peer].node, sizeof c->peers[peer].node, "%s", device.node);
+    if (!c->peers[peer].place.node[0])
+        snprintf(c->peers[peer].place.node, sizeof c->peers[peer].place.node, "%s", device.node);
     atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
               device.node, device.threads, device.toolchain);
     if (atoll_questions_add_device(c->questions, &device, err) != 0)
         return -1;
     return atoll_journal_append_device(atoll_ledger_journal(c->ledger), atoll_clock_unix_ns(), &device, err);
+}
+
+/* Surplus is no failure, but the last word about why nobody is left. */
+static int on_place(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
+                    struct atoll_err *err)
+{
+    struct peer *p = &c->peers[peer];
+    if (atoll_place_decode(frame->payload, frame->length, &p->place, err) != 0)
+        return -1;
+    if (p->place.surplus == ATOLL_SURPLUS_NONE)
+        return 0;
+    p->state = PEER_SURPLUS;
+    p->said_hello = 0;
+    atoll_dispatch_lose(c->dispatch, peer);
+    if (c->failure.code == ATOLL_OK)
+        atoll_err_set(&c->failure, p->place.surplus == ATOLL_SURPLUS_BUSY ? ATOLL_E_BUSY : ATOLL_E_LIMIT,
+                      "%s", p->place.note);
+    atoll_log(ATOLL_LOG_WARNING, "eval.peer.surplus", "%s stays idle: %s", atoll_roster_name(c, peer),
+              p->place.note);
+    return 0;
 }
 
 static int on_request(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
@@ -131,7 +152,7 @@ static int on_failed(struct coordinator *c, unsigned peer, const struct atoll_fr
     atoll_err_clear(&c->failure);
     atoll_err_set(&c->failure, code > 0 && code < ATOLL_CODE_COUNT ? (enum atoll_code)code : ATOLL_E_CHILD,
                   "%.*s", (int)length, text);
-    atoll_log(ATOLL_LOG_ERROR, "eval.peer.failed", "evaluator %u: %s", peer, c->failure.text);
+    atoll_log(ATOLL_LOG_ERROR, "eval.peer.failed", "%s: %s", atoll_roster_name(c, peer), c->failure.text);
     atoll_roster_lose(c, peer, PEER_FAILED);
     return 0;
 }
@@ -142,7 +163,7 @@ static int on_lost(struct coordinator *c, unsigned peer, const struct atoll_fram
     int is_gone = frame->length == 1 && frame->payload[0] == ATOLL_PEER_GONE;
     if (is_gone || c->peers[peer].state != PEER_FAILED)
         atoll_roster_lose(c, peer, is_gone ? PEER_GONE : PEER_ABSENT);
-    atoll_log(ATOLL_LOG_WARNING, "eval.peer.lost", "evaluator %u is lost%s", peer,
+    atoll_log(ATOLL_LOG_WARNING, "eval.peer.lost", "%s is lost%s", atoll_roster_name(c, peer),
               is_gone ? " for good" : "");
     return 0;
 }
@@ -151,7 +172,7 @@ static frame_handler *const handlers[ATOLL_MSG_TYPE_COUNT] = {
     [ATOLL_MSG_HELLO] = on_hello,         [ATOLL_MSG_REQUEST] = on_request,
     [ATOLL_MSG_EVALUATED] = on_evaluated, [ATOLL_MSG_DUELLED] = on_duelled,
     [ATOLL_MSG_HEARTBEAT] = on_heartbeat, [ATOLL_MSG_FAILED] = on_failed,
-    [ATOLL_MSG_PEER_LOST] = on_lost,
+    [ATOLL_MSG_PEER_LOST] = on_lost,      [ATOLL_MSG_PLACE] = on_place,
 };
 
 /* A result that cannot be used leaves an order without an answer, and nobody can say which: all of the peer's
@@ -175,7 +196,7 @@ static int peer_hear(struct coordinator *c, unsigned peer, uint16_t type, struct
     if (type == ATOLL_MSG_PEER_LOST)
         return 0;
     if (p->state == PEER_SILENT && p->bad_count < COORDINATOR_BAD_LIMIT)
-        p->state = p->said_hello ? PEER_READY : PEER_GREETED;
+        p->state = p->said_hello ? PEER_READY : p->place.surplus ? PEER_SURPLUS : PEER_GREETED;
     return p->state == PEER_ABSENT ? atoll_roster_greet(c, peer, err) : 0;
 }
 

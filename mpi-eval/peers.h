@@ -11,9 +11,13 @@
 /* Payload of ATOLL_MSG_PEER_LOST: one byte. */
 enum atoll_peer_loss { ATOLL_PEER_RESTARTS = 0, ATOLL_PEER_GONE = 1 };
 
+/* What follows a STOP from rank 0 to a forwarder: one more with this byte. */
+enum atoll_stop_word { ATOLL_STOP_FINALIZE = 0, ATOLL_STOP_LEAVE = 1 };
+
 struct atoll_peers {
     void *context;
     unsigned count;
+    int are_ranks; /* peer i is rank i + 1 of an MPI job; else a process of this machine */
     /* Queues one encoded frame (copied).  -1: the peer is gone or does not read. */
     int (*send)(void *context, unsigned peer, const void *frame, size_t length, struct atoll_err *err);
     /* 1: a frame of *ret_peer, borrowed until the next receive; 0: none now.  A lost peer shows as

@@ -210,8 +210,8 @@ int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_u
     struct atoll_resumed resumed = {.campaign_ns = replayed.campaign_ns,
                                     .lost_bytes = replayed.report.torn_bytes,
                                     .event_count = replayed.report.event_count,
-                                     .stepped_count = replayed.stepped_count,
-                                     .quarantined_count = replayed.report.quarantined_count};
+                                    .stepped_count = replayed.stepped_count,
+                                    .quarantined_count = replayed.report.quarantined_count};
     memcpy(resumed.quarantined, replayed.report.quarantined, sizeof resumed.quarantined);
     resumed.is_finished = atoll_journal_is_final(replayed.report.ending, replayed.report.reason);
     int rc = finish_check(&replayed, resumed.is_finished, err);

@@ -65,22 +65,49 @@ static uint32_t model_of(const struct coordinator *c, unsigned peer)
     return model;
 }
 
+const char *atoll_roster_name(struct coordinator *c, unsigned peer)
+{
+    const struct peer *p = &c->peers[peer];
+    const char *node = p->place.node[0] ? p->place.node : "an unknown node";
+    char rank[32] = "";
+    if (c->settings->peers.are_ranks)
+        snprintf(rank, sizeof rank, "rank %u on ", peer + 1);
+    snprintf(c->name, sizeof c->name, "evaluator %u (%s%s%s%s%s%s)", peer, rank, node,
+             p->model[0] ? ", " : "", p->model, p->uuid[0] ? " " : "", p->uuid);
+    return c->name;
+}
+
+/* A device of its node may have become free; who still finds it taken is surplus again. */
+static void surplus_try(struct coordinator *c, unsigned lost)
+{
+    for (unsigned i = 0; i < c->settings->peers.count; i++) {
+        struct peer *p = &c->peers[i];
+        struct atoll_err err = ATOLL_ERR_INIT;
+        if (i == lost || p->state != PEER_SURPLUS || p->place.surplus != ATOLL_SURPLUS_BUSY ||
+            strcmp(p->place.node, c->peers[lost].place.node) != 0)
+            continue;
+        atoll_log(ATOLL_LOG_INFO, "eval.peer.retry", "%s looks for a device again", atoll_roster_name(c, i));
+        if (atoll_roster_greet(c, i, &err) != 0)
+            atoll_roster_drop(c, i, err.text);
+    }
+}
+
 void atoll_roster_lose(struct coordinator *c, unsigned peer, enum peer_state state)
 {
+    int had_device = c->peers[peer].said_hello;
     if (c->peers[peer].state == PEER_READY || c->peers[peer].state == PEER_GREETED)
         c->result.peers_lost++;
     c->peers[peer].state = state;
     atoll_dispatch_lose(c->dispatch, peer);
+    if (had_device && state != PEER_ABSENT)
+        surplus_try(c, peer);
 }
 
 void atoll_roster_drop(struct coordinator *c, unsigned peer, const char *why)
 {
     const struct atoll_peers *peers = &c->settings->peers;
-    const struct peer *p = &c->peers[peer];
-    atoll_log(ATOLL_LOG_WARNING, "eval.peer.dropped",
-              "evaluator %u (%s %s on %s) is given up: %s; its %u orders go to others", peer,
-              *p->model ? p->model : "its device is not known yet", p->uuid,
-              *p->node ? p->node : "an unknown node", why, atoll_dispatch_sent_count(c->dispatch, peer));
+    atoll_log(ATOLL_LOG_WARNING, "eval.peer.dropped", "%s is given up: %s; its %u orders go to others",
+              atoll_roster_name(c, peer), why, atoll_dispatch_sent_count(c->dispatch, peer));
     atoll_roster_lose(c, peer, PEER_SILENT);
     peers->drop(peers->context, peer);
 }
@@ -89,7 +116,9 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
 {
     struct atoll_buffer task;
     int rc;
-    c->peers[peer] = (struct peer){.state = PEER_GREETED, .heard_ns = atoll_coordinator_now_ns(c)};
+    c->peers[peer] = (struct peer){
+        .state = PEER_GREETED, .heard_ns = atoll_coordinator_now_ns(c), .place = c->peers[peer].place};
+    c->peers[peer].place.surplus = ATOLL_SURPLUS_NONE;
     atoll_setup_encode(c->settings->setup, &c->payload);
     rc = atoll_roster_say(c, peer, ATOLL_MSG_SETUP, err);
     atoll_buffer_init(&task, COORDINATOR_MESSAGE_BYTES);
@@ -175,7 +204,7 @@ void atoll_roster_check_silence(struct coordinator *c)
     double now = atoll_coordinator_now_ns(c);
     for (unsigned i = 0; i < c->settings->peers.count; i++) {
         struct peer *p = &c->peers[i];
-        if ((p->state == PEER_READY || p->state == PEER_GREETED) &&
+        if ((p->state == PEER_READY || p->state == PEER_GREETED || p->state == PEER_SURPLUS) &&
             now - p->heard_ns > c->settings->heartbeat_timeout_ns)
             atoll_roster_drop(c, i, "it has been silent for too long");
         if (p->state != PEER_READY || atoll_dispatch_sent_count(c->dispatch, i) == 0)

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int number(const char *name, unsigned *ret_value)
 {
@@ -78,13 +77,13 @@ struct atoll_slice atoll_slice_of_rank(void)
     return (struct atoll_slice){place.local, place.size};
 }
 
-void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, int online_count,
+void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, int allowed_count,
                        cpu_set_t *ret_cores)
 {
     int total = CPU_COUNT(mask), seen = 0, first, last;
 
     *ret_cores = *mask;
-    if (slice->count < 2 || total < online_count || total < 1)
+    if (slice->count < 2 || total < allowed_count || total < 1)
         return;
     first = (int)((long)total * (long)slice->index / (long)slice->count);
     last = (int)((long)total * (long)(slice->index + 1) / (long)slice->count);
@@ -99,12 +98,17 @@ void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, i
     }
 }
 
+/* The kernel cuts a mask of everything down to what the job's cgroup allows: a job of 8 cores on a node of 128 whose
+ * launcher bound nobody has to be shared out, too. */
 void atoll_slice_bind(const struct atoll_slice *slice)
 {
-    cpu_set_t mask, own;
+    cpu_set_t mask, all, own;
 
-    if (sched_getaffinity(0, sizeof mask, &mask) != 0)
+    if (slice->count < 2 || sched_getaffinity(0, sizeof mask, &mask) != 0)
         return;
-    atoll_slice_cores(slice, &mask, (int)sysconf(_SC_NPROCESSORS_ONLN), &own);
+    memset(&all, 0xff, sizeof all);
+    if (sched_setaffinity(0, sizeof all, &all) != 0 || sched_getaffinity(0, sizeof all, &all) != 0)
+        all = mask;
+    atoll_slice_cores(slice, &mask, CPU_COUNT(&all), &own);
     sched_setaffinity(0, sizeof own, &own);
 }

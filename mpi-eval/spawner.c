@@ -6,6 +6,7 @@
  * owner only. */
 #include "mpi-eval/spawner.h"
 
+#include "mpi-eval/binding.h"
 #include "mpi-eval/gpus.h"
 
 #include <dirent.h>
@@ -23,7 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ANSWER_MS 10000
+#define ANSWER_MS     10000
+#define ADDED_ENTRIES 2 /* to a child's environment: its slice and its device */
 
 enum verb { VERB_START = 1, VERB_KILL, VERB_STARTED, VERB_REFUSED, VERB_EXITED };
 
@@ -62,6 +64,8 @@ static int is_allowed(const char *entry)
                                         "TMPDIR=",    "TZ=",        "LD_LIBRARY_PATH=",
                                         "CUDA_HOME=", "CUDA_PATH=", "CUDA_DEVICE_ORDER="};
     static const char *const prefixes[] = {"LC_", "ATOLL_"};
+    if (strncmp(entry, ATOLL_SLICE_VARIABLE "=", sizeof ATOLL_SLICE_VARIABLE) == 0)
+        return 0; /* each child is told its own */
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strncmp(entry, names[i], strlen(names[i])) == 0)
             return 1;
@@ -73,13 +77,13 @@ static int is_allowed(const char *entry)
     return 0;
 }
 
-/* Lives as long as the process, so the entries stay where they are; there is room for one more at the end. */
+/* Lives as long as the process, so the entries stay where they are; there is room for ADDED_ENTRIES more at the end. */
 static char **environment_clean(void)
 {
     size_t count = 0, kept = 0;
     while (environ && environ[count])
         count++;
-    char **clean = calloc(count + 2, sizeof *clean);
+    char **clean = calloc(count + ADDED_ENTRIES + 1, sizeof *clean);
     for (size_t i = 0; clean && i < count; i++) {
         if (is_allowed(environ[i]))
             clean[kept++] = environ[i];
@@ -129,7 +133,7 @@ static void signals_default(void)
 /* Several evaluators of one node get cores and a device of their own; who chose a device in the environment keeps it. */
 static void slice_take(const struct nursery *nursery, unsigned tag)
 {
-    static char entry[sizeof ATOLL_GPU_VARIABLE + ATOLL_GPU_NAME_BYTES];
+    static char entry[sizeof ATOLL_GPU_VARIABLE + ATOLL_GPU_NAME_BYTES], place[64];
     struct atoll_slice slice = nursery->slice;
     const char *here = getenv("ATOLL_EVALUATORS_HERE");
     if (here)
@@ -137,8 +141,10 @@ static void slice_take(const struct nursery *nursery, unsigned tag)
     atoll_slice_bind(&slice);
     const char *gpu = getenv(ATOLL_GPU_VARIABLE) ? NULL : atoll_gpus_of(&nursery->gpus, &slice);
     char **end = nursery->environment;
-    while (gpu && *end)
+    while (*end)
         end++;
+    snprintf(place, sizeof place, "%s=%u/%u", ATOLL_SLICE_VARIABLE, slice.index, slice.count);
+    *end++ = place;
     if (gpu) {
         snprintf(entry, sizeof entry, "%s=%s", ATOLL_GPU_VARIABLE, gpu);
         *end = entry;

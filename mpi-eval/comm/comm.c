@@ -305,6 +305,7 @@ struct atoll_peers atoll_comm_peers(struct atoll_comm *comm)
 {
     return (struct atoll_peers){.context = comm,
                                 .count = comm->rank == 0 ? (unsigned)comm->size - 1 : 1,
+                                .are_ranks = comm->rank == 0,
                                 .send = comm_send,
                                 .receive = comm_receive,
                                 .wait = comm_wait,

@@ -91,6 +91,11 @@ void atoll_referee_destroy(struct atoll_referee *referee)
     free(referee);
 }
 
+const char *atoll_referee_pci(const struct atoll_referee *referee)
+{
+    return referee->pci;
+}
+
 const struct atoll_device_info *atoll_referee_device(const struct atoll_referee *referee)
 {
     return &referee->info;

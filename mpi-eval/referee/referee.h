@@ -23,6 +23,8 @@ struct atoll_referee *atoll_referee_create(const struct atoll_setup *setup, stru
 void atoll_referee_destroy(struct atoll_referee *referee);
 const struct atoll_device_info *
 atoll_referee_device(const struct atoll_referee *referee); /* borrowed, complete */
+/* Its address on the PCI bus, "0000:65:00.0", or ""; borrowed. */
+const char *atoll_referee_pci(const struct atoll_referee *referee);
 const struct atoll_phases *
 atoll_referee_phases(const struct atoll_referee *referee); /* borrowed, up to date */
 

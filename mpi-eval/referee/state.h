@@ -25,6 +25,7 @@ struct atoll_referee {
     void *device_state;              /* the backend's, made by open */
     struct atoll_compiler *compiler; /* borrowed */
     struct atoll_device_info info;
+    char pci[16];      /* where the device sits, by open; "" not a PCI device */
     double jitter_ns;  /* of empty launches */
     uint64_t salt;     /* of this process: shifts, fills, guards, hashes */
     uint64_t launches; /* so far; with the salt it keys the next sample */

@@ -12,7 +12,8 @@ trap 'rm -rf "$work"' EXIT
 
 fail() { echo "FAILED: $*"; cat "$work/out" 2>/dev/null; exit 1; }
 make_campaign() { "$build/tests/bin/atoll_campaign_make" "$campaign" "$@" "$suite/softmax_rows" "$suite/transpose" "$suite/stencil5" || exit 1; }
-start() { mpirun --oversubscribe "$@" "$build/atoll-eval" "$campaign" --null-backend --ack-log "$work/acks" >>"$work/out" 2>&1; }
+options=() # of atoll-eval
+start() { mpirun --oversubscribe "$@" "$build/atoll-eval" "$campaign" "${options[@]}" --null-backend --ack-log "$work/acks" >>"$work/out" 2>&1; }
 check_acks() { # every acknowledged evaluation once
     local lines unique
     lines=$(wc -l <"$work/acks") unique=$(sort -u "$work/acks" | wc -l)
@@ -27,6 +28,16 @@ evaluators() {
         tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- --evaluator || continue
         tr '\0' ' ' <"/proc/$parent/cmdline" 2>/dev/null | grep -q "$campaign" && echo "$pid"
     done
+}
+# The process that mpirun started as rank $1.
+rank_process() {
+    local pid
+    for pid in $(pgrep -x atoll-eval -P "$(pgrep -x mpirun -P "$run")"); do
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1" && echo "$pid"
+    done
+}
+ranks_in_state() { # how many evaluators ranks.json shows as $1
+    grep -c "\"state\":\"$1\"" "$campaign"/jobs/*/ranks.json
 }
 wait_for_acks() { # at least $1, so that the run is in its middle: no test waits for a time
     until [ "$(wc -l 2>/dev/null <"$work/acks" || echo 0)" -ge "$1" ]; do
@@ -58,6 +69,32 @@ run-killed) make_campaign 120 0 sample-device=20ms
         while [ -n "$(evaluators)" ]; do sleep 0.02; done # ctest's timeout is the limit
     done
     start -n 3 || fail "status $?"; check_finished; check_acks ;;
+ranks-lost) make_campaign 240 0 sample-device=60ms; options=(--heartbeat-timeout 3s)
+    start --enable-recovery -n 4 & run=$!
+    for rank in 1 2; do # nodes that die say nothing; the last evaluator does the rest
+        wait_for_acks $((rank * 40))
+        kill -9 "$(rank_process $rank)" || fail "rank $rank is not there"
+        until grep -q "eval.peer.dropped .*evaluator $((rank - 1)) (rank $rank on $(uname -n), null device null)" "$work/out"; do
+            kill -0 $run 2>/dev/null || fail "the run ended before it missed rank $rank"
+            sleep 0.1
+        done
+        until [ "$(ranks_in_state silent)" -ge $rank ]; do sleep 0.1; done # ctest's timeout is the limit
+    done
+    wait $run || fail "status $?"; check_finished; check_acks
+    grep -q "eval.farewell" "$work/out" || fail "it should have left without MPI_Finalize"
+    [ "$(ranks_in_state ready)" = 1 ] && [ "$(ranks_in_state silent)" = 2 ] || fail "$(cat "$campaign"/jobs/*/ranks.json)"
+    [ -z "$(evaluators)" ] || fail "evaluators outlive their ranks" ;;
+rank-map) make_campaign 60 0; start -n 3 || fail "status $?"; check_finished
+    [ "$(grep -c "eval.ranks .* rank [12]  *ready " "$work/out")" = 2 ] || fail "the log should have a row for each rank"
+    grep -q "eval.ranks .*2 of 2 evaluators work, on 1 node" "$work/out" || fail "the log should count them"
+    /usr/bin/python3 - "$campaign"/jobs/*/ranks.json "$(uname -n)" <<'END' || fail "$(cat "$campaign"/jobs/*/ranks.json)" ;;
+import json, os, sys
+rows = json.load(open(sys.argv[1]))["evaluators"]
+assert [r["rank"] for r in rows] == [1, 2] and [r["evaluator"] for r in rows] == [0, 1], rows
+for r in rows:
+    assert r["state"] == "ready" and r["node"] == sys.argv[2] and r["model"] and r["uuid"], r
+    assert 1 <= r["core_count"] <= len(os.sched_getaffinity(0)) and r["cores"] and r["numa"] != "", r
+END
 no-campaign) mpirun --oversubscribe -n 3 "$build/atoll-eval" "$work/nothing" >"$work/out" 2>&1 && fail "it should fail"
     grep -q "$work/nothing" "$work/out" || fail "the message should name the campaign" ;;
 *) fail "no case $case_name" ;;

@@ -316,6 +316,7 @@ static void info_fill(const struct atoll_cuda_device *d, struct atoll_device_inf
     snprintf(info->toolchain, sizeof info->toolchain, "%.*s", (int)sizeof info->toolchain - 1, toolchain);
     info->last_level_cache_bytes = d->facts.last_level_cache_bytes;
     info->limits = d->facts.limits;
+    snprintf(d->referee->pci, sizeof d->referee->pci, "%s", d->facts.pci);
     atoll_cuda_target(info->limits.compute_capability, info->limits.target, sizeof info->limits.target);
     snprintf(info->isolation, sizeof info->isolation,
              "device process of its own, sandboxed; answers sealed; lock per device");

@@ -114,6 +114,9 @@ int atoll_cuda_executor_facts(const struct atoll_cuda_executor *executor, struct
     if (r != ATOLL_CUDA_SUCCESS)
         return atoll_executor_cuda_fail(cuda, r, "cannot read the device's facts", err);
     uuid_text(&uuid, ret_facts->uuid, sizeof ret_facts->uuid);
+    if (cuda->cuDeviceGetPCIBusId(ret_facts->pci, (int)sizeof ret_facts->pci, executor->device) !=
+        ATOLL_CUDA_SUCCESS)
+        ret_facts->pci[0] = '\0';
     limits_read(executor, &ret_facts->limits);
     cuda->cuDriverGetVersion(&version);
     snprintf(ret_facts->limits.driver, sizeof ret_facts->limits.driver, "CUDA %d.%d", version / 1000,

@@ -265,6 +265,7 @@ static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll
     w->facts = hello.facts;
     w->facts.model[sizeof w->facts.model - 1] = '\0';
     w->facts.uuid[sizeof w->facts.uuid - 1] = '\0';
+    w->facts.pci[sizeof w->facts.pci - 1] = '\0';
     w->facts.limits.driver[sizeof w->facts.limits.driver - 1] = '\0';
     w->facts.limits.target[sizeof w->facts.limits.target - 1] = '\0';
     w->facts.limits.counters[sizeof w->facts.limits.counters - 1] = '\0';

@@ -29,6 +29,7 @@ struct atoll_cuda_facts {
     struct atoll_device_limits limits; /* tensor_flops and target are not the process's to know */
     double last_level_cache_bytes, persisting_cache_bytes;
     uint64_t free_bytes;
+    char pci[16]; /* "0000:65:00.0"; "" not known */
 };
 
 /* Errors: ATOLL_E_MISSING (no driver library, no such device; with the remedy), ATOLL_E_CHILD, ATOLL_E_TIMEOUT. */

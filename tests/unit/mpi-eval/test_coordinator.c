@@ -16,6 +16,7 @@
 #include "archive-h5/standing.h"
 #include "core/arena.h"
 #include "core/log.h"
+#include "core/place.h"
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/replay.h"
 #include "mpi-eval/setup.h"
@@ -41,6 +42,8 @@ enum mischief {
     FAILS_LATER,   /* all say FAILED after some results */
     UNLIKE,        /* peer 0 has another model of device than the others */
     UNLIKE_LOST,   /* and is lost for good after some orders */
+    SURPLUS,       /* peer 1 finds its device taken by peer 0, which is lost for good: then it gets it */
+    SURPLUS_ALL,   /* all find theirs taken by others */
     HANGS          /* peer 1 answers some orders, then only says that it lives */
 };
 
@@ -56,6 +59,7 @@ struct peers {
     struct atoll_task *tasks[4];
     unsigned task_count, orders[PEERS], results;
     int is_lost[PEERS], has_setup[PEERS];
+    unsigned setups[PEERS];
     struct atoll_id seen[2][QUEUE]; /* candidates evaluated by peer 0, and by the others */
     unsigned seen_count[2];
     double now_ns, answered_ns, dropped_ns; /* the clock; peer 1's last answer and its end */
@@ -100,6 +104,24 @@ static void enqueue_failed(struct peers *p, unsigned peer)
     atoll_buffer_fini(&payload);
 }
 
+static void enqueue_place(struct peers *p, unsigned peer, enum atoll_surplus surplus)
+{
+    struct atoll_place place = {
+        .surplus = surplus, .core_count = 4, .slots = surplus ? 0 : 2, .cores = "0-3"};
+    struct atoll_buffer payload;
+    snprintf(place.node, sizeof place.node, "n%u", peer / 2);
+    snprintf(place.note, sizeof place.note, "%s", surplus ? "the device is another's" : "");
+    atoll_buffer_init(&payload, 1 << 16);
+    atoll_place_encode(&place, &payload);
+    enqueue(p, peer, ATOLL_MSG_PLACE, payload.data, payload.length);
+    atoll_buffer_fini(&payload);
+}
+
+static int is_surplus(const struct peers *p, unsigned peer)
+{
+    return p->mischief == SURPLUS_ALL || (p->mischief == SURPLUS && peer == 1 && !p->is_lost[0]);
+}
+
 static void on_setup(struct peers *p, unsigned peer)
 {
     struct atoll_device_info device;
@@ -110,6 +132,10 @@ static void on_setup(struct peers *p, unsigned peer)
         enqueue_failed(p, peer);
         return;
     }
+    p->setups[peer]++;
+    enqueue_place(p, peer, is_surplus(p, peer) ? ATOLL_SURPLUS_BUSY : ATOLL_SURPLUS_NONE);
+    if (is_surplus(p, peer))
+        return;
     if (p->mischief == GREEDY)
         enqueue_request(p, peer, 2); /* before HELLO: refused */
     atoll_synthetic_device(&device);
@@ -143,8 +169,8 @@ static void on_task(struct peers *p, const struct atoll_frame *frame)
 static int lose_order(struct peers *p, unsigned peer)
 {
     static const unsigned char restarts = ATOLL_PEER_RESTARTS, gone = ATOLL_PEER_GONE;
-    unsigned victim = p->mischief == UNLIKE_LOST ? 0 : 1;
-    int is_final = p->mischief == LOST_FOR_GOOD || p->mischief == UNLIKE_LOST;
+    unsigned victim = p->mischief == UNLIKE_LOST || p->mischief == SURPLUS ? 0 : 1;
+    int is_final = p->mischief == LOST_FOR_GOOD || p->mischief == UNLIKE_LOST || p->mischief == SURPLUS;
     int may = is_final || p->mischief == LOST_ONCE || p->mischief == LATE;
     if (!may || peer != victim || p->orders[victim] != 5 || p->is_lost[victim])
         return 0;
@@ -208,7 +234,8 @@ static void on_order(struct peers *p, unsigned peer, const struct atoll_frame *f
     struct atoll_arena *arena = atoll_arena_create(1 << 20, NULL);
     struct atoll_order order;
     assert_int_equal(atoll_order_decode(frame->payload, frame->length, arena, &order, NULL), 0);
-    if (p->mischief == UNLIKE_LOST && p->is_lost[peer]) { /* sent before its end was known: nobody reads it */
+    if ((p->mischief == UNLIKE_LOST || p->mischief == SURPLUS) &&
+        p->is_lost[peer]) { /* sent before its end was known: nobody reads it */
         atoll_arena_destroy(arena);
         return;
     }
@@ -400,7 +427,7 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
     assert_int_equal(atoll_setup_of_campaign(campaign, 1, &setup, err), 0);
     int progress = open(path_of(state, "progress"), O_WRONLY | O_CREAT | O_APPEND, 0600);
     const struct atoll_coordinator_settings settings = {
-        .peers = {p, PEERS, fake_send, fake_receive, fake_wait, fake_pollfds, fake_drop, fake_waiting},
+        .peers = {p, PEERS, 0, fake_send, fake_receive, fake_wait, fake_pollfds, fake_drop, fake_waiting},
         .campaign = campaign,
         .setup = &setup,
         .job = "test",
@@ -566,6 +593,50 @@ static void test_all_evaluators_fail(void **state)
     assert_string_equal(err.text, "no compiler here; install one");
 }
 
+static unsigned file_count(void **state, const char *name, const char *wanted)
+{
+    static char text[1 << 16];
+    FILE *file = fopen(path_of(state, name), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    unsigned count = 0;
+    for (const char *at = strstr(text, wanted); at; at = strstr(at + 1, wanted))
+        count++;
+    return count;
+}
+
+/* Two ranks of node n0 share a device: one works, one is idle and takes over when the other has gone for good. */
+static void test_surplus_takes_over(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct peers *p = peers_create(SURPLUS);
+    campaign_make(state);
+    if (campaign_run_with(state, p, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.is_finished);
+    assert_int_equal(result.peers_lost, 1);
+    assert_int_equal(p->setups[1], 2);
+    assert_true(p->orders[1] > 0);
+    assert_int_equal(acks_count(state), result.evaluated + result.duelled);
+    assert_int_equal(file_count(state, "c/jobs/test.0/ranks.json", "\"state\":\"ready\""), 2);
+    assert_int_equal(file_count(state, "c/jobs/test.0/ranks.json", "\"state\":\"lost\""), 1);
+    replay_check(state);
+    peers_destroy(p);
+}
+
+static void test_all_are_surplus(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    campaign_make(state);
+    assert_int_equal(campaign_run(state, SURPLUS_ALL, 0, &result, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_BUSY);
+    assert_string_equal(err.text, "the device is another's");
+    assert_int_equal(file_count(state, "c/jobs/test.0/ranks.json", "\"state\":\"surplus\""), PEERS);
+}
+
 static void test_resume_until_finished(void **state)
 {
     struct atoll_coordinator_result result;
@@ -690,6 +761,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_model_is_lost, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_asks_without_an_operator, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_all_evaluators_fail, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_surplus_takes_over, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_all_are_surplus, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_resume_until_finished, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_orderly_end, dir_make, dir_remove),

@@ -7,12 +7,15 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/place.h"
 #include "mpi-eval/evaluator.h"
 #include "mpi-eval/setup.h"
 #include "mpi-eval/stream.h"
@@ -117,6 +120,12 @@ static void expect_greeting(struct process *p)
     struct atoll_frame frame;
     struct atoll_device_info device;
     struct atoll_reader reader;
+    struct atoll_place place;
+    assert_int_equal(next(p, &frame), 1);
+    assert_int_equal(frame.type, ATOLL_MSG_PLACE);
+    assert_int_equal(atoll_place_decode(frame.payload, frame.length, &place, NULL), 0);
+    assert_int_equal(place.surplus, ATOLL_SURPLUS_NONE);
+    assert_true(place.node[0] && place.cores[0] && place.core_count > 0);
     assert_int_equal(next(p, &frame), 1);
     assert_int_equal(frame.type, ATOLL_MSG_HELLO);
     assert_int_equal(atoll_device_info_decode(frame.payload, frame.length, &device, NULL), 0);
@@ -191,7 +200,8 @@ static void expect_failed(struct process *p, enum atoll_code code)
     size_t length;
     do {
         assert_int_equal(next(p, &frame), 1);
-    } while (frame.type == ATOLL_MSG_HELLO || frame.type == ATOLL_MSG_REQUEST);
+    } while (frame.type == ATOLL_MSG_PLACE || frame.type == ATOLL_MSG_HELLO ||
+             frame.type == ATOLL_MSG_REQUEST);
     assert_int_equal(frame.type, ATOLL_MSG_FAILED);
     atoll_reader_init(&reader, frame.payload, frame.length);
     assert_int_equal(atoll_reader_u32(&reader), code);
@@ -223,6 +233,48 @@ static void test_says_why_it_cannot_go_on(void **state)
     atoll_buffer_fini(&payload);
 }
 
+static void expect_surplus(struct process *p)
+{
+    struct atoll_frame frame;
+    struct atoll_place place;
+    assert_int_equal(next(p, &frame), 1);
+    assert_int_equal(frame.type, ATOLL_MSG_PLACE);
+    assert_int_equal(atoll_place_decode(frame.payload, frame.length, &place, NULL), 0);
+    assert_int_equal(place.surplus, ATOLL_SURPLUS_IDLE);
+    assert_non_null(strstr(place.note, "one rank for each GPU"));
+    assert_int_equal(place.slots, 0);
+}
+
+static void say_setup_cuda(struct process *p, struct atoll_buffer *payload)
+{
+    struct atoll_setup setup;
+    atoll_setup_defaults(&setup);
+    snprintf(setup.backend, sizeof setup.backend, "cuda");
+    atoll_setup_encode(&setup, payload);
+    say(p, ATOLL_MSG_SETUP, payload);
+}
+
+/* An evaluator for which no device is left lives on without one, and looks again when it is told to. */
+static void test_surplus_is_no_failure(void **state)
+{
+    struct atoll_buffer payload;
+    struct atoll_frame frame;
+    atoll_buffer_init(&payload, 1 << 20);
+    setenv("ATOLL_DEVICE", "surplus", 1);
+    struct process p = process_start();
+    unsetenv("ATOLL_DEVICE");
+    say_setup_cuda(&p, &payload);
+    say_task(&p, &payload, 0);
+    expect_surplus(&p);
+    say_setup_cuda(&p, &payload);
+    say_task(&p, &payload, 0);
+    expect_surplus(&p);
+    say(&p, ATOLL_MSG_STOP, &payload);
+    assert_int_equal(next(&p, &frame), 0);
+    assert_int_equal(process_end(&p), 0);
+    atoll_buffer_fini(&payload);
+}
+
 /* The time of a candidate is its identity's; comparisons agree with it. */
 static void test_synthetic_results_agree(void **state)
 {
@@ -248,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_a_session),
         cmocka_unit_test(test_leaves_when_the_coordinator_goes),
         cmocka_unit_test(test_says_why_it_cannot_go_on),
+        cmocka_unit_test(test_surplus_is_no_failure),
         cmocka_unit_test(test_synthetic_results_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,15 @@ static void test_share(void **state)
     assert_string_equal(atoll_gpus_of(&gpus, &slice), "0");
     slice.index = 2;
     assert_string_equal(atoll_gpus_of(&gpus, &slice), ATOLL_GPU_SURPLUS);
+    atoll_gpus_list("0", folder, &gpus); /* each rank sees one, and all call it the same: its lock decides */
+    for (slice.index = 0; slice.index < 4; slice.index++)
+        assert_string_equal(atoll_gpus_of(&gpus, &slice), "0");
+    atoll_gpus_list("MIG-3c", folder, &gpus);
+    assert_string_equal(atoll_gpus_of(&gpus, &(struct atoll_slice){3, 4}), "MIG-3c");
+    atoll_gpus_list(NULL, folder, &gpus); /* nobody chose: numbers go by place */
+    assert_string_equal(atoll_gpus_of(&gpus, &(struct atoll_slice){2, 4}), "2");
+    assert_string_equal(atoll_gpus_of(&gpus, &(struct atoll_slice){3, 4}), ATOLL_GPU_SURPLUS);
+    slice.index = 2;
     atoll_gpus_list("", folder, &gpus); /* what is hidden is not taken */
     assert_string_equal(atoll_gpus_of(&gpus, &slice), ATOLL_GPU_SURPLUS);
     atoll_gpus_list("", "/nowhere", &gpus);
