@@ -7,6 +7,10 @@ Each row: the typed outcome, how many requests the server saw, the answer within
 own reader: an answer costs what the server says it billed, to the token and the nanodollar; what broke off costs that or its
 reservation, and never less than the server counted; an error costs nothing. A later round must leave as many descriptors and as
 much memory as the one before it did.  --lie gives the gateway a price that is a nanodollar too high for every answer: the check must see it.
+
+What failed may not stand in the way of what comes next: an endpoint's breaker opens after five failures in a row, and stays so for
+longer each time.  So a good answer of the same endpoint closes it behind every failing row, and nothing good ever comes from an
+endpoint with a wrong certificate: each round has others.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +31,9 @@ TRIES = 3
 SLACK_S = 10  # of a loaded machine; what stalls, stalls for ever
 GROWTH_KIB = 1024
 MORE_ROUNDS = 2
+ENDPOINTS = 64  # of a configuration
+TLS_GROUPS = 12
+FAILED = {"overloaded", "stream", "network", "timeout"}  # to a breaker
 DIALECTS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "anthropic": "/v1/messages"}
 
 # scenario, outcome, requests seen; of these: answers (cost what they say), reservations lost; then options: deadline, and
@@ -59,9 +66,9 @@ ROWS = [
     ("status-503-retry-after-date-3600", "overloaded", 1, 0, 0, {"deadline": 10}),
     ("error-event", "overloaded", 3, 0, 3), ("error-event-fails-1", "ok", 2, 1, 1), ("no-end", "stream", 3, 0, 3),
     ("no-end-fails-2", "ok", 3, 1, 2), ("bad-json", "protocol", 1, 0, 1), ("html", "protocol", 1, 0, 1),
-    ("bad-utf8", "protocol", 1, 0, 1), ("huge-100", "protocol", 1, 0, 1), ("silent", "timeout", 1, 0, 1, {"deadline": 1.5}),
-    ("silent-after-300", "timeout", 1, 0, 1, {"deadline": 1.5}), ("silent-after-700", "timeout", 1, 0, 1, {"deadline": 1.5}),
-    ("delay-60000", "timeout", 1, 0, 1, {"deadline": 1.5}), ("bytes-1-slow-1000", "timeout", 1, 0, 1, {"deadline": 2}),
+    ("bad-utf8", "protocol", 1, 0, 1), ("huge-100", "protocol", 1, 0, 1), ("silent", "timeout", 1, 0, 1, {"deadline": 5}),
+    ("silent-after-300", "timeout", 1, 0, 1, {"deadline": 5}), ("silent-after-700", "timeout", 1, 0, 1, {"deadline": 5}),
+    ("delay-60000", "timeout", 1, 0, 1, {"deadline": 5}), ("bytes-1-slow-1000", "timeout", 1, 0, 1, {"deadline": 5}),
     ("reset-0", "network", 3, 0, 3), ("cut-0", "network", 3, 0, 3), ("cut-300", "stream network", 3, 0, 3),
 ]
 RESPONSES_ONLY = [("failed-event", "overloaded", 3, 0, 3)]
@@ -80,7 +87,7 @@ class Row:
 
 
 class Scene:
-    """One gateway per dialect: a group of rows has an endpoint of its own, so that no row meets another one's breaker."""
+    """One gateway per dialect; its rows are spread over groups, one endpoint each, which run side by side."""
 
     def __init__(self, dialect, options, root, plain, tls, certificates):
         self.dialect, self.options = dialect, options
@@ -91,10 +98,11 @@ class Scene:
         self.providers = {"plain": plain, "tls": tls}
         self.rows, self.certificates = [], certificates
         rows = ROWS + (RESPONSES_ONLY if dialect == "responses" else [])
+        plain_groups = ENDPOINTS - TLS_GROUPS - 2 - len(CERTIFICATES) * most_rounds(options)
         for i, row in enumerate(rows):
-            self.add(f"p{i % 40}", "plain", row)
+            self.add(f"p{i % plain_groups}", "plain", row)
         for i, row in enumerate(row for row in rows if row[0] in TLS):
-            self.add(f"t{i % 12}", "tls", row)
+            self.add(f"t{i % TLS_GROUPS}", "tls", row)
         self.add_breaks(plain)
         self.write_endpoints()
         if options.lie:
@@ -121,18 +129,20 @@ class Scene:
         for group, door in doors.items():
             more = {"ca_file": self.providers["tls"].ca_file} if door == "tls" else {}
             self.config.endpoint(group, self.dialect, self.providers[door].url + "/v1", **more)
+            self.config.model(f"{group}.closes", group, "ok")
         for row in self.rows:
             self.config.model(row.name, row.group, row.scenario)
-        for name, (url, ca_file) in self.certificates.items():
-            self.config.endpoint(name, self.dialect, url + "/v1", ca_file=ca_file)
-            self.config.model(name, name, "ok")
+        for number in range(most_rounds(self.options)):
+            for name, (url, ca_file) in self.certificates.items():
+                self.config.endpoint(f"{name}-{number}", self.dialect, url + "/v1", ca_file=ca_file)
+                self.config.model(f"{name}-{number}", f"{name}-{number}", "ok")
 
     def run(self, pool, number):
         groups = {}
         for row in self.rows:
             groups.setdefault(row.group, []).append(row)
         jobs = [pool.submit(self.run_group, rows, number) for rows in groups.values()]
-        jobs += [pool.submit(self.run_certificate, name) for name in self.certificates]
+        jobs += [pool.submit(self.run_certificate, name, number) for name in self.certificates]
         return jobs
 
     def ident(self, row, number):
@@ -143,7 +153,14 @@ class Scene:
         for row in rows:
             row.answer = ask(self.gateway.url, row.name, self.ident(row, number), row.deadline)
             failures += self.judge(row)
+            if row.answer.status in FAILED:
+                failures += self.close_breaker(row, number)
         return failures
+
+    def close_breaker(self, row, number):
+        answer = ask(self.gateway.url, f"{row.group}.closes", f"{self.ident(row, number)}.closes")
+        if answer.status != "ok":
+            yield f"{self.dialect} {row.name}: the endpoint's next answer is {answer.status}: {answer.atoll.get('detail', answer.document)}"
 
     def judge(self, row):
         a = row.answer
@@ -154,8 +171,8 @@ class Scene:
         if a.elapsed_s < row.floor:
             yield f"{self.dialect} {row.name}: took {a.elapsed_s:.2f} s, the server asked for {row.floor} s"
 
-    def run_certificate(self, name):
-        answer = ask(self.gateway.url, name, f"{self.dialect}.{name}")
+    def run_certificate(self, name, number):
+        answer = ask(self.gateway.url, f"{name}-{number}", f"{self.dialect}.{name}.{number}")
         words = {"expired": "expired", "wrong-host": "another host", "self-signed": "signed by itself", "other-ca": "unknown CA"}[name]
         if answer.status != "network" or answer.money or words not in answer.atoll["detail"]:
             return [f"{self.dialect} {name}: {answer.status} {answer.atoll.get('detail')}"]
@@ -196,6 +213,10 @@ class Scene:
             yield f"{place}: booked {tokens} tokens, the server billed {billed}"
         if a.money != money:
             yield f"{place}: the answer says {a.money} nanodollars, the ledger {money}"
+
+
+def most_rounds(options):
+    return options.rounds + MORE_ROUNDS
 
 
 def usage_of(scenario):
@@ -272,7 +293,7 @@ def run(options, root):
     try:
         for number in range(options.rounds):
             failures += one_round(scenes, plain, tls, number, marks)
-        for number in range(options.rounds, options.rounds + MORE_ROUNDS):  # what leaks, grows in each of them
+        for number in range(options.rounds, most_rounds(options)):  # what leaks, grows in each of them
             if list(compare(marks)):
                 failures += one_round(scenes, plain, tls, number, marks)
         for provider, _ in wrong.values():
@@ -307,6 +328,8 @@ def main():
     parser.add_argument("--offsets", type=int, default=60)
     parser.add_argument("--lie", action="store_true")
     options = parser.parse_args()
+    if len(CERTIFICATES) * most_rounds(options) > ENDPOINTS - TLS_GROUPS - 10:
+        sys.exit(f"{options.rounds} rounds need more than {ENDPOINTS} endpoints: ask for fewer")
     root = tempfile.mkdtemp(prefix="atoll-matrix-")
     try:
         begin = time.monotonic()
