@@ -4,7 +4,9 @@
  * Every call ends within the launcher's timeout, whatever the other side does.  Errors are the same for all launchers:
  * TIMEOUT the controller does not answer (worth repeating), LIMIT a queue or submission limit was reached (worth repeating
  * when jobs have ended), INPUT the request is refused (partition, account, time ...; the text says which and names the
- * remedy), DENIED, MISSING no such launcher on this machine, NOTFOUND nobody knows the job (which is not "failed"). */
+ * remedy), DENIED, BUSY the job is
+ * between two states (worth repeating), MISSING no such launcher on this machine, NOTFOUND nobody knows the job (which is
+ * not "failed"), CHILD Slurm's library or a command ended in a way that nobody knows. */
 #ifndef ATOLL_SCHEDULER_LAUNCHER_H
 #define ATOLL_SCHEDULER_LAUNCHER_H
 
@@ -88,7 +90,7 @@ int atoll_launcher_kind_parse(const char *name, enum atoll_launcher_kind *ret_ki
 struct atoll_launcher *atoll_launcher_create(enum atoll_launcher_kind kind, double timeout_s,
                                              struct atoll_err *err);
 void atoll_launcher_destroy(struct atoll_launcher *launcher);
-/* "libslurm 22.05.8 (plugin atoll-slurm-22.05.so)", "commands of slurm 22.05.8", "local"; borrowed. */
+/* "libslurm 22.05.8 (plugin /usr/lib/atoll/atoll-slurm-22.05.so)", "commands of slurm 22.05.8", "local"; borrowed. */
 const char *atoll_launcher_name(const struct atoll_launcher *launcher);
 int atoll_launcher_is_slurm(const struct atoll_launcher *launcher);
 
