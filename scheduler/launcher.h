@@ -4,7 +4,9 @@
  * Every call ends within the launcher's timeout, whatever the other side does.  Errors are the same for all launchers:
  * TIMEOUT the controller does not answer (worth repeating), LIMIT a queue or submission limit was reached (worth repeating
  * when jobs have ended), INPUT the request is refused (partition, account, time ...; the text says which and names the
- * remedy), DENIED, MISSING no such launcher on this machine, NOTFOUND nobody knows the job (which is not "failed"). */
+ * remedy), DENIED, BUSY the job is
+ * between two states (worth repeating), MISSING no such launcher on this machine, NOTFOUND nobody knows the job (which is
+ * not "failed"), CHILD Slurm's library or a command ended in a way that nobody knows. */
 #ifndef ATOLL_SCHEDULER_LAUNCHER_H
 #define ATOLL_SCHEDULER_LAUNCHER_H
 
@@ -88,17 +90,19 @@ int atoll_launcher_kind_parse(const char *name, enum atoll_launcher_kind *ret_ki
 struct atoll_launcher *atoll_launcher_create(enum atoll_launcher_kind kind, double timeout_s,
                                              struct atoll_err *err);
 void atoll_launcher_destroy(struct atoll_launcher *launcher);
-/* "libslurm 22.05.8 (plugin atoll-slurm-22.05.so)", "commands of slurm 22.05.8", "local"; borrowed. */
+/* "libslurm 22.05.8 (plugin /usr/lib/atoll/atoll-slurm-22.05.so)", "commands of slurm 22.05.8", "local"; borrowed. */
 const char *atoll_launcher_name(const struct atoll_launcher *launcher);
 int atoll_launcher_is_slurm(const struct atoll_launcher *launcher);
 
 /* Never repeated by itself: whether a job came of a call that timed out is for the caller to find out, by name. */
 int atoll_launcher_submit(struct atoll_launcher *launcher, const struct atoll_job_request *request,
                           char ret_id[ATOLL_JOB_ID_BYTES], struct atoll_err *err);
-/* All jobs of this user that the queue knows, in one request; name_prefix: only those (NULL all).  ret_jobs: free() it. */
+/* All jobs of this user that the queue knows, in one request, elements of arrays one by one, in the order of their ids;
+ * name_prefix: only those (NULL all).  ret_jobs: free() it. */
 int atoll_launcher_list(struct atoll_launcher *launcher, const char *name_prefix, struct atoll_job **ret_jobs,
                         size_t *ret_count, struct atoll_err *err);
-/* One job; for an id that nobody knows 0 with ATOLL_JOB_UNKNOWN. */
+/* One job; for an id that nobody knows 0 with ATOLL_JOB_UNKNOWN.  Of a whole array the element that says most: one that runs,
+ * else one that waits, else one that went wrong. */
 int atoll_launcher_ask(struct atoll_launcher *launcher, const char *id, struct atoll_job *ret_job,
                        struct atoll_err *err);
 int atoll_launcher_cancel(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);
