@@ -102,7 +102,8 @@ static void put_environment(const struct atoll_site *site, struct atoll_buffer *
         put(out, "unset SLURM_NTASKS_PER_NODE SLURM_GPUS_PER_TASK SLURM_DISTRIBUTION\n");
     }
     if (site->step.start == ATOLL_SITE_MPIRUN) {
-        put(out, "export LD_LIBRARY_PATH=\"${LD_LIBRARY_PATH:-}\"\n"); /* mpirun -x complains about what is not there */
+        put(out,
+            "export LD_LIBRARY_PATH=\"${LD_LIBRARY_PATH:-}\"\n"); /* mpirun -x complains about what is not there */
     }
     put(out, "\n");
 }
