@@ -331,8 +331,8 @@ static int farewell(const struct atoll_peers *peers)
     }
     free(answered);
     if (left > 0) {
-        atoll_log(ATOLL_LOG_WARNING, "eval.farewell", "%u ranks did not answer; leaving without MPI_Finalize",
-                  left);
+        atoll_log(ATOLL_LOG_WARNING, "eval.farewell",
+                  "%u ranks did not answer; they are ended with the run, without MPI_Finalize", left);
         return 0;
     }
     stop_say(peers, 1);
@@ -392,6 +392,8 @@ static int run_ranks(const struct settings *settings, const char *dir, struct at
     }
     atoll_spawner_destroy(*spawner);
     fflush(NULL);
+    if (atoll_comm_rank(comm) == 0)
+        atoll_comm_abort(comm, status);
     _exit(status);
 }
 
