@@ -49,7 +49,7 @@ static int attempts_last(const struct atoll_campaign *c, uint32_t *ret_last, str
 static int is_lock_passed_over(const struct atoll_lease_seen *before, const struct atoll_lease_holder *self)
 {
     return before->state == ATOLL_LEASE_HELD ||
-           (before->state == ATOLL_LEASE_DEAD && strcmp(before->holder.boot, self->boot) != 0);
+           (before->state == ATOLL_LEASE_DEAD && strcmp(before->holder.host, self->host) != 0);
 }
 
 static int lock_beneath(struct atoll_campaign *c, const struct atoll_lease_holder *self,

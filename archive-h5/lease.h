@@ -34,8 +34,8 @@ enum atoll_lease_state {
     ATOLL_LEASE_FREE, /* never claimed */
     ATOLL_LEASE_HELD,
     ATOLL_LEASE_RELEASED, /* its holder left in order */
-    ATOLL_LEASE_DEAD /* its holder is provably gone: same kernel and no such process, or the same job with a lower count
-                             of restarts */
+    ATOLL_LEASE_DEAD /* its holder is provably gone: same kernel and no such process, the same host under a later kernel, or
+                             the same job with a lower count of restarts */
 };
 struct atoll_lease_seen {
     enum atoll_lease_state state;

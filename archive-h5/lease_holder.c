@@ -9,6 +9,8 @@
 
 #include "archive-h5/lease_record.h"
 
+#define BOOT_ID_BYTES 32u /* of boot; its namespace follows */
+
 /* Of /proc/PID/stat: start in clock ticks and state; 0 when it cannot be read.  The name in it may hold anything, so
  * fields are counted from its last parenthesis. */
 static int process_stat(int64_t pid, uint64_t *ret_start, char *ret_state)
@@ -76,11 +78,21 @@ static int process_is_gone(const struct atoll_lease_holder *h)
     return h->pid_start != 0 && start != h->pid_start;
 }
 
+/* The machine was started again since.  A name that any machine may have says nothing. */
+static int is_rebooted(const struct atoll_lease_holder *h, const struct atoll_lease_holder *self)
+{
+    return *self->boot && h->boot[0] != '-' && strncmp(h->boot, self->boot, BOOT_ID_BYTES) != 0 &&
+           strcmp(h->host, self->host) == 0 && *h->host &&
+           strncmp(h->host, "localhost", strlen("localhost")) != 0;
+}
+
 int atoll_lease_holder_is_dead(const struct atoll_lease_holder *holder, const struct atoll_lease_holder *self)
 {
     if (!self)
         return 0;
     if (*self->boot && strcmp(holder->boot, self->boot) == 0 && process_is_gone(holder))
+        return 1;
+    if (is_rebooted(holder, self))
         return 1;
     return *self->job && strcmp(holder->job, self->job) == 0 && holder->restarts < self->restarts;
 }

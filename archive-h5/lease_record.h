@@ -33,7 +33,8 @@ void atoll_lease_record_decode(const char *bytes, size_t length, struct atoll_le
 /* Opens the file anew: that is when NFS asks its server.  Errors: NOTFOUND, DENIED, IO. */
 int atoll_lease_record_read(const char *path, struct atoll_lease_record *ret_record, struct atoll_err *err);
 
-/* Provably gone, as seen from self: same kernel and no such process, or same job with fewer restarts. */
+/* Provably gone, as seen from self: same kernel and no such process, same host that was started again since, or same job with
+ * fewer restarts. */
 int atoll_lease_holder_is_dead(const struct atoll_lease_holder *holder,
                                const struct atoll_lease_holder *self);
 

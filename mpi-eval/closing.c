@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "core/log.h"
-#include "mpi-eval/clock.h"
 #include "mpi-eval/coordinator_state.h"
 
 int atoll_closing_is_interrupted(const struct coordinator *c)
@@ -13,8 +12,7 @@ int atoll_closing_is_interrupted(const struct coordinator *c)
 
 double atoll_closing_left_ns(const struct coordinator *c)
 {
-    int64_t until = c->settings->until_unix_ns;
-    return until > 0 ? (double)(until - atoll_clock_unix_ns()) : INFINITY;
+    return c->settings->until_ns > 0 ? c->settings->until_ns - atoll_coordinator_now_ns(c) : INFINITY;
 }
 
 void atoll_closing_consider(struct coordinator *c)

@@ -3,7 +3,7 @@
 #ifndef ATOLL_MPI_EVAL_DRAIN_H
 #define ATOLL_MPI_EVAL_DRAIN_H
 
-#define ATOLL_DRAIN_UNSEEN_NS  180e9 /* what an order may take before any came back */
+#define ATOLL_DRAIN_UNSEEN_NS  120e9 /* what an order may take before any came back */
 #define ATOLL_DRAIN_CLOSING_NS 10e9  /* the least reserve for closing journal, segment and archive */
 #define ATOLL_DRAIN_WINDOW     64    /* orders that are lately */
 

@@ -234,6 +234,14 @@ static struct atoll_questions_settings questions_of(const struct settings *setti
     return questions;
 }
 
+/* 0 is never; a time that is over already is the first one there is. */
+static double until_mono_ns(long long until_unix_s)
+{
+    double left_ns = (double)until_unix_s * 1e9 - (double)atoll_clock_unix_ns();
+    double until_ns = atoll_clock_mono_ns() + left_ns;
+    return until_unix_s <= 0 ? 0 : until_ns > 1 ? until_ns : 1;
+}
+
 static int campaign_run(const struct settings *settings, struct atoll_campaign *campaign,
                         struct atoll_tenure *tenure, const struct atoll_peers *peers,
                         struct atoll_coordinator_result *ret_result, struct atoll_err *err)
@@ -253,7 +261,7 @@ static int campaign_run(const struct settings *settings, struct atoll_campaign *
                                                    .wall_ns = settings->wall_s * 1e9,
                                                    .interrupts = &interrupts,
                                                    .drains_on_interrupt = settings->on_signal,
-                                                   .until_unix_ns = settings->until * 1000000000,
+                                                   .until_ns = until_mono_ns(settings->until),
                                                    .questions = questions_of(settings, campaign)};
     int rc = atoll_coordinator_run(&run, ret_result, err);
     explicit_bzero(&setup, sizeof setup);
@@ -336,8 +344,8 @@ static int farewell(const struct atoll_peers *peers)
     }
     free(answered);
     if (left > 0) {
-        atoll_log(ATOLL_LOG_WARNING, "eval.farewell", "%u ranks did not answer; leaving without MPI_Finalize",
-                  left);
+        atoll_log(ATOLL_LOG_WARNING, "eval.farewell",
+                  "%u ranks did not answer; they are ended with the run, without MPI_Finalize", left);
         leave_say(peers);
         return 0;
     }
@@ -398,6 +406,8 @@ static int run_ranks(const struct settings *settings, const char *dir, struct at
     }
     atoll_spawner_destroy(*spawner);
     fflush(NULL);
+    if (atoll_comm_rank(comm) == 0)
+        atoll_comm_abort(comm, status);
     _exit(status);
 }
 

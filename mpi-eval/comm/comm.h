@@ -21,5 +21,8 @@ struct atoll_peers atoll_comm_peers(struct atoll_comm *comm);
  * nothing of MPI is touched and the caller must leave with _exit after flushing what it has: a lost rank
  * would hold MPI_Finalize for ever. */
 void atoll_comm_destroy(struct atoll_comm *comm, int all_answered);
+/* Ends every rank of the run, those that hang too, and does not return.  For rank 0, when all it has is on disk: a launcher
+ * takes a rank that leaves without MPI_Finalize for a failure, and may wait for ever for one that hangs. */
+void atoll_comm_abort(struct atoll_comm *comm, int status) __attribute__((noreturn));
 
 #endif

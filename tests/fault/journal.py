@@ -49,3 +49,50 @@ def results(campaign):
             if kind == EVENT and len(payload) >= 45 and payload[20] in (EVALUATED, DUELLED):
                 found.append(struct.unpack_from("<Q", payload, 37)[0])
     return found
+
+
+HEADER, CLOSE = 128, 133
+
+
+class Attempt:
+    """One journal: its header, how it was closed, and the offset up to which its successor lets it count."""
+
+    def __init__(self, path):
+        self.data, self.seal, self.reason = path.read_bytes(), None, None
+        self.name = self.previous = ""
+        for kind, payload in frames(self.data, check=True):
+            if kind == HEADER:
+                self.header(payload)
+            if kind == CLOSE:
+                self.reason = text_at(payload, 16)[0]
+
+    def header(self, payload):
+        _, at = text_at(payload, 16)  # durable bytes, schema, engine; the version of Atoll
+        self.number, = struct.unpack_from("<I", payload, at + 32)
+        self.name, at = text_at(payload, at + 36)
+        self.previous, at = text_at(payload, at)
+        self.sealed, = struct.unpack_from("<Q", payload, at)
+
+    def results(self):
+        return [struct.unpack_from("<Q", payload, 37)[0] for kind, payload in frames(self.data[:self.seal], check=True)
+                if kind == EVENT and len(payload) >= 45 and payload[20] in (EVALUATED, DUELLED)]
+
+
+def text_at(payload, at):
+    length, = struct.unpack_from("<I", payload, at)
+    return payload[at + 4:at + 4 + length].decode(), at + 4 + length
+
+
+def attempts(campaign):
+    """Those that count, in order: the chain of predecessors from the highest number back, each cut at its successor's seal."""
+    found = {a.name: a for a in map(Attempt, pathlib.Path(campaign).glob("jobs/*/journal.atl")) if a.name}
+    chain = sorted(found.values(), key=lambda a: a.number)[-1:]
+    while chain and chain[0].previous:
+        before = found[chain[0].previous]
+        before.seal = chain[0].sealed
+        chain.insert(0, before)
+    return chain
+
+
+def counted_results(campaign):
+    return [n for attempt in attempts(campaign) for n in attempt.results()]

@@ -12,8 +12,11 @@ trap 'rm -rf "$work"' EXIT
 
 fail() { echo "FAILED: $*"; cat "$work/out" 2>/dev/null; exit 1; }
 make_campaign() { "$build/tests/bin/atoll_campaign_make" "$campaign" "$@" "$suite/softmax_rows" "$suite/transpose" "$suite/stencil5" || exit 1; }
-options=() # of atoll-eval
-start() { mpirun --oversubscribe "$@" "$build/atoll-eval" "$campaign" "${options[@]}" --null-backend --ack-log "$work/acks" >>"$work/out" 2>&1; }
+start() { # -n RANKS [options of atoll-eval]
+    local ranks=$2
+    shift 2
+    mpirun --oversubscribe -n "$ranks" "$build/atoll-eval" "$campaign" --null-backend --ack-log "$work/acks" "$@" >>"$work/out" 2>&1
+}
 check_acks() { # every acknowledged evaluation once
     local lines unique
     lines=$(wc -l <"$work/acks") unique=$(sort -u "$work/acks" | wc -l)
@@ -29,11 +32,12 @@ evaluators() {
         tr '\0' ' ' <"/proc/$parent/cmdline" 2>/dev/null | grep -q "$campaign" && echo "$pid"
     done
 }
-# The process that mpirun started as rank $1.
-rank_process() {
+rank_pid() { # the process of rank $1 of this run; its evaluators and spawner have other command lines or no rank
     local pid
-    for pid in $(pgrep -x atoll-eval -P "$(pgrep -x mpirun -P "$run")"); do
-        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1" && echo "$pid"
+    for pid in $(pgrep -x atoll-eval); do
+        tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1" || continue
+        [ "$(ps -o comm= -p "$(awk '{print $4}' "/proc/$pid/stat")")" = mpirun ] || continue
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q "$campaign" && echo "$pid"
     done
 }
 ranks_in_state() { # how many evaluators ranks.json shows as $1
@@ -69,11 +73,11 @@ run-killed) make_campaign 120 0 sample-device=20ms
         while [ -n "$(evaluators)" ]; do sleep 0.02; done # ctest's timeout is the limit
     done
     start -n 3 || fail "status $?"; check_finished; check_acks ;;
-ranks-lost) make_campaign 240 0 sample-device=60ms; options=(--heartbeat-timeout 3s)
-    start --enable-recovery -n 4 & run=$!
+ranks-lost) make_campaign 240 0 sample-device=60ms; 
+    mpirun --oversubscribe --enable-recovery -n 4 "$build/atoll-eval" "$campaign" --null-backend --ack-log "$work/acks" --heartbeat-timeout 3s >>"$work/out" 2>&1 & run=$!
     for rank in 1 2; do # nodes that die say nothing; the last evaluator does the rest
         wait_for_acks $((rank * 40))
-        kill -9 "$(rank_process $rank)" || fail "rank $rank is not there"
+        kill -9 "$(rank_pid $rank)" || fail "rank $rank is not there"
         until grep -q "eval.peer.dropped .*evaluator $((rank - 1)) (rank $rank on $(uname -n), null device null)" "$work/out"; do
             kill -0 $run 2>/dev/null || fail "the run ended before it missed rank $rank"
             sleep 0.1
@@ -95,6 +99,25 @@ for r in rows:
     assert r["state"] == "ready" and r["node"] == sys.argv[2] and r["model"] and r["uuid"], r
     assert 1 <= r["core_count"] <= len(os.sched_getaffinity(0)) and r["cores"] and r["numa"] != "", r
 END
+rank-stalled) make_campaign 150 0 sample-device=20ms # a rank that hangs, with its node: silence is all that is heard of it
+    start -n 3 --heartbeat-timeout 3s & run=$!
+    wait_for_acks 20
+    kill -STOP "$(rank_pid 2)" || fail "no rank 2"
+    wait $run || fail "status $?"; check_finished; check_acks
+    grep "eval.peer.dropped" "$work/out" | grep "evaluator 1 (null device" | grep "on $(uname -n | cut -d. -f1)\|on localhost" | grep -q "silent" ||
+        fail "the stalled rank should be named with its device and node"
+    grep -q "eval.farewell" "$work/out" || fail "the stalled rank answered" ;;
+drained) make_campaign 400 0 sample-device=20ms # two drained runs, then the rest
+    for acks in 20 60; do
+        start -n 3 --on-signal drain & run=$!
+        wait_for_acks $acks
+        kill -USR2 $(pgrep -P $run -x mpirun) $(ps -o pid= -o comm= -p $run | awk '$2 == "mpirun" {print $1}') 2>/dev/null
+        wait $run || fail "status $?"
+        check_acks
+    done
+    [ "$(grep -c eval.drained "$work/out")" = 2 ] || fail "two runs should have been drained"
+    start -n 3 || fail "status $?"; check_acks
+    [ "$(grep -c eval.lease "$work/out")" = 3 ] || fail "three claims" ;;
 no-campaign) mpirun --oversubscribe -n 3 "$build/atoll-eval" "$work/nothing" >"$work/out" 2>&1 && fail "it should fail"
     grep -q "$work/nothing" "$work/out" || fail "the message should name the campaign" ;;
 *) fail "no case $case_name" ;;

@@ -177,7 +177,8 @@ static void test_dead_holder(void **state)
     assert_int_equal(look().state, ATOLL_LEASE_DEAD);
     assert_int_equal(atoll_lease_look(dir, NULL, &seen, NULL), 0);
     assert_int_equal(seen.state, ATOLL_LEASE_HELD); /* nobody to judge from */
-    struct atoll_lease_holder far = self;           /* of another kernel */
+    struct atoll_lease_holder far = self;           /* on another host */
+    snprintf(far.host, sizeof far.host, "another");
     far.boot[0] = far.boot[0] == 'f' ? '0' : 'f';
     assert_int_equal(atoll_lease_look(dir, &far, &seen, NULL), 0);
     assert_int_equal(seen.state, ATOLL_LEASE_HELD);
@@ -185,6 +186,31 @@ static void test_dead_holder(void **state)
     assert_int_equal(atoll_lease_epoch(lease), 2);
     assert_int_equal(atoll_lease_before(lease).state, ATOLL_LEASE_DEAD);
     atoll_lease_release(lease);
+}
+
+/* The same host under another kernel; the same kernel in another pid namespace is no proof, nor is a name of any host. */
+static void test_rebooted_host(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host;
+        int digit; /* of boot that differs: of the kernel or of the namespace */
+        enum atoll_lease_state state;
+    } cases[] = {
+        {"node7", 0, ATOLL_LEASE_DEAD}, {"node7", 38, ATOLL_LEASE_HELD}, {"localhost", 0, ATOLL_LEASE_HELD}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct atoll_lease_seen seen;
+        struct atoll_lease_holder before = self;
+        snprintf(before.host, sizeof before.host, "%s", cases[i].host);
+        struct atoll_lease *lease = atoll_lease_claim(dir, &before, 0, NULL, NULL);
+        assert_non_null(lease);
+        struct atoll_lease_holder later = before;
+        char *digit = &later.boot[cases[i].digit];
+        *digit = *digit == 'f' ? '0' : 'f';
+        assert_int_equal(atoll_lease_look(dir, &later, &seen, NULL), 0);
+        assert_int_equal(seen.state, cases[i].state);
+        atoll_lease_release(lease);
+    }
 }
 
 static void test_same_pid_of_another_process(void **state)
@@ -204,7 +230,8 @@ static void test_requeued_job(void **state)
     (void)state;
     struct atoll_lease_seen seen;
     struct atoll_lease_holder first = self, second = self;
-    memset(first.boot, '0', 32);
+    memset(first.boot, (int)'0', 32);
+    snprintf(first.host, sizeof first.host, "gone");
     snprintf(first.job, sizeof first.job, "4711");
     snprintf(second.job, sizeof second.job, "4711");
     struct atoll_lease *lease = atoll_lease_claim(dir, &first, 0, NULL, NULL);
@@ -468,6 +495,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_busy_names_the_holder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent_holder_is_taken_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead_holder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rebooted_host, setup, teardown),
         cmocka_unit_test_setup_teardown(test_same_pid_of_another_process, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requeued_job, setup, teardown),
         cmocka_unit_test_setup_teardown(test_claims_continue_after_attempts, setup, teardown),

@@ -19,6 +19,7 @@
 #include "core/place.h"
 #include "mpi-eval/coordinator.h"
 #include "mpi-eval/replay.h"
+#include "mpi-eval/seal.h"
 #include "mpi-eval/setup.h"
 #include "mpi-eval/synthetic.h"
 
@@ -44,6 +45,7 @@ enum mischief {
     UNLIKE_LOST,   /* and is lost for good after some orders */
     SURPLUS,       /* peer 1 finds its device taken by peer 0, which is lost for good: then it gets it */
     SURPLUS_ALL,   /* all find theirs taken by others */
+    SLOW,          /* every result takes until all others have nothing to say */
     HANGS          /* peer 1 answers some orders, then only says that it lives */
 };
 
@@ -55,7 +57,11 @@ struct message {
 struct peers {
     enum mischief mischief;
     struct message queue[QUEUE];
-    unsigned head, tail;
+    unsigned head, tail, visible; /* visible: SLOW, up to where results have come */
+    volatile sig_atomic_t asked;  /* an end, after so many results: */
+    unsigned asks_after;
+    int drains;
+    double until_ns;
     struct atoll_task *tasks[4];
     unsigned task_count, orders[PEERS], results;
     int is_lost[PEERS], has_setup[PEERS];
@@ -205,6 +211,8 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
     atoll_evaluation_fini(&evaluation);
     atoll_buffer_fini(&payload);
     p->results++;
+    if (p->asks_after && p->results >= p->asks_after)
+        p->asked = 1;
 }
 
 /* A model never gets a candidate twice; what the other one got is its own affair. */
@@ -279,7 +287,7 @@ static int fake_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
 {
     struct peers *p = context;
     size_t consumed;
-    if (p->head == p->tail)
+    if (p->head == p->tail || (p->mischief == SLOW && p->head == p->visible))
         return 0;
     const struct message *message = &p->queue[p->head++ % QUEUE];
     assert_int_equal(
@@ -292,15 +300,16 @@ static int fake_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
 /* Where something lasts. */
 static int has_own_clock(const struct peers *p)
 {
-    return p->mischief == HANGS || p->mischief == UNLIKE_LOST;
+    return p->mischief == HANGS || p->mischief == UNLIKE_LOST || p->mischief == SLOW;
 }
 
 static void fake_wait(void *context, struct pollfd *others, size_t other_count, int timeout_ms)
 {
     struct peers *p = context;
-    if (!has_own_clock(p) || p->head != p->tail)
+    if (!has_own_clock(p) || (p->mischief != SLOW && p->head != p->tail))
         return;
     p->now_ns += WAIT_STEP_NS;
+    p->visible = p->tail;
     for (unsigned i = 0; i < PEERS; i++)
         if (p->mischief == HANGS ? i != 1 || p->dropped_ns <= 0 : !p->is_lost[i])
             enqueue_pulse(p, i);
@@ -421,7 +430,6 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
 {
     struct atoll_setup setup;
     struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, err);
-    volatile sig_atomic_t asked = interrupts;
     assert_non_null(campaign);
     assert_int_equal(atoll_campaign_lock(campaign, err), 0);
     assert_int_equal(atoll_setup_of_campaign(campaign, 1, &setup, err), 0);
@@ -435,7 +443,10 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
         .progress_fd = progress,
         .heartbeat_timeout_ns = p->mischief == HANGS ? 15e9 : 1e12,
         .now_ns = has_own_clock(p) ? fake_now : NULL,
-        .interrupts = &asked};
+        .interrupts = &p->asked,
+        .drains_on_interrupt = p->drains,
+        .until_ns = p->until_ns};
+    p->asked = interrupts;
     int rc = atoll_coordinator_run(&settings, ret_result, err);
     close(progress);
     atoll_campaign_close(campaign);
@@ -690,6 +701,90 @@ static void test_orderly_end(void **state)
     replay_check(state);
 }
 
+static void check_closed(void **state, const char *reason)
+{
+    struct atoll_replay_report report;
+    struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, NULL);
+    assert_int_equal(atoll_campaign_replay(campaign, NULL, NULL, &report, NULL), 0);
+    assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
+    assert_string_equal(report.reason, reason);
+    assert_true(atoll_seal_last_ns(campaign) > 0);
+    atoll_campaign_close(campaign);
+}
+
+/* What is left of the search after a drained run. */
+static void finish_and_check(void **state, uint64_t evaluated)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    replay_check(state);
+    if (campaign_run(state, HONEST, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.is_finished && !result.is_drained);
+    assert_true(evaluated + result.evaluated >= BUDGET);
+    replay_check(state);
+}
+
+/* Nothing is sent any more, all that is under way comes back, and the search goes on in the next run. */
+static void test_drained_by_a_signal(void **state)
+{
+    for (unsigned after = 0; after <= 40; after += 20) {
+        struct atoll_coordinator_result result;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct peers *p = peers_create(HONEST);
+        p->drains = 1;
+        p->asks_after = after;
+        campaign_make(state);
+        if (campaign_run_with(state, p, after == 0, &result, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_true(result.is_drained && !result.is_finished);
+        assert_true(result.evaluated + result.duelled >= after && result.evaluated < BUDGET);
+        assert_int_equal(result.evaluated + result.duelled, p->results); /* none is lost */
+        check_closed(state, "drained");
+        finish_and_check(state, result.evaluated);
+        peers_destroy(p);
+        assert_int_equal(dir_remove(state), 0);
+        assert_int_equal(dir_make(state), 0);
+    }
+}
+
+/* An order takes 12 s and closing 10 s: nothing is sent in the last 22 s, and the end is in time. */
+static void test_drained_by_time(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct peers *p = peers_create(SLOW);
+    p->visible = p->tail;
+    p->until_ns = 150e9;
+    campaign_make(state);
+    if (campaign_run_with(state, p, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.is_drained && !result.is_finished);
+    assert_true(result.evaluated > 0 && result.evaluated < BUDGET);
+    assert_int_equal(result.evaluated + result.duelled, p->results);
+    assert_true(p->now_ns > 110e9 && p->now_ns <= 140e9);
+    check_closed(state, "drained");
+    finish_and_check(state, result.evaluated);
+    peers_destroy(p);
+}
+
+/* Less time than an order may take: nothing is sent at all. */
+static void test_no_time_at_all(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct peers *p = peers_create(SLOW);
+    p->visible = p->tail;
+    p->until_ns = 100e9;
+    campaign_make(state);
+    assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
+    assert_true(result.is_drained);
+    assert_int_equal(p->results, 0);
+    assert_true(p->now_ns < 50e9);
+    check_closed(state, "drained");
+    finish_and_check(state, 0);
+    peers_destroy(p);
+}
+
 /* A journal whose decisions are not what the engine decides: they are journaled under another event's number.
  */
 static void test_replay_finds_the_difference(void **state)
@@ -766,6 +861,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_resume_until_finished, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_orderly_end, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_drained_by_a_signal, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_drained_by_time, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_no_time_at_all, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_replay_finds_the_difference, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_newer_engine, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_progress_lines, dir_make, dir_remove),

@@ -35,6 +35,26 @@ static void test_order_of_arrival(void **state)
     atoll_dispatch_destroy(d);
 }
 
+static void test_when_it_left(void **state)
+{
+    struct atoll_dispatch *d = atoll_dispatch_create(2, NULL);
+    decide(d, ATOLL_DECIDE_EVALUATE, 1);
+    decide(d, ATOLL_DECIDE_EVALUATE, 2);
+    assert_int_equal(atoll_dispatch_under_way_count(d), 0);
+    assert_int_equal(next(d, 0), 1);
+    assert_int_equal(next(d, 1), 2);
+    atoll_dispatch_stamp(d, 1, 5e9);
+    atoll_dispatch_stamp(d, 77, 6e9); /* unknown */
+    assert_true(atoll_dispatch_sent_ns(d, 1) == 5e9);
+    assert_true(atoll_dispatch_sent_ns(d, 2) == 0 && atoll_dispatch_sent_ns(d, 77) == 0);
+    assert_int_equal(atoll_dispatch_under_way_count(d), 2);
+    atoll_dispatch_answered(d, 1);
+    assert_int_equal(atoll_dispatch_under_way_count(d), 1);
+    atoll_dispatch_lose(d, 1);
+    assert_int_equal(atoll_dispatch_under_way_count(d), 0);
+    atoll_dispatch_destroy(d);
+}
+
 /* An order goes to devices of its model only, in the order of arrival among those. */
 static void test_models_are_kept_apart(void **state)
 {
@@ -135,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_of_arrival),
+        cmocka_unit_test(test_when_it_left),
         cmocka_unit_test(test_models_are_kept_apart),
         cmocka_unit_test(test_an_answer_counts_once),
         cmocka_unit_test(test_sent_again_or_given_up),
