@@ -26,6 +26,8 @@ struct atoll_coordinator_settings {
     uint64_t snapshot_events;              /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
     const volatile sig_atomic_t *interrupts; /* not 0: an orderly end is asked for; NULL = never */
     int drains_on_interrupt;                 /* then the run is drained instead: the search is not finished */
+    const char *const *drain_files;          /* when one of them is there the run is drained, too */
+    size_t drain_file_count;
     double until_ns; /* the same, so that it is over by then, on the clock of now_ns; 0 = never */
     struct atoll_questions_settings questions; /* all zero: no language model is asked */
 };

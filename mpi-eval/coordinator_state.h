@@ -68,8 +68,9 @@ struct coordinator {
     struct atoll_questions *questions;
     char name[352]; /* atoll_roster_name's */
     struct atoll_drain drain;
-    int is_draining;     /* no order is sent any more */
-    const char *message; /* for the next progress line; NULL = none */
+    int is_draining;       /* no order is sent any more */
+    double drain_files_ns; /* when they were looked for last */
+    const char *message;   /* for the next progress line; NULL = none */
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
     struct atoll_progress_file progress_file;

@@ -3,9 +3,9 @@
 #ifndef ATOLL_MPI_EVAL_DRAIN_H
 #define ATOLL_MPI_EVAL_DRAIN_H
 
-#define ATOLL_DRAIN_UNSEEN_NS  120e9 /* what an order may take before any came back */
-#define ATOLL_DRAIN_CLOSING_NS 10e9  /* the least reserve for closing journal, segment and archive */
-#define ATOLL_DRAIN_WINDOW     64    /* orders that are lately */
+#define ATOLL_DRAIN_UNSEEN_NS  30e9 /* what an order may take before any came back */
+#define ATOLL_DRAIN_CLOSING_NS 10e9 /* the least reserve for closing journal, segment and archive */
+#define ATOLL_DRAIN_WINDOW     64   /* orders that are lately */
 
 struct atoll_drain {
     double round_trips_ns[ATOLL_DRAIN_WINDOW];

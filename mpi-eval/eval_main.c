@@ -39,6 +39,7 @@ struct settings {
     double heartbeat_timeout_s, wall_s, lease_time_s;
     long long takeover, restarts, until;
     int on_signal;
+    struct atoll_option_list drain_files;
 };
 
 static const struct atoll_option options[] = {
@@ -62,6 +63,8 @@ static const struct atoll_option options[] = {
      "What the first signal does: finish the search in order, with its last comparisons, or drain it as "
      "--until "
      "does."},
+    {"drain-file", 0, ATOLL_OPT_LIST, offsetof(struct settings, drain_files), "FILE", NULL, 0, 0, NULL,
+     "Drain the search when this file is there."},
     {"restarts", 0, ATOLL_OPT_INT, offsetof(struct settings, restarts), "N", "0", 0, 1e9, NULL,
      "How often the scheduler has started this job again under the same ID; then what held the campaign "
      "before under "
@@ -261,6 +264,8 @@ static int campaign_run(const struct settings *settings, struct atoll_campaign *
                                                    .wall_ns = settings->wall_s * 1e9,
                                                    .interrupts = &interrupts,
                                                    .drains_on_interrupt = settings->on_signal,
+                                                   .drain_files = settings->drain_files.items,
+                                                   .drain_file_count = settings->drain_files.count,
                                                    .until_ns = until_mono_ns(settings->until),
                                                    .questions = questions_of(settings, campaign)};
     int rc = atoll_coordinator_run(&run, ret_result, err);

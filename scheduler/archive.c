@@ -30,7 +30,8 @@ static const struct atoll_command report_command = {
     "the journals as they "
     "are now, also while a run goes on.",
     "atoll report my-campaign",
-    report_options, NULL};
+    report_options,
+    NULL};
 
 static int usage(const struct atoll_command *command, const char *what, struct atoll_err *err)
 {
@@ -78,10 +79,10 @@ static int run_report(int argc, char **argv, struct atoll_err *err)
         const char *slash = strrchr(path, '/');
 
         snprintf(beside, sizeof(beside), "%.*s/report.html",
-                 (int)(view.campaign ? strlen(path)
-                       : slash       ? (size_t)(slash - path)
-                                     : 1),
-                 view.campaign || slash ? path : ".");
+                 (int)(view.is_folder ? strlen(path)
+                       : slash        ? (size_t)(slash - path)
+                                      : 1),
+                 view.is_folder || slash ? path : ".");
         settings.out = beside;
     }
     status = check_replaceable(settings.out, err);
@@ -110,7 +111,8 @@ static const struct atoll_command export_command = {
     "migrations, decisions. Columns and "
     "units are those of the HDF5 archive.",
     "atoll export my-campaign --csv evaluations > evaluations.csv",
-    export_options, NULL};
+    export_options,
+    NULL};
 
 static int export_to(const struct atoll_archive_view *view, const struct archive_settings *settings,
                      enum atoll_table table, struct atoll_err *err)
@@ -171,7 +173,8 @@ static const struct atoll_command merge_command = {
     "Rows with equal keys are kept once (the later file wins) and each text once, so merging again changes "
     "nothing.",
     "atoll archive merge -o all.h5 monday/archive.h5 tuesday/archive.h5",
-    merge_options, NULL};
+    merge_options,
+    NULL};
 
 static int run_merge(int argc, char **argv, struct atoll_err *err)
 {

@@ -1,5 +1,5 @@
-/* archive_view.h - what a command reads: a campaign folder (from its journals, so always current) or an .h5
- * file. Layer: scheduler.  Lifetime: open/close. */
+/* archive_view.h - what a command reads: a campaign folder (from its journals, so always current; of a submitted
+ * campaign those of all parts) or an .h5 file. Layer: scheduler.  Lifetime: open/close. */
 #ifndef ATOLL_SCHEDULER_ARCHIVE_VIEW_H
 #define ATOLL_SCHEDULER_ARCHIVE_VIEW_H
 
@@ -10,9 +10,10 @@
 struct atoll_archive_view {
     const struct atoll_tables *tables; /* borrowed from one of the owners below */
     struct atoll_query *query;
-    struct atoll_campaign *campaign;     /* NULL for an .h5 file */
+    struct atoll_campaign *campaign;     /* NULL for an .h5 file and for a submitted campaign */
     struct atoll_projection *projection; /* owner of tables for a campaign */
-    struct atoll_tables *own;            /* owner of tables for a file */
+    struct atoll_tables *own;            /* owner of tables for a file, and of those of all parts together */
+    int is_folder;                       /* path is a campaign's */
 };
 
 /* Errors: NOTFOUND (neither a campaign nor a file), and those of reading. */

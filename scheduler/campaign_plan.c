@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "archive-h5/campaign.h"
@@ -15,6 +14,7 @@
 #include "evolution/prompt.h"
 #include "mpi-eval/questions.h"
 #include "mpi-eval/rehearse.h"
+#include "scheduler/folder.h"
 
 /* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
  * way that some are always compiled. */
@@ -128,25 +128,6 @@ static int64_t unix_ns(void)
 
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* mkdir -p of the folder that will hold the campaign. */
-static int make_parents(const char *path, struct atoll_err *err)
-{
-    char parent[4096];
-
-    if ((size_t)snprintf(parent, sizeof(parent), "%s", path) >= sizeof(parent)) {
-        return atoll_err_set(err, ATOLL_E_USAGE, "the path of -o is longer than %zu bytes",
-                             sizeof(parent) - 1);
-    }
-    for (char *slash = strchr(parent + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(parent, 0777) != 0 && errno != EEXIST) {
-            return atoll_err_errno(err, errno, "cannot make the folder %s", parent);
-        }
-        *slash = '/';
-    }
-    return 0;
 }
 
 /* Four tools take about so long for one kernel (docs/benchmarks/gpu.md). */
@@ -402,7 +383,7 @@ int atoll_campaign_plan_create(struct atoll_campaign_plan *plan, const struct at
     int status;
 
     atoll_buffer_init(&prior, ATOLL_PRIOR_LIMIT_BYTES);
-    status = make_parents(dir, err);
+    status = atoll_folder_make_parents(dir, err);
     status = status == 0 ? reuse_take(plan, part, &prior, err) : status;
     status = status == 0 ? folder_create(plan, part, &prior, dir, err) : status;
     atoll_buffer_fini(&prior);

@@ -57,7 +57,8 @@ static const struct atoll_command serve_command = {
     "SIGINT or SIGTERM ends it in order, a second one at once.",
     "atoll gateway serve -c jobscripts/gateway.yaml --listen 127.0.0.1:0 --url-file url\n"
     "atoll gateway serve -c gateway.yaml --spool /scratch/me/spool",
-    serve_options, NULL};
+    serve_options,
+    NULL};
 
 static volatile sig_atomic_t interrupts;
 

@@ -48,7 +48,8 @@ static const struct atoll_command check_command = {
     "A step that is skipped says why. Exit status 0 when no step failed, else 1.",
     "atoll gateway check -c jobscripts/gateway.yaml --no-call\n"
     "srun -N 1 atoll gateway check --gateway spool:/scratch/me/spool --model strong",
-    check_options, NULL};
+    check_options,
+    NULL};
 
 struct table {
     json_t *rows; /* NULL: lines are printed */

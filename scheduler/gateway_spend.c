@@ -29,7 +29,8 @@ static const struct atoll_command spend_command = {
     "(calls that a kill cut short count as spent at their reservation), and what is left. Granted is what "
     "gateways took from the limit to spend from. Then the gateways themselves.",
     "atoll gateway spend -c jobscripts/gateway.yaml\natoll gateway spend --json",
-    spend_options, NULL};
+    spend_options,
+    NULL};
 
 static const char *const scopes[ATOLL_SCOPE_COUNT] = {"campaign", "task", "model", "day"};
 

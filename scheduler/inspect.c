@@ -45,7 +45,8 @@ static const struct atoll_command best_command = {
     "itself, with the chosen "
     "parameters as a comment.",
     "atoll best my-campaign\natoll best my-campaign --task matmul --source > matmul.c",
-    best_options, NULL};
+    best_options,
+    NULL};
 
 static int print_best_source(const struct atoll_archive_view *view, const char *name, struct atoll_err *err)
 {
@@ -130,7 +131,8 @@ static const struct atoll_command show_command = {
     "CANDIDATE is the start of its id, "
     "four digits or more.",
     "atoll show my-campaign 3fa9c1",
-    show_options, NULL};
+    show_options,
+    NULL};
 
 static void print_timings(const struct atoll_archive_view *view, uint64_t evaluation, int with_samples)
 {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "archive-h5/campaign.h"
+#include "scheduler/control.h"
 #include "scheduler/drive.h"
 #include "scheduler/model_options.h"
 #include "scheduler/verbs.h"
@@ -13,8 +14,6 @@ struct resume_settings {
     struct atoll_model_options model;
     int json, quiet;
 };
-
-#define FIELD(name) offsetof(struct resume_settings, name)
 
 static const struct atoll_option resume_options[] = {
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
@@ -34,12 +33,33 @@ static const struct atoll_option resume_options[] = {
 static const struct atoll_command resume_command = {
     "resume",
     "DIR",
-    "go on with a campaign that was killed or interrupted",
+    "go on with a campaign that was killed, interrupted or cancelled",
     "Replays the campaign's journals, dispatches again what was under way, and goes on until the budget is "
     "used. A campaign that "
-    "has ended only gets its archive and report again.",
+    "has ended only gets its archive and report again. For one that was submitted the jobs that it wants are "
+    "submitted.",
     "atoll resume my-campaign",
-    resume_options, NULL};
+    resume_options,
+    NULL};
+
+/* Jobs keep the model and the gateway that the campaign was made with. */
+static int resume_sweep(const struct resume_settings *settings, const char *dir, struct atoll_err *err)
+{
+    struct atoll_sweep *sweep;
+    int status = -1;
+
+    if (settings->model.model || settings->model.gateway || settings->ack_log) {
+        atoll_err_set(err, ATOLL_E_USAGE, "%s was submitted: its jobs take no options of atoll resume", dir);
+        return atoll_code_exit_status(err->code);
+    }
+    sweep = atoll_sweep_open(dir, err);
+    if (sweep) {
+        atoll_sweep_tell(sweep->dir, "user", "resumed", "goes on");
+        status = atoll_control_go_on(sweep, 0, stdout, err);
+    }
+    atoll_sweep_close(sweep);
+    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+}
 
 static int run_resume(int argc, char **argv, struct atoll_err *err)
 {
@@ -57,6 +77,9 @@ static int run_resume(int argc, char **argv, struct atoll_err *err)
     if (count != 1) {
         atoll_err_set(err, ATOLL_E_USAGE, "atoll resume: name the campaign's directory");
         return atoll_code_exit_status(err->code);
+    }
+    if (atoll_sweep_is(dir)) {
+        return resume_sweep(&settings, dir, err);
     }
     campaign = atoll_campaign_open(dir, NULL, err);
     if (!campaign) {

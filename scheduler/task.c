@@ -39,7 +39,8 @@ static const struct atoll_command check_command = {
     "with itself, "
     "and every seed must compile and be correct. Exit status 0 when all tasks pass.",
     "atoll task check suites/starter\natoll task check --backend cuda suites/gpu",
-    check_options, NULL};
+    check_options,
+    NULL};
 
 struct check_state {
     struct atoll_bench_device *host, *device; /* device: NULL, the host alone */

@@ -23,7 +23,8 @@ static const struct atoll_command new_command = {
     "arrays). The last part of DIR is the "
     "task's name. Change it step by step; `atoll task check DIR` says at each step what is missing.",
     "atoll task new my-suite/scaled_add\natoll task check my-suite/scaled_add",
-    new_options, NULL};
+    new_options,
+    NULL};
 
 static const char task_yaml[] =
     "version: 1\n"

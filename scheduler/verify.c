@@ -2,6 +2,7 @@
 #include "scheduler/verbs.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "mpi-eval/setup.h"
 #include "scheduler/json_text.h"
 #include "scheduler/recheck.h"
+#include "scheduler/sweep.h"
 
 struct verify_settings {
     const char *task;
@@ -39,7 +41,8 @@ static const struct atoll_command verify_command = {
     "and hash. With --recheck: "
     "compiles the recorded sources again and measures. Exit status 0 when everything holds.",
     "atoll verify my-campaign\natoll verify my-campaign --recheck --minimum 1.5",
-    verify_options, NULL};
+    verify_options,
+    NULL};
 
 static void print_finding(void *context, int is_problem, const char *line)
 {
@@ -214,6 +217,40 @@ static int recheck(const char *dir, const struct verify_settings *settings, stru
     return status;
 }
 
+/* A submitted campaign's parts one after the other, with their names; anything else itself.  Ends with the first that
+ * fails, whose exit status it returns. */
+static int each_part(const char *path,
+                     int (*one)(const char *path, const void *settings, struct atoll_err *err),
+                     const void *settings, struct atoll_err *err)
+{
+    struct atoll_sweep *sweep;
+    int status = 0;
+
+    if (!atoll_sweep_is(path)) {
+        return one(path, settings, err);
+    }
+    sweep = atoll_sweep_open(path, err);
+    if (!sweep) {
+        return atoll_code_exit_status(err->code);
+    }
+    for (size_t i = 0; i < sweep->part_count && status == 0; i++) {
+        char part[PATH_MAX];
+
+        status = atoll_sweep_part_path(sweep, i, part, sizeof(part), err) == 0
+                     ? one(part, settings, err)
+                     : atoll_code_exit_status(err->code);
+    }
+    atoll_sweep_close(sweep);
+    return status;
+}
+
+static int verify_one(const char *path, const void *context, struct atoll_err *err)
+{
+    const struct verify_settings *settings = context;
+
+    return settings->recheck ? recheck(path, settings, err) : verify_files(path, settings->json, err);
+}
+
 static int run_verify(int argc, char **argv, struct atoll_err *err)
 {
     struct verify_settings settings = {0};
@@ -228,7 +265,7 @@ static int run_verify(int argc, char **argv, struct atoll_err *err)
         atoll_err_set(err, ATOLL_E_USAGE, "atoll verify: name a campaign's folder or a file");
         return atoll_code_exit_status(ATOLL_E_USAGE);
     }
-    return settings.recheck ? recheck(path, &settings, err) : verify_files(path, settings.json, err);
+    return each_part(path, verify_one, &settings, err);
 }
 
 const struct atoll_verb atoll_verb_verify = {&verify_command, run_verify};
@@ -259,7 +296,8 @@ static const struct atoll_command replay_command = {
     "Where a language model was asked its prompts are worded again, its answers read again, and compared "
     "too.",
     "atoll replay my-campaign",
-    replay_options, NULL};
+    replay_options,
+    NULL};
 
 static void print_dialogues(const struct atoll_rehearsal_report *d)
 {
@@ -278,34 +316,20 @@ static void print_dialogues(const struct atoll_rehearsal_report *d)
     }
 }
 
-static int run_replay(int argc, char **argv, struct atoll_err *err)
+static int replay_one(const char *dir, const void *context, struct atoll_err *err)
 {
-    struct replay_settings settings = {0};
+    const struct replay_settings *settings = context;
     struct atoll_replay_report report;
     struct atoll_rehearsal_report dialogues;
     struct atoll_id digest;
     char hex[ATOLL_ID_HEX];
-    const char *dir;
-    size_t count;
-    int status = atoll_verb_parse(&replay_command, argc, argv, &settings, &dir, 1, &count, err);
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count != 1) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: name the campaign's directory");
-        return atoll_code_exit_status(ATOLL_E_USAGE);
-    }
-    if (settings.gateway && strncmp(settings.gateway, "replay:", 7) != 0) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: --gateway takes replay:FILE; nothing is asked here");
-        return atoll_code_exit_status(ATOLL_E_USAGE);
-    }
-    if (atoll_replay(dir, settings.gateway ? settings.gateway + 7 : NULL, settings.record, &report,
+    if (atoll_replay(dir, settings->gateway ? settings->gateway + 7 : NULL, settings->record, &report,
                      &dialogues, &digest, err) != 0) {
         return atoll_code_exit_status(err->code);
     }
     atoll_id_hex(&digest, hex);
-    if (settings.json) {
+    if (settings->json) {
         json_t *object =
             json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "attempts",
                       (json_int_t)report.attempt_count, "events", (json_int_t)report.event_count, "decisions",
@@ -328,6 +352,27 @@ static int run_replay(int argc, char **argv, struct atoll_err *err)
            (unsigned long long)report.decision_count, (unsigned long long)report.torn_bytes,
            (unsigned long long)report.quarantined_records, hex);
     return 0;
+}
+
+static int run_replay(int argc, char **argv, struct atoll_err *err)
+{
+    struct replay_settings settings = {0};
+    const char *dir;
+    size_t count;
+    int status = atoll_verb_parse(&replay_command, argc, argv, &settings, &dir, 1, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count != 1) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: name the campaign's directory");
+        return atoll_code_exit_status(ATOLL_E_USAGE);
+    }
+    if (settings.gateway && strncmp(settings.gateway, "replay:", 7) != 0) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: --gateway takes replay:FILE; nothing is asked here");
+        return atoll_code_exit_status(ATOLL_E_USAGE);
+    }
+    return each_part(dir, replay_one, &settings, err);
 }
 
 const struct atoll_verb atoll_verb_replay = {&replay_command, run_replay};

@@ -1,0 +1,235 @@
+/* control.c - `atoll cancel`, `pause`, `continue`, `queue`: what a user does to campaigns that were submitted. */
+#include "scheduler/control.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "scheduler/finalize.h"
+#include "scheduler/folder.h"
+#include "scheduler/job_list.h"
+#include "scheduler/pump.h"
+#include "scheduler/queue.h"
+#include "scheduler/sweep_request.h"
+#include "scheduler/verbs.h"
+
+struct control_settings {
+    double call_timeout_s;
+    int now, json;
+};
+
+#define FIELD(name) offsetof(struct control_settings, name)
+#define CALL_TIMEOUT_ROW                                                                                     \
+    {                                                                                                        \
+        "call-timeout", 0, ATOLL_OPT_DURATION, FIELD(call_timeout_s), "TIME", "30s", 1, 3600, NULL,          \
+            "What one call to the scheduler may take."                                                       \
+    }
+
+/* ---- the campaign's jobs ---- */
+
+/* Cancels those jobs of the campaign that have not ended and, with only_waiting, have not begun. */
+static int jobs_cancel(const struct atoll_sweep *sweep, double timeout_s, int only_waiting,
+                       unsigned *ret_count, struct atoll_err *err)
+{
+    struct atoll_site *site = atoll_sweep_site(sweep, err);
+    struct atoll_launcher *launcher = site ? atoll_launcher_create(site->launcher, timeout_s, err) : NULL;
+    struct atoll_job_list list = {0};
+    char name[ATOLL_SWEEP_NAME_BYTES];
+    int status = launcher ? atoll_job_list_ask(launcher, site->launcher, &list, err) : -1;
+
+    atoll_sweep_job_name(sweep, name);
+    *ret_count = 0;
+    for (size_t i = 0; status == 0 && i < list.count; i++) {
+        const struct atoll_job *job = &list.jobs[i];
+        int is_waiting = job->state == ATOLL_JOB_PENDING || job->state == ATOLL_JOB_HELD ||
+                         job->state == ATOLL_JOB_REQUEUED;
+
+        if (strcmp(job->name, name) != 0 || atoll_job_has_ended(job->state) ||
+            (only_waiting && !is_waiting)) {
+            continue;
+        }
+        status = atoll_launcher_cancel(launcher, job->id, err);
+        if (status != 0 && err->code == ATOLL_E_NOTFOUND) { /* it ended in between */
+            atoll_err_clear(err);
+            status = 0;
+            continue;
+        }
+        *ret_count += status == 0;
+    }
+    atoll_job_list_fini(&list);
+    atoll_launcher_destroy(launcher);
+    atoll_site_destroy(site);
+    return status;
+}
+
+/* ---- each command on one campaign ---- */
+
+static int cancel_one(const struct control_settings *settings, const struct atoll_sweep *sweep,
+                      struct atoll_err *err)
+{
+    unsigned count;
+
+    if (atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_CANCELLED, 1, err) != 0 ||
+        atoll_campaign_queue_remove(sweep->id, err) != 0 ||
+        jobs_cancel(sweep, settings->call_timeout_s, 0, &count, err) != 0) {
+        return -1;
+    }
+    atoll_sweep_tell(sweep->dir, "user", "cancelled", "%u jobs were cancelled", count);
+    if (atoll_finalize(sweep, 1, err) < 0) {
+        return -1;
+    }
+    printf(
+        "%s: cancelled, %u jobs; what was measured is in archive.h5 and report.html; atoll resume goes on\n",
+        sweep->dir, count);
+    return 0;
+}
+
+static int pause_one(const struct control_settings *settings, const struct atoll_sweep *sweep,
+                     struct atoll_err *err)
+{
+    unsigned count = 0;
+
+    if (atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_PAUSED, 1, err) != 0 ||
+        jobs_cancel(sweep, settings->call_timeout_s, !settings->now, &count, err) != 0) {
+        return -1;
+    }
+    atoll_sweep_tell(sweep->dir, "user", "paused", "%u jobs were taken out of the queue", count);
+    printf("%s: paused; %u jobs cancelled%s\n", sweep->dir, count,
+           settings->now ? "" : ", running ones end when what is under way has come back");
+    return 0;
+}
+
+static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
+{
+    struct atoll_campaign_queue_entry entry = {.id = (char *)(uintptr_t)sweep->id,
+                                               .campaign = (char *)(uintptr_t)sweep->dir,
+                                               .priority = sweep->priority,
+                                               .share = sweep->share,
+                                               .after = (char **)(uintptr_t)sweep->after,
+                                               .after_count = sweep->after_count,
+                                               .added_unix_s = (int64_t)time(NULL)};
+    struct atoll_campaign_queue queue;
+    int is_there;
+
+    if (atoll_campaign_queue_load(&queue, err) != 0) {
+        return -1;
+    }
+    is_there = atoll_campaign_queue_find(&queue, sweep->id) != NULL;
+    atoll_campaign_queue_fini(&queue);
+    return is_there ? 0 : atoll_campaign_queue_put(&entry, err);
+}
+
+int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
+{
+    const struct atoll_pump_settings settings = {.timeout_s = timeout_s, .say = out};
+    struct atoll_pump_result result;
+    int done;
+
+    if (atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_PAUSED, 0, err) != 0 ||
+        atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_CANCELLED, 0, err) != 0) {
+        return -1;
+    }
+    done = atoll_finalize(sweep, 0, err);
+    if (done != 0) {
+        if (done > 0) {
+            fprintf(out, "%s: every part has ended; archive.h5 and report.html are there\n", sweep->dir);
+        }
+        return done > 0 ? 0 : -1;
+    }
+    if (queue_again(sweep, err) != 0 || atoll_pump(&settings, &result, err) != 0) {
+        return -1;
+    }
+    fprintf(out, "%s: %u jobs submitted, %u more are wanted\n", sweep->dir, result.submitted, result.wanted);
+    return 0;
+}
+
+static int continue_one(const struct control_settings *settings, const struct atoll_sweep *sweep,
+                        struct atoll_err *err)
+{
+    atoll_sweep_tell(sweep->dir, "user", "continued", "goes on");
+    return atoll_control_go_on(sweep, settings->call_timeout_s, stdout, err);
+}
+
+/* ---- the commands ---- */
+
+typedef int control_one(const struct control_settings *settings, const struct atoll_sweep *sweep,
+                        struct atoll_err *err);
+
+static int run_each(const struct atoll_command *command, control_one *one, int argc, char **argv,
+                    struct atoll_err *err)
+{
+    struct control_settings settings = {0};
+    const char *dirs[64];
+    size_t count;
+    int status = atoll_verb_parse(command, argc, argv, &settings, dirs, 64, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count == 0) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll %s: name the campaign's folder", command->name);
+        return atoll_code_exit_status(err->code);
+    }
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct atoll_sweep *sweep = atoll_sweep_open(dirs[i], err);
+
+        status = sweep ? one(&settings, sweep, err) : -1;
+        atoll_sweep_close(sweep);
+    }
+    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+}
+
+static const struct atoll_option cancel_options[] = {CALL_TIMEOUT_ROW, {0}};
+static const struct atoll_command cancel_command = {
+    "cancel",
+    "CAMPAIGN...",
+    "cancel a submitted campaign's jobs",
+    "Cancels every job of the campaign and takes it out of the queue. Nothing acknowledged is lost: what was "
+    "measured goes "
+    "into archive.h5 and report.html, and `atoll resume` goes on later.",
+    "atoll cancel /scratch/me/tonight",
+    cancel_options,
+    NULL};
+static int run_cancel(int argc, char **argv, struct atoll_err *err)
+{
+    return run_each(&cancel_command, cancel_one, argc, argv, err);
+}
+const struct atoll_verb atoll_verb_cancel = {&cancel_command, run_cancel};
+
+static const struct atoll_option pause_options[] = {
+    CALL_TIMEOUT_ROW,
+    {"now", 0, ATOLL_OPT_FLAG, FIELD(now), NULL, NULL, 0, 0, NULL,
+     "Cancel running jobs too, instead of letting what is under way come back."},
+    {0}};
+static const struct atoll_command pause_command = {
+    "pause",
+    "CAMPAIGN...",
+    "let a submitted campaign rest",
+    "Waiting jobs of the campaign leave the queue; running ones send nothing more to their devices, wait for "
+    "what is under "
+    "way, close their journals and end. No job of it is submitted until `atoll continue`.",
+    "atoll pause /scratch/me/tonight\natoll continue /scratch/me/tonight",
+    pause_options,
+    NULL};
+static int run_pause(int argc, char **argv, struct atoll_err *err)
+{
+    return run_each(&pause_command, pause_one, argc, argv, err);
+}
+const struct atoll_verb atoll_verb_pause = {&pause_command, run_pause};
+
+static const struct atoll_option continue_options[] = {CALL_TIMEOUT_ROW, {0}};
+static const struct atoll_command continue_command = {
+    "continue",
+    "CAMPAIGN...",
+    "let a paused campaign go on",
+    "Removes what `atoll pause` or `atoll cancel` left and submits the jobs that the campaign wants.",
+    "atoll continue /scratch/me/tonight",
+    continue_options,
+    NULL};
+static int run_continue(int argc, char **argv, struct atoll_err *err)
+{
+    return run_each(&continue_command, continue_one, argc, argv, err);
+}
+const struct atoll_verb atoll_verb_continue = {&continue_command, run_continue};

@@ -1,0 +1,193 @@
+/* finalize.c - checks, merges, writes done.json last. */
+#include "scheduler/finalize.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "archive-h5/archive.h"
+#include "archive-h5/file_ops.h"
+#include "archive-h5/lease.h"
+#include "archive-h5/merge.h"
+#include "archive-h5/report.h"
+#include "archive-h5/segment.h"
+#include "archive-h5/standing.h"
+#include "mpi-eval/clock.h"
+
+struct finalizer {
+    const struct atoll_sweep *sweep;
+    size_t open_count;
+    uint64_t evaluated, duelled;
+    char (*archives)[PATH_MAX];
+    const char **paths;
+    size_t path_count;
+    struct atoll_lease *lease;
+};
+
+/* Longer than the merge of the largest archives takes between two beats. */
+#define SILENCE_S 600.0
+
+static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
+{
+    struct atoll_standing standing;
+    char path[PATH_MAX];
+
+    if (atoll_sweep_part_path(f->sweep, part, path, sizeof(path), err) != 0 ||
+        atoll_standing_read(path, &standing, err) != 0) {
+        return -1;
+    }
+    f->open_count += standing.phase != ATOLL_STANDING_ENDED;
+    f->evaluated += standing.evaluated;
+    f->duelled += standing.duelled;
+    atoll_standing_fini(&standing);
+    return 0;
+}
+
+static int parts_look(struct finalizer *f, struct atoll_err *err)
+{
+    for (size_t i = 0; i < f->sweep->part_count; i++) {
+        if (part_look(f, i, err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A part on which nobody began has nothing to merge. */
+static int part_archive(struct finalizer *f, size_t part, struct atoll_err *err)
+{
+    char dir[PATH_MAX];
+    char *archive = f->archives[f->path_count];
+    struct atoll_campaign *campaign;
+    struct atoll_attempt *attempts;
+    size_t count = 0;
+    int status = -1;
+
+    if (atoll_sweep_part_path(f->sweep, part, dir, sizeof(dir), err) != 0) {
+        return -1;
+    }
+    if (snprintf(archive, PATH_MAX, "%s/archive.h5", dir) >= PATH_MAX) {
+        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
+    }
+    campaign = atoll_campaign_open(dir, NULL, err);
+    if (campaign && atoll_campaign_attempts(campaign, &attempts, &count, err) == 0) {
+        free(attempts);
+        status = count == 0 ? 0 : atoll_archive_refresh(campaign, archive, NULL, err);
+    }
+    atoll_campaign_close(campaign);
+    if (status >= 0 && count > 0) {
+        f->paths[f->path_count] = archive;
+        f->path_count++;
+    }
+    return status < 0 ? -1 : 0;
+}
+
+static int report_write(const char *archive, const char *report, struct atoll_err *err)
+{
+    struct atoll_tables *tables = atoll_segment_read(archive, err);
+    int status = tables ? atoll_report_write(tables, report, NULL, err) : -1;
+
+    atoll_tables_destroy(tables);
+    return status;
+}
+
+static int merge(struct finalizer *f, struct atoll_err *err)
+{
+    char archive[PATH_MAX], report[PATH_MAX];
+
+    for (size_t i = 0; i < f->sweep->part_count; i++) {
+        if (part_archive(f, i, err) != 0 || atoll_lease_renew(f->lease, err) != 0) {
+            return -1;
+        }
+    }
+    if (f->path_count == 0) {
+        return 0;
+    }
+    if (atoll_sweep_path(f->sweep, "archive.h5", archive, sizeof(archive), err) != 0 ||
+        atoll_sweep_path(f->sweep, "report.html", report, sizeof(report), err) != 0 ||
+        atoll_merge_files(f->paths, f->path_count, archive, NULL, err) != 0) {
+        return -1;
+    }
+    return report_write(archive, report, err);
+}
+
+static int done_write(const struct finalizer *f, struct atoll_err *err)
+{
+    char path[PATH_MAX], text[512];
+    int length = snprintf(text, sizeof(text),
+                          "{\"parts\": %zu, \"evaluated\": %llu, \"comparisons\": %llu, \"unix_s\": %lld}\n",
+                          f->sweep->part_count, (unsigned long long)f->evaluated,
+                          (unsigned long long)f->duelled, (long long)time(NULL));
+
+    if (atoll_sweep_path(f->sweep, "done.json", path, sizeof(path), err) != 0) {
+        return -1;
+    }
+    return atoll_file_replace(atoll_file_ops_real(), path, text, (size_t)length, err);
+}
+
+static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err *err)
+{
+    int status = 0;
+
+    f->archives = calloc(f->sweep->part_count, sizeof(*f->archives));
+    f->paths = calloc(f->sweep->part_count, sizeof(*f->paths));
+    if (!f->archives || !f->paths) {
+        status = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", f->sweep->part_count);
+    }
+    status = status == 0 ? parts_look(f, err) : status;
+    if (status == 0 && (f->open_count == 0 || is_partial)) {
+        status = merge(f, err);
+        status = status == 0 && f->open_count == 0 ? done_write(f, err) : status;
+    }
+    free(f->archives);
+    free(f->paths);
+    return status != 0 ? -1 : f->open_count == 0;
+}
+
+/* Waits while another process is at it, and takes over from one that is lost. */
+static struct atoll_lease *lease_claim(const char *dir, struct atoll_err *err)
+{
+    struct atoll_lease_watch watch = {0};
+    struct atoll_lease_holder self;
+    struct atoll_lease_seen seen;
+    struct atoll_lease *lease = NULL;
+    uint32_t silent = 0;
+
+    atoll_lease_holder_self("finalizer", 0, &self);
+    while (!lease && !atoll_sweep_is_done(dir)) {
+        struct atoll_err own = ATOLL_ERR_INIT;
+        const struct timespec pause = {.tv_sec = 1};
+
+        lease = atoll_lease_claim(dir, &self, silent, NULL, &own);
+        if (!lease && (own.code != ATOLL_E_BUSY || atoll_lease_look(dir, &self, &seen, &own) != 0)) {
+            *err = own;
+            return NULL;
+        }
+        if (!lease && atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > SILENCE_S) {
+            silent = seen.epoch;
+        } else if (!lease) {
+            nanosleep(&pause, NULL);
+        }
+    }
+    return lease;
+}
+
+int atoll_finalize(const struct atoll_sweep *sweep, int is_partial, struct atoll_err *err)
+{
+    struct finalizer finalizer = {.sweep = sweep};
+    int status;
+
+    if (atoll_sweep_is_done(sweep->dir)) {
+        return 1;
+    }
+    finalizer.lease = lease_claim(sweep->dir, err);
+    if (!finalizer.lease) {
+        return atoll_sweep_is_done(sweep->dir) ? 1 : -1;
+    }
+    status = finalize_locked(&finalizer, is_partial, err);
+    atoll_lease_release(finalizer.lease);
+    return status;
+}

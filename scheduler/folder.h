@@ -1,0 +1,16 @@
+/* folder.h - folders as a user means them: with all above them.  Layer: scheduler. */
+#ifndef ATOLL_SCHEDULER_FOLDER_H
+#define ATOLL_SCHEDULER_FOLDER_H
+
+#include <stddef.h>
+
+#include "core/err.h"
+
+/* mkdir -p. */
+int atoll_folder_make(const char *path, struct atoll_err *err);
+/* mkdir -p of what holds path. */
+int atoll_folder_make_parents(const char *path, struct atoll_err *err);
+/* Absolute form of a path whose last name need not be there; its folder must be.  Errors: NOTFOUND, LIMIT. */
+int atoll_folder_absolute(const char *path, char *ret_path, size_t bytes, struct atoll_err *err);
+
+#endif

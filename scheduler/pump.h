@@ -1,0 +1,34 @@
+/* pump.h - puts jobs of the user's queued campaigns into the scheduler's queue, as far as priorities, shares, dependencies
+ * and limits allow.
+ * Layer: scheduler.  Called by whoever has a reason; two at once take turns.  What a campaign wants is its number of jobs,
+ * but not more than parts that are open; what it has is read off the scheduler by the jobs' name, so a submission whose
+ * answer was lost is not repeated. */
+#ifndef ATOLL_SCHEDULER_PUMP_H
+#define ATOLL_SCHEDULER_PUMP_H
+
+#include <stdio.h>
+
+#include "core/err.h"
+
+struct atoll_pump_settings {
+    const char *except_job; /* a job that ends now and counts for nothing; NULL none */
+    const char *only;       /* id of the one campaign to look at; NULL all */
+    unsigned ceiling;       /* most jobs of this user in the queue; 0 = what each site's profile says */
+    double timeout_s;       /* of each call to a scheduler; 0 = 30 */
+    FILE *say;              /* a line for each thing done or left; NULL nothing */
+};
+struct atoll_pump_result {
+    unsigned submitted;
+    unsigned wanted; /* jobs that campaigns still want */
+    unsigned failed; /* campaigns whose request was refused or whose folder is damaged */
+};
+
+/* Errors: those of the queue and TIMEOUT, MISSING of a launcher when nothing could be done at all. */
+int atoll_pump(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
+               struct atoll_err *err);
+
+/* How many of a campaign's parts have not ended. */
+struct atoll_sweep;
+int atoll_pump_open_parts(const struct atoll_sweep *sweep, size_t *ret_count, struct atoll_err *err);
+
+#endif
