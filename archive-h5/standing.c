@@ -85,12 +85,12 @@ static int chain_count(const struct look *l, long first, uint64_t from, struct a
     return got;
 }
 
-/* Which linked attempt the hint is about; -1 none of which it can be true. */
+/* Which linked attempt the hint is about, -1 none.  Whether its bytes are there, before the seal, the count says. */
 static long hint_place(const struct look *l, const struct atoll_standing_hint *hint)
 {
     for (long i = 0; i < l->length; i++)
         if (!strcmp(linked(l, i)->name, hint->attempt))
-            return hint->journal_bytes > 0 && hint->journal_bytes <= seal_of(l, i) ? i : -1;
+            return hint->journal_bytes > 0 ? i : -1;
     return -1;
 }
 

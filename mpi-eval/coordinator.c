@@ -460,7 +460,7 @@ static int coordinator_loop(struct coordinator *c, struct atoll_err *err)
     atoll_engine_status(c->engine, &status);
     c->result.is_drained = !status.stopped;
     return atoll_ledger_close(c->ledger, atoll_clock_unix_ns(),
-                              status.stopped ? atoll_reason_name(status.reason) : "drained", err);
+                              status.stopped ? atoll_reason_name(status.reason) : ATOLL_CLOSE_DRAINED, err);
 }
 
 int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,

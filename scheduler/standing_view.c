@@ -124,15 +124,19 @@ static void print_sums(FILE *out, const struct atoll_standing_row *rows, size_t 
     const char *between = ": ";
 
     sums_make(rows, count, &sums);
-    fprintf(out, "%zu tasks in %zu parts", sums.tasks, count);
+    fprintf(out, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
+            count == 1 ? "" : "s");
     for (size_t i = 0; i < ATOLL_STATE_COUNT; i++) {
         if (sums.states[i]) {
             fprintf(out, "%s%zu %s", between, sums.states[i], state_names[i]);
             between = ", ";
         }
     }
-    fprintf(out, "; %llu evaluations, %s of device time\n", (unsigned long long)sums.evaluated,
-            atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
+    fprintf(out, "; %llu evaluations", (unsigned long long)sums.evaluated);
+    if (sums.device_s > 0) {
+        fprintf(out, ", %s of device time", atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
+    }
+    fputc('\n', out);
     if (sums.mean.count > 0) {
         fprintf(out, "%zu of %zu tasks timed, geometric mean %.2fx%s\n", sums.mean.count, sums.tasks,
                 mean_value(&sums.mean),

@@ -6,6 +6,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "tests/unit/archive-h5/standing_scene.h"
 
 static void test_fresh(void **state)
@@ -267,6 +270,63 @@ static void test_damage(void **state)
     write_end(c);
 }
 
+/* In a process of its own: an attempt that writes until it is killed, and says what it acknowledged. */
+static pid_t writer_fork(int *ret_fd)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0) {
+        close(ends[1]);
+        *ret_fd = ends[0];
+        return pid;
+    }
+    struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
+    if (!c || atoll_campaign_lock(c, NULL) != 0)
+        _exit(1);
+    attempt_start(c);
+    for (int groups = 0; groups < 20000; groups++) { /* a test that failed leaves no endless writer */
+        group_write();
+        if (write(ends[1], &writer.evaluated, sizeof writer.evaluated) < 0)
+            _exit(1);
+        hint_write();
+    }
+    _exit(0);
+}
+
+/* While it writes and after it was killed, nothing acknowledged is missing and no reading fails. */
+static void test_killed_process(void **state)
+{
+    (void)state;
+    struct atoll_campaign *c = create();
+    atoll_campaign_close(c);
+    for (int round = 0; round < 20; round++) {
+        struct atoll_standing s;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        uint64_t acknowledged = 0;
+        int fd, status;
+        pid_t pid = writer_fork(&fd);
+        for (int groups = 0; groups <= round % 5; groups++) {
+            assert_int_equal(read(fd, &acknowledged, sizeof acknowledged), sizeof acknowledged);
+            if (atoll_standing_read(target, &s, &err) != 0)
+                fail_msg("round %d: %s", round, err.text);
+            assert_true(s.evaluated >= acknowledged);
+            atoll_standing_fini(&s);
+        }
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        while (read(fd, &acknowledged, sizeof acknowledged) == sizeof acknowledged)
+            ;
+        close(fd);
+        s = standing_checked();
+        assert_true(s.evaluated >= acknowledged);
+        writer.evaluated = s.evaluated;
+        writer.duelled = s.duelled;
+        atoll_standing_fini(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_endings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_segment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_killed_process, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

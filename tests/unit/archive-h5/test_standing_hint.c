@@ -93,6 +93,10 @@ static void test_hostile_hint(void **state)
     }
     scratch_write(hint_path, good, length);
     assert_true(has_hint());
+    char *digit = strstr(good, "\"campaign\":\"") + strlen("\"campaign\":\"");
+    *digit = *digit == '0' ? '1' : '0'; /* of another campaign */
+    scratch_write(hint_path, good, length);
+    assert_false(has_hint());
     free(good);
     write_end(c);
 }

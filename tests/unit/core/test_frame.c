@@ -81,6 +81,31 @@ static void test_asks_for_more_until_whole(void **state)
     atoll_buffer_fini(&b);
 }
 
+/* Of the header alone: it is all that is asked for, and all that is looked at. */
+static void test_peek(void **state)
+{
+    (void)state;
+    struct atoll_buffer b;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint16_t type = 0;
+    size_t length = 0;
+    atoll_buffer_init(&b, 1 << 10);
+    assert_int_equal(atoll_frame_encode(&b, 130, "payload", 7, NULL), 0);
+    for (size_t have = 0; have < ATOLL_FRAME_HEADER_BYTES; have++)
+        assert_int_equal(atoll_frame_peek(b.data, have, &type, &length, NULL), 0);
+    b.data[ATOLL_FRAME_HEADER_BYTES] ^= 1;
+    assert_int_equal(atoll_frame_peek(b.data, ATOLL_FRAME_HEADER_BYTES, &type, &length, NULL), 1);
+    assert_int_equal(type, 130);
+    assert_int_equal(length, 7);
+    for (size_t i = 0; i < ATOLL_FRAME_HEADER_BYTES; i++) {
+        b.data[i] ^= 1;
+        assert_int_equal(atoll_frame_peek(b.data, b.length, &type, &length, &err), -1);
+        assert_int_equal(err.code, ATOLL_E_PROTOCOL);
+        b.data[i] ^= 1;
+    }
+    atoll_buffer_fini(&b);
+}
+
 static void test_no_flipped_bit_passes(void **state)
 {
     struct atoll_buffer b;
@@ -161,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_crc32c_is_the_same_everywhere_and_goes_on),
         cmocka_unit_test(test_round_trip_of_several),
         cmocka_unit_test(test_asks_for_more_until_whole),
+        cmocka_unit_test(test_peek),
         cmocka_unit_test(test_no_flipped_bit_passes),
         cmocka_unit_test(test_header_fields_are_checked),
         cmocka_unit_test(test_encode_refuses_too_much),

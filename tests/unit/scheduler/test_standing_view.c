@@ -128,6 +128,9 @@ static void parts_have_a_line_each(void **state)
                                 "200 evaluations, 5m 00s of device time\n"));
     assert_non_null(strstr(out, "2 of 6 tasks timed, geometric mean 3.00x (* not from"));
     free(out);
+    out = printed(0, 0);
+    assert_non_null(strstr(out, "0 tasks in 0 parts; 0 evaluations\n"));
+    free(out);
 }
 
 static void tasks_have_a_line_each(void **state)
