@@ -27,6 +27,7 @@
 #include "scheduler/pilot_step.h"
 #include "scheduler/pump.h"
 #include "scheduler/step.h"
+#include "scheduler/sweep_jobs.h"
 
 #define ARENA_BYTES   ((size_t)8 << 20)
 #define LOOK_AGAIN_S  2
@@ -342,19 +343,31 @@ static void others_start(const struct pilot *p)
     }
 }
 
+/* What waits in the queue for this campaign has nothing to do any more. */
+static void waiting_cancel(const struct pilot *p)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    unsigned count;
+
+    if (p->launcher && atoll_sweep_jobs_cancel(p->sweep, p->settings->call_timeout_s, 1, &count, &err) != 0) {
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.waiting", &err);
+    }
+}
+
 static int finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
-    int done = atoll_finalize(p->sweep, 0, err);
+    int was_done = atoll_sweep_is_done(p->sweep->dir), done = atoll_finalize(p->sweep, 0, err);
 
     if (done < 0) {
         return -1;
     }
     *ret_end = done ? ATOLL_PILOT_DONE : ATOLL_PILOT_NO_WORK;
-    if (done) {
+    if (done && !was_done) {
         atoll_log(ATOLL_LOG_INFO, "pilot.done",
                   "every part has ended: %s/archive.h5 and report.html are there", p->sweep->dir);
         atoll_sweep_tell(p->sweep->dir, p->allocation.job, "done",
                          "every part has ended; archive and report are written");
+        waiting_cancel(p);
         others_start(p);
     }
     return 0;
