@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "archive-h5/file_ops.h"
 #include "archive-h5/standing.h"
 #include "core/log.h"
 #include "core/units.h"
@@ -35,6 +36,7 @@
 #define RESERVE_SHARE 0.05 /* but at most this share of the job */
 #define START_WORTH_S 60.0 /* with less time left no step is started */
 #define WORTH_SHARE   0.1
+#define HOSTS_BYTES   ((size_t)4 << 20)
 #define WORDS         48
 #define WARNING_SLACK 1.2 /* of the time at which the site warns */
 #define STEP_FAILED_S 5   /* after a failed step: the scheduler learns of a lost node a little later */
@@ -107,7 +109,7 @@ static size_t nodes_left(const struct pilot *p, const char **ret_nodes, const ch
 }
 
 struct step_texts {
-    char part[PATH_MAX], program[PATH_MAX], takeover[16], restarts[16], until[32], lease[32];
+    char part[PATH_MAX], program[PATH_MAX], takeover[16], restarts[16], until[32], lease[32], hosts[PATH_MAX];
     const char *arguments[WORDS];
 };
 
@@ -155,6 +157,24 @@ static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, struct 
     add(t, &count, t->part);
 }
 
+/* The file of hosts that some launchers need; ret_path "" where this one needs none. */
+static int hosts_write(const struct pilot *p, const struct atoll_step_request *request, char *ret_path,
+                       size_t bytes, struct atoll_err *err)
+{
+    struct atoll_buffer text;
+    int status;
+
+    ret_path[0] = '\0';
+    atoll_buffer_init(&text, HOSTS_BYTES);
+    status = atoll_step_hosts(p->settings->site, request, &text, err);
+    if (status == 0 && text.length > 0) {
+        snprintf(ret_path, bytes, "%.3900s/.hosts-%.60s", p->sweep->dir, p->allocation.job);
+        status = atoll_file_replace(atoll_file_ops_real(), ret_path, text.data, text.length, err);
+    }
+    atoll_buffer_fini(&text);
+    return status;
+}
+
 static int step_words(const struct pilot *p, struct step_texts *texts, struct atoll_arena *arena,
                       const char *const **ret_words, struct atoll_err *err)
 {
@@ -174,6 +194,10 @@ static int step_words(const struct pilot *p, struct step_texts *texts, struct at
     if (request.node_count == 0) {
         return atoll_err_set(err, ATOLL_E_CHILD, "no node of the job is left that the scheduler calls good");
     }
+    if (hosts_write(p, &request, texts->hosts, sizeof(texts->hosts), err) != 0) {
+        return -1;
+    }
+    request.host_file = texts->hosts[0] ? texts->hosts : NULL;
     return atoll_step_command(p->settings->site, &request, arena, ret_words, err);
 }
 
