@@ -54,7 +54,7 @@ static void keep_file(int fd, const struct stat *st)
     int from, to;
     ssize_t got;
 
-    snprintf(temporary, sizeof(temporary), "%s/.part.%d", shadow(), (int)getpid());
+    snprintf(temporary, sizeof(temporary), "%s/.part.%d", shadow(), (int)gettid());
     snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
     from = open(own, O_RDONLY | O_CLOEXEC);
     to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -75,7 +75,7 @@ static void keep_directory(int fd, const struct stat *st)
     struct dirent *entry;
     FILE *out;
 
-    snprintf(temporary, sizeof(temporary), "%s/.part.%d", shadow(), (int)getpid());
+    snprintf(temporary, sizeof(temporary), "%s/.part.%d", shadow(), (int)gettid());
     snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
     dir = opendir(own);
     out = fopen(temporary, "w");
