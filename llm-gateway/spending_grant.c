@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "llm-gateway/spending_inside.h"
+#include "llm-gateway/spending_cover.h"
 
 #define LOCK_WAIT_S 1.0
 #define UNLIMITED_CALLS                                                                                      \
@@ -155,12 +155,25 @@ static int is_wanted(const struct atoll_spending *spending)
     return 0;
 }
 
+/* What is covered may turn out to be used if the machine stops: it is given only when that is over, on the disk. */
+static int uncover_wanted(struct atoll_spending *spending, struct atoll_err *err)
+{
+    struct atoll_spending_place place = {0, -1};
+    if (atoll_spending_cover_put(spending, err) != 0)
+        return -1;
+    for (size_t i = 0; i < spending->ledger->want_count; i++)
+        if (!atoll_spending_is_zero(to_give(spending, &spending->ledger->wants[i], &place)) &&
+            atoll_spending_cover_withdraw(spending, place.in_book, err) != 0)
+            return -1;
+    return atoll_spending_sync_journal(spending, err);
+}
+
 int atoll_spending_give(struct atoll_spending *spending, struct atoll_err *err)
 {
     struct atoll_spending_ledger *ledger = spending->ledger;
     if (!is_wanted(spending))
         return 0;
-    if (atoll_frame_file_sync(spending->journal->file, NULL) != 0)
+    if (uncover_wanted(spending, NULL) != 0)
         return 0; /* what is free in memory may not be free on disk */
     /* one at a time: giving changes the list of wants and what is free */
     for (size_t turns = ledger->want_count, i = 0; turns > 0 && i < ledger->want_count; turns--) {
@@ -263,7 +276,9 @@ static int reclaim_one(struct atoll_spending *spending, uint64_t holder, struct 
         NULL);
     int rc = 0;
     if (journal && atoll_frame_file_lock(journal->file, 0, NULL) == 0 &&
-        atoll_spending_journal_read(journal, 0, NULL) == 0 && journal->has_header) {
+        atoll_spending_journal_read(journal, 0, NULL) == 0 && journal->has_header &&
+        atoll_frame_file_sync_all(journal->file, NULL) == 0) {
+        atoll_spending_cover_presume(spending->ledger, journal, spending->boot);
         rc = put_used_of(spending, holder, &journal->book, err) == 0 &&
                      atoll_spending_ledger_commit(spending->ledger, err) == 0
                  ? 1

@@ -24,6 +24,10 @@ struct atoll_spending {
     size_t peer_count;
     int64_t unix_ns;           /* the last time that was handed in */
     unsigned is_overdrawn : 1; /* more was spent than granted, and the ledger does not know it yet */
+    unsigned is_exposed : 1;   /* more is reserved than covered: the next commit syncs */
+    char boot[ATOLL_BOOT_BYTES];
+    uint64_t cover_count, cover_count_at_sync; /* covers put; when the sync behind began */
+    struct atoll_spending_amount lost;         /* by the end of the machine before this life */
 };
 
 /* One account of a purpose, on both sides. */
@@ -43,6 +47,8 @@ struct atoll_spending_amount atoll_spending_free(const struct atoll_spending *sp
 struct atoll_spending_amount atoll_spending_lack(const struct atoll_spending *spending,
                                                  const struct atoll_spending_place *place,
                                                  struct atoll_spending_amount amount);
+/* Covers and all, in place. */
+int atoll_spending_sync_journal(struct atoll_spending *spending, struct atoll_err *err);
 int atoll_spending_fenced(const struct atoll_spending *spending, struct atoll_err *err);
 
 /* ---- grants; the ledger is locked by the caller where it says so ---- */
