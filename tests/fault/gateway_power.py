@@ -27,6 +27,7 @@ from gateway_driver import Driver
 from gateway_scene import PRICE, Config, Gateway, Provider
 
 AT_ONCE = 256
+USAGE = 90, 16    # tokens of an answer: as much as is reserved, nearly, so that what is reserved hides nothing
 QUESTIONS = 1500  # of a campaign
 SHARE = 0.7       # of what a campaign costs, its budget
 
@@ -41,8 +42,8 @@ class Machine:
         config.listen = f"unix:{root}/door"
         config.ledger, config.store_file = "watched/ledger", "watched/store.atl"
         config.endpoint("e", "chat", self.provider.url + "/v1", concurrency=1024)
-        config.model("m", "e", "delay-20", output=16)
-        self.limit = int(PRICE.cost(20, 10) * QUESTIONS * SHARE)
+        config.model("m", "e", f"delay-20-tokens-{USAGE[0]}-{USAGE[1]}", output=USAGE[1])
+        self.limit = int(PRICE.cost(*USAGE) * QUESTIONS * SHARE)
         config.limit(scope="campaign", money=f"{self.limit / 10**9:.9f}")
         self.config, self.gateway, self.driver = config, None, None
         self.environment = {**os.environ, "ATOLL_SHADOW": self.shadow, "ATOLL_SHADOW_BOOT": str(self.boot),
@@ -77,7 +78,7 @@ class Machine:
         """By campaign: what the provider wants for each question, as often as it was answered; and for how many again."""
         sums, again = collections.Counter(), 0
         for name, row in self.provider.stats()["ids"].items():
-            sums[name.split("-")[0]] += row["answered"] * PRICE.cost(20, 10)
+            sums[name.split("-")[0]] += row["answered"] * PRICE.cost(*USAGE)
             again += max(0, row["answered"] - 1)
         return sums, again
 
