@@ -398,6 +398,7 @@ int atoll_spending_commit(struct atoll_spending *spending, struct atoll_err *err
 int atoll_spending_sync_begin(struct atoll_spending *spending, struct atoll_syncer *syncer,
                               struct atoll_err *err)
 {
+    atoll_spending_take_ahead(spending);
     if (atoll_spending_cover_put(spending, err) != 0)
         return -1;
     spending->cover_count_at_sync = spending->cover_count;

@@ -56,6 +56,9 @@ int atoll_spending_fenced(const struct atoll_spending *spending, struct atoll_er
 int atoll_spending_take(struct atoll_spending *spending,
                         struct atoll_spending_place places[ATOLL_SCOPE_COUNT],
                         struct atoll_spending_amount amount, struct atoll_err *err);
+/* Where what is left of a grant may not last until the next sync: takes more now, so that no call has to wait for it.  Of limits
+ * that several share nothing is taken ahead. */
+void atoll_spending_take_ahead(struct atoll_spending *spending);
 /* Locked: grants become what is used; put, not committed. */
 int atoll_spending_trim(struct atoll_spending *spending, struct atoll_err *err);
 /* Locked: takes back what dead holders did not use.  The number of holders found dead, -1. */

@@ -7,6 +7,7 @@
 #include "failing_disk.h"
 #include "llm-gateway/boot.h"
 #include "llm-gateway/spending.h"
+#include "llm-gateway/syncer.h"
 
 #define NOON  ((int64_t)20000 * 86400 * 1000000000)
 #define NONE  UINT64_MAX
@@ -312,6 +313,42 @@ static void what_was_taken_back_is_not_charged_again(void **state)
     atoll_spending_close(a);
 }
 
+static off_t bytes_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
+/* Once it knows how much comes between two syncs, no call waits for a grant or a cover. */
+static void grants_and_covers_come_ahead(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_syncer *syncer = atoll_syncer_create(&err);
+    struct atoll_spending *a = open_in("boot 1", "a");
+    assert_non_null(syncer);
+    off_t first = 0;
+    for (int round = 0; round < 300; round++) {
+        off_t granted = bytes_of(ledger);
+        int syncs = sync_count;
+        for (int call = 0; call < 5; call++) {
+            uint64_t number = must_reserve(a, 100);
+            must_commit(a);
+            assert_int_equal(atoll_spending_settle(a, number, 20, 1, &err), 0);
+            must_commit(a);
+        }
+        if (round >= 10 && (bytes_of(ledger) != granted || sync_count != syncs))
+            fail_msg("round %d: a call had to wait", round);
+        first = round == 10 ? granted : first;
+        assert_int_equal(atoll_spending_sync_begin(a, syncer, &err), 0);
+        while (!atoll_spending_sync_end(a))
+            usleep(100);
+    }
+    assert_true(bytes_of(ledger) > first); /* grants did run out meanwhile */
+    atoll_spending_close(a);
+    atoll_syncer_destroy(syncer);
+}
+
 static void a_boot_has_an_id(void **state)
 {
     char one[ATOLL_BOOT_BYTES], two[ATOLL_BOOT_BYTES];
@@ -331,6 +368,7 @@ int main(void)
         CASE(the_same_boot_lost_nothing),
         CASE(no_number_comes_twice),
         CASE(what_was_taken_back_is_not_charged_again),
+        CASE(grants_and_covers_come_ahead),
         CASE(a_boot_has_an_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
