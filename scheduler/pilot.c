@@ -30,12 +30,13 @@
 #include "scheduler/step.h"
 #include "scheduler/sweep_jobs.h"
 
-#define ARENA_BYTES    ((size_t)8 << 20)
-#define LOOK_AGAIN_S   2
-#define END_RESERVE_S  30.0 /* before the job's end nothing of ours runs any more */
-#define RESERVE_SHARE  0.05 /* but at most this share of the job */
-#define START_WORTH_S  60.0 /* with less time left no step is started */
-#define WORTH_SHARE    0.1
+#define ARENA_BYTES   ((size_t)8 << 20)
+#define LOOK_AGAIN_S  2
+#define END_RESERVE_S 30.0 /* before the job's end nothing of ours runs any more */
+#define RESERVE_SHARE 0.05 /* but at most this share of the job */
+#define START_WORTH_S                                                                                        \
+    45.0 /* with less time left no step is started: it would only drain (mpi-eval/drain.h) */
+#define WORTH_SHARE    0.75
 #define HOSTS_IN_WORDS 64
 #define HOSTS_BYTES    ((size_t)4 << 20)
 #define WORDS          48
