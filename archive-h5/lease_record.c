@@ -34,7 +34,7 @@ static int line_is_good(const char *line, size_t bytes)
 static const char *word_of(const char *text, char ret_word[64])
 {
     size_t length = 0;
-    for (; text[length] && length < 63; length++)
+    for (; length < 63 && text[length]; length++)
         ret_word[length] = text[length] > ' ' && text[length] <= '~' ? text[length] : '_';
     if (length == 0)
         ret_word[length++] = '-';
