@@ -13,13 +13,14 @@
 #include "mpi-eval/backend/cpu/runner.h"
 #include "scheduler/bench_device.h"
 #include "scheduler/doctor_cuda.h"
+#include "scheduler/doctor_slurm.h"
 #include "scheduler/local/launch.h"
 
 #define GATEWAY_SECONDS 5.0
 
 struct doctor_settings {
     const char *compiler;
-    int calibrate, json;
+    int calibrate, slurm, json;
 };
 
 #define FIELD(name) offsetof(struct doctor_settings, name)
@@ -28,6 +29,10 @@ static const struct atoll_option doctor_options[] = {
     {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler to try."},
     {"calibrate", 0, ATOLL_OPT_FLAG, FIELD(calibrate), NULL, NULL, 0, 0, NULL,
      "Measure bandwidth, peaks and launch time of every GPU too (about half a minute each)."},
+    {"slurm", 0, ATOLL_OPT_FLAG, FIELD(slurm), NULL, NULL, 0, 0, NULL,
+     "Only what jobs go through: how Slurm is reached, the cluster, its partitions and limits, and the job "
+     "that this runs "
+     "in."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."},
     {0}};
 
@@ -43,7 +48,7 @@ static const struct atoll_command doctor_command = {
     "of "
     "their own, with a deadline. Where ATOLL_GATEWAY is set, whether that gateway to language models can be "
     "reached from here. Exit status 0 when a run would work.",
-    "atoll doctor\natoll doctor --calibrate\nsrun -N 2 atoll doctor --json",
+    "atoll doctor\natoll doctor --calibrate\natoll doctor --slurm\nsrun -N 2 atoll doctor --json",
     doctor_options};
 
 struct findings {
@@ -254,6 +259,31 @@ static void check_gateway(struct findings *findings)
     find_maybe(findings, "gateway", failed == 0, 0, text);
 }
 
+/* On a machine without Slurm jobs still run, so only a controller that does not answer is a failure. */
+static void check_slurm(struct findings *findings)
+{
+    json_t *slurm = atoll_doctor_slurm();
+
+    find(findings, "slurm", json_is_true(json_object_get(slurm, "ok")),
+         json_string_value(json_object_get(slurm, "text")));
+    if (!findings->json) {
+        atoll_doctor_slurm_print(slurm, stdout);
+    }
+    json_object_update_missing(json_object_get(findings->object, "slurm"), slurm);
+    json_decref(slurm);
+}
+
+static void check_node(struct findings *findings, const struct doctor_settings *settings)
+{
+    check_programs(findings);
+    check_containment(findings);
+    check_scratch(findings);
+    check_mpi(findings);
+    check_gateway(findings);
+    check_device(findings, settings->compiler);
+    check_cuda(findings, settings->calibrate);
+}
+
 static int run_doctor(int argc, char **argv, struct atoll_err *err)
 {
     struct doctor_settings settings = {0};
@@ -267,13 +297,11 @@ static int run_doctor(int argc, char **argv, struct atoll_err *err)
     }
     findings.object = json_object();
     findings.json = settings.json;
-    check_programs(&findings);
-    check_containment(&findings);
-    check_scratch(&findings);
-    check_mpi(&findings);
-    check_gateway(&findings);
-    check_device(&findings, settings.compiler);
-    check_cuda(&findings, settings.calibrate);
+    if (settings.slurm) {
+        check_slurm(&findings);
+    } else {
+        check_node(&findings, &settings);
+    }
     if (settings.json) {
         json_dumpf(findings.object, stdout, JSON_INDENT(2));
         putchar('\n');

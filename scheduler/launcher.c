@@ -137,6 +137,20 @@ int atoll_launcher_submit(struct atoll_launcher *launcher, const struct atoll_jo
     return launcher->ops->submit(launcher, request, ret_id, err);
 }
 
+/* By number, then by element, whatever order a queue tells them in. */
+static int by_id(const void *a, const void *b)
+{
+    const struct atoll_job *x = a, *y = b;
+    char *end_x, *end_y;
+    unsigned long number_x = strtoul(x->id, &end_x, 10), number_y = strtoul(y->id, &end_y, 10);
+
+    if (number_x == number_y) {
+        number_x = *end_x ? strtoul(end_x + 1, NULL, 10) : 0;
+        number_y = *end_y ? strtoul(end_y + 1, NULL, 10) : 0;
+    }
+    return (number_x > number_y) - (number_x < number_y);
+}
+
 int atoll_launcher_list(struct atoll_launcher *launcher, const char *name_prefix, struct atoll_job **ret_jobs,
                         size_t *ret_count, struct atoll_err *err)
 {
@@ -150,6 +164,9 @@ int atoll_launcher_list(struct atoll_launcher *launcher, const char *name_prefix
         if (length == 0 || strncmp(jobs[i].name, name_prefix, length) == 0) {
             jobs[kept++] = jobs[i];
         }
+    }
+    if (kept) {
+        qsort(jobs, kept, sizeof(*jobs), by_id);
     }
     *ret_jobs = jobs;
     *ret_count = kept;

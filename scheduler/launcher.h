@@ -97,10 +97,12 @@ int atoll_launcher_is_slurm(const struct atoll_launcher *launcher);
 /* Never repeated by itself: whether a job came of a call that timed out is for the caller to find out, by name. */
 int atoll_launcher_submit(struct atoll_launcher *launcher, const struct atoll_job_request *request,
                           char ret_id[ATOLL_JOB_ID_BYTES], struct atoll_err *err);
-/* All jobs of this user that the queue knows, in one request; name_prefix: only those (NULL all).  ret_jobs: free() it. */
+/* All jobs of this user that the queue knows, in one request, elements of arrays one by one, in the order of their ids;
+ * name_prefix: only those (NULL all).  ret_jobs: free() it. */
 int atoll_launcher_list(struct atoll_launcher *launcher, const char *name_prefix, struct atoll_job **ret_jobs,
                         size_t *ret_count, struct atoll_err *err);
-/* One job; for an id that nobody knows 0 with ATOLL_JOB_UNKNOWN. */
+/* One job; for an id that nobody knows 0 with ATOLL_JOB_UNKNOWN.  Of a whole array the element that says most: one that runs,
+ * else one that waits, else one that went wrong. */
 int atoll_launcher_ask(struct atoll_launcher *launcher, const char *id, struct atoll_job *ret_job,
                        struct atoll_err *err);
 int atoll_launcher_cancel(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);

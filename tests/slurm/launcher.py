@@ -1,0 +1,462 @@
+#!/usr/bin/env python3
+"""Every launcher against the real thing: one list of checks for Slurm's library, its commands and this machine alone, then
+what only Slurm can suffer: a controller that hangs, dies and comes back, a full queue, a lost node, a command that hangs."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from cluster import Cluster, is_alive, read_bytes, processes, skip_without_slurm, wait_until
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+DRIVER = str(BUILD / "tests" / "bin" / "atoll_launch")
+ENDED = {"completed", "failed", "cancelled", "timeout", "node-fail", "preempted", "out-of-memory"}
+PATIENCE_S = 90  # for what comes by itself on a loaded machine
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+class Launcher:
+    """The driver at the other end of a pipe."""
+
+    def __init__(self, kind, environment, timeout_s=30, work_dir=None):
+        self.kind, self.work_dir = kind, work_dir
+        self.process = subprocess.Popen([DRIVER, kind, str(timeout_s)], env=environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.hello = json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
+
+    def say(self, do, **words):
+        self.process.stdin.write(json.dumps({"do": do, **words}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        check(line, f"{self.kind}: the driver died at {do}")
+        return json.loads(line)
+
+    def good(self, do, **words):
+        answer = self.say(do, **words)
+        check(answer["ok"], f"{self.kind}: {do} {words}: {answer}")
+        return answer
+
+    def bad(self, code, do, remedy="", **words):
+        answer = self.say(do, **words)
+        check(not answer["ok"] and answer["code"] == code, f"{self.kind}: {do} {words}: not {code}: {answer}")
+        check(remedy in answer["text"], f"{self.kind}: no '{remedy}' in {answer['text']}")
+        return answer
+
+    def submit(self, name, script, **words):
+        words.setdefault("work_dir", self.work_dir)
+        words.setdefault("log_path", f"{self.work_dir}/{name}.log")
+        return self.good("submit", name=name, script="#!/bin/bash\n" + script, **words)["id"]
+
+    def state(self, job):
+        return self.good("ask", id=job)["state"]
+
+    def wait_for(self, job, *states):
+        def look():
+            told = self.good("ask", id=job)
+            check(told["state"] in states or told["state"] not in ENDED, f"{self.kind}: job {job} is {told}")
+            return told if told["state"] in states else None
+        return wait_until(look, PATIENCE_S, f"{self.kind}: job {job} {'/'.join(states)}")
+
+    def log(self, name):
+        return read_bytes(f"{self.work_dir}/{name}.log").decode()
+
+    def wait_log(self, name, text):
+        wait_until(lambda: text in self.log(name), PATIENCE_S, f"{self.kind}: '{text}' in the log of {name}: {self.log(name)}")
+
+
+# --- what every launcher does ---------------------------------------------------------------------------------------------
+
+def check_ends(launcher):
+    pathlib.Path(launcher.work_dir, "e-zero.log").write_text("kept\n")
+    zero = launcher.submit("e-zero", "pwd; echo \"id ${SLURM_JOB_ID:-$ATOLL_JOB_ID}\"", time=5)
+    three = launcher.submit("e-three", "exit 3")
+    killed = launcher.submit("e-killed", "kill -9 $$")
+    told = launcher.wait_for(zero, "completed")
+    check(told["exit_status"] == 0 and told["name"] == "e-zero", told)
+    check(0 < told["submit"] <= told["start"] <= told["end"], told)
+    launcher.wait_log("e-zero", f"id {zero}\n")
+    check(launcher.log("e-zero") == f"kept\n{launcher.work_dir}\nid {zero}\n", launcher.log("e-zero"))
+    told = launcher.wait_for(three, "failed")
+    check(told["exit_status"] == 3 and told["reason"], told)
+    check(launcher.wait_for(killed, "failed")["exit_status"] == 128 + 9, "a killed script")
+    listed = launcher.good("list", prefix="e-")["jobs"]
+    check([job["name"] for job in listed] == ["e-zero", "e-three", "e-killed"], listed)
+    check(launcher.good("list", prefix="nothing-")["jobs"] == [], "a prefix of nothing")
+    check(launcher.good("cancel", id=zero), "cancelling what has ended")
+
+
+def check_unknown(launcher):
+    told = launcher.good("ask", id="987654")
+    check(told["state"] == "unknown" and told["id"] == "987654", told)
+    for do in ("cancel", "requeue", "remaining"):
+        launcher.bad("notfound", do, id="987654")
+    launcher.bad("notfound", "hold", id="987654", number=1)
+    launcher.bad("notfound", "kill", id="987654", number=10)
+    for id_text in ("-u", "", "12_", "_3", "1 2", "1;2", "x"):
+        launcher.bad("input", "cancel", remedy="id of a job", id=id_text)
+    launcher.bad("input", "bad_nodes", remedy="list of nodes", nodes="-N;x")
+
+
+def check_running(launcher):
+    job = launcher.submit("r-trap", "trap 'echo caught; exit 7' USR2\necho ready\nwhile :; do sleep 0.1; done", time=5)
+    launcher.wait_for(job, "running")
+    left = launcher.good("remaining", id=job)["seconds"]
+    check(0 < left <= 300, left)
+    launcher.wait_log("r-trap", "ready")
+    launcher.bad("input", "kill", id=job, number=0)
+    launcher.good("kill", id=job, number=12)
+    launcher.wait_log("r-trap", "caught")
+    check(launcher.wait_for(job, "failed")["exit_status"] == 7, "the script's own status after a signal")
+    job = launcher.submit("r-cancel", "echo ready; sleep 1000 & wait")
+    launcher.wait_log("r-cancel", "ready")
+    launcher.good("cancel", id=job)
+    launcher.wait_for(job, "cancelled")
+    check(launcher.good("remaining", id=job)["seconds"] == 0, "time left after the end")
+
+
+def check_waiting(launcher):
+    first = launcher.submit("w-first", "sleep 1000")
+    later = launcher.submit("w-later", "echo ran", dependency=f"afterany:{first}")
+    wait_until(lambda: launcher.wait_for(later, "pending")["reason"] == "Dependency", PATIENCE_S, "the reason for waiting")
+    launcher.bad("input", "remaining", remedy="has not started", id=later)
+    launcher.bad("busy" if launcher.kind != "local" else "input", "kill", id=later, number=10)
+    launcher.good("hold", id=later, number=1)
+    launcher.wait_for(later, "held")
+    launcher.wait_for(first, "running")
+    launcher.good("cancel", id=first)
+    launcher.wait_for(first, "cancelled")
+    check(launcher.state(later) == "held", "a held job went on")
+    launcher.good("start", id=later, number=int(time.time()) + 86400)
+    launcher.good("hold", id=later, number=0)
+    launcher.wait_for(later, "pending")
+    launcher.good("start", id=later, number=int(time.time()) - 1)
+    launcher.wait_for(later, "completed")
+    launcher.wait_log("w-later", "ran")
+
+
+def check_array(launcher):
+    base = launcher.submit("a-array", "echo element ${SLURM_ARRAY_TASK_ID:-$ATOLL_ARRAY_TASK_ID}; sleep 0.3", array=3, at_once=1,
+                           log_path=f"{launcher.work_dir}/a-%A-%a.log")
+    ids = [f"{base}_{i}" for i in range(3)]
+    check([job["id"] for job in launcher.good("list", prefix="a-")["jobs"]] == ids, "elements one by one")
+    launcher.wait_for(base, "completed")
+    for i, element in enumerate(ids):
+        check(launcher.good("ask", id=element)["id"] == element, element)
+        check(read_bytes(f"{launcher.work_dir}/a-{base}-{i}.log") == b"element %d\n" % i, f"log of {element}")
+    check(launcher.state(f"{base}_3") == "unknown", "an element that never was")
+
+
+def start_now(launcher, job):
+    """Slurm lets a requeued job wait two minutes, and refuses to change that while its old processes end."""
+    def push():
+        answer = launcher.say("start", id=job, number=int(time.time()))
+        check(answer["ok"] or answer["code"] in ("busy", "input"), answer)
+        return answer["ok"] or launcher.state(job) == "running"
+    wait_until(push, PATIENCE_S, "start of a requeued job")
+
+
+def check_requeue(launcher):
+    job = launcher.submit("q-again", "n=${SLURM_RESTART_COUNT:-${ATOLL_RESTART_COUNT:-0}}\necho try $n\n"
+                          "[ $n -ge 1 ] && exit 0\nsleep 1000", requeue=True)
+    launcher.wait_log("q-again", "try 0")
+    launcher.good("requeue", id=job)
+    if launcher.kind != "local":
+        launcher.wait_for(job, "requeued")
+        start_now(launcher, job)
+    told = launcher.wait_for(job, "completed")
+    check(told["restart_count"] == 1, told)
+    check(launcher.log("q-again").startswith("try 0\n") and launcher.log("q-again").endswith("try 1\n"), launcher.log("q-again"))
+
+
+def check_refused(launcher):
+    plain = {"name": "x", "script": "#!/bin/bash\n", "work_dir": launcher.work_dir}
+    launcher.bad("input", "submit", remedy="#!", **{**plain, "script": "echo"})
+    launcher.bad("input", "submit", remedy="not absolute", **{**plain, "work_dir": "here"})
+    launcher.bad("input", "submit", remedy="line break", **{**plain, "name": "a\n#SBATCH --nodes=99"})
+    launcher.bad("input", "submit", remedy="no signal", **plain, signal="TURM")
+    launcher.bad("input", "submit", remedy="option of sbatch", **plain, extra=["rm"])
+
+
+EVERYWHERE = (check_ends, check_unknown, check_running, check_waiting, check_array, check_requeue, check_refused)
+
+
+# --- what only Slurm does -------------------------------------------------------------------------------------------------
+
+def check_slurm_refusals(launcher):
+    plain = {"name": "x", "script": "#!/bin/bash\n", "work_dir": launcher.work_dir}
+    launcher.bad("input", "submit", remedy="--partition", **plain, partition="nowhere")
+    launcher.bad("input", "submit", remedy="sinfo", **plain, partition="tiny", nodes=2)
+    launcher.bad("input", "submit", remedy="less time", **plain, partition="tiny", time=600)
+    launcher.bad("input", "submit", remedy="GPUs", **plain, gres="nosuch:1")
+    launcher.bad("input", "submit", remedy="MaxArraySize", **plain, array=2000)
+
+
+def check_description(launcher, cluster):
+    """What Slurm understood of a request, however it was passed on."""
+    comment = 'a "b" \\c $d'
+    job = launcher.submit("d-all", "sleep 1000", nodes=2, tasks=2, cpus=1, gpus=1, time=7, comment=comment, no_kill=True,
+                          requeue=True, exclusive=True, signal="TERM", before=90, partition="main", exclude="n4")
+    told = launcher.wait_for(job, "running")
+    check(told["node_count"] == 2 and told["partition"] == "main" and "n" in told["nodes"], told)
+    shown = cluster.run("scontrol", "-o", "show", "job", job)
+    for part in ("TimeLimit=00:07:00", f"Comment={comment} ", "NumTasks=4", "ExcNodeList=n4", "OverSubscribe=NO", "Requeue=1",
+                 "TresPerNode=gres:gpu:1", f"StdOut={launcher.work_dir}/d-all.log"):
+        check(part in shown, f"{launcher.kind}: no {part} in {shown}")
+    launcher.good("cancel", id=job)
+    job = launcher.submit("d-extra", "true", extra=["--nice=77"], gres="gpu:1")
+    check("Nice=77" in cluster.run("scontrol", "-o", "show", "job", job), "a word for sbatch alone")
+    launcher.wait_for(job, "completed")
+
+
+def check_cluster(launcher):
+    told = launcher.good("cluster")
+    check(told["version"].count(".") == 2 and told["name"] == "reef" and told["array_limit"] == 1001, told)
+    check("none" in told["mpi"].split() and told["answer_s"] > 0 and told["job_limit"] == 10000, told)
+    main = [p for p in told["partitions"] if p["name"] == "main"][0]
+    check(main["nodes"] == 4 and main["cpus"] == 4 and main["gres"] == "gpu:2" and main["default"] and main["limit"] > 1e29, main)
+    tiny = [p for p in told["partitions"] if p["name"] == "tiny"][0]
+    check(tiny["limit"] == 10 and not tiny["default"], tiny)
+    check(launcher.good("bad_nodes", nodes="n[1-4]")["names"] == "", "bad nodes among good ones")
+
+
+def check_hanging_command(cluster, folder):
+    """sbatch hangs with a child of its own: the call ends in time and nothing is left of either."""
+    shims = folder / "shims"
+    shims.mkdir()
+    real = shutil.which("sbatch", path=cluster.environment()["PATH"])
+    (shims / "sbatch").write_text(f"#!/bin/bash\n[ \"$1\" = --version ] && exec {real} --version\nsleep 7771 & sleep 7772\n")
+    (shims / "sbatch").chmod(0o755)
+    environment = cluster.environment()
+    environment["PATH"] = f"{shims}:{environment['PATH']}"
+    launcher = Launcher("commands", environment, timeout_s=1, work_dir=str(folder))
+    launcher.bad("timeout", "submit", remedy="within 1 s", name="x", script="#!/bin/bash\n", work_dir=str(folder))
+    left = [pid for pid in processes() if read_bytes(f"/proc/{pid}/cmdline").startswith((b"sleep\0007771", b"sleep\0007772"))]
+    check(not [pid for pid in left if is_alive(pid)], f"left behind: {left}")
+    launcher.close()
+
+
+def check_silent_controller(cluster, launchers):
+    job = launchers[0].submit("s-long", "sleep 1000")
+    launchers[0].wait_for(job, "running")
+    cluster.ctld_stop()
+    for launcher in launchers:
+        launcher.bad("timeout", "ask", id=job)
+        launcher.bad("timeout", "list")
+        launcher.bad("timeout", "submit", name="s-lost", script="#!/bin/bash\n", work_dir=launcher.work_dir)
+    cluster.ctld_cont()
+    for launcher in launchers:
+        wait_until(lambda: launcher.say("ask", id=job)["ok"], PATIENCE_S, "an answer after the silence")
+    cluster.ctld_kill()
+    for launcher in launchers:
+        launcher.bad("timeout", "ask", id=job)
+        launcher.bad("timeout", "ask", id=job)
+    return job
+
+
+def check_full_queue(cluster, launchers, job):
+    """The controller comes back with room for fewer jobs than it has."""
+    cluster.conf.write_text(cluster.conf.read_text() + "\nMaxJobCount=2\n")
+    cluster.ctld_start()
+    for launcher in launchers:
+        wait_until(lambda: launcher.say("ask", id=job)["ok"], PATIENCE_S, "an answer of a new controller")
+        check(launcher.state(job) == "running", "a job that runs under a new controller")
+        launcher.bad("limit", "submit", remedy="queue is full", name="x", script="#!/bin/bash\n", work_dir=launcher.work_dir)
+
+
+def check_lost_node(cluster, launchers, job):
+    cluster.node_kill("n4")
+    for launcher in launchers:
+        wait_until(lambda: launcher.good("bad_nodes", nodes="n[2-4]")["names"] == "n4", PATIENCE_S, "n4 among the bad nodes")
+        check(launcher.good("bad_nodes", nodes="n[1-3]")["names"] == "", "a bad node that was not asked for")
+        check(launcher.state(job) == "running", "a job on another node")
+        launcher.good("cancel", id=job)
+
+
+def check_choice(cluster, folder):
+    """auto: the library, else the commands, else this machine."""
+    empty = {"XDG_STATE_HOME": str(folder / "choice")}
+    plugin = plugin_path()
+    cases = [({"ATOLL_SLURM_PLUGIN": plugin}, "libslurm "), ({"ATOLL_SLURM_PLUGIN": "none"}, "commands of slurm "),
+             ({"ATOLL_SLURM_PLUGIN": plugin, "SLURM_CONF": str(folder / "no.conf")}, "local")]
+    for change, name in cases:
+        launcher = Launcher("auto", cluster.environment(**empty, **change))
+        check(launcher.good("name")["name"].startswith(name), (change, launcher.good("name")))
+        launcher.close()
+    broken = folder / "atoll-slurm-00.00.so"
+    broken.write_text("no library")
+    for path, words in ((str(broken), "00.00.so"), (str(folder / "none.so"), "none.so"), ("none", "ATOLL_SLURM_PLUGIN")):
+        launcher = Launcher("libslurm", cluster.environment(ATOLL_SLURM_PLUGIN=path))
+        check(launcher.hello.get("code") == "missing" and words in launcher.hello["text"], launcher.hello)
+        launcher.close()
+
+
+def check_doctor(cluster, folder):
+    def doctor(*words, **environment):
+        return subprocess.run([str(BUILD / "atoll"), "doctor", "--slurm", *words], env=cluster.environment(**environment),
+                              capture_output=True, text=True, timeout=120)
+    done = doctor("--json")
+    told = json.loads(done.stdout)["slurm"]
+    check(told["launcher"].startswith("libslurm") and told["cluster"]["name"] == "reef", told)
+    check({p["name"] for p in told["partitions"]} == {"main", "scav", "tiny"}, told)
+    text = doctor().stdout
+    for part in ("reef", "main", "gpu:2", "MaxArraySize", "mpi"):
+        check(part in text, f"no {part} in\n{text}")
+    launcher = Launcher("libslurm", cluster.environment(ATOLL_SLURM_PLUGIN=plugin_path()), work_dir=str(folder))
+    job = launcher.submit("doctor", f"{BUILD}/atoll doctor --slurm", time=9, nodes=2)
+    launcher.wait_for(job, "completed")
+    check(f"job {job}" in launcher.log("doctor") and "of 2 nodes" in launcher.log("doctor"), launcher.log("doctor"))
+    launcher.close()
+    done = doctor("--json", SLURM_CONF=str(folder / "no.conf"), XDG_STATE_HOME=str(folder / "doctor"))
+    told = json.loads(done.stdout)["slurm"]
+    check(told["launcher"] == "local" and done.returncode == 0, done)
+
+
+# --- what only this machine does ------------------------------------------------------------------------------------------
+
+def local_environment(folder, **more):
+    mine = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "ATOLL_"))}
+    return {**mine, "XDG_STATE_HOME": str(folder / "state"), **more}
+
+
+def start_local_limit(folder):
+    """A minute is the shortest limit; it passes while the other checks run."""
+    launcher = Launcher("local", local_environment(folder, ATOLL_LOCAL_JOBS="2"), work_dir=str(folder))
+    job = launcher.submit("limit", "trap 'echo warned' USR1\ntrap 'echo ended; exit 5' TERM\necho ready\nwhile :; do sleep 0.2; done",
+                          time=1, signal="USR1", before=50)
+    launcher.close()  # the job stays
+    return job
+
+
+def finish_local_limit(folder, job):
+    launcher = Launcher("local", local_environment(folder), work_dir=str(folder))
+    told = launcher.wait_for(job, "timeout")
+    check(launcher.log("limit") == "ready\nwarned\nended\n", launcher.log("limit"))
+    check(55 <= told["end"] - told["start"] <= 60 + PATIENCE_S, told)
+    launcher.close()
+
+
+def check_local_order(folder):
+    """One at a time, in the order of submission; what a script leaves behind ends with it."""
+    launcher = Launcher("local", local_environment(folder, XDG_STATE_HOME=str(folder / "order")), work_dir=str(folder))
+    jobs = [launcher.submit(f"o-{i}", f"echo {i} >> order; (setsid sleep 8881 &); sleep 0.2; echo {i} >> order") for i in range(3)]
+    for job in jobs:
+        launcher.wait_for(job, "completed")
+    check(read_bytes(folder / "order").split() == b"0 0 1 1 2 2".split(), read_bytes(folder / "order"))
+    left = [pid for pid in processes() if read_bytes(f"/proc/{pid}/cmdline").startswith(b"sleep\0008881") and is_alive(pid)]
+    check(not left, f"left behind: {left}")
+    after = launcher.submit("o-ok", "true", dependency=f"afterok:{jobs[0]}")
+    never = launcher.submit("o-never", "true", dependency=f"afternotok:{jobs[0]}")
+    launcher.wait_for(after, "completed")
+    check(launcher.wait_for(never, "cancelled")["reason"] == "DependencyNeverSatisfied", "a dependency that cannot come")
+    launcher.bad("input", "submit", remedy="afterany", name="x", script="#!/bin/bash\n", work_dir=str(folder), dependency="singleton")
+    launcher.bad("input", "submit", remedy="this machine is one", name="x", script="#!/bin/bash\n", work_dir=str(folder), nodes=2)
+    launcher.good("requeue", id=jobs[0])
+    check(launcher.wait_for(jobs[0], "completed")["restart_count"] == 1, "requeueing what has ended")
+    launcher.close()
+
+
+def check_local_loss(folder):
+    """A supervisor is killed: its job is killed with it, and is said to have failed; the next one runs."""
+    home = folder / "loss"
+    launcher = Launcher("local", local_environment(folder, XDG_STATE_HOME=str(home)), work_dir=str(folder))
+    job = launcher.submit("l-lost", "sleep 9991")
+    launcher.wait_for(job, "running")
+    state = json.loads(next(home.glob(f"atoll/jobs/*/{job}/state.json")).read_text())
+    os.kill(state["supervisor"]["pid"], 9)
+    told = launcher.wait_for(job, "failed")
+    check("supervisor was killed" in told["reason"], told)
+    wait_until(lambda: not is_alive(state["shell"]["pid"]), PATIENCE_S, "the end of the script")
+    launcher.wait_for(launcher.submit("l-next", "true"), "completed")
+    path = next(home.glob(f"atoll/jobs/*/{job}/state.json"))
+    state["supervisor"]["boot_id"] = "another start"
+    path.write_text(json.dumps(state))
+    check("machine was restarted" in launcher.good("ask", id=job)["reason"], launcher.good("ask", id=job))
+    launcher.close()
+
+
+def plugin_path():
+    found = sorted(BUILD.glob("atoll-slurm-*.so"))
+    check(found, f"no plugin for Slurm's library in {BUILD}, though Slurm is installed; is libslurm-dev?")
+    return str(found[-1])
+
+
+def local_checks(folder):
+    folder.mkdir()
+    launcher = Launcher("local", local_environment(folder, ATOLL_LOCAL_JOBS="2"), work_dir=str(folder))
+    for one in EVERYWHERE:
+        one(launcher)
+    launcher.close()
+    for one in (check_local_order, check_local_loss):
+        one(folder)
+
+
+def slurm_checks(folder):
+    folder.mkdir()
+    with Cluster(node_timeout_s=10, more="EnforcePartLimits=ALL",
+                 more_partitions="PartitionName=tiny Nodes=n[1-4] MaxNodes=1 MaxTime=10 State=UP") as cluster:
+        launchers = []
+        for kind in ("libslurm", "commands"):
+            work = folder / kind
+            work.mkdir()
+            launcher = Launcher(kind, cluster.environment(ATOLL_SLURM_PLUGIN=plugin_path()), timeout_s=30, work_dir=str(work))
+            check(launcher.hello["ok"], launcher.hello)
+            launchers.append(launcher)
+        check_cluster(launchers[0])
+        check_cluster(launchers[1])
+        for launcher in launchers:
+            for one in (*EVERYWHERE, check_slurm_refusals):
+                one(launcher)
+                for job in launcher.good("list")["jobs"]:  # the other launcher sees them too
+                    cluster.run("scontrol", "update", f"JobId={job['id']}", "JobName=done", check=False)
+            check_description(launcher, cluster)
+            launcher.close()
+        check_choice(cluster, folder)
+        check_doctor(cluster, folder)
+        check_hanging_command(cluster, folder)
+        hasty = [Launcher(kind, cluster.environment(ATOLL_SLURM_PLUGIN=plugin_path()), timeout_s=2, work_dir=str(folder / kind))
+                 for kind in ("libslurm", "commands")]
+        job = check_silent_controller(cluster, hasty)
+        for launcher in hasty:
+            launcher.close()
+        patient = [Launcher(kind, cluster.environment(ATOLL_SLURM_PLUGIN=plugin_path()), work_dir=str(folder / kind))
+                   for kind in ("libslurm", "commands")]
+        check_full_queue(cluster, patient, job)
+        check_lost_node(cluster, patient, job)
+        for launcher in patient:
+            launcher.close()
+
+
+def main():
+    begin = time.monotonic()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="atoll-launcher-"))
+    folder.chmod(0o755)
+    try:
+        limit = folder / "limit"
+        limit.mkdir()
+        limited = start_local_limit(limit)
+        local_checks(folder / "local")
+        print(f"local: {time.monotonic() - begin:.0f} s")
+        skip_without_slurm()
+        slurm_checks(folder / "slurm")
+        print(f"slurm: {time.monotonic() - begin:.0f} s")
+        finish_local_limit(limit, limited)
+        print(f"limit: {time.monotonic() - begin:.0f} s")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
