@@ -168,9 +168,10 @@ def check_array(launcher):
 
 
 def start_now(launcher, job):
-    """Slurm lets a requeued job wait two minutes, and refuses to change that while its old processes end."""
+    """Slurm lets a requeued job wait two minutes, and refuses to change that while its old processes end.  Not within the
+    second in which it was killed: its node would take the new start for the killed one and fail the job."""
     def push():
-        answer = launcher.say("start", id=job, number=int(time.time()))
+        answer = launcher.say("start", id=job, number=int(time.time()) + 2)
         check(answer["ok"] or answer["code"] in ("busy", "input"), answer)
         return answer["ok"] or launcher.state(job) == "running"
     wait_until(push, PATIENCE_S, "start of a requeued job")
