@@ -227,7 +227,9 @@ static int collect(const struct atoll_errand *errand, double until_s, struct chi
         if (now_s() >= until_s) {
             return ATOLL_E_TIMEOUT;
         }
-        if (take_ready(child, was_over ? 0 : SLICE_MS, result) <= 0 && was_over) {
+        int is_silent = child->out_fd < 0 && child->words_fd < 0; /* it has closed both and is about to end */
+
+        if (take_ready(child, was_over ? 0 : is_silent ? 1 : SLICE_MS, result) <= 0 && was_over) {
             return 0; /* all is read that it wrote; a grandchild holds the pipe */
         }
         if (result->out.failed) {

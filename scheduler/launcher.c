@@ -40,18 +40,20 @@ int atoll_launcher_kind_parse(const char *name, enum atoll_launcher_kind *ret_ki
 /* The first that is there.  Only MISSING leads on: a Slurm that is there and fails is not exchanged for this machine. */
 static struct atoll_launcher *create_any(double timeout_s, struct atoll_err *err)
 {
-    for (size_t i = ATOLL_LAUNCHER_LIBSLURM; i < KINDS; i++) {
-        struct atoll_err why = ATOLL_ERR_INIT;
-        struct atoll_launcher *launcher = kinds[i].create(timeout_s, &why);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_launcher *launcher = NULL;
 
-        if (launcher || why.code != ATOLL_E_MISSING || i == KINDS - 1) {
-            if (!launcher && err) {
-                *err = why;
-            }
-            return launcher;
+    for (size_t i = ATOLL_LAUNCHER_LIBSLURM; i < KINDS && !launcher; i++) {
+        atoll_err_clear(&why);
+        launcher = kinds[i].create(timeout_s, &why);
+        if (why.code != ATOLL_E_MISSING) {
+            break;
         }
     }
-    return NULL;
+    if (!launcher && err) {
+        *err = why;
+    }
+    return launcher;
 }
 
 struct atoll_launcher *atoll_launcher_create(enum atoll_launcher_kind kind, double timeout_s,

@@ -151,14 +151,12 @@ int atoll_slurm_jobs_read(const char *text, struct atoll_job **jobs, size_t *cou
 /* Splits a line at '|' in place; how many fields there are. */
 static size_t split(char *line, char *parts[LINE_FIELDS])
 {
-    size_t count = 0;
+    size_t count = 1;
 
-    for (char *at = line; at && count < LINE_FIELDS; count++) {
-        parts[count] = at;
-        at = strchr(at, '|');
-        if (at) {
-            *at++ = '\0';
-        }
+    parts[0] = line;
+    for (char *at = strchr(line, '|'); at && count < LINE_FIELDS; at = strchr(at, '|')) {
+        *at++ = '\0';
+        parts[count++] = at;
     }
     return count;
 }

@@ -161,7 +161,8 @@ static int squeue(struct atoll_launcher *launcher, const char *which, const char
                   struct atoll_job **ret_jobs, size_t *ret_count, struct atoll_err *err)
 {
     const char *const argv[] = {
-        "squeue", "-h", "-a", "-r", "-t", "all", which, value, "-O", atoll_slurm_job_format(), NULL};
+        "squeue", "--local", "-h", "-a", "-r", "-t", "all", which, value, "-O", atoll_slurm_job_format(),
+        NULL};
     struct atoll_errand_result result;
     struct atoll_job *jobs = NULL;
     size_t count = 0;

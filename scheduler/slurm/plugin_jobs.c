@@ -151,7 +151,7 @@ int atoll_slurm_call_list(uint32_t user_id, atoll_slurm_job_sink *sink, void *co
                           struct atoll_slurm_words *words)
 {
     job_info_msg_t *jobs = NULL;
-    int status = slurm_load_job_user(&jobs, user_id, SHOW_ALL);
+    int status = slurm_load_job_user(&jobs, user_id, SHOW_ALL | SHOW_LOCAL);
 
     return give_all(status, jobs, sink, context, words);
 }
@@ -160,7 +160,7 @@ int atoll_slurm_call_load(uint32_t job_id, atoll_slurm_job_sink *sink, void *con
                           struct atoll_slurm_words *words)
 {
     job_info_msg_t *jobs = NULL;
-    int status = atoll_slurm_load_job(&jobs, job_id, SHOW_ALL);
+    int status = atoll_slurm_load_job(&jobs, job_id, SHOW_ALL | SHOW_LOCAL);
 
     return give_all(status, jobs, sink, context, words);
 }

@@ -168,9 +168,10 @@ def check_array(launcher):
 
 
 def start_now(launcher, job):
-    """Slurm lets a requeued job wait two minutes, and refuses to change that while its old processes end."""
+    """Slurm lets a requeued job wait two minutes, and refuses to change that while its old processes end.  Not within the
+    second in which it was killed: its node would take the new start for the killed one and fail the job."""
     def push():
-        answer = launcher.say("start", id=job, number=int(time.time()))
+        answer = launcher.say("start", id=job, number=int(time.time()) + 2)
         check(answer["ok"] or answer["code"] in ("busy", "input"), answer)
         return answer["ok"] or launcher.state(job) == "running"
     wait_until(push, PATIENCE_S, "start of a requeued job")
@@ -390,6 +391,12 @@ def check_local_loss(folder):
     check("supervisor was killed" in told["reason"], told)
     wait_until(lambda: not is_alive(state["shell"]["pid"]), PATIENCE_S, "the end of the script")
     launcher.wait_for(launcher.submit("l-next", "true"), "completed")
+    waiting = launcher.submit("l-removed", "true", dependency=f"afterany:{launcher.submit('l-runs', 'sleep 9992')}")
+    removed = next(home.glob(f"atoll/jobs/*/{waiting}/state.json"))
+    wait_until(lambda: launcher.good("ask", id=waiting)["reason"] == "Dependency", PATIENCE_S, "a supervisor that only waits")
+    supervisor = json.loads(removed.read_text())["supervisor"]["pid"]
+    shutil.rmtree(removed.parent)
+    wait_until(lambda: not is_alive(supervisor), PATIENCE_S, "the end of a supervisor whose job was removed")
     path = next(home.glob(f"atoll/jobs/*/{job}/state.json"))
     state["supervisor"]["boot_id"] = "another start"
     path.write_text(json.dumps(state))
@@ -473,6 +480,10 @@ def main():
         finish_local_limit(limit, limited)
         tell(begin, "a time limit of this machine")
     finally:
+        for path in folder.glob("**/atoll/jobs/*/*/state.json"):  # a test that failed leaves jobs behind
+            supervisor = json.loads(path.read_text())["supervisor"]["pid"]
+            if read_bytes(f"/proc/{supervisor}/comm") == b"atoll-job\n":
+                os.kill(supervisor, 9)  # its script dies with it
         shutil.rmtree(folder, ignore_errors=True)
 
 
