@@ -20,10 +20,9 @@
 #define SAY_NS  60e9 /* how often a full disk is told */
 
 #define LARGE_BYTES (128 << 10) /* the libraries' own threshold, before they raise it */
-#define EXCHANGE_BYTES                                                                                       \
-    (80                                                                                                      \
-     << 10) /* of a call at its endpoint: curl's two buffers, its handle, the door's connection (measured) */
-#define READY_LIMIT (64 << 20) /* of memory that is made ready */
+/* Of a call at its endpoint: curl's two buffers and its handle, the door's connection; measured, and what lies between. */
+#define EXCHANGE_BYTES (96 << 10)
+#define READY_LIMIT    (64 << 20) /* of memory that is made ready */
 
 struct gateway {
     const struct atoll_gateway_config *config;

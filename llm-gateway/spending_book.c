@@ -188,11 +188,16 @@ int atoll_spending_book_settle(struct atoll_spending_book *book, uint64_t number
 {
     struct atoll_spending_reservation *item = find(book, number);
     struct atoll_spending_amount excess = atoll_spending_minus(amount, item->amount);
+    struct atoll_spending_amount kept = {0, 0};
     release(book, item);
+    if (item->is_kept)
+        kept = atoll_spending_minus(item->amount, amount);
     for (int i = 0; i < ATOLL_SCOPE_COUNT; i++) {
         struct atoll_spending_usage *usage = &book->usages[item->accounts[i]];
         usage->spent = atoll_spending_plus(usage->spent, amount);
+        usage->unknown = atoll_spending_plus(usage->unknown, kept);
     }
+    add_sum(&book->sum.unknown_money, &book->sum.unknown_tokens, kept);
     add_sum(&book->sum.spent_money, &book->sum.spent_tokens, amount);
     add_sum(&book->sum.excess_money, &book->sum.excess_tokens, excess);
     book->sum.calls++;
@@ -235,6 +240,7 @@ static void end_covers(struct atoll_spending_book *book)
     }
 }
 
+/* A settlement that was lost may have made room under a cover for calls that are lost as well: made again, it makes none. */
 void atoll_spending_book_new_life(struct atoll_spending_book *book, int is_lost)
 {
     if (is_lost)
@@ -242,6 +248,7 @@ void atoll_spending_book_new_life(struct atoll_spending_book *book, int is_lost)
     end_covers(book);
     for (size_t i = 0; i < book->item_count; i++) {
         struct atoll_spending_reservation *item = &book->items[i];
+        item->is_kept |= is_lost && item->state != ATOLL_SPENDING_FREE;
         if (item->state != ATOLL_SPENDING_RESERVED)
             continue;
         release(book, item);

@@ -20,6 +20,7 @@ struct atoll_spending_reservation {
     uint32_t accounts[ATOLL_SCOPE_COUNT]; /* of the book */
     struct atoll_id request;
     enum atoll_spending_state state;
+    int is_kept; /* open when the end of the journal was lost: what its settlement saves stays unknown */
     uint32_t next_number, next_request; /* chains, index + 1 */
 };
 

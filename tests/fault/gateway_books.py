@@ -16,6 +16,7 @@ class Reservation:
         self.number, self.money, self.tokens, self.request, self.campaign = number, money, tokens, request, campaign
         self.settled = None  # (money, tokens)
         self.is_unknown = self.is_excused = False
+        self.is_kept = False  # its machine stopped: what its settlement saves stays charged
 
     def used(self):
         return self.settled or (self.money, self.tokens)
@@ -54,7 +55,7 @@ class Ledger:
             number, money, tokens = struct.unpack("<QQQ", p)
             row = self.rows[number]
             assert row.settled is None, f"reservation {number} was settled twice"
-            self.add(row, money - row.money)
+            self.add(row, max(0, money - row.money) if row.is_kept else money - row.money)
             row.settled = money, tokens
         elif kind == 148:
             self.rows[struct.unpack("<Q", p)[0]].is_excused = True
@@ -68,7 +69,9 @@ class Ledger:
 
     def begin_life(self, path, is_lost):
         for row in self.rows.values():
-            row.is_unknown |= row.path == path and row.settled is None
+            is_open = row.path == path and row.settled is None
+            row.is_kept |= bool(is_open and is_lost)
+            row.is_unknown |= is_open
         for campaign, money in self.covers.pop(path, {}).items():
             lost = money - self.used[path, campaign]
             if is_lost and lost > 0:

@@ -106,19 +106,20 @@ class Machine:
 
 def run(options, machine):
     chance = random.Random(options.seed)
-    lossy = 0
-    for _ in range(options.stops):
+    stops = lossy = 0
+    while stops < options.stops or (lossy < options.stops // 3 and stops < 4 * options.stops):
         machine.start()
         time.sleep(chance.uniform(0.02, options.longest))
         machine.look()
         lossy += machine.stop()
+        stops += 1
     machine.start()
     machine.driver.end()
     billed, again, ledger = machine.look()
     machine.gateway.stop()
     fullest = max(ledger.sums.values()) / machine.limit
     lost = sum(ledger.lost.values()) / max(1, sum(ledger.sums.values()))
-    print(f"seed {options.seed}: {options.stops} stops, {lossy} lost something, {machine.lost_bytes >> 10} KiB in all; {len(billed)} "
+    print(f"seed {options.seed}: {stops} stops, {lossy} lost something, {machine.lost_bytes >> 10} KiB in all; {len(billed)} "
           f"campaigns, {again} answers paid again, the fullest used {fullest:.2%} of its limit, of all money {lost:.2%} was charged for "
           "what may be lost")
     if lossy < options.stops // 3 or fullest < 0.9:
@@ -129,7 +130,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--stops", type=int, default=25)
-    parser.add_argument("--longest", type=float, default=0.5)
+    parser.add_argument("--longest", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--same-boot", action="store_true")
     options = parser.parse_args()

@@ -77,7 +77,7 @@ def account(payload):
 class Journal:
     def __init__(self, path):
         self.frames, self.accounts, self.open, self.settled = Frames(path), [], {}, {}
-        self.covers = {}
+        self.covers, self.kept = {}, set()
         self.money, self.tokens = collections.Counter(), collections.Counter()          # spent + reserved + unknown
         self.excess_money, self.excess_tokens = collections.Counter(), collections.Counter()
 
@@ -98,8 +98,8 @@ class Journal:
                 had, had_tokens, places = self.open.pop(number)
                 self.settled[number] = money
                 for place in places:
-                    self.money[place] += money - had
-                    self.tokens[place] += tokens - had_tokens
+                    self.money[place] += max(0, money - had) if number in self.kept else money - had
+                    self.tokens[place] += max(0, tokens - had_tokens) if number in self.kept else tokens - had_tokens
                     self.excess_money[place] += max(0, money - had)
                     self.excess_tokens[place] += max(0, tokens - had_tokens)
             elif kind == 150:
@@ -109,7 +109,9 @@ class Journal:
                 self.end_covers(p[8])
 
     def end_covers(self, is_lost):
-        """What a machine that stopped may have lost is charged by the next life."""
+        """What a machine that stopped may have lost is charged by the next life, and what was open then saves nothing later."""
+        if is_lost:
+            self.kept |= set(self.open)
         for place, (money, tokens) in self.covers.items():
             if is_lost:
                 self.money[place] = max(self.money[place], money)
