@@ -75,7 +75,7 @@ static int check(const struct atoll_job_request *request, struct atoll_err *err)
     if (request->nodes > 1) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "the job wants %u nodes and this machine is one; a cluster's Slurm "
-                             "has more (--launcher)",
+                             "has more (the profile's key launcher)",
                              request->nodes);
     }
     if (request->array_count > ARRAY_LIMIT) {
