@@ -191,15 +191,15 @@ static int wants_collect(struct pump *p, struct atoll_err *err)
 
 /* ---- to whom the next job is due ---- */
 
-static unsigned ceiling_of(const struct pump *p, const struct want *want)
+static unsigned ceiling_of(const struct want *want)
 {
-    return p->settings->ceiling ? p->settings->ceiling : want->site->limits.queued;
+    return want->sweep->max_queued ? want->sweep->max_queued : want->site->limits.queued;
 }
 
 static int has_room(struct pump *p, const struct want *want)
 {
     const struct line *line = line_of(p, want->kind);
-    unsigned ceiling = ceiling_of(p, want);
+    unsigned ceiling = ceiling_of(want);
 
     return line && (ceiling == 0 || line->queued < ceiling);
 }
@@ -228,7 +228,7 @@ static struct want *next_due(struct pump *p)
 static unsigned elements_for(const struct pump *p, const struct want *want)
 {
     const struct atoll_site *site = want->site;
-    unsigned ceiling = ceiling_of(p, want), room = UINT_MAX, count = (unsigned)want->missing;
+    unsigned ceiling = ceiling_of(want), room = UINT_MAX, count = (unsigned)want->missing;
 
     if (!site->limits.has_arrays || p->count > 1) {
         return 1;

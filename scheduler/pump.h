@@ -13,7 +13,6 @@
 struct atoll_pump_settings {
     const char *except_job; /* a job that ends now and counts for nothing; NULL none */
     const char *only;       /* id of the one campaign to look at; NULL all */
-    unsigned ceiling;       /* most jobs of this user in the queue; 0 = what each site's profile says */
     double timeout_s;       /* of each call to a scheduler; 0 = 30 */
     FILE *say;              /* a line for each thing done or left; NULL nothing */
 };

@@ -32,7 +32,9 @@ struct atoll_sweep {
     uint32_t jobs;  /* wanted at once */
     uint32_t nodes; /* of each job */
     uint32_t time_min, gpus_per_node;
-    uint32_t evaluators_per_node; /* 0: the site's GPUs per node, else one */
+    uint32_t evaluators_per_node;
+    uint32_t
+        max_queued; /* most jobs of the user in the queue when one of these is submitted; 0 = what the site says */
     const char *partition, *account, *qos, *constraint;
     double priority, share;   /* among the user's campaigns, when it was submitted */
     const char *const *after; /* folders of campaigns that must be done before */
@@ -48,6 +50,8 @@ int atoll_sweep_is(const char *dir);
 struct atoll_sweep *atoll_sweep_open(const char *dir, struct atoll_err *err);
 void atoll_sweep_close(struct atoll_sweep *sweep); /* NULL is fine */
 
+/* Whether a text can stand in sweep.yaml: UTF-8 without control characters. */
+int atoll_sweep_can_hold(const char *text);
 /* Writes DIR/sweep.yaml; sweep->dir and arena are not read. */
 int atoll_sweep_write(const struct atoll_sweep *sweep, const char *dir, struct atoll_err *err);
 
