@@ -30,16 +30,17 @@
 #include "scheduler/step.h"
 #include "scheduler/sweep_jobs.h"
 
-#define ARENA_BYTES   ((size_t)8 << 20)
-#define LOOK_AGAIN_S  2
-#define END_RESERVE_S 30.0 /* before the job's end nothing of ours runs any more */
-#define RESERVE_SHARE 0.05 /* but at most this share of the job */
-#define START_WORTH_S 60.0 /* with less time left no step is started */
-#define WORTH_SHARE   0.1
-#define HOSTS_BYTES   ((size_t)4 << 20)
-#define WORDS         48
-#define WARNING_SLACK 1.2 /* of the time at which the site warns */
-#define STEP_FAILED_S 5   /* after a failed step: the scheduler learns of a lost node a little later */
+#define ARENA_BYTES    ((size_t)8 << 20)
+#define LOOK_AGAIN_S   2
+#define END_RESERVE_S  30.0 /* before the job's end nothing of ours runs any more */
+#define RESERVE_SHARE  0.05 /* but at most this share of the job */
+#define START_WORTH_S  60.0 /* with less time left no step is started */
+#define WORTH_SHARE    0.1
+#define HOSTS_IN_WORDS 64
+#define HOSTS_BYTES    ((size_t)4 << 20)
+#define WORDS          48
+#define WARNING_SLACK  1.2 /* of the time at which the site warns */
+#define STEP_FAILED_S  5   /* after a failed step: the scheduler learns of a lost node a little later */
 
 struct pilot {
     const struct atoll_pilot_settings *settings;
@@ -157,6 +158,13 @@ static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, struct 
     add(t, &count, t->part);
 }
 
+/* mpiexec leaves nodes out by it; for mpirun a long list is no word of a command line. */
+static int needs_hosts(const struct atoll_site *site, const struct atoll_step_request *request)
+{
+    return site->step.start == ATOLL_SITE_MPIEXEC ||
+           (site->step.start == ATOLL_SITE_MPIRUN && request->node_count > HOSTS_IN_WORDS);
+}
+
 /* The file of hosts that some launchers need; ret_path "" where this one needs none. */
 static int hosts_write(const struct pilot *p, const struct atoll_step_request *request, char *ret_path,
                        size_t bytes, struct atoll_err *err)
@@ -165,9 +173,12 @@ static int hosts_write(const struct pilot *p, const struct atoll_step_request *r
     int status;
 
     ret_path[0] = '\0';
+    if (!needs_hosts(p->settings->site, request)) {
+        return 0;
+    }
     atoll_buffer_init(&text, HOSTS_BYTES);
     status = atoll_step_hosts(p->settings->site, request, &text, err);
-    if (status == 0 && text.length > 0) {
+    if (status == 0) {
         snprintf(ret_path, bytes, "%.3900s/.hosts-%.60s", p->sweep->dir, p->allocation.job);
         status = atoll_file_replace(atoll_file_ops_real(), ret_path, text.data, text.length, err);
     }

@@ -33,6 +33,9 @@ int atoll_sweep_jobs_cancel(const struct atoll_sweep *sweep, double timeout_s, i
         }
         *ret_count += status == 0;
     }
+    if (*ret_count > 0) {
+        atoll_job_list_forget(site->launcher);
+    }
     atoll_job_list_fini(&list);
     atoll_launcher_destroy(launcher);
     atoll_site_destroy(site);
