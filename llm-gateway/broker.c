@@ -1,4 +1,4 @@
-/* broker.c - the face of the broker: who comes in, and the turn that makes everything durable.
+/* broker.c - the face of the broker: who comes in, and the turn that makes everything last.
  * A turn commits what happened since the last one, the store before the ledger: a settlement without its exchange would
  * be money for an answer that is lost, an exchange without its settlement is settled when the ledger is opened again.
  * After the commit calls with a new booking may be sent, and calls that are over are answered. */
@@ -108,16 +108,6 @@ unsigned atoll_broker_count(const struct atoll_broker *broker)
 
 /* ---- turns ---- */
 
-static int commit(struct atoll_broker *broker, struct atoll_err *err)
-{
-    if (broker->store && atoll_store_is_dirty(broker->store) && atoll_store_sync(broker->store, err))
-        return -1;
-    if (broker->spending && atoll_spending_is_dirty(broker->spending) &&
-        atoll_spending_sync(broker->spending, err))
-        return -1;
-    return 0;
-}
-
 /* What a list holds now; what is appended from here on waits for the next commit. */
 static void take(struct atoll_call_list *list, struct atoll_call_list *ret_taken)
 {
@@ -165,7 +155,7 @@ int atoll_broker_turn(struct atoll_broker *broker, struct atoll_err *err)
     struct atoll_call_list reserved, ended;
     if (broker->is_turning)
         return 0;
-    if (commit(broker, err))
+    if (atoll_broker_commit(broker, err))
         return -1;
     broker->is_turning = 1;
     take(&broker->reserved, &reserved);
@@ -210,7 +200,7 @@ static void answer_last(struct atoll_broker *broker)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_call_list ended;
     take(&broker->ended, &ended);
-    if (commit(broker, &err)) { /* what is not durable stays reserved: it counts as spent */
+    if (atoll_broker_sync(broker, &err)) { /* what is not durable stays reserved: it counts as spent */
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.commit", &err);
         disown(&ended);
     }

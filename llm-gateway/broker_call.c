@@ -139,20 +139,20 @@ static int append(struct atoll_call *call, struct atoll_err *err)
                               err);
 }
 
-/* On a disk that is full for long, what waits there already leaves no room: behind the next commit there is some.  What is
+/* On a disk that is full or slow for long, what waits there already leaves no room: behind a sync there is some.  What is
  * too large for a record on its own goes there without the raw reply. */
 int atoll_call_keep(struct atoll_call *call)
 {
     struct atoll_store *store = call->broker->store;
     struct atoll_err err = ATOLL_ERR_INIT;
-    int was_dirty = store && atoll_store_is_dirty(store);
+    int is_waiting = store && !atoll_store_is_synced(store);
     call->is_unkept = 0;
     if (!store || !call->try_count)
         return 0;
     if (append(call, &err) == 0)
         return 1;
-    if (was_dirty)
-        return call->is_unkept = 1;
+    if (is_waiting)
+        return call->is_unkept = call->broker->is_crowded = 1;
     atoll_buffer_fini(&call->outcome.raw);
     if (append(call, NULL) == 0)
         return 1;

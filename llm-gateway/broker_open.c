@@ -7,6 +7,8 @@
 
 #include <sodium.h>
 
+#include "core/log.h"
+
 #define HEADER_BYTES (2 * (size_t)ATOLL_SECRET_LIMIT_BYTES)
 #define BODY_BYTES   ((size_t)64 << 20)
 
@@ -30,6 +32,19 @@ static int open_buffers(struct atoll_broker *broker, struct atoll_err *err)
     return 0;
 }
 
+static void say_lost(const struct atoll_spending *spending)
+{
+    atoll_nanousd money;
+    uint64_t tokens;
+    atoll_spending_lost(spending, &money, &tokens);
+    if (money || tokens)
+        atoll_log(
+            ATOLL_LOG_WARNING, "gateway.ledger.lost",
+            "the machine this gateway ran on was started anew, or it is another one: what may have gone "
+            "out last and is told nowhere counts as unknown, %.9f USD and %llu tokens",
+            (double)money * 1e-9, (unsigned long long)tokens);
+}
+
 static int open_ledger(struct atoll_broker *broker, struct atoll_err *err)
 {
     const struct atoll_gateway_config *config = broker->config;
@@ -40,7 +55,10 @@ static int open_ledger(struct atoll_broker *broker, struct atoll_err *err)
                                                      .limits = config->limits,
                                                      .limit_count = config->limit_count};
     broker->spending = atoll_spending_open(&settings, atoll_broker_unix_ns(), err);
-    return broker->spending ? 0 : -1;
+    if (!broker->spending)
+        return -1;
+    say_lost(broker->spending);
+    return 0;
 }
 
 static int open_store(struct atoll_broker *broker, struct atoll_err *err)
@@ -134,7 +152,7 @@ int atoll_broker_open(struct atoll_broker *broker, struct atoll_err *err)
     if (open_buffers(broker, err) ||
         atoll_broker_index_init(&broker->index, broker->config->in_flight_limit, err) ||
         open_lanes(broker, err) || open_pools(broker, err) || open_store(broker, err) ||
-        open_ledger(broker, err))
+        open_ledger(broker, err) || atoll_broker_open_syncer(broker, err))
         return -1;
     broker->transfers = atoll_transfers_create(broker->loop, 0, err);
     if (!broker->transfers)
@@ -174,6 +192,7 @@ void atoll_broker_close(struct atoll_broker *broker)
         atoll_store_close(broker->store);
     if (broker->spending)
         atoll_spending_close(broker->spending);
+    atoll_broker_close_syncer(broker);
     atoll_broker_index_fini(&broker->index);
     if (broker->headers.data)
         sodium_memzero(broker->headers.data, broker->headers.capacity);

@@ -64,19 +64,19 @@ struct atoll_try {
 
 enum atoll_call_state {
     ATOLL_CALL_STARVED,  /* other holders of the ledger may give something back */
-    ATOLL_CALL_RESERVED, /* its booking is not durable yet; then it is queued */
-    ATOLL_CALL_PLACED,   /* it has a place at its endpoint, its booking is not durable yet; then it is sent */
-    ATOLL_CALL_PAUSED,   /* backoff */
-    ATOLL_CALL_QUEUED,   /* in the heap of a pool */
+    ATOLL_CALL_RESERVED, /* its booking is not committed yet; then it is queued */
+    ATOLL_CALL_PLACED, /* it has a place at its endpoint, its booking is not committed yet; then it is sent */
+    ATOLL_CALL_PAUSED, /* backoff */
+    ATOLL_CALL_QUEUED, /* in the heap of a pool */
     ATOLL_CALL_SENT,
     ATOLL_CALL_BATCHED,
-    ATOLL_CALL_ENDED, /* waits for what makes it durable, then for its callbacks */
+    ATOLL_CALL_ENDED, /* waits for the commit, then for its callbacks */
     ATOLL_CALL_STATE_COUNT
 };
 
 enum atoll_call_event {
     ATOLL_CALL_FED,       /* the ledger may have something now */
-    ATOLL_CALL_COMMITTED, /* the booking is durable */
+    ATOLL_CALL_COMMITTED, /* the booking is */
     ATOLL_CALL_RESUMED,   /* the backoff is over */
     ATOLL_CALL_ADMITTED,  /* its turn in the queue */
     ATOLL_CALL_PASSED_ON, /* its endpoint is out for long: another model, please */
@@ -159,6 +159,7 @@ struct atoll_broker {
     struct atoll_transfers *transfers;
     struct atoll_spending *spending; /* NULL: no ledger */
     struct atoll_store *store;       /* NULL: live */
+    struct atoll_syncer *syncer;     /* NULL: there is nothing to sync */
     struct atoll_lane *lanes;        /* one per endpoint */
     struct atoll_pool *pools;        /* one per model; models that are one at the provider share theirs */
     unsigned *pool_of;               /* by model */
@@ -170,6 +171,10 @@ struct atoll_broker {
     uint64_t next_number, next_arrival;
     uint64_t wake_timer, feed_timer;
     double feed_ns;
+    uint64_t sync_timer;
+    double sync_begun_ns;
+    int is_sync_due;
+    int is_crowded; /* an exchange found no room among those that wait for the disk: the next commit syncs */
     int is_turning, is_closing, is_ending; /* closing: nothing new comes in; ending: nothing goes out */
     struct atoll_buffer body, headers;     /* of the try being sent */
 };
@@ -200,7 +205,7 @@ void atoll_waiters_answer(struct atoll_call *call);
 struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct atoll_llm_request *request,
                                      const struct atoll_id *id, struct atoll_err *err);
 void atoll_call_destroy(struct atoll_call *call);
-/* Its exchange into the store, durable after the next commit.  1: it found no room and waits for that commit, or it has to
+/* Its exchange into the store, kept by the next commit.  1: it found no room and waits for that commit, or it has to
  * be committed; 0: nothing is left to wait for. */
 int atoll_call_keep(struct atoll_call *call);
 /* The latest deadline of those who wait. */
@@ -219,7 +224,7 @@ void atoll_broker_feed(struct atoll_broker *broker);
 /* ---- broker_booking.c ---- */
 uint64_t atoll_booking_output_limit(const struct atoll_broker *broker,
                                     const struct atoll_llm_request *request, unsigned model);
-/* 0: held, durable after the next commit; -1 as atoll_spending_reserve says. */
+/* 0: held, good after the next commit; -1 as atoll_spending_reserve says. */
 int atoll_booking_reserve(struct atoll_call *call, struct atoll_booking *booking, struct atoll_err *err);
 /* What a try cost, from what its reply said; fills usage and returns the money. */
 atoll_nanousd atoll_booking_cost(const struct atoll_call *call, const struct atoll_booking *booking,
@@ -269,6 +274,14 @@ int atoll_lane_open_batches(struct atoll_lane *lane, struct atoll_err *err);
 int atoll_call_may_batch(const struct atoll_call *call);
 int atoll_call_hand_in(struct atoll_call *call, struct atoll_err *err); /* ANSWERED comes */
 void atoll_call_withdraw(struct atoll_call *call);                      /* and counts as billed */
+
+/* ---- broker_commit.c ---- */
+int atoll_broker_open_syncer(struct atoll_broker *broker, struct atoll_err *err);
+void atoll_broker_close_syncer(struct atoll_broker *broker);
+/* Everything since the last one is written, and will be synced soon.  FULL: it may be repeated. */
+int atoll_broker_commit(struct atoll_broker *broker, struct atoll_err *err);
+/* Everything is durable. */
+int atoll_broker_sync(struct atoll_broker *broker, struct atoll_err *err);
 
 /* ---- broker_open.c ---- */
 int atoll_broker_open(struct atoll_broker *broker, struct atoll_err *err);

@@ -1,7 +1,8 @@
 /* frame_file.c - writing and locking.
- * Invariants: the file holds `end` good bytes; `pending` holds whole frames, the next of which belongs at `end`.  A failed
- * sync changes neither, so repeating it writes the same bytes to the same place: after a failed fdatasync the kernel may
- * have dropped the dirty pages.  A new file's folder is synced with its first record. */
+ * Invariants: the file holds `end` good bytes; `pending` holds whole frames, those from `base` on: first what is written and
+ * not synced, then what is not written.  A failed sync drops nothing of it, so repeating it writes the same bytes to the
+ * same place: after a failed fdatasync the kernel may have dropped the dirty pages.  A new file's folder is synced with its
+ * first record. */
 #include "llm-gateway/frame_file.h"
 
 #include <errno.h>
@@ -50,6 +51,8 @@ void atoll_frame_file_close(struct atoll_frame_file *file)
 {
     if (!file)
         return;
+    if (file->is_syncing)
+        atoll_syncer_wait(file->syncer, &file->job);
     if (file->fd >= 0)
         file->ops->close(file->ops->context, file->fd);
     atoll_buffer_fini(&file->pending);
@@ -147,15 +150,16 @@ int atoll_frame_file_append(struct atoll_frame_file *file, uint16_t type, const 
         return atoll_err_add(err, "while appending to %s", file->path);
     }
     if (ret_offset)
-        *ret_offset = file->end + before;
+        *ret_offset = file->base + before;
     return 0;
 }
 
 static int write_all(struct atoll_frame_file *file)
 {
-    const unsigned char *at = file->pending.data;
-    size_t left = file->pending.length;
-    off_t offset = (off_t)file->end;
+    uint64_t from = file->is_suspect ? file->base : file->end;
+    const unsigned char *at = file->pending.data + (from - file->base);
+    size_t left = file->pending.length - (size_t)(from - file->base);
+    off_t offset = (off_t)from;
     while (left > 0) {
         ssize_t n = file->ops->write_at(file->ops->context, file->fd, at, left, offset);
         if (n < 0 && errno == EINTR)
@@ -174,6 +178,7 @@ static int write_all(struct atoll_frame_file *file)
 /* Cutting back may fail too: then what stands there was never acknowledged, and is written over or cut later. */
 static int sync_failed(struct atoll_frame_file *file, const char *doing, int sys_errno, struct atoll_err *err)
 {
+    file->is_suspect = file->base < file->end;
     file->ops->ftruncate(file->ops->context, file->fd, (off_t)file->end);
     return atoll_frame_file_write_failed(file->path, doing, sys_errno, err);
 }
@@ -184,18 +189,97 @@ static int flush(struct atoll_frame_file *file, struct atoll_err *err)
         return sync_failed(file, "write the file", errno, err);
     if (file->ops->fdatasync(file->ops->context, file->fd) != 0)
         return sync_failed(file, "sync the file", errno, err);
-    return file->end == 0 ? atoll_frame_file_sync_parent(file->ops, file->path, err) : 0;
+    file->is_suspect = 0;
+    return file->base == 0 ? atoll_frame_file_sync_parent(file->ops, file->path, err) : 0;
+}
+
+/* Everything until there is durable. */
+static void drop_until(struct atoll_frame_file *file, uint64_t durable)
+{
+    size_t done = (size_t)(durable - file->base);
+    file->pending.length -= done;
+    if (file->pending.length)
+        memmove(file->pending.data, file->pending.data + done, file->pending.length);
+    else if (file->pending.capacity > KEPT_BYTES)
+        atoll_buffer_fini(&file->pending);
+    file->base = file->durable = durable;
+}
+
+enum atoll_frame_file_sync atoll_frame_file_sync_end(struct atoll_frame_file *file)
+{
+    if (!file->is_syncing)
+        return ATOLL_SYNC_NONE;
+    if (!atoll_syncer_is_done(file->syncer, &file->job))
+        return ATOLL_SYNC_RUNS;
+    file->is_syncing = 0;
+    if (file->job.error) {
+        file->is_suspect = 1;
+        return ATOLL_SYNC_FAILED;
+    }
+    drop_until(file, file->job_end);
+    return ATOLL_SYNC_ENDED;
+}
+
+/* An error is told to one fdatasync only: who syncs while another goes on must not take its own success for both. */
+static void await_syncer(struct atoll_frame_file *file)
+{
+    if (!file->is_syncing)
+        return;
+    atoll_syncer_wait(file->syncer, &file->job);
+    atoll_frame_file_sync_end(file);
 }
 
 int atoll_frame_file_sync(struct atoll_frame_file *file, struct atoll_err *err)
 {
+    await_syncer(file);
     if (file->pending.length == 0)
         return 0;
     if (flush(file, err) != 0)
         return -1;
-    file->end += file->pending.length;
-    file->durable = file->end;
-    atoll_frame_file_discard(file);
+    file->end = file->base + file->pending.length;
+    drop_until(file, file->end);
+    return 0;
+}
+
+int atoll_frame_file_sync_all(struct atoll_frame_file *file, struct atoll_err *err)
+{
+    if (file->pending.length)
+        return atoll_frame_file_sync(file, err);
+    if (file->ops->fdatasync(file->ops->context, file->fd) != 0)
+        return atoll_frame_file_write_failed(file->path, "sync the file", errno, err);
+    return 0;
+}
+
+int atoll_frame_file_write(struct atoll_frame_file *file, struct atoll_err *err)
+{
+    if (!atoll_frame_file_is_dirty(file))
+        return 0;
+    if (file->is_suspect || file->base == 0)
+        return atoll_frame_file_sync(file, err);
+    if (write_all(file) != 0) {
+        int sys_errno = errno;
+        file->ops->ftruncate(file->ops->context, file->fd, (off_t)file->end);
+        return atoll_frame_file_write_failed(file->path, "write the file", sys_errno, err);
+    }
+    file->end = file->base + file->pending.length;
+    return 0;
+}
+
+int atoll_frame_file_sync_begin(struct atoll_frame_file *file, struct atoll_syncer *syncer,
+                                struct atoll_err *err)
+{
+    if (file->is_syncing)
+        return 0;
+    if (atoll_frame_file_write(file, err) != 0)
+        return -1;
+    if (file->pending.length == 0)
+        return 0;
+    file->job = (struct atoll_syncer_job){
+        .sync = file->ops->fdatasync, .context = file->ops->context, .fd = file->fd};
+    file->job_end = file->end;
+    file->syncer = syncer;
+    file->is_syncing = 1;
+    atoll_syncer_start(syncer, &file->job);
     return 0;
 }
 
@@ -217,14 +301,17 @@ int atoll_frame_file_sync_into(struct atoll_frame_file *file, atoll_frame_file_s
         file->end += rc == 0 ? used : 0;
         file->durable = file->end;
     }
+    atoll_buffer_clear(&file->pending);
+    file->base = file->end;
     atoll_frame_file_discard(file);
     return rc;
 }
 
 void atoll_frame_file_discard(struct atoll_frame_file *file)
 {
-    atoll_buffer_clear(&file->pending);
-    if (file->pending.capacity > KEPT_BYTES)
+    file->pending.length = (size_t)(file->end - file->base);
+    file->pending.failed = 0;
+    if (file->pending.length == 0 && file->pending.capacity > KEPT_BYTES)
         atoll_buffer_fini(&file->pending);
     if (file->end == 0)
         file->number = 0;
@@ -232,12 +319,17 @@ void atoll_frame_file_discard(struct atoll_frame_file *file)
 
 void atoll_frame_file_take_back(struct atoll_frame_file *file, uint64_t offset)
 {
-    file->pending.length = (size_t)(offset - file->end);
+    file->pending.length = (size_t)(offset - file->base);
 }
 
 int atoll_frame_file_is_dirty(const struct atoll_frame_file *file)
 {
-    return file->pending.length > 0;
+    return file->is_suspect || file->base + file->pending.length > file->end;
+}
+
+int atoll_frame_file_is_synced(const struct atoll_frame_file *file)
+{
+    return file->pending.length == 0;
 }
 
 uint64_t atoll_frame_file_end(const struct atoll_frame_file *file)

@@ -58,7 +58,7 @@ int atoll_frame_file_has_more(struct atoll_frame_file *file, struct atoll_err *e
 /* Removes what stands behind the end of what was read: a torn end.  Only with the lock. */
 int atoll_frame_file_cut(struct atoll_frame_file *file, struct atoll_err *err);
 
-uint64_t atoll_frame_file_end(const struct atoll_frame_file *file);    /* where the next sync writes */
+uint64_t atoll_frame_file_end(const struct atoll_frame_file *file);    /* where the next write begins */
 uint64_t atoll_frame_file_number(const struct atoll_frame_file *file); /* 0 before the first record */
 const char *atoll_frame_file_path(const struct atoll_frame_file *file);
 
@@ -67,13 +67,33 @@ int atoll_frame_file_append(struct atoll_frame_file *file, uint16_t type, const 
                             uint64_t *ret_offset, struct atoll_err *err);
 /* Undoes the last append, which was at offset. */
 void atoll_frame_file_take_back(struct atoll_frame_file *file, uint64_t offset);
-int atoll_frame_file_is_dirty(const struct atoll_frame_file *file);
-/* Writes and fdatasyncs everything appended.  After a failure the file is cut back and the same call may be repeated. */
+int atoll_frame_file_is_dirty(const struct atoll_frame_file *file); /* something has to be written */
+/* Writes everything appended: from then on the end of the process cannot undo it, the end of the machine can.  After a
+ * failure the file is cut back and the same call may be repeated.  Syncs as well where a sync behind failed before, and
+ * where the file had no record. */
+int atoll_frame_file_write(struct atoll_frame_file *file, struct atoll_err *err);
+int atoll_frame_file_is_synced(
+    const struct atoll_frame_file *file); /* nothing is only in memory, or only written */
+/* Writes, and has the rest done by syncer (borrowed until the file is closed).  One at a time: while it goes on, 0 and nothing. */
+struct atoll_syncer;
+int atoll_frame_file_sync_begin(struct atoll_frame_file *file, struct atoll_syncer *syncer,
+                                struct atoll_err *err);
+enum atoll_frame_file_sync {
+    ATOLL_SYNC_NONE, /* none was under way */
+    ATOLL_SYNC_RUNS,
+    ATOLL_SYNC_ENDED, /* now */
+    ATOLL_SYNC_FAILED /* now: the next write does it again, and says why if that fails, too */
+};
+enum atoll_frame_file_sync atoll_frame_file_sync_end(struct atoll_frame_file *file);
+/* Writes and fdatasyncs everything appended, behind the end of a sync that is under way.  After a failure the file is cut
+ * back to what was written before and the same call may be repeated. */
 int atoll_frame_file_sync(struct atoll_frame_file *file, struct atoll_err *err);
+/* The same of what others wrote, too: their writes may not be durable. */
+int atoll_frame_file_sync_all(struct atoll_frame_file *file, struct atoll_err *err);
 /* The same, then gives what is durable now to sink, as a scan would.  When sink fails the next scan begins with it. */
 int atoll_frame_file_sync_into(struct atoll_frame_file *file, atoll_frame_file_sink *sink, void *context,
                                struct atoll_err *err);
-void atoll_frame_file_discard(struct atoll_frame_file *file); /* what was appended and not synced */
+void atoll_frame_file_discard(struct atoll_frame_file *file); /* what was appended and not written */
 
 /* The record at an offset, also of one that is still pending.  buffer: holds its bytes. */
 int atoll_frame_file_read(struct atoll_frame_file *file, uint64_t offset, struct atoll_buffer *buffer,

@@ -3,15 +3,23 @@
 #define ATOLL_LLM_GATEWAY_FRAME_FILE_INSIDE_H
 
 #include "llm-gateway/frame_file.h"
+#include "llm-gateway/syncer.h"
 
 struct atoll_frame_file {
     const struct atoll_frame_file_ops *ops;
     char *path;
     int fd;
-    uint64_t end;     /* good bytes, read or written */
+    uint64_t base;    /* where pending begins */
+    uint64_t end;     /* good bytes, read or written; base <= end <= base + length of pending */
     uint64_t durable; /* of them, known to be durable */
     uint64_t number;
-    struct atoll_buffer pending, scratch;
+    struct atoll_buffer pending; /* what is not synced: until end it is written, from there on it is not */
+    struct atoll_buffer scratch;
+    struct atoll_syncer *syncer; /* of the last sync behind */
+    struct atoll_syncer_job job;
+    uint64_t job_end;      /* what it makes durable */
+    int is_syncing;        /* the job is started and its end was not yet looked at */
+    int is_suspect;        /* a sync behind failed: what it should have synced is written again */
     unsigned char *window; /* of a scan: bytes from window_offset on */
     size_t window_length, window_capacity;
     uint64_t window_offset;

@@ -179,7 +179,7 @@ int atoll_frame_file_scan(struct atoll_frame_file *file, int is_live, atoll_fram
         struct atoll_reader prefix;
         atoll_reader_init(&prefix, frame.payload + 8, 8);
         file->number = atoll_reader_u64(&prefix);
-        file->end += bytes;
+        file->base = file->end += bytes; /* nothing is pending while a file is read on */
     }
     rc = got < 0 ? -1 : is_live ? 0 : examine_rest(file, err);
     if (file->window_capacity > WINDOW_BYTES) {
@@ -194,7 +194,7 @@ int atoll_frame_file_scan(struct atoll_frame_file *file, int is_live, atoll_fram
 /* Of a record that is still in memory: the pending bytes at that place. */
 static int read_pending(struct atoll_frame_file *file, uint64_t offset, struct atoll_buffer *buffer)
 {
-    size_t skip = (size_t)(offset - file->end);
+    size_t skip = (size_t)(offset - file->base);
     struct atoll_frame frame;
     size_t used;
     if (skip >= file->pending.length ||
@@ -258,7 +258,7 @@ int atoll_frame_file_peek(struct atoll_frame_file *file, uint64_t offset, void *
     size_t head = ATOLL_FRAME_HEADER_BYTES + ATOLL_FRAME_FILE_PREFIX_BYTES;
     if (offset < file->end)
         return read_at(file, ret_bytes, limit, offset + head, ret_length, err);
-    size_t skip = (size_t)(offset - file->end) + head;
+    size_t skip = (size_t)(offset - file->base) + head;
     if (skip > file->pending.length)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "%s: no record at offset %llu", file->path,
                              (unsigned long long)offset);

@@ -7,6 +7,7 @@
 #include <malloc.h>
 #endif
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -19,6 +20,10 @@
 #define SAY_NS  60e9 /* how often a full disk is told */
 
 #define LARGE_BYTES (128 << 10) /* the libraries' own threshold, before they raise it */
+#define EXCHANGE_BYTES                                                                                       \
+    (80                                                                                                      \
+     << 10) /* of a call at its endpoint: curl's two buffers, its handle, the door's connection (measured) */
+#define READY_LIMIT (64 << 20) /* of memory that is made ready */
 
 struct gateway {
     const struct atoll_gateway_config *config;
@@ -43,13 +48,49 @@ static int take_token(struct gateway *gateway, struct atoll_err *err)
     return gateway->token ? 0 : atoll_err_add(err, "the token of this gateway's clients");
 }
 
+#ifdef __GLIBC__
+static size_t ready_bytes(const struct atoll_gateway_config *config)
+{
+    size_t calls = 0;
+    for (size_t i = 0; i < config->endpoint_count; i++)
+        calls += config->endpoints[i].concurrency;
+    if (config->in_flight_limit && calls > config->in_flight_limit)
+        calls = config->in_flight_limit;
+    return calls < READY_LIMIT / EXCHANGE_BYTES ? calls * EXCHANGE_BYTES : READY_LIMIT;
+}
+
+/* Blocks that lie side by side become one again, at the heap's end, where calls will be cut from it. */
+static void make_ready(size_t bytes)
+{
+    struct block {
+        struct block *next;
+    } *first = NULL;
+    for (size_t size = LARGE_BYTES / 2, made = 0; made < bytes; made += size) {
+        struct block *block = malloc(size);
+        if (!block)
+            break;
+        memset(block, 1, size);
+        block->next = first;
+        first = block;
+    }
+    while (first) {
+        struct block *next = first->next;
+        free(first);
+        first = next;
+    }
+}
+#endif
+
 /* A large reply's memory goes back to the system when it is over.  Left alone, glibc learns from the first one to keep such
- * blocks in its heap, where a small one behind them holds all of it for days. */
-static void keep_memory_flat(void)
+ * blocks in its heap, where a small one behind them holds all of it for days.  What calls in flight take is small blocks: the
+ * heap has room for as many as the endpoints take from the start, so that it does not grow each time that more of them than
+ * ever meet, and keeps it. */
+static void keep_memory_flat(const struct atoll_gateway_config *config)
 {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-    mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, 2 * READY_LIMIT);
+    make_ready(config->mode == ATOLL_EXCHANGE_REPLAY ? 0 : ready_bytes(config));
 #endif
 }
 
@@ -71,7 +112,7 @@ static int gateway_open(struct gateway *gateway, struct atoll_err *err)
     if (!config->listen && !config->spool)
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "gateway: nobody could reach it: give it an address (listen) or a spool");
-    keep_memory_flat();
+    keep_memory_flat(config);
     if (make_folders(config, err))
         return -1;
     if (atoll_secret_harden(&why))

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/spending_inside.h"
+#include "llm-gateway/spending_cover.h"
 
 #define OPEN_WAIT_S         10.0
 #define DEFAULT_GRANT_RATIO 0.125
@@ -116,6 +116,10 @@ static struct atoll_spending *create(const struct atoll_spending_settings *setti
         settings->grant_ratio > 0 && settings->grant_ratio <= 1 ? settings->grant_ratio : DEFAULT_GRANT_RATIO;
     spending->ops = settings->ops ? settings->ops : atoll_frame_file_real_ops();
     spending->unix_ns = unix_ns;
+    if (settings->boot)
+        snprintf(spending->boot, sizeof spending->boot, "%s", settings->boot);
+    else
+        atoll_boot_id(spending->boot);
     return spending;
 }
 
@@ -179,6 +183,22 @@ static int find_self(struct atoll_spending *spending, struct atoll_err *err)
     return 0;
 }
 
+static int begin_life(struct atoll_spending *spending, struct atoll_err *err)
+{
+    struct atoll_spending_journal *journal = spending->journal;
+    const struct atoll_spending_sum *sum = &journal->book.sum;
+    if (atoll_spending_journal_may_lack(journal, spending->boot) &&
+        atoll_spending_cover_bound(spending, err) != 0)
+        return -1;
+    struct atoll_spending_amount before = {sum->unknown_money + sum->reserved_money,
+                                           sum->unknown_tokens + sum->reserved_tokens};
+    if (atoll_spending_journal_begin(journal, spending->holder, spending->boot, spending->unix_ns, err) != 0)
+        return -1;
+    spending->lost =
+        atoll_spending_minus((struct atoll_spending_amount){sum->unknown_money, sum->unknown_tokens}, before);
+    return 0;
+}
+
 static int open_journal(struct atoll_spending *spending, struct atoll_err *err)
 {
     char path[4096];
@@ -205,7 +225,7 @@ static int open_journal(struct atoll_spending *spending, struct atoll_err *err)
             "%s: is empty, but the ledger knows holder '%s': restore it, or choose another holder's "
             "name, then what was granted to this one counts as spent",
             path, spending->holder);
-    return atoll_spending_journal_begin(spending->journal, spending->holder, spending->unix_ns, err);
+    return begin_life(spending, err);
 }
 
 /* Accounts the journal knows and the ledger does not: only after a ledger came from an older copy. */
@@ -257,7 +277,8 @@ failed:
 /* Leaves in order.  Where that fails, it is as after a kill. */
 static void leave(struct atoll_spending *spending)
 {
-    if (atoll_frame_file_sync(spending->journal->file, NULL) != 0 ||
+    if (atoll_spending_cover_withdraw_all(spending, NULL) != 0 ||
+        atoll_frame_file_sync(spending->journal->file, NULL) != 0 ||
         atoll_spending_ledger_lock(spending->ledger, 1.0, NULL) != 0)
         return;
     if (!spending->ledger->is_fenced && atoll_spending_trim(spending, NULL) == 0 &&
@@ -321,25 +342,88 @@ int atoll_spending_reserve(struct atoll_spending *spending, const struct atoll_s
         return -1;
     for (int i = 0; i < ATOLL_SCOPE_COUNT; i++)
         accounts[i] = places[i].in_book;
-    return atoll_spending_journal_reserve(spending->journal, accounts, amount, &purpose->request, unix_ns,
-                                          ret_reservation, err);
+    if (atoll_spending_journal_reserve(spending->journal, accounts, amount, &purpose->request, unix_ns,
+                                       ret_reservation, err) != 0)
+        return -1;
+    for (int i = 0; i < ATOLL_SCOPE_COUNT; i++) {
+        atoll_spending_cover_touch(&spending->journal->book, accounts[i]);
+        spending->is_exposed |= !atoll_spending_cover_holds(&spending->journal->book, accounts[i]);
+    }
+    return 0;
 }
 
 int atoll_spending_settle(struct atoll_spending *spending, uint64_t reservation, atoll_nanousd money,
                           uint64_t tokens, struct atoll_err *err)
 {
     struct atoll_spending_amount amount = {money, tokens};
+    struct atoll_spending_book *book = &spending->journal->book;
+    const struct atoll_spending_reservation *item = atoll_spending_book_find(book, reservation);
+    uint32_t accounts[ATOLL_SCOPE_COUNT];
+    if (item)
+        memcpy(accounts, item->accounts, sizeof accounts);
     int rc = atoll_spending_journal_settle(spending->journal, reservation, amount, err);
     if (rc == 1)
         spending->is_overdrawn = 1;
+    for (int i = 0; rc >= 0 && i < ATOLL_SCOPE_COUNT; i++)
+        atoll_spending_cover_touch(book, accounts[i]);
     return rc < 0 ? -1 : 0;
+}
+
+int atoll_spending_sync_journal(struct atoll_spending *spending, struct atoll_err *err)
+{
+    if (atoll_spending_cover_put(spending, err) != 0 ||
+        atoll_frame_file_sync(spending->journal->file, err) != 0)
+        return -1;
+    atoll_spending_cover_harden(spending);
+    spending->is_exposed = 0;
+    return 0;
 }
 
 int atoll_spending_sync(struct atoll_spending *spending, struct atoll_err *err)
 {
-    if (atoll_frame_file_sync(spending->journal->file, err) != 0)
+    if (atoll_spending_sync_journal(spending, err) != 0)
         return -1;
     return atoll_spending_tend(spending, err);
+}
+
+int atoll_spending_commit(struct atoll_spending *spending, struct atoll_err *err)
+{
+    if (spending->is_exposed)
+        return atoll_spending_sync(spending, err);
+    if (atoll_frame_file_write(spending->journal->file, err) != 0)
+        return -1;
+    return atoll_spending_tend(spending, err);
+}
+
+int atoll_spending_sync_begin(struct atoll_spending *spending, struct atoll_syncer *syncer,
+                              struct atoll_err *err)
+{
+    atoll_spending_take_ahead(spending);
+    if (atoll_spending_cover_put(spending, err) != 0)
+        return -1;
+    spending->cover_count_at_sync = spending->cover_count;
+    return atoll_frame_file_sync_begin(spending->journal->file, syncer, err);
+}
+
+/* Covers that were put while it went on are not durable with it. */
+int atoll_spending_sync_end(struct atoll_spending *spending)
+{
+    enum atoll_frame_file_sync end = atoll_frame_file_sync_end(spending->journal->file);
+    if (end == ATOLL_SYNC_ENDED && spending->cover_count_at_sync == spending->cover_count)
+        atoll_spending_cover_harden(spending);
+    return end != ATOLL_SYNC_RUNS;
+}
+
+int atoll_spending_is_synced(const struct atoll_spending *spending)
+{
+    return atoll_frame_file_is_synced(spending->journal->file);
+}
+
+void atoll_spending_lost(const struct atoll_spending *spending, atoll_nanousd *ret_money,
+                         uint64_t *ret_tokens)
+{
+    *ret_money = spending->lost.money;
+    *ret_tokens = spending->lost.tokens;
 }
 
 int atoll_spending_is_dirty(const struct atoll_spending *spending)

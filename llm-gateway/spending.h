@@ -2,7 +2,7 @@
  * Layer: llm-gateway.  Lifetime: open/close.  One thread; several processes, of one node or many, may hold the same
  * folder: it has one ledger of grants that all append to under a lock (fcntl, so its file system must carry locks), and a
  * journal of its own for each holder.  What a holder reserves comes out of its grants; the sum of all grants never exceeds
- * a limit, so neither does what is spent, whoever is killed when (docs/spec/gateway.md). */
+ * a limit, so neither does what is spent, whoever is killed when, and whichever machine stops (docs/spec/gateway.md). */
 #ifndef ATOLL_LLM_GATEWAY_SPENDING_H
 #define ATOLL_LLM_GATEWAY_SPENDING_H
 
@@ -36,6 +36,7 @@ struct atoll_spending_settings {
     double
         grant_ratio; /* of what is left of a limit, taken as one grant where other holders are; default 1/8 */
     const struct atoll_frame_file_ops *ops; /* NULL: the real calls; tests bring others */
+    const char *boot;                       /* NULL: the kernel's; tests bring others (boot.h) */
 };
 
 struct atoll_spending;
@@ -54,7 +55,7 @@ struct atoll_spending_purpose {
     struct atoll_id request;             /* whose it is: found again after a kill */
 };
 
-/* 0 and ret_reservation > 0, unique in the folder: the amount is set aside (durable after atoll_spending_sync); -1 LIMIT:
+/* 0 and ret_reservation > 0, unique in the folder: the amount is set aside (a call may go out after atoll_spending_commit); -1 LIMIT:
  * some limit does not allow it, whatever else comes back; the text names which, how much is left and when more comes (a day);
  * BUSY: it does not fit now, but calls in flight (of this holder too) or other holders' grants hold what may come back: try
  * again after the next settlement or in a while; IO, FULL ...  The day is that of unix_ns, also when the clock went back. */
@@ -66,11 +67,26 @@ int atoll_spending_reserve(struct atoll_spending *spending, const struct atoll_s
  * `excess`; the difference is taken from later reservations first. */
 int atoll_spending_settle(struct atoll_spending *spending, uint64_t reservation, atoll_nanousd money,
                           uint64_t tokens, struct atoll_err *err);
-/* Group commit: everything since the last one is durable after it.  Also gives other holders what they want and this one does
+/* Group commit: everything since the last one is written after it, which the end of the process cannot undo.  What the end of
+ * the machine undoes is covered: bounded in the journal, and charged as unknown to the next life.  Where reservations go beyond
+ * that, it syncs.  Then as atoll_spending_sync. */
+int atoll_spending_commit(struct atoll_spending *spending, struct atoll_err *err);
+/* The rest of what a sync does, by syncer (borrowed until close): to be begun within some tenths of a second of a commit.
+ * One at a time.  sync_end: 1 none is under way (any more). */
+struct atoll_syncer;
+int atoll_spending_sync_begin(struct atoll_spending *spending, struct atoll_syncer *syncer,
+                              struct atoll_err *err);
+int atoll_spending_sync_end(struct atoll_spending *spending);
+int atoll_spending_is_synced(const struct atoll_spending *spending);
+/* Everything since the last one is durable after it.  Also gives other holders what they want and this one does
  * not use: call it now and then (a second) even when nothing is dirty, it costs one fstat, and is_dirty says 1 when others wrote to the ledger.  BUSY: this holder was taken for
  * dead (its file system lost the lock): no call may go out any more. */
 int atoll_spending_sync(struct atoll_spending *spending, struct atoll_err *err);
 int atoll_spending_is_dirty(const struct atoll_spending *spending);
+
+/* What the end of the machine before this life may have cost beyond what the journal tells: it is unknown for ever. */
+void atoll_spending_lost(const struct atoll_spending *spending, atoll_nanousd *ret_money,
+                         uint64_t *ret_tokens);
 
 /* Reservations of earlier lives of this holder that were never settled.  request: of the purpose.  1 and the amounts of the
  * first that is not yet excused; a call may be tried once more within the budget: excuse says that it was. */

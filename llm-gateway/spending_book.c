@@ -212,8 +212,34 @@ void atoll_spending_book_excuse(struct atoll_spending_book *book, uint64_t numbe
     find(book, number)->state = ATOLL_SPENDING_EXCUSED;
 }
 
-void atoll_spending_book_new_life(struct atoll_spending_book *book)
+/* Each call has one account of each scope, so that those of one scope hold all of it. */
+void atoll_spending_book_lose(struct atoll_spending_book *book)
 {
+    for (size_t i = 0; i < book->accounts.count; i++) {
+        struct atoll_spending_usage *usage = &book->usages[i];
+        struct atoll_spending_amount lost =
+            atoll_spending_minus(usage->cover, atoll_spending_book_used(book, i));
+        usage->unknown = atoll_spending_plus(usage->unknown, lost);
+        if (book->accounts.items[i].scope == ATOLL_SCOPE_CAMPAIGN)
+            add_sum(&book->sum.unknown_money, &book->sum.unknown_tokens, lost);
+    }
+}
+
+static void end_covers(struct atoll_spending_book *book)
+{
+    for (size_t i = 0; i < book->accounts.count; i++) {
+        struct atoll_spending_usage *usage = &book->usages[i];
+        usage->cover = usage->firm = usage->room = (struct atoll_spending_amount){0, 0};
+        usage->base = usage->highest = atoll_spending_book_used(book, i);
+        usage->is_touched = 0;
+    }
+}
+
+void atoll_spending_book_new_life(struct atoll_spending_book *book, int is_lost)
+{
+    if (is_lost)
+        atoll_spending_book_lose(book);
+    end_covers(book);
     for (size_t i = 0; i < book->item_count; i++) {
         struct atoll_spending_reservation *item = &book->items[i];
         if (item->state != ATOLL_SPENDING_RESERVED)

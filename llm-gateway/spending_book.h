@@ -25,7 +25,12 @@ struct atoll_spending_reservation {
 
 struct atoll_spending_usage {
     struct atoll_spending_amount spent, reserved, unknown;
-    uint32_t in_ledger; /* the ledger's number + 1; 0 not looked up */
+    struct atoll_spending_amount cover; /* of its newest record: so much may be used without a sync */
+    /* ---- of the writer (spending_cover.h) ---- */
+    struct atoll_spending_amount firm;                /* the cover that is durable */
+    struct atoll_spending_amount base, highest, room; /* used when it was put, and since; what was added */
+    uint32_t in_ledger;                               /* the ledger's number + 1; 0 not looked up */
+    int is_touched;                                   /* since it was put */
 };
 
 struct atoll_spending_book {
@@ -61,7 +66,10 @@ int atoll_spending_book_settle(struct atoll_spending_book *book, uint64_t number
                                struct atoll_spending_amount amount);
 void atoll_spending_book_forget(struct atoll_spending_book *book, uint64_t number); /* as if never reserved */
 void atoll_spending_book_excuse(struct atoll_spending_book *book, uint64_t number);
-void atoll_spending_book_new_life(struct atoll_spending_book *book); /* what is open becomes unknown */
+/* What covers exceed what is used becomes unknown: the end of the journal may be lost, and tell of as much. */
+void atoll_spending_book_lose(struct atoll_spending_book *book);
+/* What is open becomes unknown, covers end; where is_lost says so they are lost before. */
+void atoll_spending_book_new_life(struct atoll_spending_book *book, int is_lost);
 /* spent + reserved + unknown */
 struct atoll_spending_amount atoll_spending_book_used(const struct atoll_spending_book *book, size_t account);
 

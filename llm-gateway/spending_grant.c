@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "llm-gateway/spending_inside.h"
+#include "llm-gateway/spending_cover.h"
 
 #define LOCK_WAIT_S 1.0
+#define AHEAD_SHARE 2 /* where one grant is fetched ahead, so are all that have less than half left */
 #define UNLIMITED_CALLS                                                                                      \
     16 /* where there is no limit, a first grant is for so many calls; each next one doubles */
 
@@ -114,6 +115,81 @@ int atoll_spending_take(struct atoll_spending *spending,
     return rc;
 }
 
+/* ---- taking ahead ---- */
+
+/* What a grant lacks to last for share of it, or for what covers need; of what nobody else can want. */
+static uint64_t low_of(uint64_t granted, uint64_t used, uint64_t need, int is_free_to_all)
+{
+    uint64_t free = granted > used ? granted - used : 0;
+    return is_free_to_all && free < need ? need - free : 0;
+}
+
+/* share: of a grant; 0: only what covers need until the next time. */
+static struct atoll_spending_amount low_in(const struct atoll_spending *spending, uint32_t in_book,
+                                           uint32_t account, unsigned share)
+{
+    const struct atoll_spending_book *book = &spending->journal->book;
+    const struct atoll_spending_line *line = &spending->ledger->lines[account];
+    struct atoll_spending_amount used = atoll_spending_book_used(book, in_book),
+                                 room = book->usages[in_book].room;
+    struct atoll_spending_amount has =
+        atoll_spending_ledger_granted(spending->ledger, spending->self, account);
+    struct atoll_spending_amount need = atoll_spending_plus(room, room);
+    int alone = is_alone(spending);
+    if (share)
+        need =
+            atoll_spending_most(need, (struct atoll_spending_amount){has.money / share, has.tokens / share});
+    return (struct atoll_spending_amount){
+        low_of(has.money, used.money, need.money, alone || line->limit.money == UINT64_MAX),
+        low_of(has.tokens, used.tokens, need.tokens, alone || line->limit.tokens == UINT64_MAX)};
+}
+
+static int is_low(const struct atoll_spending *spending)
+{
+    struct atoll_spending_book *book = &spending->journal->book;
+    for (uint32_t i = 0; i < book->accounts.count; i++) {
+        long account = book->usages[i].is_touched ? atoll_spending_in_ledger(spending, book, i) : -1;
+        if (account >= 0 &&
+            !atoll_spending_is_zero(atoll_spending_least(low_in(spending, i, (uint32_t)account, 0),
+                                                         room_of(&spending->ledger->lines[account]))))
+            return 1;
+    }
+    return 0;
+}
+
+static int put_ahead(struct atoll_spending *spending, uint32_t in_book, uint32_t account)
+{
+    const struct atoll_spending_line *line = &spending->ledger->lines[account];
+    struct atoll_spending_amount low = low_in(spending, in_book, account, AHEAD_SHARE), room = room_of(line);
+    struct atoll_spending_amount has =
+        atoll_spending_ledger_granted(spending->ledger, spending->self, account);
+    struct atoll_spending_amount more = {
+        size_of(spending, low.money, room.money, line->limit.money, has.money),
+        size_of(spending, low.tokens, room.tokens, line->limit.tokens, has.tokens),
+    };
+    more = atoll_spending_least(more, room);
+    return atoll_spending_is_zero(more)
+               ? 0
+               : atoll_spending_ledger_put_grant(spending->ledger, spending->self, account,
+                                                 atoll_spending_plus(has, more), spending->unix_ns, NULL);
+}
+
+void atoll_spending_take_ahead(struct atoll_spending *spending)
+{
+    struct atoll_spending_book *book = &spending->journal->book;
+    if (!is_low(spending) || atoll_spending_ledger_lock(spending->ledger, 0, NULL) != 0)
+        return; /* then the call that needs it waits for it */
+    int rc = spending->ledger->is_fenced ? -1 : 0;
+    for (uint32_t i = 0; rc == 0 && i < book->accounts.count; i++) {
+        long account = book->usages[i].is_touched ? atoll_spending_in_ledger(spending, book, i) : -1;
+        if (account >= 0)
+            rc = put_ahead(spending, i, (uint32_t)account);
+    }
+    if (rc == 0)
+        atoll_spending_ledger_commit(spending->ledger, NULL);
+    atoll_spending_ledger_unlock(spending->ledger);
+}
+
 /* ---- giving ---- */
 
 static long in_book(const struct atoll_spending *spending, struct atoll_spending_book *book, uint32_t account)
@@ -155,12 +231,25 @@ static int is_wanted(const struct atoll_spending *spending)
     return 0;
 }
 
+/* What is covered may turn out to be used if the machine stops: it is given only when that is over, on the disk. */
+static int uncover_wanted(struct atoll_spending *spending, struct atoll_err *err)
+{
+    struct atoll_spending_place place = {0, -1};
+    if (atoll_spending_cover_put(spending, err) != 0)
+        return -1;
+    for (size_t i = 0; i < spending->ledger->want_count; i++)
+        if (!atoll_spending_is_zero(to_give(spending, &spending->ledger->wants[i], &place)) &&
+            atoll_spending_cover_withdraw(spending, place.in_book, err) != 0)
+            return -1;
+    return atoll_spending_sync_journal(spending, err);
+}
+
 int atoll_spending_give(struct atoll_spending *spending, struct atoll_err *err)
 {
     struct atoll_spending_ledger *ledger = spending->ledger;
     if (!is_wanted(spending))
         return 0;
-    if (atoll_frame_file_sync(spending->journal->file, NULL) != 0)
+    if (uncover_wanted(spending, NULL) != 0)
         return 0; /* what is free in memory may not be free on disk */
     /* one at a time: giving changes the list of wants and what is free */
     for (size_t turns = ledger->want_count, i = 0; turns > 0 && i < ledger->want_count; turns--) {
@@ -263,7 +352,9 @@ static int reclaim_one(struct atoll_spending *spending, uint64_t holder, struct 
         NULL);
     int rc = 0;
     if (journal && atoll_frame_file_lock(journal->file, 0, NULL) == 0 &&
-        atoll_spending_journal_read(journal, 0, NULL) == 0 && journal->has_header) {
+        atoll_spending_journal_read(journal, 0, NULL) == 0 && journal->has_header &&
+        atoll_frame_file_sync_all(journal->file, NULL) == 0) {
+        atoll_spending_cover_presume(spending->ledger, journal, spending->boot);
         rc = put_used_of(spending, holder, &journal->book, err) == 0 &&
                      atoll_spending_ledger_commit(spending->ledger, err) == 0
                  ? 1

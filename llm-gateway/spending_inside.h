@@ -24,6 +24,10 @@ struct atoll_spending {
     size_t peer_count;
     int64_t unix_ns;           /* the last time that was handed in */
     unsigned is_overdrawn : 1; /* more was spent than granted, and the ledger does not know it yet */
+    unsigned is_exposed : 1;   /* more is reserved than covered: the next commit syncs */
+    char boot[ATOLL_BOOT_BYTES];
+    uint64_t cover_count, cover_count_at_sync; /* covers put; when the sync behind began */
+    struct atoll_spending_amount lost;         /* by the end of the machine before this life */
 };
 
 /* One account of a purpose, on both sides. */
@@ -43,6 +47,8 @@ struct atoll_spending_amount atoll_spending_free(const struct atoll_spending *sp
 struct atoll_spending_amount atoll_spending_lack(const struct atoll_spending *spending,
                                                  const struct atoll_spending_place *place,
                                                  struct atoll_spending_amount amount);
+/* Covers and all, in place. */
+int atoll_spending_sync_journal(struct atoll_spending *spending, struct atoll_err *err);
 int atoll_spending_fenced(const struct atoll_spending *spending, struct atoll_err *err);
 
 /* ---- grants; the ledger is locked by the caller where it says so ---- */
@@ -50,6 +56,9 @@ int atoll_spending_fenced(const struct atoll_spending *spending, struct atoll_er
 int atoll_spending_take(struct atoll_spending *spending,
                         struct atoll_spending_place places[ATOLL_SCOPE_COUNT],
                         struct atoll_spending_amount amount, struct atoll_err *err);
+/* Where what is left of a grant may not last until the next sync: takes more now, so that no call has to wait for it.  Of limits
+ * that several share nothing is taken ahead. */
+void atoll_spending_take_ahead(struct atoll_spending *spending);
 /* Locked: grants become what is used; put, not committed. */
 int atoll_spending_trim(struct atoll_spending *spending, struct atoll_err *err);
 /* Locked: takes back what dead holders did not use.  The number of holders found dead, -1. */

@@ -3,9 +3,12 @@
  * What is written is booked after it was appended; both happen in memory, so a kill loses both or neither. */
 #include "llm-gateway/spending_journal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RUNNING_BITS 40
+#define LOST_NUMBERS ((uint64_t)1 << 24) /* more than fit into what a file keeps unsynced */
 
 struct atoll_spending_journal *atoll_spending_journal_open(const char *path, enum atoll_frame_file_mode mode,
                                                            uint64_t ledger, uint64_t holder,
@@ -119,8 +122,39 @@ static int read_excuse(struct atoll_spending_journal *journal, struct atoll_read
 static int read_life(struct atoll_spending_journal *journal, struct atoll_reader *in, struct atoll_err *err)
 {
     atoll_reader_i64(in);
-    if (!in->failed)
-        atoll_spending_book_new_life(&journal->book);
+    if (in->failed)
+        return 0;
+    atoll_spending_book_new_life(&journal->book, 0);
+    journal->boot[0] = '\0';
+    return 0;
+}
+
+static int read_cover(struct atoll_spending_journal *journal, struct atoll_reader *in, struct atoll_err *err)
+{
+    uint32_t account = atoll_reader_u32(in);
+    struct atoll_spending_amount cover = atoll_spending_take_amount(in);
+    if (in->failed)
+        return 0;
+    if (account >= journal->book.accounts.count)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "account %lu is not there", (unsigned long)account);
+    journal->book.usages[account].cover = cover;
+    return 0;
+}
+
+static int read_boot(struct atoll_spending_journal *journal, struct atoll_reader *in, struct atoll_err *err)
+{
+    char boot[ATOLL_BOOT_BYTES];
+    atoll_reader_i64(in);
+    int is_lost = atoll_reader_u8(in);
+    uint64_t number = atoll_reader_u64(in);
+    atoll_reader_fixed_text(in, boot, sizeof boot);
+    if (in->failed)
+        return 0;
+    if (number < journal->book.last_number)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "numbers of reservations would come again");
+    atoll_spending_book_new_life(&journal->book, is_lost);
+    journal->book.last_number = number;
+    memcpy(journal->boot, boot, sizeof journal->boot);
     return 0;
 }
 
@@ -131,6 +165,7 @@ static const struct {
     {ATOLL_SPENDING_JOURNAL_HEADER, read_header},   {ATOLL_SPENDING_JOURNAL_ACCOUNT, read_account},
     {ATOLL_SPENDING_JOURNAL_RESERVE, read_reserve}, {ATOLL_SPENDING_JOURNAL_SETTLE, read_settle},
     {ATOLL_SPENDING_JOURNAL_EXCUSE, read_excuse},   {ATOLL_SPENDING_JOURNAL_LIFE, read_life},
+    {ATOLL_SPENDING_JOURNAL_COVER, read_cover},     {ATOLL_SPENDING_JOURNAL_BOOT, read_boot},
 };
 
 static int read_record(struct atoll_spending_journal *journal, const struct atoll_frame *record,
@@ -186,17 +221,42 @@ static int put_header(struct atoll_spending_journal *journal, const char *holder
     return 0;
 }
 
-int atoll_spending_journal_begin(struct atoll_spending_journal *journal, const char *holder, int64_t unix_ns,
-                                 struct atoll_err *err)
+int atoll_spending_journal_may_lack(const struct atoll_spending_journal *journal, const char *boot)
 {
+    return journal->boot[0] && strcmp(journal->boot, boot) != 0;
+}
+
+/* Numbers that may have been used and are lost stand in the store of exchanges all the same: none comes twice. */
+int atoll_spending_journal_begin(struct atoll_spending_journal *journal, const char *holder, const char *boot,
+                                 int64_t unix_ns, struct atoll_err *err)
+{
+    int is_lost = atoll_spending_journal_may_lack(journal, boot);
+    uint64_t number = journal->book.last_number + (is_lost ? LOST_NUMBERS : 0);
     if (!journal->has_header && put_header(journal, holder, unix_ns, err) != 0)
         return -1;
     atoll_buffer_clear(&journal->payload);
     atoll_buffer_put_i64(&journal->payload, unix_ns);
-    if (append(journal, ATOLL_SPENDING_JOURNAL_LIFE, err) != 0)
+    atoll_buffer_put_u8(&journal->payload, (uint8_t)is_lost);
+    atoll_buffer_put_u64(&journal->payload, number);
+    atoll_buffer_put_text(&journal->payload, boot);
+    if (append(journal, ATOLL_SPENDING_JOURNAL_BOOT, err) != 0)
         return -1;
-    atoll_spending_book_new_life(&journal->book);
+    atoll_spending_book_new_life(&journal->book, is_lost);
+    journal->book.last_number = number;
+    snprintf(journal->boot, sizeof journal->boot, "%s", boot);
     return atoll_frame_file_sync(journal->file, err);
+}
+
+int atoll_spending_journal_cover(struct atoll_spending_journal *journal, uint32_t account,
+                                 struct atoll_spending_amount cover, struct atoll_err *err)
+{
+    atoll_buffer_clear(&journal->payload);
+    atoll_buffer_put_u32(&journal->payload, account);
+    atoll_spending_put_amount(&journal->payload, cover);
+    if (append(journal, ATOLL_SPENDING_JOURNAL_COVER, err) != 0)
+        return -1;
+    journal->book.usages[account].cover = cover;
+    return 0;
 }
 
 long atoll_spending_journal_account(struct atoll_spending_journal *journal,

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/spending_inside.h"
+#include "llm-gateway/spending_cover.h"
 
 static struct atoll_spending_peer *peer_of(struct atoll_spending *spending, uint64_t holder,
                                            struct atoll_err *err)
@@ -90,8 +90,10 @@ static int sum_of_inactive(struct atoll_spending *spending, uint64_t holder,
         forget(peer);
         struct atoll_spending_journal *journal = open_journal(spending, holder, err);
         int rc = journal ? atoll_spending_journal_read(journal, 0, err) : -1;
-        if (rc == 0)
+        if (rc == 0) {
+            atoll_spending_cover_presume(spending->ledger, journal, spending->boot);
             peer->sum = journal->book.sum;
+        }
         atoll_spending_journal_close(journal);
         if (rc != 0)
             return -1;

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/spending_journal.h"
-#include "llm-gateway/spending_ledger.h"
+#include "llm-gateway/spending_cover.h"
 
 const char *atoll_spending_holder_state_name(enum atoll_spending_holder_state state)
 {
@@ -78,6 +77,7 @@ static void holder_read(struct atoll_spending_view *view, const char *folder,
     const struct atoll_spending_holder *about = &ledger->holders[number - 1];
     struct atoll_spending_view_holder *holder = &view->holders[number - 1];
     struct atoll_spending_journal *journal = journal_read(folder, ledger, number);
+    char boot[ATOLL_BOOT_BYTES];
     memcpy(holder->name, about->name, sizeof holder->name);
     if (!journal) {
         holder->state = about->has_joined ? ATOLL_SPENDING_HOLDER_LOST : ATOLL_SPENDING_HOLDER_LEFT;
@@ -88,6 +88,10 @@ static void holder_read(struct atoll_spending_view *view, const char *folder,
     holder->state = lives              ? ATOLL_SPENDING_HOLDER_LIVES
                     : about->is_active ? ATOLL_SPENDING_HOLDER_KILLED
                                        : ATOLL_SPENDING_HOLDER_LEFT;
+    if (!lives) {
+        atoll_boot_id(boot);
+        atoll_spending_cover_presume(ledger, journal, boot);
+    }
     holder->sum = journal->book.sum;
     if (!lives)
         sum_of_dead(&holder->sum);

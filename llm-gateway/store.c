@@ -1,6 +1,6 @@
 /* store.c - exchanges as records of a file of frames.
  * A record's head (reservation, request, status, key) stands before its texts, so that a walk over all of them reads little.
- * What is appended is in the index at once and read back from memory until the next sync; a failed sync keeps it there. */
+ * What is appended is in the index at once and read back from memory until it is written; a failed write keeps it there. */
 #include "llm-gateway/store.h"
 
 #include <stdlib.h>
@@ -244,6 +244,26 @@ int atoll_store_append(struct atoll_store *store, const struct atoll_llm_request
 int atoll_store_sync(struct atoll_store *store, struct atoll_err *err)
 {
     return atoll_frame_file_sync(store->file, err);
+}
+
+int atoll_store_write(struct atoll_store *store, struct atoll_err *err)
+{
+    return atoll_frame_file_write(store->file, err);
+}
+
+int atoll_store_sync_begin(struct atoll_store *store, struct atoll_syncer *syncer, struct atoll_err *err)
+{
+    return atoll_frame_file_sync_begin(store->file, syncer, err);
+}
+
+int atoll_store_sync_end(struct atoll_store *store)
+{
+    return atoll_frame_file_sync_end(store->file) != ATOLL_SYNC_RUNS;
+}
+
+int atoll_store_is_synced(const struct atoll_store *store)
+{
+    return atoll_frame_file_is_synced(store->file);
 }
 
 int atoll_store_is_dirty(const struct atoll_store *store)

@@ -20,13 +20,20 @@ struct atoll_store *atoll_store_open_through(const char *path, enum atoll_store_
                                              const struct atoll_frame_file_ops *ops, struct atoll_err *err);
 void atoll_store_close(struct atoll_store *store);
 
-/* Appends to memory; durable after sync, found at once.  request: its JSON is kept; reservation: of the ledger, 0 none.
+/* Appends to memory, found at once.  request: its JSON is kept; reservation: of the ledger, 0 none.
  * Errors: LIMIT (request and outcome together beyond 64 MiB), MEMORY; then nothing was appended. */
 int atoll_store_append(struct atoll_store *store, const struct atoll_llm_request *request,
                        const struct atoll_llm_outcome *outcome, uint64_t reservation, struct atoll_err *err);
-/* -1: nothing is lost from memory, the same call may be repeated. */
+/* Three ways to make it last; -1: nothing is lost from memory, the same call may be repeated.
+ * write: the end of this process cannot undo it; sync: nor can the end of the machine; sync_begin: write now, the rest is
+ * done by syncer (borrowed until the store is closed).  sync_end looks whether it has ended: 1 nothing is under way. */
+struct atoll_syncer;
+int atoll_store_write(struct atoll_store *store, struct atoll_err *err);
+int atoll_store_sync_begin(struct atoll_store *store, struct atoll_syncer *syncer, struct atoll_err *err);
+int atoll_store_sync_end(struct atoll_store *store);
+int atoll_store_is_synced(const struct atoll_store *store);
 int atoll_store_sync(struct atoll_store *store, struct atoll_err *err);
-int atoll_store_is_dirty(const struct atoll_store *store);
+int atoll_store_is_dirty(const struct atoll_store *store); /* something has to be written */
 
 /* The newest answer (status is_answer, REFUSED or EMPTY: what asking again would only repeat) of a request: by its key where it has one and the
  * store knows it, else by its id.  1 found: ret_outcome (init'ed) is filled; 0 not there; -1 trouble. */

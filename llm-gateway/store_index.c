@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define COUNT_LIMIT ((size_t)1 << 30)
+#define FIRST_COUNT ((size_t)1 << 14) /* 0.9 MiB that do not come bit by bit while a gateway runs */
 
 typedef uint64_t field_of(const struct atoll_store_place *place);
 
@@ -82,12 +83,14 @@ static int grow_tables(struct atoll_store_index *index, size_t slot_count)
 
 static int grow(struct atoll_store_index *index, struct atoll_err *err)
 {
-    size_t capacity = index->capacity ? index->capacity * 2 : 128;
+    size_t capacity = index->capacity ? index->capacity * 2 : FIRST_COUNT;
     if (capacity > COUNT_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "a store holds at most %zu exchanges", COUNT_LIMIT);
     struct atoll_store_place *places = realloc(index->places, capacity * sizeof *places);
-    if (places)
+    if (places) {
         index->places = places;
+        memset(places + index->capacity, 0, (capacity - index->capacity) * sizeof *places);
+    }
     uint8_t *is_answer = places ? realloc(index->is_answer, capacity / 8) : NULL;
     if (is_answer) {
         memset(is_answer + index->capacity / 8, 0, (capacity - index->capacity) / 8);
@@ -105,7 +108,7 @@ int atoll_store_index_add(struct atoll_store_index *index, const struct atoll_st
     if (index->count == index->capacity && grow(index, err) != 0)
         return -1;
     if ((index->count + 1) * 4 > index->slot_count * 3 &&
-        grow_tables(index, index->slot_count ? index->slot_count * 2 : 256) != 0)
+        grow_tables(index, index->slot_count ? index->slot_count * 2 : 2 * FIRST_COUNT) != 0)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an index of %zu exchanges", index->count);
     size_t at = index->count++;
     index->places[at] = *place;

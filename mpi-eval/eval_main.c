@@ -250,25 +250,26 @@ static int campaign_run(const struct settings *settings, struct atoll_campaign *
                         struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
     struct atoll_setup setup;
-    if (atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err) != 0)
-        return -1;
-    const struct atoll_coordinator_settings run = {.peers = *peers,
-                                                   .campaign = campaign,
-                                                   .tenure = tenure,
-                                                   .setup = &setup,
-                                                   .job = settings->job,
-                                                   .ack_log = settings->ack_log,
-                                                   .progress_fd = (int)settings->progress_fd,
-                                                   .heartbeat_timeout_ns =
-                                                       settings->heartbeat_timeout_s * 1e9,
-                                                   .wall_ns = settings->wall_s * 1e9,
-                                                   .interrupts = &interrupts,
-                                                   .drains_on_interrupt = settings->on_signal,
-                                                   .drain_files = settings->drain_files.items,
-                                                   .drain_file_count = settings->drain_files.count,
-                                                   .until_ns = until_mono_ns(settings->until),
-                                                   .questions = questions_of(settings, campaign)};
-    int rc = atoll_coordinator_run(&run, ret_result, err);
+    int rc = atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err);
+    if (rc == 0) {
+        const struct atoll_coordinator_settings run = {.peers = *peers,
+                                                       .campaign = campaign,
+                                                       .tenure = tenure,
+                                                       .setup = &setup,
+                                                       .job = settings->job,
+                                                       .ack_log = settings->ack_log,
+                                                       .progress_fd = (int)settings->progress_fd,
+                                                       .heartbeat_timeout_ns =
+                                                           settings->heartbeat_timeout_s * 1e9,
+                                                       .wall_ns = settings->wall_s * 1e9,
+                                                       .interrupts = &interrupts,
+                                                       .drains_on_interrupt = settings->on_signal,
+                                                       .drain_files = settings->drain_files.items,
+                                                       .drain_file_count = settings->drain_files.count,
+                                                       .until_ns = until_mono_ns(settings->until),
+                                                       .questions = questions_of(settings, campaign)};
+        rc = atoll_coordinator_run(&run, ret_result, err);
+    }
     explicit_bzero(&setup, sizeof setup);
     return rc;
 }

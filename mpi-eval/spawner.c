@@ -121,12 +121,17 @@ static void stdio_detach(void)
         close(null);
 }
 
-static void signals_default(void)
+static void signals_of_a_child(void)
 {
     sigset_t none;
     sigemptyset(&none);
     for (int signal_number = 1; signal_number < 32; signal_number++)
         signal(signal_number, SIG_DFL);
+    /* Slurm sends a step's signals to every process of it, and a terminal to its whole group: an orderly end is rank 0's
+     * affair, who needs these processes until then.  They are ended by SIGKILL or by their socket's end. */
+    static const int ranks_affair[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof ranks_affair / sizeof *ranks_affair; i++)
+        signal(ranks_affair[i], SIG_IGN);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
@@ -154,7 +159,7 @@ static void slice_take(const struct nursery *nursery, unsigned tag)
 static _Noreturn void child_main(const struct nursery *nursery, int socket_fd, pid_t parent, unsigned tag)
 {
     setpgid(0, 0);
-    signals_default();
+    signals_of_a_child();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127);
@@ -319,7 +324,7 @@ static void nursery_obey(struct nursery *nursery)
 static _Noreturn void nursery_main(struct nursery *nursery)
 {
     sigset_t mask;
-    signals_default();
+    signals_of_a_child();
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
     sigprocmask(SIG_BLOCK, &mask, NULL);

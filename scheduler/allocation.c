@@ -45,6 +45,28 @@ static void nodes_of(struct atoll_allocation *a, const char *list, const char *c
     a->node_count = a->node_count ? a->node_count : 1;
 }
 
+/* A line for each rank that was asked for, those of a node together. */
+static void nodes_of_file(struct atoll_allocation *a, const char *path)
+{
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char name[256], last[256] = "";
+    size_t length = 0;
+
+    for (a->node_count = 0; file && fscanf(file, "%255s", name) == 1;) {
+        if (strcmp(name, last) == 0 || length + strlen(name) + 2 > sizeof(a->nodes)) {
+            continue;
+        }
+        length +=
+            (size_t)snprintf(a->nodes + length, sizeof(a->nodes) - length, "%s%s", length ? "," : "", name);
+        snprintf(last, sizeof(last), "%s", name);
+        a->node_count++;
+    }
+    if (file) {
+        fclose(file);
+    }
+    a->node_count = a->node_count ? a->node_count : 1;
+}
+
 static void end_find(struct atoll_allocation *a, struct atoll_launcher *launcher)
 {
     unsigned long end_unix_s = number("SLURM_JOB_END_TIME", number("ATOLL_JOB_END_TIME", 0));
@@ -72,7 +94,7 @@ void atoll_allocation_find(struct atoll_launcher *launcher, struct atoll_allocat
         a.restarts = (uint32_t)number("ATOLL_RESTART_COUNT", 0);
     } else if (variable("PBS_JOBID")) {
         snprintf(a.job, sizeof(a.job), "%.60s", variable("PBS_JOBID"));
-        a.node_count = (unsigned)number("PBS_NUM_NODES", 1);
+        nodes_of_file(&a, variable("PBS_NODEFILE"));
     } else {
         a.is_job = 0;
     }

@@ -114,7 +114,7 @@ static void put_pilot(const struct atoll_batch_script *script, struct atoll_buff
 {
     const char *signal = script->site->end.signal;
 
-    put(out, "pilot= asked=\nforward() {\n    asked=1\n    [ -z \"$pilot\" ] || kill -TERM \"$pilot\" "
+    put(out, "pilot='' asked=''\nforward() {\n    asked=1\n    [ -z \"$pilot\" ] || kill -TERM \"$pilot\" "
              "2>/dev/null\n}\ntrap forward TERM INT");
     if (strcmp(signal, "TERM") != 0 && strcmp(signal, "INT") != 0) {
         put(out, " ");
@@ -134,7 +134,7 @@ static void put_pilot(const struct atoll_batch_script *script, struct atoll_buff
              "[ -z \"$asked\" ] || kill -TERM \"$pilot\" 2>/dev/null # asked before there was a pilot\n\n"
              "status=127\n"
              "while :; do\n"
-             "    asked=\n"
+             "    asked=''\n"
              "    wait \"$pilot\"\n"
              "    code=$?\n"
              "    [ \"$code\" -eq 127 ] || status=$code\n"

@@ -11,7 +11,8 @@
 #include "scheduler/json_text.h"
 #include "scheduler/sweep_request.h"
 
-#define POLL_S        30.0
+#define POLL_S        90.0
+#define AGE_TOLD_S    5.0
 #define HISTORY_SHOWN 5
 
 static const char *const phase_names[ATOLL_PHASE_COUNT] = {"done",   "cancelled", "paused", "running",
@@ -287,6 +288,10 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
         if (!atoll_job_has_ended(s->jobs[i].state)) {
             job_print(&s->jobs[i], out);
         }
+    }
+    if (!s->jobs_trouble[0] && s->jobs_age_s > AGE_TOLD_S && s->phase != ATOLL_PHASE_DONE) {
+        fprintf(out, "  jobs are as of %s ago; --fresh asks the scheduler now\n",
+                atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
     }
     if (s->jobs_trouble[0] && s->jobs_age_s < HUGE_VAL) {
         fprintf(out, "  the scheduler did not answer (%s); jobs are as of %s ago\n", s->jobs_trouble,

@@ -9,10 +9,9 @@
 
 #include "scheduler/finalize.h"
 #include "scheduler/folder.h"
-#include "scheduler/job_list.h"
 #include "scheduler/pump.h"
 #include "scheduler/queue.h"
-#include "scheduler/sweep_request.h"
+#include "scheduler/sweep_jobs.h"
 #include "scheduler/verbs.h"
 
 struct control_settings {
@@ -27,43 +26,6 @@ struct control_settings {
             "What one call to the scheduler may take."                                                       \
     }
 
-/* ---- the campaign's jobs ---- */
-
-/* Cancels those jobs of the campaign that have not ended and, with only_waiting, have not begun. */
-static int jobs_cancel(const struct atoll_sweep *sweep, double timeout_s, int only_waiting,
-                       unsigned *ret_count, struct atoll_err *err)
-{
-    struct atoll_site *site = atoll_sweep_site(sweep, err);
-    struct atoll_launcher *launcher = site ? atoll_launcher_create(site->launcher, timeout_s, err) : NULL;
-    struct atoll_job_list list = {0};
-    char name[ATOLL_SWEEP_NAME_BYTES];
-    int status = launcher ? atoll_job_list_ask(launcher, site->launcher, &list, err) : -1;
-
-    atoll_sweep_job_name(sweep, name);
-    *ret_count = 0;
-    for (size_t i = 0; status == 0 && i < list.count; i++) {
-        const struct atoll_job *job = &list.jobs[i];
-        int is_waiting = job->state == ATOLL_JOB_PENDING || job->state == ATOLL_JOB_HELD ||
-                         job->state == ATOLL_JOB_REQUEUED;
-
-        if (strcmp(job->name, name) != 0 || atoll_job_has_ended(job->state) ||
-            (only_waiting && !is_waiting)) {
-            continue;
-        }
-        status = atoll_launcher_cancel(launcher, job->id, err);
-        if (status != 0 && err->code == ATOLL_E_NOTFOUND) { /* it ended in between */
-            atoll_err_clear(err);
-            status = 0;
-            continue;
-        }
-        *ret_count += status == 0;
-    }
-    atoll_job_list_fini(&list);
-    atoll_launcher_destroy(launcher);
-    atoll_site_destroy(site);
-    return status;
-}
-
 /* ---- each command on one campaign ---- */
 
 static int cancel_one(const struct control_settings *settings, const struct atoll_sweep *sweep,
@@ -73,7 +35,7 @@ static int cancel_one(const struct control_settings *settings, const struct atol
 
     if (atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_CANCELLED, 1, err) != 0 ||
         atoll_campaign_queue_remove(sweep->id, err) != 0 ||
-        jobs_cancel(sweep, settings->call_timeout_s, 0, &count, err) != 0) {
+        atoll_sweep_jobs_cancel(sweep, settings->call_timeout_s, 0, &count, err) != 0) {
         return -1;
     }
     atoll_sweep_tell(sweep->dir, "user", "cancelled", "%u jobs were cancelled", count);
@@ -92,7 +54,7 @@ static int pause_one(const struct control_settings *settings, const struct atoll
     unsigned count = 0;
 
     if (atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_PAUSED, 1, err) != 0 ||
-        jobs_cancel(sweep, settings->call_timeout_s, !settings->now, &count, err) != 0) {
+        atoll_sweep_jobs_cancel(sweep, settings->call_timeout_s, !settings->now, &count, err) != 0) {
         return -1;
     }
     atoll_sweep_tell(sweep->dir, "user", "paused", "%u jobs were taken out of the queue", count);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "archive-h5/file_ops.h"
 #include "scheduler/queue.h"
@@ -165,6 +166,15 @@ int atoll_job_list_get(enum atoll_launcher_kind kind, double timeout_s, double m
         *ret_list = kept;
     }
     return has_kept ? 1 : -1;
+}
+
+void atoll_job_list_forget(enum atoll_launcher_kind kind)
+{
+    char path[PATH_MAX];
+
+    if (cache_path(kind, path) == 0) {
+        unlink(path);
+    }
 }
 
 void atoll_job_list_fini(struct atoll_job_list *list)

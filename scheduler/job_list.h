@@ -20,6 +20,8 @@ int atoll_job_list_get(enum atoll_launcher_kind kind, double timeout_s, double m
 /* The same through a launcher that is open; always asks. */
 int atoll_job_list_ask(struct atoll_launcher *launcher, enum atoll_launcher_kind kind,
                        struct atoll_job_list *ret_list, struct atoll_err *err);
+/* What is kept is no longer true, for this process changed something: the next one asks. */
+void atoll_job_list_forget(enum atoll_launcher_kind kind);
 void atoll_job_list_fini(struct atoll_job_list *list);
 /* How many of that name have not ended, without the job `except` (NULL none). */
 size_t atoll_job_list_live(const struct atoll_job_list *list, const char *name, const char *except);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "archive-h5/file_ops.h"
 #include "archive-h5/standing.h"
 #include "core/log.h"
 #include "core/units.h"
@@ -27,16 +28,19 @@
 #include "scheduler/pilot_step.h"
 #include "scheduler/pump.h"
 #include "scheduler/step.h"
+#include "scheduler/sweep_jobs.h"
 
-#define ARENA_BYTES   ((size_t)8 << 20)
-#define LOOK_AGAIN_S  2
-#define END_RESERVE_S 30.0 /* before the job's end nothing of ours runs any more */
-#define RESERVE_SHARE 0.05 /* but at most this share of the job */
-#define START_WORTH_S 60.0 /* with less time left no step is started */
-#define WORTH_SHARE   0.1
-#define WORDS         48
-#define WARNING_SLACK 1.2 /* of the time at which the site warns */
-#define STEP_FAILED_S 5   /* after a failed step: the scheduler learns of a lost node a little later */
+#define ARENA_BYTES    ((size_t)8 << 20)
+#define LOOK_AGAIN_S   2
+#define END_RESERVE_S  30.0 /* before the job's end nothing of ours runs any more */
+#define RESERVE_SHARE  0.05 /* but at most this share of the job */
+#define START_WORTH_S  60.0 /* with less time left no step is started */
+#define WORTH_SHARE    0.1
+#define HOSTS_IN_WORDS 64
+#define HOSTS_BYTES    ((size_t)4 << 20)
+#define WORDS          48
+#define WARNING_SLACK  1.2 /* of the time at which the site warns */
+#define STEP_FAILED_S  5   /* after a failed step: the scheduler learns of a lost node a little later */
 
 struct pilot {
     const struct atoll_pilot_settings *settings;
@@ -106,7 +110,7 @@ static size_t nodes_left(const struct pilot *p, const char **ret_nodes, const ch
 }
 
 struct step_texts {
-    char part[PATH_MAX], program[PATH_MAX], takeover[16], restarts[16], until[32], lease[32];
+    char part[PATH_MAX], program[PATH_MAX], takeover[16], restarts[16], until[32], lease[32], hosts[PATH_MAX];
     const char *arguments[WORDS];
 };
 
@@ -154,6 +158,34 @@ static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, struct 
     add(t, &count, t->part);
 }
 
+/* mpiexec leaves nodes out by it; for mpirun a long list is no word of a command line. */
+static int needs_hosts(const struct atoll_site *site, const struct atoll_step_request *request)
+{
+    return site->step.start == ATOLL_SITE_MPIEXEC ||
+           (site->step.start == ATOLL_SITE_MPIRUN && request->node_count > HOSTS_IN_WORDS);
+}
+
+/* The file of hosts that some launchers need; ret_path "" where this one needs none. */
+static int hosts_write(const struct pilot *p, const struct atoll_step_request *request, char *ret_path,
+                       size_t bytes, struct atoll_err *err)
+{
+    struct atoll_buffer text;
+    int status;
+
+    ret_path[0] = '\0';
+    if (!needs_hosts(p->settings->site, request)) {
+        return 0;
+    }
+    atoll_buffer_init(&text, HOSTS_BYTES);
+    status = atoll_step_hosts(p->settings->site, request, &text, err);
+    if (status == 0) {
+        snprintf(ret_path, bytes, "%.3900s/.hosts-%.60s", p->sweep->dir, p->allocation.job);
+        status = atoll_file_replace(atoll_file_ops_real(), ret_path, text.data, text.length, err);
+    }
+    atoll_buffer_fini(&text);
+    return status;
+}
+
 static int step_words(const struct pilot *p, struct step_texts *texts, struct atoll_arena *arena,
                       const char *const **ret_words, struct atoll_err *err)
 {
@@ -173,6 +205,10 @@ static int step_words(const struct pilot *p, struct step_texts *texts, struct at
     if (request.node_count == 0) {
         return atoll_err_set(err, ATOLL_E_CHILD, "no node of the job is left that the scheduler calls good");
     }
+    if (hosts_write(p, &request, texts->hosts, sizeof(texts->hosts), err) != 0) {
+        return -1;
+    }
+    request.host_file = texts->hosts[0] ? texts->hosts : NULL;
     return atoll_step_command(p->settings->site, &request, arena, ret_words, err);
 }
 
@@ -342,19 +378,31 @@ static void others_start(const struct pilot *p)
     }
 }
 
+/* What waits in the queue for this campaign has nothing to do any more. */
+static void waiting_cancel(const struct pilot *p)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    unsigned count;
+
+    if (p->launcher && atoll_sweep_jobs_cancel(p->sweep, p->settings->call_timeout_s, 1, &count, &err) != 0) {
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.waiting", &err);
+    }
+}
+
 static int finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
-    int done = atoll_finalize(p->sweep, 0, err);
+    int was_done = atoll_sweep_is_done(p->sweep->dir), done = atoll_finalize(p->sweep, 0, err);
 
     if (done < 0) {
         return -1;
     }
     *ret_end = done ? ATOLL_PILOT_DONE : ATOLL_PILOT_NO_WORK;
-    if (done) {
+    if (done && !was_done) {
         atoll_log(ATOLL_LOG_INFO, "pilot.done",
                   "every part has ended: %s/archive.h5 and report.html are there", p->sweep->dir);
         atoll_sweep_tell(p->sweep->dir, p->allocation.job, "done",
                          "every part has ended; archive and report are written");
+        waiting_cancel(p);
         others_start(p);
     }
     return 0;

@@ -262,6 +262,7 @@ static int submit_some(struct pump *p, struct want *want, struct atoll_arena *ar
         fprintf(p->settings->say, "%s: job %s%s is in the queue (%s)\n", want->sweep->dir, id,
                 count > 1 ? ", an array," : "", atoll_launcher_name(line->launcher));
     }
+    atoll_job_list_forget(want->kind);
     p->result.submitted += count;
     want->live += count;
     want->missing -= count;

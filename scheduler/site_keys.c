@@ -191,7 +191,7 @@ static void set_defaults(struct atoll_site_draft *draft)
     site->limits.has_arrays = 1;
     site->limits.counts_elements = 1;
     site->limits.time_s = HUGE_VAL;
-    site->limits.poll_s = 60;
+    site->limits.poll_s = 90;
     site->end.signal = "TERM";
     site->end.before_s = 180;
     site->files.scratch = "${TMPDIR:-/tmp}";

@@ -14,6 +14,7 @@
 #include "scheduler/json_text.h"
 
 #define NUMBER_TRIES 10000
+#define LOST_STATUS  (128 + 9)
 
 static int make_folders(char *path, struct atoll_err *err)
 {
@@ -390,18 +391,35 @@ int atoll_local_state_read(const char *root, const char *id, struct atoll_local_
     return 0;
 }
 
-void atoll_local_state_judge(struct atoll_local_state *state)
+static int is_lost(const struct atoll_local_state *state)
 {
-    if (atoll_job_has_ended(state->state) || state->state == ATOLL_JOB_UNKNOWN ||
-        atoll_process_is_alive(&state->supervisor)) {
-        return;
+    return !atoll_job_has_ended(state->state) && state->state != ATOLL_JOB_UNKNOWN &&
+           !atoll_process_is_alive(&state->supervisor);
+}
+
+int atoll_local_state_judge(const char *root, const char *id, struct atoll_local_state *ret_state,
+                            struct atoll_err *err)
+{
+    struct atoll_local_state state;
+
+    if (atoll_local_state_read(root, id, &state, err) != 0) {
+        return -1;
     }
-    state->state = ATOLL_JOB_FAILED;
-    state->exit_status = 128 + 9;
-    snprintf(state->reason, sizeof(state->reason), "%s",
-             strcmp(state->supervisor.boot_id, atoll_process_self().boot_id) == 0
-                 ? "its supervisor was killed"
-                 : "the machine was restarted");
+    /* It may have ended in between: what a supervisor writes last is there once the supervisor is not. */
+    if (is_lost(&state) && atoll_local_state_read(root, id, &state, err) != 0) {
+        return -1;
+    }
+    if (is_lost(&state)) {
+        const struct atoll_process_id self = atoll_process_self();
+
+        state.state = ATOLL_JOB_FAILED;
+        state.exit_status = LOST_STATUS;
+        snprintf(state.reason, sizeof(state.reason), "%s",
+                 strcmp(state.supervisor.boot_id, self.boot_id) == 0 ? "its supervisor was killed"
+                                                                     : "the machine was restarted");
+    }
+    *ret_state = state;
+    return 0;
 }
 
 /* --- wishes ------------------------------------------------------------------------------------------------------------ */

@@ -60,7 +60,8 @@ int atoll_local_state_write(const char *root, const char *id, const struct atoll
 int atoll_local_state_read(const char *root, const char *id, struct atoll_local_state *ret_state,
                            struct atoll_err *err);
 /* The state as others see it: a job whose supervisor is gone before its end has FAILED, and the reason says so. */
-void atoll_local_state_judge(struct atoll_local_state *state);
+int atoll_local_state_judge(const char *root, const char *id, struct atoll_local_state *ret_state,
+                            struct atoll_err *err);
 
 /* Wishes.  value: seconds for "begin", else anything.  take: removes it; 1 when it was there. */
 int atoll_local_wish(const char *root, const char *id, const char *wish, int64_t value,

@@ -174,14 +174,13 @@ static int add_job(const char *root, const char *id, struct atoll_job **jobs, si
     struct atoll_job *out;
 
     if (atoll_local_job_read(root, id, &job, NULL) != 0 ||
-        atoll_local_state_read(root, id, &state, NULL) != 0) {
+        atoll_local_state_judge(root, id, &state, NULL) != 0) {
         return 0;
     }
     out = atoll_job_append(jobs, count);
     if (!out) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %zu jobs on this machine", ATOLL_JOB_LIMIT);
     }
-    atoll_local_state_judge(&state);
     snprintf(out->id, sizeof(out->id), "%s", id);
     snprintf(out->name, sizeof(out->name), "%s", job.name);
     snprintf(out->reason, sizeof(out->reason), "%s", state.reason);
@@ -263,10 +262,9 @@ static int change(struct atoll_launcher *launcher, const char *id, change_functi
     for (size_t i = 0; i < count && status == 0; i++) {
         struct atoll_local_state state;
 
-        if (atoll_local_state_read(root_of(launcher), jobs[i].id, &state, err) != 0) {
+        if (atoll_local_state_judge(root_of(launcher), jobs[i].id, &state, err) != 0) {
             status = -1;
         } else if (count == 1 || !atoll_job_has_ended(jobs[i].state)) {
-            atoll_local_state_judge(&state);
             status = function(root_of(launcher), jobs[i].id, &state, value, err);
         }
     }

@@ -88,10 +88,9 @@ static int is_one_met(const struct supervisor *s, const char *id)
     int wants_failure = strncmp(s->job.dependency, "afternotok:", 11) == 0;
     struct atoll_local_state other;
 
-    if (atoll_local_state_read(s->root, id, &other, NULL) != 0) {
+    if (atoll_local_state_judge(s->root, id, &other, NULL) != 0) {
         return 1;
     }
-    atoll_local_state_judge(&other);
     if (!atoll_job_has_ended(other.state)) {
         return 0;
     }

@@ -260,10 +260,11 @@ int atoll_slurm_partitions_read(const char *text, struct atoll_cluster *cluster,
     return 0;
 }
 
-/* "down*", "drained", "idle~": a word and a mark; only the mark of a node that does not respond says that it is bad. */
+/* "down*", "drained", "idle~": a word and a mark; only the mark of a node that does not respond says that it is bad.
+ * "unknown" alone is every node of a controller that has just started. */
 static int is_bad_state(const char *state)
 {
-    static const char *const bad[] = {"down", "drain", "fail", "unknown", "error", "no_respond"};
+    static const char *const bad[] = {"down", "drain", "fail", "error", "no_respond"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         if (strncasecmp(state, bad[i], strlen(bad[i])) == 0) {

@@ -16,7 +16,7 @@ int atoll_slurm_jobs_read(const char *text, struct atoll_job **jobs, size_t *cou
 /* Several lines of one partition, which differ in their nodes, become one. */
 int atoll_slurm_partitions_read(const char *text, struct atoll_cluster *cluster, struct atoll_err *err);
 
-#define ATOLL_SLURM_NODE_FORMAT "%n|%T" /* for sinfo -h -N -o */
+#define ATOLL_SLURM_NODE_FORMAT "%N|%T" /* for sinfo -h -N -o */
 /* The names of those that must not be used, each once.  LIMIT when they do not fit. */
 int atoll_slurm_bad_nodes_read(const char *text, char *ret_names, size_t bytes, struct atoll_err *err);
 

@@ -168,8 +168,11 @@ static int open_answer(const char *what, struct atoll_slurm_answer *answer, stru
 int atoll_slurm_call_run(struct atoll_slurm_call *call, const char *what, double timeout_s,
                          struct atoll_slurm_answer *ret_answer, struct atoll_err *err)
 {
-    const struct atoll_errand errand = {
-        .what = what, .function = in_child, .context = call, .deadline_s = timeout_s};
+    const struct atoll_errand errand = {.what = what,
+                                        .function = in_child,
+                                        .context = call,
+                                        .hopeless = ATOLL_SLURM_NO_CONFIGURATION,
+                                        .deadline_s = timeout_s};
 
     atoll_buffer_init(&call->answer, OUT_BYTES);
     if (atoll_errand_run(&errand, OUT_BYTES, &ret_answer->result, err) != 0) {

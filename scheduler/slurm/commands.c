@@ -49,22 +49,24 @@ static int run_plain(const char *const *argv, char *const *environment, double t
 static int check_voice(struct commands *commands, struct atoll_err *err)
 {
     static const char *const argv[] = {"scontrol", "ping", NULL};
-    double limit_s = commands->base.timeout_s < PING_S ? commands->base.timeout_s : PING_S;
+    const struct atoll_errand errand = {
+        .what = "scontrol ping",
+        .argv = argv,
+        .environment = commands->environment.items,
+        .deadline_s = commands->base.timeout_s < PING_S ? commands->base.timeout_s : PING_S};
     struct atoll_errand_result result;
-    int is_up;
 
     if (!commands->was_silent) {
         return 0;
     }
-    if (run_plain(argv, commands->environment.items, limit_s, &result, err) != 0) {
+    if (atoll_errand_run(&errand, OUT_BYTES, &result, err) != 0) {
         return -1;
     }
-    is_up = strstr((const char *)result.out.data, " is UP") != NULL;
+    commands->was_silent = strstr((const char *)result.out.data, " is UP") == NULL;
     atoll_errand_result_fini(&result);
-    commands->was_silent = !is_up;
-    return is_up ? 0
-                 : atoll_err_set(err, ATOLL_E_TIMEOUT,
-                                 "Slurm's controller is down; try again later (scontrol ping)");
+    return commands->was_silent ? atoll_err_set(err, ATOLL_E_TIMEOUT,
+                                                "Slurm's controller is down (scontrol ping); try again later")
+                                : 0;
 }
 
 static int pass_on(const struct atoll_err *why, struct atoll_err *err)
@@ -383,7 +385,10 @@ static int find_version(double timeout_s, char *ret_version, size_t bytes, struc
     struct atoll_errand_result result;
     const char *blank;
 
-    if (atoll_errand_run(&(struct atoll_errand){.what = "sbatch", .argv = argv, .deadline_s = timeout_s},
+    if (atoll_errand_run(&(struct atoll_errand){.what = "sbatch",
+                                                .argv = argv,
+                                                .hopeless = ATOLL_SLURM_NO_CONFIGURATION,
+                                                .deadline_s = timeout_s},
                          OUT_BYTES, &result, err) != 0) {
         return -1;
     }

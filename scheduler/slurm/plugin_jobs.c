@@ -125,7 +125,7 @@ static int give(const slurm_job_info_t *info, atoll_slurm_job_sink *sink, void *
     if (info->array_task_str && *info->array_task_str) {
         return give_elements(info, &job, sink, context);
     }
-    if (info->array_job_id) {
+    if (info->array_job_id && info->array_task_id != NO_VAL) {
         snprintf(job.job.id, sizeof(job.job.id), "%u_%u", info->array_job_id, info->array_task_id);
     } else {
         snprintf(job.job.id, sizeof(job.job.id), "%u", info->job_id);

@@ -14,7 +14,7 @@ static int is_bad(uint32_t state)
 {
     uint32_t base = state & NODE_STATE_BASE;
 
-    return base == NODE_STATE_DOWN || base == NODE_STATE_ERROR || base == NODE_STATE_UNKNOWN ||
+    return base == NODE_STATE_DOWN || base == NODE_STATE_ERROR ||
            (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND));
 }
 

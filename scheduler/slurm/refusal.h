@@ -7,6 +7,8 @@
 
 /* While it says this, sbatch would try again for a quarter of an hour. */
 #define ATOLL_SLURM_QUEUE_FULL "temporarily unable to accept job"
+/* While it says this, anything of Slurm would try again for a minute. */
+#define ATOLL_SLURM_NO_CONFIGURATION "cannot stat file"
 
 /* Fills err with "<what>: <words>; <remedy>" and the code that the words stand for, otherwise when they are new
  * to us; -1. */

@@ -1,7 +1,8 @@
 /* drop_unsynced.c - an LD_PRELOAD library that remembers what a crash of the machine would leave: file contents as of their last
  * fsync or fdatasync, directory entries as of the last fsync of the directory.  rebuild.py makes a tree of it.
  * ATOLL_SHADOW: folder (outside the watched tree) that receives inode.<n> (contents) and dir.<n> (one "<inode> <kind> <name>" a line).
- * ATOLL_SHADOW_LIE=1: syncs are forgotten, so that a test can show that it would notice. */
+ * ATOLL_SHADOW_LIE=1: syncs are forgotten, so that a test can show that it would notice.
+ * ATOLL_SHADOW_BOOT: a file that is read in place of the kernel's boot id: a machine that stopped has another one afterwards. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char *shadow(void)
@@ -48,17 +50,27 @@ static void commit(const char *temporary, const char *kind, unsigned long inode)
     real_rename(temporary, path);
 }
 
+/* Several threads of a process may sync at once. */
+static void temporary_path(char *path)
+{
+    snprintf(path, PATH_MAX, "%s/.part.%ld", shadow(), (long)syscall(SYS_gettid));
+}
+
+/* As much as there was when the sync began: others may write on. */
 static void keep_file(int fd, const struct stat *st)
 {
     char temporary[PATH_MAX], own[64], block[65536];
     int from, to;
+    off_t left = st->st_size;
     ssize_t got;
 
-    snprintf(temporary, sizeof(temporary), "%s/.part.%d", shadow(), (int)getpid());
+    temporary_path(temporary);
     snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
     from = open(own, O_RDONLY | O_CLOEXEC);
     to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    while (from >= 0 && to >= 0 && (got = read(from, block, sizeof(block))) > 0) {
+    while (from >= 0 && to >= 0 && left > 0 && (got = read(from, block, sizeof(block))) > 0) {
+        got = got < left ? got : (ssize_t)left;
+        left -= got;
         if (write(to, block, (size_t)got) != got) {
             abort();
         }
@@ -75,7 +87,7 @@ static void keep_directory(int fd, const struct stat *st)
     struct dirent *entry;
     FILE *out;
 
-    snprintf(temporary, sizeof(temporary), "%s/.part.%d", shadow(), (int)getpid());
+    temporary_path(temporary);
     snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
     dir = opendir(own);
     out = fopen(temporary, "w");
@@ -94,44 +106,38 @@ static void keep_directory(int fd, const struct stat *st)
     commit(temporary, "dir", (unsigned long)st->st_ino);
 }
 
-static void synced(int fd)
+static int synced(int fd, const char *symbol)
 {
     struct stat st;
+    int is_kept = shadow() && !getenv("ATOLL_SHADOW_LIE") && fstat(fd, &st) == 0;
+    int result = ((int (*)(int))next(symbol))(fd);
 
-    if (!shadow() || getenv("ATOLL_SHADOW_LIE") || fstat(fd, &st) != 0) {
-        return;
-    }
-    if (S_ISDIR(st.st_mode)) {
+    if (result == 0 && is_kept && S_ISDIR(st.st_mode)) {
         keep_directory(fd, &st);
-    } else if (S_ISREG(st.st_mode)) {
+    } else if (result == 0 && is_kept && S_ISREG(st.st_mode)) {
         keep_file(fd, &st);
     }
+    return result;
 }
 
 int fsync(int fd)
 {
-    int result = ((int (*)(int))next("fsync"))(fd);
-
-    if (result == 0) {
-        synced(fd);
-    }
-    return result;
+    return synced(fd, "fsync");
 }
 
 int fdatasync(int fd)
 {
-    int result = ((int (*)(int))next("fdatasync"))(fd);
-
-    if (result == 0) {
-        synced(fd);
-    }
-    return result;
+    return synced(fd, "fdatasync");
 }
 
 static int watched_open(const char *symbol, int dir, const char *path, int flags, mode_t mode)
 {
     int (*real_openat)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))next(symbol);
     struct stat st;
+    const char *boot = getenv("ATOLL_SHADOW_BOOT");
+    if (boot && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) {
+        return real_openat(AT_FDCWD, boot, flags);
+    }
     int is_new = (flags & O_CREAT) && shadow() && fstatat(dir, path, &st, 0) != 0;
     int fd = real_openat(dir, path, flags, mode);
 

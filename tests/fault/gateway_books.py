@@ -28,6 +28,9 @@ class Ledger:
         self.folder, self.files, self.rows = pathlib.Path(folder), {}, {}
         self.accounts = collections.defaultdict(list)  # by file
         self.sums = collections.Counter()              # spent, reserved and unknown money by campaign
+        self.used = collections.Counter()              # the same by file and campaign
+        self.covers = collections.defaultdict(dict)    # by file, campaign: money that may be used before a sync
+        self.lost = collections.Counter()              # of these sums, what machines that stopped may have lost
         self.highest = collections.Counter()           # of these, at any record read so far
 
     def read(self):
@@ -55,13 +58,30 @@ class Ledger:
             row.settled = money, tokens
         elif kind == 148:
             self.rows[struct.unpack("<Q", p)[0]].is_excused = True
-        elif kind == 149:
-            for row in self.rows.values():
-                row.is_unknown |= row.path == path and row.settled is None
+        elif kind == 150:
+            number, money, _ = struct.unpack("<IQQ", p)
+            scope, name, _ = self.accounts[path][number]
+            if scope == 0:
+                self.covers[path][name] = money
+        elif kind in (149, 151):
+            self.begin_life(path, kind == 151 and p[8])
+
+    def begin_life(self, path, is_lost):
+        for row in self.rows.values():
+            row.is_unknown |= row.path == path and row.settled is None
+        for campaign, money in self.covers.pop(path, {}).items():
+            lost = money - self.used[path, campaign]
+            if is_lost and lost > 0:
+                self.lost[campaign] += lost
+                self.charge(path, campaign, lost)
 
     def add(self, row, money):
-        self.sums[row.campaign] += money
-        self.highest[row.campaign] = max(self.highest[row.campaign], self.sums[row.campaign])
+        self.charge(row.path, row.campaign, money)
+
+    def charge(self, path, campaign, money):
+        self.sums[campaign] += money
+        self.used[path, campaign] += money
+        self.highest[campaign] = max(self.highest[campaign], self.sums[campaign])
 
     def by_request(self):
         found = collections.defaultdict(list)

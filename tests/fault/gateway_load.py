@@ -28,19 +28,11 @@ WARM = 1000  # answers
 def scene(options, root):
     provider = Provider(options.build)
     config = Config(root, first_backoff="10ms", longest_backoff="200ms", tries=6)
-    config.endpoint("e", "chat", provider.url + "/v1", concurrency=1024)
+    config.endpoint("e", "chat", provider.url + "/v1", concurrency=options.at_once)
     config.model("m", "e", options.model)
-    config.model("slow", "e", "delay-400")
     money = PRICE.cost(20, 10) * options.requests // 2 if options.budget == "half" else 10**12
     config.limit(scope="campaign", money=f"{money / 10**9:.9f}")
     return provider, Gateway(options.build, config), money
-
-
-def warm_up(options, root, provider, gateway):
-    """All of them at the server at once, so that what is measured later is not that this happens for the first time."""
-    Driver(options.build, gateway.url, f"{root}/warm", options.at_once, options.at_once, "--model", "slow", "--prefix", "warm",
-           "--campaign", "warm").end()
-    provider.reset()
 
 
 def drive(options, root, gateway):
@@ -106,7 +98,6 @@ def check_memory(options, gateway, warm):
 def run(options, root):
     provider, gateway, money = scene(options, root)
     try:
-        warm_up(options, root, provider, gateway)
         summary, warm = drive(options, root, gateway)
         answers = answers_of(f"{root}/answers")
         if options.lose:

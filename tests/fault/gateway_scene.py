@@ -70,6 +70,7 @@ class Config:
         self.folder, self.endpoints, self.models, self.limits = pathlib.Path(folder), [], [], []
         self.calls, self.store, self.listen, self.token_file = calls, "replay-then-live", "127.0.0.1:0", None
         self.prices = PRICE.texts
+        self.ledger, self.store_file = "ledger", "store.atl"
 
     def endpoint(self, name, provider, url, **more):
         rest = "".join(f", {key}: {value}" for key, value in more.items())
@@ -86,8 +87,8 @@ class Config:
         (self.folder / "prices.yaml").write_text(
             f"version: 1\ndate: 2026-11-21\nsource: a test\nmodels:\n  - {{name: test, {prices}}}\n")
         lines = ["version: 1", "prices: prices.yaml", "endpoints:", *self.endpoints, "models:", *self.models,
-                 "budget:", "  ledger: ledger", *(["  limits:", *self.limits] if self.limits else []),
-                 *(["store:", "  file: store.atl", f"  mode: {self.store}"] if self.store else []),
+                 "budget:", f"  ledger: {self.ledger}", *(["  limits:", *self.limits] if self.limits else []),
+                 *(["store:", f"  file: {self.store_file}", f"  mode: {self.store}"] if self.store else []),
                  "calls:", *[f"  {key}: {value}" for key, value in self.calls.items()],
                  "listen:", f"  address: '{self.listen}'", *([f"  token_file: {self.token_file}"] if self.token_file else [])]
         path = self.folder / "gateway.yaml"

@@ -1,6 +1,6 @@
 /* spend.c - a holder that reserves, settles and syncs at full speed until it is killed: what spending.py kills.
- * spend FOLDER HOLDER ACKS SEED LIMIT: a line in ACKS for everything a sync acknowledged, "R number money" and
- * "S number money"; LIMIT nanodollars for each campaign, of which there is a new one every 0.5 s. */
+ * spend FOLDER HOLDER ACKS SEED LIMIT [behind]: a line in ACKS for everything a sync acknowledged, "R number money campaign" and
+ * "S number money"; with `behind` a commit, and syncs follow as in a gateway.  LIMIT nanodollars for each campaign, of which there is a new one every 0.5 s. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "core/buffer.h"
 #include "llm-gateway/spending.h"
+#include "llm-gateway/syncer.h"
 
 #define OPEN_COUNT 64
 #define NOON       ((int64_t)20000 * 86400 * 1000000000)
@@ -23,7 +24,8 @@ struct run {
         uint64_t number, money;
     } open[OPEN_COUNT];
     size_t open_count;
-    struct atoll_buffer lines; /* acknowledged by the next sync */
+    struct atoll_syncer *syncer; /* NULL: every turn syncs in place */
+    struct atoll_buffer lines;   /* acknowledged by the next sync */
     int acks;
     unsigned seed;
 };
@@ -72,8 +74,8 @@ static void reserve(struct run *run)
     }
     run->open[run->open_count].number = reservation;
     run->open[run->open_count++].money = money;
-    atoll_buffer_printf(&run->lines, "R %llu %llu\n", (unsigned long long)reservation,
-                        (unsigned long long)money);
+    atoll_buffer_printf(&run->lines, "R %llu %llu %s\n", (unsigned long long)reservation,
+                        (unsigned long long)money, campaign);
 }
 
 /* One in a hundred costs more than was reserved. */
@@ -97,17 +99,31 @@ static void acknowledge(struct run *run)
     atoll_buffer_clear(&run->lines);
 }
 
-static void one_turn(struct run *run)
+/* The next one begins some turns after the last one ended. */
+static void commit(struct run *run)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
+    if (!run->syncer) {
+        must(atoll_spending_sync(run->spending, &err), &err);
+        return;
+    }
+    must(atoll_spending_commit(run->spending, &err), &err);
+    if (atoll_spending_sync_end(run->spending) && draw(run, 8) == 0)
+        must(atoll_spending_sync_begin(run->spending, run->syncer, &err), &err);
+}
+
+static void one_turn(struct run *run)
+{
     for (unsigned left = 1 + draw(run, 32); left; left--) {
         if (run->open_count < OPEN_COUNT && (run->open_count == 0 || draw(run, 2)))
             reserve(run);
         else if (run->open_count)
             settle(run);
     }
-    must(atoll_spending_sync(run->spending, &err), &err);
+    commit(run);
     acknowledge(run);
+    if (run->syncer)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (draw(run, 300) == 0) {
         atoll_spending_close(run->spending);
         begin(run);
@@ -117,8 +133,11 @@ static void one_turn(struct run *run)
 int main(int argc, char **argv)
 {
     struct run run = {0};
-    if (argc != 6)
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (argc != 6 && (argc != 7 || strcmp(argv[6], "behind") != 0))
         return 2;
+    if (argc == 7)
+        must((run.syncer = atoll_syncer_create(&err)) ? 0 : -1, &err);
     run.settings = (struct atoll_spending_settings){
         .folder = argv[1], .holder = argv[2], .limits = run.limits, .limit_count = 3};
     run.acks = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

@@ -58,7 +58,11 @@ class Launcher:
     def submit(self, name, script, **words):
         words.setdefault("work_dir", self.work_dir)
         words.setdefault("log_path", f"{self.work_dir}/{name}.log")
-        return self.good("submit", name=name, script="#!/bin/bash\n" + script, **words)["id"]
+        return self.good("submit", name=f"{self.kind}.{name}", script="#!/bin/bash\n" + script, **words)["id"]
+
+    def listed(self, prefix):
+        """Names and ids of this launcher's jobs: another one's stand in the same queue."""
+        return [(job["name"].split(".")[1], job["id"]) for job in self.good("list", prefix=f"{self.kind}.{prefix}")["jobs"]]
 
     def state(self, job):
         return self.good("ask", id=job)["state"]
@@ -66,7 +70,7 @@ class Launcher:
     def wait_for(self, job, *states):
         def look():
             told = self.good("ask", id=job)
-            check(told["state"] in states or told["state"] not in ENDED, f"{self.kind}: job {job} is {told}")
+            check(told["state"] in states or told["state"] not in ENDED, f"{self.kind}: job {job} is {told}: " + self.log(told["name"].split(".")[-1]))
             return told if told["state"] in states else None
         return wait_until(look, PATIENCE_S, f"{self.kind}: job {job} {'/'.join(states)}")
 
@@ -85,16 +89,15 @@ def check_ends(launcher):
     three = launcher.submit("e-three", "exit 3")
     killed = launcher.submit("e-killed", "kill -9 $$")
     told = launcher.wait_for(zero, "completed")
-    check(told["exit_status"] == 0 and told["name"] == "e-zero", told)
+    check(told["exit_status"] == 0 and told["name"] == f"{launcher.kind}.e-zero", told)
     check(0 < told["submit"] <= told["start"] <= told["end"], told)
     launcher.wait_log("e-zero", f"id {zero}\n")
     check(launcher.log("e-zero") == f"kept\n{launcher.work_dir}\nid {zero}\n", launcher.log("e-zero"))
     told = launcher.wait_for(three, "failed")
     check(told["exit_status"] == 3 and told["reason"], told)
     check(launcher.wait_for(killed, "failed")["exit_status"] == 128 + 9, "a killed script")
-    listed = launcher.good("list", prefix="e-")["jobs"]
-    check([job["name"] for job in listed] == ["e-zero", "e-three", "e-killed"], listed)
-    check(launcher.good("list", prefix="nothing-")["jobs"] == [], "a prefix of nothing")
+    check(launcher.listed("e-") == [("e-zero", zero), ("e-three", three), ("e-killed", killed)], launcher.listed("e-"))
+    check(launcher.listed("nothing-") == [], "a prefix of nothing")
     check(launcher.good("cancel", id=zero), "cancelling what has ended")
 
 
@@ -151,12 +154,17 @@ def check_array(launcher):
     base = launcher.submit("a-array", "echo element ${SLURM_ARRAY_TASK_ID:-$ATOLL_ARRAY_TASK_ID}; sleep 0.3", array=3, at_once=1,
                            log_path=f"{launcher.work_dir}/a-%A-%a.log")
     ids = [f"{base}_{i}" for i in range(3)]
-    check([job["id"] for job in launcher.good("list", prefix="a-")["jobs"]] == ids, "elements one by one")
+    check([job for _, job in launcher.listed("a-")] == ids, "elements one by one")
     launcher.wait_for(base, "completed")
     for i, element in enumerate(ids):
         check(launcher.good("ask", id=element)["id"] == element, element)
         check(read_bytes(f"{launcher.work_dir}/a-{base}-{i}.log") == b"element %d\n" % i, f"log of {element}")
     check(launcher.state(f"{base}_3") == "unknown", "an element that never was")
+    base = launcher.submit("b-array", "sleep 1000", array=4, at_once=1)
+    wait_until(lambda: launcher.state(base) == "running", PATIENCE_S, "an element")
+    launcher.good("cancel", id=base)
+    launcher.wait_for(base, "cancelled")
+    check({job["state"] for job in launcher.good("list", prefix=f"{launcher.kind}.b-")["jobs"]} == {"cancelled"}, "a whole array")
 
 
 def start_now(launcher, job):
@@ -282,7 +290,7 @@ def check_lost_node(cluster, launchers, job):
         wait_until(lambda: launcher.good("bad_nodes", nodes="n[2-4]")["names"] == "n4", PATIENCE_S, "n4 among the bad nodes")
         check(launcher.good("bad_nodes", nodes="n[1-3]")["names"] == "", "a bad node that was not asked for")
         check(launcher.state(job) == "running", "a job on another node")
-        launcher.good("cancel", id=job)
+    launchers[0].good("cancel", id=job)
 
 
 def check_choice(cluster, folder):
@@ -292,7 +300,8 @@ def check_choice(cluster, folder):
     cases = [({"ATOLL_SLURM_PLUGIN": plugin}, "libslurm "), ({"ATOLL_SLURM_PLUGIN": "none"}, "commands of slurm "),
              ({"ATOLL_SLURM_PLUGIN": plugin, "SLURM_CONF": str(folder / "no.conf")}, "local")]
     for change, name in cases:
-        launcher = Launcher("auto", cluster.environment(**empty, **change))
+        launcher = Launcher("auto", cluster.environment(**{**empty, **change}))
+        check(launcher.hello["ok"], (change, launcher.hello))
         check(launcher.good("name")["name"].startswith(name), (change, launcher.good("name")))
         launcher.close()
     broken = folder / "atoll-slurm-00.00.so"
@@ -343,7 +352,8 @@ def start_local_limit(folder):
 def finish_local_limit(folder, job):
     launcher = Launcher("local", local_environment(folder), work_dir=str(folder))
     told = launcher.wait_for(job, "timeout")
-    check(launcher.log("limit") == "ready\nwarned\nended\n", launcher.log("limit"))
+    said = [line for line in launcher.log("limit").split() if line in ("ready", "warned", "ended")]
+    check(said == ["ready", "warned", "ended"], launcher.log("limit"))
     check(55 <= told["end"] - told["start"] <= 60 + PATIENCE_S, told)
     launcher.close()
 
@@ -351,10 +361,10 @@ def finish_local_limit(folder, job):
 def check_local_order(folder):
     """One at a time, in the order of submission; what a script leaves behind ends with it."""
     launcher = Launcher("local", local_environment(folder, XDG_STATE_HOME=str(folder / "order")), work_dir=str(folder))
-    jobs = [launcher.submit(f"o-{i}", f"echo {i} >> order; (setsid sleep 8881 &); sleep 0.2; echo {i} >> order") for i in range(3)]
+    jobs = [launcher.submit(f"o-{i}", f"echo {i} >> order.txt; (setsid sleep 8881 &); sleep 0.2; echo {i} >> order.txt") for i in range(3)]
     for job in jobs:
         launcher.wait_for(job, "completed")
-    check(read_bytes(folder / "order").split() == b"0 0 1 1 2 2".split(), read_bytes(folder / "order"))
+    check(read_bytes(folder / "order.txt").split() == b"0 0 1 1 2 2".split(), read_bytes(folder / "order.txt"))
     left = [pid for pid in processes() if read_bytes(f"/proc/{pid}/cmdline").startswith(b"sleep\0008881") and is_alive(pid)]
     check(not left, f"left behind: {left}")
     after = launcher.submit("o-ok", "true", dependency=f"afterok:{jobs[0]}")
@@ -403,7 +413,7 @@ def local_checks(folder):
         one(folder)
 
 
-def slurm_checks(folder):
+def slurm_checks(folder, begin):
     folder.mkdir()
     with Cluster(node_timeout_s=10, more="EnforcePartLimits=ALL",
                  more_partitions="PartitionName=tiny Nodes=n[1-4] MaxNodes=1 MaxTime=10 State=UP") as cluster:
@@ -419,24 +429,33 @@ def slurm_checks(folder):
         for launcher in launchers:
             for one in (*EVERYWHERE, check_slurm_refusals):
                 one(launcher)
-                for job in launcher.good("list")["jobs"]:  # the other launcher sees them too
-                    cluster.run("scontrol", "update", f"JobId={job['id']}", "JobName=done", check=False)
+                tell(begin, f"{launcher.kind} {one.__name__}")
             check_description(launcher, cluster)
             launcher.close()
         check_choice(cluster, folder)
+        tell(begin, "choice")
         check_doctor(cluster, folder)
+        tell(begin, "doctor")
         check_hanging_command(cluster, folder)
+        tell(begin, "hanging command")
         hasty = [Launcher(kind, cluster.environment(ATOLL_SLURM_PLUGIN=plugin_path()), timeout_s=2, work_dir=str(folder / kind))
                  for kind in ("libslurm", "commands")]
         job = check_silent_controller(cluster, hasty)
+        tell(begin, "silent controller")
         for launcher in hasty:
             launcher.close()
         patient = [Launcher(kind, cluster.environment(ATOLL_SLURM_PLUGIN=plugin_path()), work_dir=str(folder / kind))
                    for kind in ("libslurm", "commands")]
         check_full_queue(cluster, patient, job)
+        tell(begin, "full queue")
         check_lost_node(cluster, patient, job)
+        tell(begin, "lost node")
         for launcher in patient:
             launcher.close()
+
+
+def tell(begin, what):
+    print(f"{time.monotonic() - begin:5.1f} s  {what}", flush=True)
 
 
 def main():
@@ -448,12 +467,11 @@ def main():
         limit.mkdir()
         limited = start_local_limit(limit)
         local_checks(folder / "local")
-        print(f"local: {time.monotonic() - begin:.0f} s")
+        tell(begin, "this machine")
         skip_without_slurm()
-        slurm_checks(folder / "slurm")
-        print(f"slurm: {time.monotonic() - begin:.0f} s")
+        slurm_checks(folder / "slurm", begin)
         finish_local_limit(limit, limited)
-        print(f"limit: {time.monotonic() - begin:.0f} s")
+        tell(begin, "a time limit of this machine")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "archive-h5/verify_file.h"
@@ -136,6 +137,7 @@ static pid_t child_that_holds(int with_lease)
     pid_t child = fork();
     if (child == 0) {
         struct atoll_lease_holder own;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
         atoll_lease_holder_self("local", 0, &own);
         struct atoll_campaign *mine = atoll_campaign_open(target, NULL, NULL);
         ok = mine && (with_lease ? atoll_campaign_claim(mine, &own, 0, NULL, NULL)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "archive-h5/lease.h"
@@ -148,6 +149,7 @@ static pid_t child_that_claims(void)
     pid_t child = fork();
     if (child == 0) {
         struct atoll_lease_holder own;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
         atoll_lease_holder_self("local", 0, &own);
         ok = atoll_lease_claim(dir, &own, 0, NULL, NULL) != NULL;
         if (write(ready[1], &ok, 1) == 1)

@@ -250,11 +250,46 @@ static void test_prefixes(void **state)
     }
 }
 
+/* Keys of the reader's own choice, joined: "a=1;b=;" */
+static int read_pair(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    char *text = target;
+    const char *value = atoll_yaml_scalar(node);
+    sprintf(text + strlen(text), "%s=%s;", atoll_yaml_key(node), value ? value : "");
+    return 0;
+}
+
+static void test_pairs(void **state)
+{
+    static const struct {
+        const char *text, *expected; /* joined pairs, or part of the error's text */
+    } cases[] = {
+        {"{a: 1, 'b c': , d: x}", "a=1;b c=;d=x;"},
+        {"{}", ""},
+        {"[a]", "f.yaml:1: a map of settings is expected here; write {NAME: value, ...}"},
+        {"a", "a map of settings is expected"},
+        {"{a: 1, b: 2, c: 3, d: 4}", "4 settings, at most 3 are allowed"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_yaml *yaml = atoll_yaml_parse("f.yaml", cases[i].text, strlen(cases[i].text), &err);
+        struct atoll_yaml_walk walk = {yaml, NULL, NULL, &err};
+        char joined[128] = "";
+        assert_non_null(yaml);
+        assert_null(atoll_yaml_key(atoll_yaml_root(yaml)));
+        if (atoll_yaml_pairs(&walk, atoll_yaml_root(yaml), 3, "settings", read_pair, joined) == 0)
+            assert_string_equal(joined, cases[i].expected);
+        else if (!strstr(err.text, cases[i].expected))
+            fail_msg("case %zu: %s", i, err.text);
+        atoll_yaml_destroy(yaml);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads), cmocka_unit_test(test_refused),  cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_files), cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_pairs),  cmocka_unit_test(test_reads), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_files), cmocka_unit_test(test_prefixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,15 +37,25 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct atoll_spending *must_open(const char *holder, const struct atoll_frame_file_ops *ops)
+static struct atoll_spending *open_in(const char *boot, const char *holder,
+                                      const struct atoll_frame_file_ops *ops)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    const struct atoll_spending_settings settings = {
-        .folder = folder, .holder = holder, .limits = limits, .limit_count = LIMIT_COUNT, .ops = ops};
+    const struct atoll_spending_settings settings = {.folder = folder,
+                                                     .holder = holder,
+                                                     .limits = limits,
+                                                     .limit_count = LIMIT_COUNT,
+                                                     .ops = ops,
+                                                     .boot = boot};
     struct atoll_spending *spending = atoll_spending_open(&settings, NOON, &err);
     if (!spending)
         fail_msg("%s", err.text);
     return spending;
+}
+
+static struct atoll_spending *must_open(const char *holder, const struct atoll_frame_file_ops *ops)
+{
+    return open_in(NULL, holder, ops);
 }
 
 static uint64_t must_reserve(struct atoll_spending *spending, atoll_nanousd money, uint64_t tokens)
@@ -161,12 +171,30 @@ static void holders_that_ended(void **state)
     atoll_spending_view_destroy(view);
 }
 
+/* Its machine was another one, or started anew since: the end of its journal may be lost. */
+static void what_may_be_lost_is_unknown(void **state)
+{
+    struct failing_disk disk;
+    struct atoll_spending *elsewhere = open_in("another boot", "killed", failing_init(&disk, FAILS_NOT, -1));
+    must_reserve(elsewhere, USD / 10, 100);
+    disk.is_dead = 1;
+    atoll_spending_close(elsewhere);
+    struct atoll_spending_view *view = must_read();
+    const struct atoll_spending_view_row *row = row_of(view, ATOLL_SCOPE_CAMPAIGN, "c");
+    uint64_t covered = USD / 10 + 4 * (USD / 10); /* and four times what came since the last sync */
+    expect(&row->money, 4 * USD, 0, 0, covered, 4 * USD - covered);
+    assert_int_equal(view->holders[0].sum.unknown_money, covered);
+    assert_int_equal(view->holders[0].sum.unknown_tokens, 500);
+    atoll_spending_view_destroy(view);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_there_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gateway_at_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(holders_that_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_may_be_lost_is_unknown, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

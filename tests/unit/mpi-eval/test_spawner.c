@@ -190,6 +190,28 @@ static void test_kill_takes_what_the_child_started(void **state)
     atoll_spawner_destroy(spawner);
 }
 
+/* As Slurm delivers them: to every process of a step. */
+static void test_signals_of_the_rank_pass_by(void **state)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+    struct atoll_spawner *spawner = spawner_open("linger");
+    int fd, other, child, grandchild;
+    unsigned tag = 99;
+    linger_start(spawner, 1, &fd, &child, &grandchild);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        assert_int_equal(kill(atoll_spawner_pid(spawner), signals[i]), 0);
+        assert_int_equal(kill(-child, signals[i]), 0);
+    }
+    linger_start(spawner, 2, &other, &child, &grandchild); /* the spawner lives */
+    assert_int_equal(atoll_spawner_kill(spawner, 1, NULL), 0);
+    int status = exit_wait(spawner, &tag);
+    assert_true(tag == 1 && WIFSIGNALED(status) &&
+                WTERMSIG(status) == SIGKILL); /* the child lived until then */
+    atoll_spawner_destroy(spawner);
+    close(fd);
+    close(other);
+}
+
 static void test_destroy_leaves_nothing(void **state)
 {
     struct atoll_spawner *spawner = spawner_open("linger");
@@ -305,6 +327,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_child_is_clean),
         cmocka_unit_test(test_kill_takes_what_the_child_started),
+        cmocka_unit_test(test_signals_of_the_rank_pass_by),
         cmocka_unit_test(test_destroy_leaves_nothing),
         cmocka_unit_test(test_killed_owner_leaves_nothing),
         cmocka_unit_test(test_killed_spawner_takes_children),

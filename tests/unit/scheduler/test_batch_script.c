@@ -190,7 +190,7 @@ static const char slow_pilot[] = "#!/bin/bash\n"
                                  "count=0\n"
                                  "trap 'count=$((count + 1)); touch got-$count' TERM\n"
                                  "touch ready\n"
-                                 "until [ -e end ]; do sleep 0.05; done\n"
+                                 "until [ -e end ] || [ ! -e ready ]; do sleep 0.05; done\n"
                                  "exit 42\n";
 
 static void clear(void)

@@ -49,7 +49,7 @@ static void test_defaults(void **state)
     assert_string_equal(s->gpus.gres, "gpu");
     assert_true(!s->job.is_exclusive && s->job.has_no_kill && !s->job.partition);
     assert_true(s->limits.has_arrays && s->limits.counts_elements && isinf(s->limits.time_s) &&
-                s->limits.poll_s == 60);
+                s->limits.poll_s == 90);
     assert_string_equal(s->end.signal, "TERM");
     assert_true(s->end.before_s == 180 && s->end.go_on == ATOLL_SITE_REQUEUE && s->end.grace_s == 0);
     assert_string_equal(s->files.scratch, "${TMPDIR:-/tmp}");
