@@ -138,16 +138,6 @@ static const struct atoll_job *job_in(const struct atoll_campaign_status *s, int
     return NULL;
 }
 
-static const char *waits_for(const struct atoll_sweep *sweep)
-{
-    for (size_t i = 0; i < sweep->after_count; i++) {
-        if (atoll_sweep_is(sweep->after[i]) && !atoll_sweep_is_done(sweep->after[i])) {
-            return sweep->after[i];
-        }
-    }
-    return NULL;
-}
-
 static void phase_set(struct atoll_campaign_status *s, enum atoll_campaign_phase phase, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 static void phase_set(struct atoll_campaign_status *s, enum atoll_campaign_phase phase, const char *format,
@@ -165,6 +155,7 @@ static void phase_find(struct atoll_campaign_status *s)
 {
     const char *dir = s->sweep->dir;
     const struct atoll_job *waiting = job_in(s, 0);
+    const char *other = atoll_sweep_waits_for(s->sweep->after, s->sweep->after_count);
 
     if (atoll_sweep_is_done(dir)) {
         phase_set(s, ATOLL_PHASE_DONE, "%s", "");
@@ -177,8 +168,8 @@ static void phase_find(struct atoll_campaign_status *s)
     } else if (waiting) {
         phase_set(s, ATOLL_PHASE_QUEUED, "job %s waits: %s", waiting->id,
                   waiting->reason[0] ? waiting->reason : atoll_job_state_name(waiting->state));
-    } else if (waits_for(s->sweep)) {
-        phase_set(s, ATOLL_PHASE_BLOCKED, "%s must be done before", waits_for(s->sweep));
+    } else if (other) {
+        phase_set(s, ATOLL_PHASE_BLOCKED, "%s must be done before", other);
     } else if (!(s->jobs_age_s < HUGE_VAL)) {
         phase_set(s, ATOLL_PHASE_IDLE, "no part is worked on, and the scheduler cannot be asked: %.300s",
                   s->jobs_trouble);

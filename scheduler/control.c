@@ -72,20 +72,26 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
                                                .after = (char **)(uintptr_t)sweep->after,
                                                .after_count = sweep->after_count,
                                                .added_unix_s = (int64_t)time(NULL)};
+    const struct atoll_campaign_queue_entry *there;
     struct atoll_campaign_queue queue;
-    int is_there;
+    int status = 0;
 
     if (atoll_campaign_queue_load(&queue, err) != 0) {
         return -1;
     }
-    is_there = atoll_campaign_queue_find(&queue, sweep->id) != NULL;
+    there = atoll_campaign_queue_find(&queue, sweep->id);
+    if (!there || strcmp(there->campaign, sweep->dir) != 0) { /* its folder was moved */
+        entry.priority = there ? there->priority : entry.priority;
+        entry.share = there ? there->share : entry.share;
+        status = atoll_campaign_queue_put(&entry, err);
+    }
     atoll_campaign_queue_fini(&queue);
-    return is_there ? 0 : atoll_campaign_queue_put(&entry, err);
+    return status;
 }
 
 int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
 {
-    const struct atoll_pump_settings settings = {.timeout_s = timeout_s, .say = out};
+    const struct atoll_pump_settings settings = {.mine = sweep->id, .timeout_s = timeout_s, .say = out};
     struct atoll_pump_result result;
     int done;
 

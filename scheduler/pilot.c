@@ -339,8 +339,10 @@ static int programs_place(struct pilot *p, struct atoll_err *err)
 /* Under the same id where the site does that, else as a new job. */
 static int continue_job(struct pilot *p, const char *why, struct atoll_err *err)
 {
-    const struct atoll_pump_settings pump = {
-        .except_job = p->allocation.job, .timeout_s = p->settings->call_timeout_s, .say = stderr};
+    const struct atoll_pump_settings pump = {.mine = p->sweep->id,
+                                             .except_job = p->allocation.job,
+                                             .timeout_s = p->settings->call_timeout_s,
+                                             .say = stderr};
     struct atoll_pump_result result;
 
     if (p->settings->site->end.go_on == ATOLL_SITE_REQUEUE && p->launcher && p->allocation.is_job) {

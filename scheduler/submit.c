@@ -122,7 +122,7 @@ static void result_print(const struct atoll_submission *s, const struct atoll_pu
 
 static int jobs_submit(const struct atoll_submission *s, int as_json, struct atoll_err *err)
 {
-    const struct atoll_pump_settings settings = {.say = as_json ? NULL : stdout};
+    const struct atoll_pump_settings settings = {.mine = s->sweep.id, .say = as_json ? NULL : stdout};
     struct atoll_pump_result result = {0};
 
     if (queue_add(s, err) != 0 || atoll_pump(&settings, &result, err) != 0) {

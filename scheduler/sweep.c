@@ -194,6 +194,39 @@ int atoll_sweep_is(const char *dir)
            access(path, F_OK) == 0;
 }
 
+/* Where the folder that held it is gone too, its file system is not here rather than the campaign. */
+int atoll_sweep_look(const char *dir)
+{
+    char path[PATH_MAX];
+    char *slash;
+
+    if (snprintf(path, sizeof(path), "%s/%s", dir, ATOLL_SWEEP_FILE) >= (int)sizeof(path)) {
+        return 0;
+    }
+    if (access(path, F_OK) == 0) {
+        return 1;
+    }
+    if (errno != ENOENT && errno != ENOTDIR) {
+        return -1;
+    }
+    *strrchr(path, '/') = '\0';
+    slash = strrchr(path, '/');
+    if (slash && slash != path) {
+        *slash = '\0';
+    }
+    return access(path, F_OK) == 0 ? 0 : -1;
+}
+
+const char *atoll_sweep_waits_for(const char *const *after, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (atoll_sweep_look(after[i]) != 0 && !atoll_sweep_is_done(after[i])) {
+            return after[i];
+        }
+    }
+    return NULL;
+}
+
 struct atoll_sweep *atoll_sweep_open(const char *dir, struct atoll_err *err)
 {
     struct atoll_sweep *sweep;

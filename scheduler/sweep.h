@@ -46,6 +46,10 @@ struct atoll_sweep {
 
 /* Whether dir holds one: 1, 0. */
 int atoll_sweep_is(const char *dir);
+/* 1: dir holds one; 0: it does not; -1: that cannot be seen from here (a file system that is not mounted, no permission). */
+int atoll_sweep_look(const char *dir);
+/* The first of these folders whose campaign is not done and may be there still; NULL when nothing is waited for. */
+const char *atoll_sweep_waits_for(const char *const *after, size_t count);
 /* Errors: NOTFOUND (no sweep.yaml, with the remedy), INPUT "file:line: ...", IO, MEMORY. */
 struct atoll_sweep *atoll_sweep_open(const char *dir, struct atoll_err *err);
 void atoll_sweep_close(struct atoll_sweep *sweep); /* NULL is fine */
