@@ -130,7 +130,7 @@ static int run_each(const struct atoll_command *command, control_one *one, int a
 {
     struct control_settings settings = {0};
     const char *dirs[64];
-    size_t count;
+    size_t count, failed = 0;
     int status = atoll_verb_parse(command, argc, argv, &settings, dirs, 64, &count, err);
 
     if (status != 0) {
@@ -140,13 +140,20 @@ static int run_each(const struct atoll_command *command, control_one *one, int a
         atoll_err_set(err, ATOLL_E_USAGE, "atoll %s: name the campaign's folder", command->name);
         return atoll_code_exit_status(err->code);
     }
-    for (size_t i = 0; i < count && status == 0; i++) {
-        struct atoll_sweep *sweep = atoll_sweep_open(dirs[i], err);
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_err own = ATOLL_ERR_INIT;
+        struct atoll_sweep *sweep = atoll_sweep_open(dirs[i], &own);
 
-        status = sweep ? one(&settings, sweep, err) : -1;
+        if (!sweep || one(&settings, sweep, &own) != 0) {
+            *err = own;
+            failed++;
+        }
         atoll_sweep_close(sweep);
     }
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    if (failed > 1) {
+        atoll_err_add(err, "as one of %zu that failed", failed);
+    }
+    return failed == 0 ? 0 : atoll_code_exit_status(err->code);
 }
 
 static const struct atoll_option cancel_options[] = {CALL_TIMEOUT_ROW, {0}};

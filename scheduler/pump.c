@@ -77,13 +77,6 @@ static int turn_keep(struct pump *p, struct atoll_err *err)
 
 /* ---- what each wants ---- */
 
-/* Waiting does not mend these. */
-static int is_damage(enum atoll_code code)
-{
-    return code == ATOLL_E_NOTFOUND || code == ATOLL_E_INPUT || code == ATOLL_E_CORRUPT ||
-           code == ATOLL_E_SCHEMA;
-}
-
 /* 1, 0, or -1. */
 static int is_open(const struct atoll_sweep *sweep, size_t part, struct atoll_err *err)
 {
@@ -109,7 +102,7 @@ int atoll_pump_open_parts(const struct atoll_sweep *sweep, size_t *ret_count, st
         int found = is_open(sweep, i, &own);
 
         damaged += found < 0;
-        if (found < 0 && (!is_damage(own.code) || damaged == sweep->part_count)) {
+        if (found < 0 && (!atoll_sweep_is_damage(own.code) || damaged == sweep->part_count)) {
             *err = own;
             return -1;
         }

@@ -346,6 +346,12 @@ int atoll_sweep_part_path(const struct atoll_sweep *sweep, size_t part, char *re
     return atoll_sweep_path(sweep, name, ret_path, bytes, err);
 }
 
+int atoll_sweep_is_damage(enum atoll_code code)
+{
+    return code == ATOLL_E_NOTFOUND || code == ATOLL_E_INPUT || code == ATOLL_E_CORRUPT ||
+           code == ATOLL_E_SCHEMA;
+}
+
 void atoll_sweep_job_name(const struct atoll_sweep *sweep, char ret_name[ATOLL_SWEEP_NAME_BYTES])
 {
     snprintf(ret_name, ATOLL_SWEEP_NAME_BYTES, "atoll-%.*s", NAME_DIGITS, sweep->id);

@@ -64,6 +64,8 @@ int atoll_sweep_path(const struct atoll_sweep *sweep, const char *name, char *re
                      struct atoll_err *err);
 int atoll_sweep_part_path(const struct atoll_sweep *sweep, size_t part, char *ret_path, size_t bytes,
                           struct atoll_err *err);
+/* Whether a part that could not be read for this reason is damaged: another try says the same. */
+int atoll_sweep_is_damage(enum atoll_code code);
 /* What its jobs are called: "atoll-" and the first digits of the id. */
 void atoll_sweep_job_name(const struct atoll_sweep *sweep, char ret_name[ATOLL_SWEEP_NAME_BYTES]);
 
