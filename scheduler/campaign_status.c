@@ -245,6 +245,16 @@ static void job_print(const struct atoll_job *job, FILE *out)
             strcmp(job->reason, "None") ? job->reason : "");
 }
 
+/* The folder may be another user's: nothing in it moves the reader's cursor. */
+static void make_plain(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 /* The last things that happened that a user would want to know of. */
 static void history_print(const struct atoll_sweep *sweep, FILE *out)
 {
@@ -278,6 +288,7 @@ static void history_print(const struct atoll_sweep *sweep, FILE *out)
         fclose(file);
     }
     for (size_t i = count > HISTORY_SHOWN ? count - HISTORY_SHOWN : 0; i < count; i++) {
+        make_plain(shown[i % HISTORY_SHOWN]);
         fprintf(out, "%s\n", shown[i % HISTORY_SHOWN]);
     }
 }

@@ -93,7 +93,9 @@ static int is_open(const struct atoll_sweep *sweep, size_t part, struct atoll_er
     return !is_ended;
 }
 
-int atoll_pump_open_parts(const struct atoll_sweep *sweep, size_t *ret_count, struct atoll_err *err)
+/* Parts that have not ended and can be worked on; those that are damaged are told and passed over, unless all are. */
+static int open_count(const struct pump *p, const struct atoll_sweep *sweep, size_t *ret_count,
+                      struct atoll_err *err)
 {
     size_t count = 0, damaged = 0;
 
@@ -105,6 +107,9 @@ int atoll_pump_open_parts(const struct atoll_sweep *sweep, size_t *ret_count, st
         if (found < 0 && (!atoll_sweep_is_damage(own.code) || damaged == sweep->part_count)) {
             *err = own;
             return -1;
+        }
+        if (found < 0) {
+            say(p, sweep->dir, own.text);
         }
         count += found > 0;
     }
@@ -142,7 +147,7 @@ static int want_open(struct pump *p, const struct atoll_campaign_queue_entry *en
 
     *want = (struct want){.entry = entry, .sweep = atoll_sweep_open(entry->campaign, err)};
     want->site = want->sweep ? atoll_sweep_site(want->sweep, err) : NULL;
-    if (!want->site || atoll_pump_open_parts(want->sweep, &open, err) != 0) {
+    if (!want->site || open_count(p, want->sweep, &open, err) != 0) {
         return -1;
     }
     want->kind = want->site->launcher;

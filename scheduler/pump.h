@@ -28,8 +28,4 @@ struct atoll_pump_result {
 int atoll_pump(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
                struct atoll_err *err);
 
-/* How many of a campaign's parts have not ended and can be worked on; parts that are damaged are passed over unless all are. */
-struct atoll_sweep;
-int atoll_pump_open_parts(const struct atoll_sweep *sweep, size_t *ret_count, struct atoll_err *err);
-
 #endif

@@ -21,9 +21,10 @@ int atoll_campaign_queue_folder(char *ret_path, size_t bytes, struct atoll_err *
     const char *own = getenv("ATOLL_QUEUE"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     int length;
 
-    if (own && *own) {
-        length = snprintf(ret_path, bytes, "%s", own);
-    } else if (data && *data == '/') {
+    if (own && *own) { /* jobs get it too, and work elsewhere */
+        return atoll_folder_absolute(own, ret_path, bytes, err);
+    }
+    if (data && *data == '/') {
         length = snprintf(ret_path, bytes, "%s/atoll/queue", data);
     } else if (home && *home == '/') {
         length = snprintf(ret_path, bytes, "%s/.local/share/atoll/queue", home);

@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 #include "scheduler/local/job_folder.h"
+#include "scheduler/local/orphans.h"
 #include "scheduler/local/slot.h"
 
 #define TICK_NS      200000000 /* 0.2 s */
 #define KILL_WAIT_S  10.0      /* between TERM and KILL */
 #define DESCRIPTORS  1024      /* closed in the supervisor */
-#define REAP_ROUNDS  50
 #define CANNOT_START 126
 
 enum ending { NOT_ENDING, CANCELLING, TIMING_OUT, REQUEUEING };
@@ -270,54 +270,6 @@ static pid_t start_shell(struct supervisor *s)
     return pid;
 }
 
-/* Children of ours: the shell, and what outlived its parent. */
-static int kill_children(int number)
-{
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-    int count = 0;
-
-    while (dir && (entry = readdir(dir)) != NULL) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        char path[64], text[512];
-        const char *at;
-        int fd;
-        ssize_t length;
-
-        if (pid <= 0) {
-            continue;
-        }
-        snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-        if (fd >= 0) {
-            close(fd);
-        }
-        text[length > 0 ? length : 0] = '\0';
-        at = strrchr(text, ')');
-        if (at && strtol(at + 4, NULL, 10) == getpid()) { /* ") S parent" */
-            kill(pid, number);
-            count++;
-        }
-    }
-    if (dir) {
-        closedir(dir);
-    }
-    return count;
-}
-
-/* Until nothing of the job is left: each killed process hands its own children to us. */
-static void clear_away(void)
-{
-    const struct timespec pause = {.tv_nsec = 10000000};
-
-    for (int i = 0; i < REAP_ROUNDS && kill_children(SIGKILL) > 0; i++) {
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
-        }
-        nanosleep(&pause, NULL);
-    }
-}
-
 static void begin_end(struct supervisor *s, pid_t shell, enum ending why)
 {
     s->ending = why;
@@ -409,7 +361,7 @@ static int run_once(struct supervisor *s)
         return 0;
     }
     status = watch(s, shell);
-    clear_away();
+    atoll_orphans_clear(s->root);
     status = conclude(s, status);
     give_back(s);
     return status;

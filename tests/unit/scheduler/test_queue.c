@@ -188,6 +188,11 @@ static void test_where_the_folder_is(void **state)
     err = (struct atoll_err)ATOLL_ERR_INIT;
     assert_int_equal(atoll_campaign_queue_folder(path, sizeof path, &err), -1);
     expect_err(&err, ATOLL_E_MISSING, "set ATOLL_QUEUE");
+    assert_int_equal(chdir(folder), 0);
+    setenv("ATOLL_QUEUE", "mine/queue", 1); /* a job works in another folder */
+    assert_int_equal(atoll_campaign_queue_folder(path, sizeof path, NULL), 0);
+    assert_int_equal(strncmp(path, folder, strlen(folder)), 0);
+    assert_string_equal(path + strlen(folder), "/mine/queue");
     setenv("ATOLL_QUEUE", folder, 1);
 }
 
