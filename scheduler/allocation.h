@@ -7,12 +7,14 @@
 
 #include "scheduler/launcher.h"
 
+#define ATOLL_ALLOCATION_NODES_BYTES 131072 /* of 16384 nodes without any order: nid[001234,001236,...] */
+
 struct atoll_allocation {
     char job[ATOLL_JOB_ID_BYTES]; /* as the launcher knows it ("12", "12_3"), "local" outside of a job */
     uint32_t restarts;            /* of this job under the same id */
-    char nodes[4096];             /* "n[1-4]"; "" where nobody says */
-    unsigned node_count;          /* at least 1 */
-    double end_mono_ns;           /* on this process's monotonic clock; HUGE_VAL without a limit */
+    char nodes[ATOLL_ALLOCATION_NODES_BYTES]; /* "n[1-4]"; "" where nobody says */
+    unsigned node_count;                      /* at least 1 */
+    double end_mono_ns; /* on this process's monotonic clock; HUGE_VAL without a limit */
     int is_job;
 };
 

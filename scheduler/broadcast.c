@@ -64,11 +64,29 @@ static int scratch_find(const struct atoll_site *site, const char *job, char *re
     return 0;
 }
 
+/* Scratch is often everybody's, and the numbers of jobs are no secret: a folder that another user made holds his programs. */
+static int folder_own(const char *path, struct atoll_err *err)
+{
+    struct stat st;
+
+    if (mkdir(path, 0700) == 0) {
+        return 0;
+    }
+    if (errno != EEXIST || lstat(path, &st) != 0) {
+        return atoll_err_errno(err, errno, "cannot make %s", path);
+    }
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0
+               ? 0
+               : atoll_err_set(
+                     err, ATOLL_E_DENIED,
+                     "%s is there and is not a folder that is yours alone; nothing is started from it", path);
+}
+
 static int programs_copy(const struct atoll_site *site, const struct atoll_step_request *request,
                          const char *from, const char *to, struct atoll_arena *arena, struct atoll_err *err)
 {
-    if (mkdir(to, 0700) != 0 && errno != EEXIST) {
-        return atoll_err_errno(err, errno, "cannot make %s", to);
+    if (folder_own(to, err) != 0) {
+        return -1;
     }
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         char source[PATH_MAX], target[PATH_MAX];

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/units.h"
 #include "scheduler/json_text.h"
@@ -87,18 +89,19 @@ static int jobs_pick(struct atoll_campaign_status *s, const struct atoll_job_lis
 static int jobs_read(struct atoll_campaign_status *s, double max_age_s, double timeout_s,
                      struct atoll_err *err)
 {
-    struct atoll_site *site = atoll_sweep_site(s->sweep, err);
     struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_site *site = atoll_sweep_site(s->sweep, &why);
     struct atoll_job_list list;
     int status;
 
+    s->jobs_age_s = HUGE_VAL;
     if (!site) {
-        return -1;
+        snprintf(s->jobs_trouble, sizeof(s->jobs_trouble), "%.500s", why.text);
+        return 0;
     }
     if (max_age_s < 0) {
         max_age_s = site->limits.poll_s > 0 ? site->limits.poll_s : POLL_S;
     }
-    s->jobs_age_s = HUGE_VAL;
     status = atoll_job_list_get(site->launcher, timeout_s, max_age_s, &list, &why);
     atoll_site_destroy(site);
     if (status != 0) {
@@ -138,14 +141,12 @@ static const struct atoll_job *job_in(const struct atoll_campaign_status *s, int
     return NULL;
 }
 
-static const char *waits_for(const struct atoll_sweep *sweep)
+/* The launchers list the caller's own jobs. */
+static int is_of_another(const struct atoll_sweep *sweep)
 {
-    for (size_t i = 0; i < sweep->after_count; i++) {
-        if (atoll_sweep_is(sweep->after[i]) && !atoll_sweep_is_done(sweep->after[i])) {
-            return sweep->after[i];
-        }
-    }
-    return NULL;
+    struct stat st;
+
+    return stat(sweep->dir, &st) == 0 && st.st_uid != geteuid();
 }
 
 static void phase_set(struct atoll_campaign_status *s, enum atoll_campaign_phase phase, const char *format,
@@ -165,6 +166,7 @@ static void phase_find(struct atoll_campaign_status *s)
 {
     const char *dir = s->sweep->dir;
     const struct atoll_job *waiting = job_in(s, 0);
+    const char *other = atoll_sweep_waits_for(s->sweep->after, s->sweep->after_count);
 
     if (atoll_sweep_is_done(dir)) {
         phase_set(s, ATOLL_PHASE_DONE, "%s", "");
@@ -177,8 +179,10 @@ static void phase_find(struct atoll_campaign_status *s)
     } else if (waiting) {
         phase_set(s, ATOLL_PHASE_QUEUED, "job %s waits: %s", waiting->id,
                   waiting->reason[0] ? waiting->reason : atoll_job_state_name(waiting->state));
-    } else if (waits_for(s->sweep)) {
-        phase_set(s, ATOLL_PHASE_BLOCKED, "%s must be done before", waits_for(s->sweep));
+    } else if (other) {
+        phase_set(s, ATOLL_PHASE_BLOCKED, "%s must be done before", other);
+    } else if (is_of_another(s->sweep)) {
+        phase_set(s, ATOLL_PHASE_IDLE, "no part is worked on; jobs of its owner cannot be seen by you");
     } else if (!(s->jobs_age_s < HUGE_VAL)) {
         phase_set(s, ATOLL_PHASE_IDLE, "no part is worked on, and the scheduler cannot be asked: %.300s",
                   s->jobs_trouble);
@@ -241,6 +245,16 @@ static void job_print(const struct atoll_job *job, FILE *out)
             strcmp(job->reason, "None") ? job->reason : "");
 }
 
+/* The folder may be another user's: nothing in it moves the reader's cursor. */
+static void make_plain(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 /* The last things that happened that a user would want to know of. */
 static void history_print(const struct atoll_sweep *sweep, FILE *out)
 {
@@ -274,6 +288,7 @@ static void history_print(const struct atoll_sweep *sweep, FILE *out)
         fclose(file);
     }
     for (size_t i = count > HISTORY_SHOWN ? count - HISTORY_SHOWN : 0; i < count; i++) {
+        make_plain(shown[i % HISTORY_SHOWN]);
         fprintf(out, "%s\n", shown[i % HISTORY_SHOWN]);
     }
 }

@@ -39,7 +39,7 @@ struct atoll_campaign_status {
 };
 
 /* max_age_s: of the list of jobs; negative: what the site's profile says.  timeout_s: of the question.  A part that cannot
- * be read is a row with its trouble.  Errors: MEMORY, those of the site's profile. */
+ * be read is a row with its trouble; without a readable profile of the site nothing is known of jobs.  Errors: MEMORY. */
 int atoll_campaign_status_read(const struct atoll_sweep *sweep, double max_age_s, double timeout_s,
                                struct atoll_campaign_status *ret_status, struct atoll_err *err);
 void atoll_campaign_status_fini(struct atoll_campaign_status *status);

@@ -72,20 +72,26 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
                                                .after = (char **)(uintptr_t)sweep->after,
                                                .after_count = sweep->after_count,
                                                .added_unix_s = (int64_t)time(NULL)};
+    const struct atoll_campaign_queue_entry *there;
     struct atoll_campaign_queue queue;
-    int is_there;
+    int status = 0;
 
     if (atoll_campaign_queue_load(&queue, err) != 0) {
         return -1;
     }
-    is_there = atoll_campaign_queue_find(&queue, sweep->id) != NULL;
+    there = atoll_campaign_queue_find(&queue, sweep->id);
+    if (!there || strcmp(there->campaign, sweep->dir) != 0) { /* its folder was moved */
+        entry.priority = there ? there->priority : entry.priority;
+        entry.share = there ? there->share : entry.share;
+        status = atoll_campaign_queue_put(&entry, err);
+    }
     atoll_campaign_queue_fini(&queue);
-    return is_there ? 0 : atoll_campaign_queue_put(&entry, err);
+    return status;
 }
 
 int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
 {
-    const struct atoll_pump_settings settings = {.timeout_s = timeout_s, .say = out};
+    const struct atoll_pump_settings settings = {.mine = sweep->id, .timeout_s = timeout_s, .say = out};
     struct atoll_pump_result result;
     int done;
 
@@ -124,7 +130,7 @@ static int run_each(const struct atoll_command *command, control_one *one, int a
 {
     struct control_settings settings = {0};
     const char *dirs[64];
-    size_t count;
+    size_t count, failed = 0;
     int status = atoll_verb_parse(command, argc, argv, &settings, dirs, 64, &count, err);
 
     if (status != 0) {
@@ -134,13 +140,20 @@ static int run_each(const struct atoll_command *command, control_one *one, int a
         atoll_err_set(err, ATOLL_E_USAGE, "atoll %s: name the campaign's folder", command->name);
         return atoll_code_exit_status(err->code);
     }
-    for (size_t i = 0; i < count && status == 0; i++) {
-        struct atoll_sweep *sweep = atoll_sweep_open(dirs[i], err);
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_err own = ATOLL_ERR_INIT;
+        struct atoll_sweep *sweep = atoll_sweep_open(dirs[i], &own);
 
-        status = sweep ? one(&settings, sweep, err) : -1;
+        if (!sweep || one(&settings, sweep, &own) != 0) {
+            *err = own;
+            failed++;
+        }
         atoll_sweep_close(sweep);
     }
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    if (failed > 1) {
+        atoll_err_add(err, "as one of %zu that failed", failed);
+    }
+    return failed == 0 ? 0 : atoll_code_exit_status(err->code);
 }
 
 static const struct atoll_option cancel_options[] = {CALL_TIMEOUT_ROW, {0}};

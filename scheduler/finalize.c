@@ -21,6 +21,7 @@ struct finalizer {
     const struct atoll_sweep *sweep;
     size_t open_count;
     uint64_t evaluated, duelled;
+    char *is_damaged; /* of each part: it is open for good, and left out of what is made meanwhile */
     char (*archives)[PATH_MAX];
     const char **paths;
     size_t path_count;
@@ -32,12 +33,21 @@ struct finalizer {
 
 static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
 {
+    struct atoll_err own = ATOLL_ERR_INIT;
     struct atoll_standing standing;
     char path[PATH_MAX];
 
-    if (atoll_sweep_part_path(f->sweep, part, path, sizeof(path), err) != 0 ||
-        atoll_standing_read(path, &standing, err) != 0) {
+    if (atoll_sweep_part_path(f->sweep, part, path, sizeof(path), err) != 0) {
         return -1;
+    }
+    if (atoll_standing_read(path, &standing, &own) != 0) {
+        f->open_count++;
+        f->is_damaged[part] = 1;
+        if (!atoll_sweep_is_damage(own.code)) {
+            *err = own;
+            return -1;
+        }
+        return 0;
     }
     f->open_count += standing.phase != ATOLL_STANDING_ENDED;
     f->evaluated += standing.evaluated;
@@ -99,7 +109,7 @@ static int merge(struct finalizer *f, struct atoll_err *err)
     char archive[PATH_MAX], report[PATH_MAX];
 
     for (size_t i = 0; i < f->sweep->part_count; i++) {
-        if (part_archive(f, i, err) != 0 || atoll_lease_renew(f->lease, err) != 0) {
+        if ((!f->is_damaged[i] && part_archive(f, i, err) != 0) || atoll_lease_renew(f->lease, err) != 0) {
             return -1;
         }
     }
@@ -134,7 +144,8 @@ static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err
 
     f->archives = calloc(f->sweep->part_count, sizeof(*f->archives));
     f->paths = calloc(f->sweep->part_count, sizeof(*f->paths));
-    if (!f->archives || !f->paths) {
+    f->is_damaged = calloc(f->sweep->part_count, 1);
+    if (!f->archives || !f->paths || !f->is_damaged) {
         status = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", f->sweep->part_count);
     }
     status = status == 0 ? parts_look(f, err) : status;
@@ -144,6 +155,7 @@ static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err
     }
     free(f->archives);
     free(f->paths);
+    free(f->is_damaged);
     return status != 0 ? -1 : f->open_count == 0;
 }
 

@@ -27,48 +27,67 @@ int atoll_folder_make_parents(const char *path, struct atoll_err *err)
 
 int atoll_folder_make(const char *path, struct atoll_err *err)
 {
+    struct stat st;
+
     if (atoll_folder_make_parents(path, err) != 0) {
         return -1;
     }
-    return mkdir(path, 0777) == 0 || errno == EEXIST
-               ? 0
-               : atoll_err_errno(err, errno, "cannot make the folder %s", path);
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
+        return 0;
+    }
+    return atoll_err_errno(err, errno, "cannot make the folder %s", path);
+}
+
+/* Appends names that are not there; "." is nothing, and what ".." would mean nobody knows. */
+static int rest_append(const char *rest, char *ret_path, size_t bytes, struct atoll_err *err)
+{
+    size_t length = strlen(ret_path);
+
+    while (*rest) {
+        size_t name = strcspn(rest, "/");
+
+        if (name == 2 && strncmp(rest, "..", 2) == 0) {
+            return atoll_err_set(err, ATOLL_E_USAGE, "%.200s/..: the folder is not there", ret_path);
+        }
+        if (name > 0 && !(name == 1 && *rest == '.')) {
+            int more = snprintf(ret_path + length, bytes - length, "%s%.*s",
+                                length && ret_path[length - 1] == '/' ? "" : "/", (int)name, rest);
+
+            if (more < 0 || (size_t)more >= bytes - length) {
+                return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s/...", ret_path);
+            }
+            length += (size_t)more;
+        }
+        rest += name + (rest[name] == '/');
+    }
+    return 0;
 }
 
 int atoll_folder_absolute(const char *path, char *ret_path, size_t bytes, struct atoll_err *err)
 {
-    char copy[PATH_MAX], real[PATH_MAX];
-    const char *name;
-    char *slash;
+    char there[PATH_MAX], real[PATH_MAX];
     size_t length = strlen(path);
 
-    while (length > 1 && path[length - 1] == '/') {
-        length--;
-    }
-    if (length == 0 || length >= sizeof(copy)) {
+    if (length == 0 || length >= sizeof(there)) {
         return atoll_err_set(err, ATOLL_E_USAGE, "'%.80s' is no path of a folder", path);
     }
-    snprintf(copy, sizeof(copy), "%.*s", (int)length, path);
-    if (realpath(copy, real)) {
-        return snprintf(ret_path, bytes, "%s", real) < (int)bytes
-                   ? 0
-                   : atoll_err_set(err, ATOLL_E_LIMIT, "path too long");
+    for (;;) {
+        snprintf(there, sizeof(there), "%.*s", (int)length, path);
+        if (realpath(length ? there : *path == '/' ? "/" : ".", real)) {
+            break;
+        }
+        if (errno != ENOENT || length == 0) {
+            return atoll_err_errno(err, errno, "%s: cannot open the folder", length ? there : ".");
+        }
+        while (length > 0 && path[length - 1] == '/') {
+            length--;
+        }
+        while (length > 0 && path[length - 1] != '/') {
+            length--;
+        }
     }
-    slash = strrchr(copy, '/');
-    name = slash ? slash + 1 : copy;
-    if (slash == copy) {
-        return snprintf(ret_path, bytes, "%s", copy) < (int)bytes
-                   ? 0
-                   : atoll_err_set(err, ATOLL_E_LIMIT, "path too long");
+    if ((size_t)snprintf(ret_path, bytes, "%s", real) >= bytes) {
+        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", real);
     }
-    if (slash) {
-        *slash = '\0';
-    }
-    if (!realpath(slash ? copy : ".", real)) {
-        return atoll_err_errno(err, errno, "%s: cannot open the folder", slash ? copy : ".");
-    }
-    if (snprintf(ret_path, bytes, "%s/%s", real, name) >= (int)bytes) {
-        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s/...", real);
-    }
-    return 0;
+    return rest_append(path + length, ret_path, bytes, err);
 }

@@ -128,12 +128,12 @@ int atoll_node_list_parse(const char *text, struct atoll_node_list *ret_list, st
     int status = strpbrk(text, " \t\n") ? wrong(&x) : 0;
 
     while (status == 0 && *at) {
-        char item[4096];
         size_t length = item_length(at);
+        char *item = strndup(at, length);
 
-        status = snprintf(item, sizeof(item), "%.*s", (int)length, at) >= (int)sizeof(item)
-                     ? wrong(&x)
-                     : expand(&x, "", item);
+        status =
+            item ? expand(&x, "", item) : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a list of nodes");
+        free(item);
         at += length;
         if (status == 0 && *at == ',' && *++at == '\0') {
             status = wrong(&x);

@@ -39,9 +39,9 @@
 #define WORTH_SHARE    0.75
 #define HOSTS_IN_WORDS 64
 #define HOSTS_BYTES    ((size_t)4 << 20)
-#define WORDS          48
-#define WARNING_SLACK  1.2 /* of the time at which the site warns */
-#define STEP_FAILED_S  5   /* after a failed step: the scheduler learns of a lost node a little later */
+#define WORDS          (32 + 64) /* ours, and the longest list of --eval-option */
+#define WARNING_SLACK  1.2       /* of the time at which the site warns */
+#define STEP_FAILED_S  5         /* after a failed step: the scheduler learns of a lost node a little later */
 
 struct pilot {
     const struct atoll_pilot_settings *settings;
@@ -229,7 +229,7 @@ static int evaluated_count(const char *part, uint64_t *ret_count, int *ret_ended
 /* After a failure: nodes that the scheduler calls bad are left out from now on, and named. */
 static void bad_nodes_find(struct pilot *p)
 {
-    char names[8192];
+    char names[ATOLL_ALLOCATION_NODES_BYTES];
     struct atoll_node_list bad;
     struct atoll_err err = ATOLL_ERR_INIT;
 
@@ -340,8 +340,10 @@ static int programs_place(struct pilot *p, struct atoll_err *err)
 /* Under the same id where the site does that, else as a new job. */
 static int continue_job(struct pilot *p, const char *why, struct atoll_err *err)
 {
-    const struct atoll_pump_settings pump = {
-        .except_job = p->allocation.job, .timeout_s = p->settings->call_timeout_s, .say = stderr};
+    const struct atoll_pump_settings pump = {.mine = p->sweep->id,
+                                             .except_job = p->allocation.job,
+                                             .timeout_s = p->settings->call_timeout_s,
+                                             .say = stderr};
     struct atoll_pump_result result;
 
     if (p->settings->site->end.go_on == ATOLL_SITE_REQUEUE && p->launcher && p->allocation.is_job) {
@@ -464,12 +466,12 @@ static int given_up(const struct pilot *p, enum atoll_pilot_end *ret_end, struct
         return 0;
     }
     atoll_sweep_tell(p->sweep->dir, p->allocation.job, "given-up",
-                     "%zu parts were given up after three steps without a result", count);
-    return atoll_err_set(
-        err, ATOLL_E_CHILD,
-        "%zu parts were given up after three steps in a row without any result; the log above says why; when "
-        "that is mended: atoll resume %s",
-        count, p->sweep->dir);
+                     "%zu parts were given up: damaged, or three steps without a result", count);
+    return atoll_err_set(err, ATOLL_E_CHILD,
+                         "%zu parts were given up, damaged or after three steps in a row without any result; "
+                         "the log above says why; when "
+                         "that is mended: atoll resume %s",
+                         count, p->sweep->dir);
 }
 
 /* 1: again; 0: left; -1. */

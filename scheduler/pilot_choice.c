@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "archive-h5/standing.h"
+#include "core/log.h"
 
 #define FAILURE_LIMIT 3u
 #define ALIVE_SHARE   0.3 /* of the lease's time: two beats and a bit */
@@ -13,6 +14,7 @@
 struct part {
     int has_ended, is_alive; /* alive: seen beating */
     unsigned failures;       /* steps in a row without any result */
+    unsigned unread;         /* looks in a row at which it was damaged */
     struct atoll_lease_watch watch;
     uint64_t beat;
     uint32_t epoch;
@@ -80,23 +82,47 @@ static enum atoll_offer held_judge(struct part *part, const struct atoll_lease_s
     return part->is_alive && silent_s < ALIVE_SHARE * lease_time_s ? ATOLL_OFFER_NONE : ATOLL_OFFER_WAIT;
 }
 
+/* A damaged part costs itself only.  It is looked at some times: what another host writes may be seen in pieces. */
+static int unreadable_judge(struct atoll_pilot_choice *choice, size_t number, const struct atoll_err *why,
+                            enum atoll_offer *ret_choice, struct atoll_err *err)
+{
+    struct part *part = &choice->parts[number];
+
+    if (!atoll_sweep_is_damage(why->code)) {
+        *err = *why;
+        return -1;
+    }
+    *ret_choice = ATOLL_OFFER_WAIT;
+    if (++part->unread >= FAILURE_LIMIT) {
+        *ret_choice = ATOLL_OFFER_NONE;
+        part->failures = FAILURE_LIMIT;
+        atoll_log(ATOLL_LOG_ERROR, "pilot.part.damaged", "part %s is left alone: %s",
+                  choice->sweep->parts[number].name, why->text);
+    }
+    return 0;
+}
+
 /* What one part has to offer. */
 static int part_judge(struct atoll_pilot_choice *choice, size_t number, double now_ns,
                       enum atoll_offer *ret_choice, uint32_t *ret_silent_epoch, struct atoll_err *err)
 {
     struct part *part = &choice->parts[number];
+    struct atoll_err own = ATOLL_ERR_INIT;
     struct atoll_lease_seen seen;
     char dir[PATH_MAX];
 
+    *ret_silent_epoch = 0;
     *ret_choice = part->has_ended ? ATOLL_OFFER_ENDED : ATOLL_OFFER_NONE;
     if (part->has_ended || part->failures >= FAILURE_LIMIT) {
         return 0;
     }
-    if (atoll_sweep_part_path(choice->sweep, number, dir, sizeof(dir), err) != 0 ||
-        ended_look(dir, part, err) != 0 || atoll_lease_look(dir, choice->self, &seen, err) != 0) {
+    if (atoll_sweep_part_path(choice->sweep, number, dir, sizeof(dir), err) != 0) {
         return -1;
     }
-    *ret_silent_epoch = 0;
+    if (ended_look(dir, part, &own) != 0 || atoll_lease_look(dir, choice->self, &seen, &own) != 0) {
+        return unreadable_judge(choice, number, &own, ret_choice, err);
+    }
+    part->unread = 0;
     if (part->has_ended) {
         *ret_choice = ATOLL_OFFER_ENDED;
     } else if (seen.state != ATOLL_LEASE_HELD) {

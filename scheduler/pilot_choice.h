@@ -20,8 +20,8 @@ struct atoll_pilot_choice *atoll_pilot_choice_create(const struct atoll_sweep *s
                                                      const struct atoll_lease_holder *self, size_t first,
                                                      double lease_time_s, struct atoll_err *err);
 void atoll_pilot_choice_destroy(struct atoll_pilot_choice *choice);
-/* Looks at all open parts.  For PART: its number and, when its holder is lost, the epoch that stood still (else 0).  Errors:
- * those of reading the parts. */
+/* Looks at all open parts.  For PART: its number and, when its holder is lost, the epoch that stood still (else 0).  A part
+ * that is damaged (NOTFOUND, INPUT, CORRUPT, SCHEMA at three looks) is given up.  Errors: others of reading the parts. */
 int atoll_pilot_choose(struct atoll_pilot_choice *choice, double now_ns, enum atoll_offer *ret_choice,
                        size_t *ret_part, uint32_t *ret_silent_epoch, struct atoll_err *err);
 /* How a step on the part went: evaluated more than before or not.  After three steps in a row without anything the part is

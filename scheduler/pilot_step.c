@@ -30,12 +30,15 @@ struct step {
     int drain_said, status;
 };
 
-static void become(const struct step *step)
+static void become(const struct step *step, pid_t parent)
 {
     int in = open("/dev/null", O_RDONLY);
 
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(127);
+    }
     if (in >= 0) {
         dup2(in, STDIN_FILENO);
     }
@@ -148,6 +151,7 @@ int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
 {
     struct step step = {.settings = settings, .started_ns = atoll_clock_mono_ns()};
     struct atoll_lease_seen seen;
+    pid_t parent = getpid();
 
     if (atoll_lease_look(settings->part, settings->self, &seen, err) != 0) {
         return -1;
@@ -160,9 +164,10 @@ int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
         return atoll_err_errno(err, errno, "cannot start a process");
     }
     if (step.pid == 0) {
-        become(&step);
+        become(&step, parent);
     }
     ret_result->end = watch_it(&step);
+    kill(-step.pid, SIGKILL); /* a launcher that died leaves ranks that would go on renewing the lease */
     ret_result->status = step.status;
     unlink(settings->drain_file);
     return 0;

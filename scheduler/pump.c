@@ -1,6 +1,6 @@
 /* pump.c - one look at all campaigns, one list of jobs per launcher, then one submission after the other to whom it is due.
- * The turn (a lease of the queue's folder) keeps two pumps apart; who does not get it within some seconds leaves the work to
- * the other. */
+ * The turn (a lease of the queue's folder, renewed between the calls) keeps two pumps apart.  A pump that gave up waiting would
+ * leave a job without successor: the one before counts it as one that is still there. */
 #include "scheduler/pump.h"
 
 #include <limits.h>
@@ -12,12 +12,13 @@
 #include "archive-h5/standing.h"
 #include "mpi-eval/clock.h"
 #include "scheduler/job_list.h"
+#include "scheduler/pump_due.h"
 #include "scheduler/queue.h"
 #include "scheduler/sweep_request.h"
 
 #define KINDS       4
 #define ARENA_BYTES ((size_t)16 << 20)
-#define TURN_WAIT_S 20.0
+#define TURN_WAIT_S 900.0 /* for others, each of which takes seconds */
 
 struct want {
     const struct atoll_campaign_queue_entry *entry;
@@ -25,6 +26,7 @@ struct want {
     struct atoll_site *site;
     enum atoll_launcher_kind kind;
     size_t live, missing;
+    int is_single; /* an array of it was refused */
 };
 
 struct line {
@@ -42,6 +44,7 @@ struct pump {
     size_t count;
     struct line lines[KINDS]; /* by launcher kind */
     struct atoll_err failure; /* the last one that was no end of the work */
+    struct atoll_lease *turn;
 };
 
 static void say(const struct pump *p, const char *campaign, const char *text)
@@ -51,47 +54,72 @@ static void say(const struct pump *p, const char *campaign, const char *text)
     }
 }
 
-static void fail(struct pump *p, const char *campaign, const struct atoll_err *why)
+static void fail(struct pump *p, const struct atoll_campaign_queue_entry *entry, const struct atoll_err *why)
 {
     p->result.failed++;
-    p->failure = *why;
-    say(p, campaign, why->text);
+    if (!p->settings->mine || strcmp(p->settings->mine, entry->id) == 0) {
+        p->failure = *why;
+    }
+    say(p, entry->campaign, why->text);
+}
+
+/* Between two calls to a scheduler.  Once another pump has the turn nothing more may be submitted here. */
+static int turn_keep(struct pump *p, struct atoll_err *err)
+{
+    struct atoll_err own = ATOLL_ERR_INIT;
+
+    if (atoll_lease_renew(p->turn, &own) == 0 || own.code != ATOLL_E_BUSY) {
+        return 0;
+    }
+    *err = own;
+    return -1;
 }
 
 /* ---- what each wants ---- */
 
-int atoll_pump_open_parts(const struct atoll_sweep *sweep, size_t *ret_count, struct atoll_err *err)
+/* 1, 0, or -1. */
+static int is_open(const struct atoll_sweep *sweep, size_t part, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    size_t count = 0;
+    struct atoll_standing standing;
+    int is_ended;
+
+    if (atoll_sweep_part_path(sweep, part, path, sizeof(path), err) != 0 ||
+        atoll_standing_read(path, &standing, err) != 0) {
+        return -1;
+    }
+    is_ended = standing.phase == ATOLL_STANDING_ENDED;
+    atoll_standing_fini(&standing);
+    return !is_ended;
+}
+
+/* Parts that have not ended and can be worked on; those that are damaged are told and passed over, unless all are. */
+static int open_count(const struct pump *p, const struct atoll_sweep *sweep, size_t *ret_count,
+                      struct atoll_err *err)
+{
+    size_t count = 0, damaged = 0;
 
     for (size_t i = 0; i < sweep->part_count; i++) {
-        struct atoll_standing standing;
+        struct atoll_err own = ATOLL_ERR_INIT;
+        int found = is_open(sweep, i, &own);
 
-        if (atoll_sweep_part_path(sweep, i, path, sizeof(path), err) != 0 ||
-            atoll_standing_read(path, &standing, err) != 0) {
+        damaged += found < 0;
+        if (found < 0 && (!atoll_sweep_is_damage(own.code) || damaged == sweep->part_count)) {
+            *err = own;
             return -1;
         }
-        count += standing.phase != ATOLL_STANDING_ENDED;
-        atoll_standing_fini(&standing);
+        if (found < 0) {
+            say(p, sweep->dir, own.text);
+        }
+        count += found > 0;
     }
     *ret_count = count;
     return 0;
 }
 
-/* A campaign that it waits for and that is not there any more holds nobody up. */
-static const char *waits_for(const struct atoll_campaign_queue_entry *entry)
+static struct line *line_of(struct pump *p, const struct want *want)
 {
-    for (size_t i = 0; i < entry->after_count; i++) {
-        if (atoll_sweep_is(entry->after[i]) && !atoll_sweep_is_done(entry->after[i])) {
-            return entry->after[i];
-        }
-    }
-    return NULL;
-}
-
-static struct line *line_of(struct pump *p, enum atoll_launcher_kind kind)
-{
+    enum atoll_launcher_kind kind = want->kind;
     struct line *line = &p->lines[kind];
     struct atoll_err err = ATOLL_ERR_INIT;
 
@@ -101,7 +129,7 @@ static struct line *line_of(struct pump *p, enum atoll_launcher_kind kind)
     line->launcher = atoll_launcher_create(kind, p->settings->timeout_s, &err);
     if (!line->launcher || atoll_job_list_ask(line->launcher, kind, &line->jobs, &err) != 0) {
         line->has_failed = 1;
-        fail(p, "queue", &err);
+        fail(p, want->entry, &err);
         return NULL;
     }
     for (size_t i = 0; i < line->jobs.count; i++) {
@@ -119,11 +147,11 @@ static int want_open(struct pump *p, const struct atoll_campaign_queue_entry *en
 
     *want = (struct want){.entry = entry, .sweep = atoll_sweep_open(entry->campaign, err)};
     want->site = want->sweep ? atoll_sweep_site(want->sweep, err) : NULL;
-    if (!want->site || atoll_pump_open_parts(want->sweep, &open, err) != 0) {
+    if (!want->site || open_count(p, want->sweep, &open, err) != 0) {
         return -1;
     }
     want->kind = want->site->launcher;
-    line = line_of(p, want->kind);
+    line = line_of(p, want);
     if (!line) {
         return 0;
     }
@@ -142,24 +170,41 @@ static void want_fini(struct want *want)
     atoll_sweep_close(want->sweep);
 }
 
+/* 1: it is there and wants jobs at some time; 0: it was taken out of the queue, or cannot be seen from here. */
+static int is_wanting(const struct pump *p, const struct atoll_campaign_queue_entry *entry)
+{
+    int is_there = atoll_sweep_look(entry->campaign);
+
+    if (is_there < 0) {
+        if (p->settings->say) {
+            fprintf(p->settings->say,
+                    "%s: cannot be seen from here and stays in the queue; where it is gone for good, remove "
+                    "%s/%s.json\n",
+                    entry->campaign, p->queue.dir, entry->id);
+        }
+        return 0;
+    }
+    if (is_there == 0 || atoll_sweep_is_done(entry->campaign) ||
+        atoll_sweep_is_marked(entry->campaign, ATOLL_SWEEP_CANCELLED)) {
+        atoll_campaign_queue_remove(entry->id, NULL);
+        return 0;
+    }
+    return 1;
+}
+
 /* 1: it wants to be looked at. */
-static int is_eligible(struct pump *p, const struct atoll_campaign_queue_entry *entry)
+static int is_eligible(const struct pump *p, const struct atoll_campaign_queue_entry *entry)
 {
     const char *other;
 
-    if (p->settings->only && strcmp(p->settings->only, entry->id) != 0) {
-        return 0;
-    }
-    if (atoll_sweep_is_done(entry->campaign) ||
-        atoll_sweep_is_marked(entry->campaign, ATOLL_SWEEP_CANCELLED) || !atoll_sweep_is(entry->campaign)) {
-        atoll_campaign_queue_remove(entry->id, NULL);
+    if (!is_wanting(p, entry)) {
         return 0;
     }
     if (atoll_sweep_is_marked(entry->campaign, ATOLL_SWEEP_PAUSED)) {
         say(p, entry->campaign, "paused; atoll continue lets it go on");
         return 0;
     }
-    other = waits_for(entry);
+    other = atoll_sweep_waits_for((const char *const *)(uintptr_t)entry->after, entry->after_count);
     if (other && p->settings->say) {
         fprintf(p->settings->say, "%s: waits until %s is done\n", entry->campaign, other);
     }
@@ -176,13 +221,16 @@ static int wants_collect(struct pump *p, struct atoll_err *err)
         const struct atoll_campaign_queue_entry *entry = &p->queue.entries[i];
         struct atoll_err own = ATOLL_ERR_INIT;
 
+        if (turn_keep(p, err) != 0) {
+            return -1;
+        }
         if (!is_eligible(p, entry)) {
             continue;
         }
         if (want_open(p, entry, &p->wants[p->count], &own) == 0) {
             p->count++;
         } else {
-            fail(p, entry->campaign, &own);
+            fail(p, entry, &own);
             want_fini(&p->wants[p->count]);
         }
     }
@@ -191,55 +239,55 @@ static int wants_collect(struct pump *p, struct atoll_err *err)
 
 /* ---- to whom the next job is due ---- */
 
-static unsigned ceiling_of(const struct pump *p, const struct want *want)
+static unsigned ceiling_of(const struct want *want)
 {
-    return p->settings->ceiling ? p->settings->ceiling : want->site->limits.queued;
+    return want->sweep->max_queued ? want->sweep->max_queued : want->site->limits.queued;
 }
 
 static int has_room(struct pump *p, const struct want *want)
 {
-    const struct line *line = line_of(p, want->kind);
-    unsigned ceiling = ceiling_of(p, want);
+    const struct line *line = line_of(p, want);
+    unsigned ceiling = ceiling_of(want);
 
     return line && (ceiling == 0 || line->queued < ceiling);
 }
 
-/* Higher priority first; among equals the one that has least for its share; then the older one. */
+static struct atoll_pump_claim claim_of(struct pump *p, const struct want *want)
+{
+    return (struct atoll_pump_claim){.priority = want->entry->priority,
+                                     .share = want->entry->share,
+                                     .live = want->live,
+                                     .missing = want->missing,
+                                     .has_room = has_room(p, want)};
+}
+
 static struct want *next_due(struct pump *p)
 {
-    struct want *best = NULL;
+    struct atoll_pump_claim best = {.missing = 0};
+    struct want *found = NULL;
 
     for (size_t i = 0; i < p->count; i++) {
-        struct want *w = &p->wants[i];
+        struct atoll_pump_claim claim = claim_of(p, &p->wants[i]);
 
-        if (w->missing == 0 || !has_room(p, w)) {
-            continue;
-        }
-        if (!best || w->entry->priority > best->entry->priority ||
-            (!(w->entry->priority < best->entry->priority) &&
-             (double)w->live / w->entry->share < (double)best->live / best->entry->share)) {
-            best = w;
+        if (atoll_pump_is_before(&claim, &best)) {
+            best = claim;
+            found = &p->wants[i];
         }
     }
-    return best;
+    return found;
 }
 
 /* How many elements one array may bring now; 1: no array. */
 static unsigned elements_for(const struct pump *p, const struct want *want)
 {
-    const struct atoll_site *site = want->site;
-    unsigned ceiling = ceiling_of(p, want), room = UINT_MAX, count = (unsigned)want->missing;
+    const struct atoll_pump_array array = {.missing = want->missing,
+                                           .ceiling = ceiling_of(want),
+                                           .queued = (unsigned)p->lines[want->kind].queued,
+                                           .array_size = want->site->limits.array_size,
+                                           .is_allowed = want->site->limits.has_arrays && p->count == 1 &&
+                                                         !want->is_single};
 
-    if (!site->limits.has_arrays || p->count > 1) {
-        return 1;
-    }
-    if (ceiling) {
-        room = ceiling - (unsigned)p->lines[want->kind].queued;
-    }
-    if (site->limits.array_size && count > site->limits.array_size) {
-        count = site->limits.array_size;
-    }
-    return count < room ? count : room;
+    return atoll_pump_elements(&array);
 }
 
 static int submit_some(struct pump *p, struct want *want, struct atoll_arena *arena, struct atoll_err *err)
@@ -270,9 +318,14 @@ static int submit_some(struct pump *p, struct want *want, struct atoll_arena *ar
     return 0;
 }
 
-/* A limit of the site ends what one launcher takes now; a refusal is the campaign's own. */
+/* A limit of the site ends what one launcher takes now; a refusal is the campaign's own.  An array is refused as a whole where
+ * some of its elements would have been taken. */
 static void submit_failed(struct pump *p, struct want *want, const struct atoll_err *why)
 {
+    if (why->code == ATOLL_E_LIMIT && elements_for(p, want) > 1) {
+        want->is_single = 1;
+        return;
+    }
     p->result.wanted += (unsigned)want->missing;
     want->missing = 0;
     if (why->code == ATOLL_E_LIMIT) {
@@ -282,7 +335,7 @@ static void submit_failed(struct pump *p, struct want *want, const struct atoll_
         return;
     }
     p->lines[want->kind].has_failed |= why->code == ATOLL_E_TIMEOUT;
-    fail(p, want->sweep->dir, why);
+    fail(p, want->entry, why);
 }
 
 static int submit_all(struct pump *p, struct atoll_err *err)
@@ -291,7 +344,7 @@ static int submit_all(struct pump *p, struct atoll_err *err)
 
     while ((want = next_due(p)) != NULL) {
         struct atoll_err own = ATOLL_ERR_INIT;
-        struct atoll_arena *arena = atoll_arena_create(ARENA_BYTES, err);
+        struct atoll_arena *arena = turn_keep(p, err) == 0 ? atoll_arena_create(ARENA_BYTES, err) : NULL;
 
         if (!arena) {
             return -1;
@@ -309,7 +362,15 @@ static int submit_all(struct pump *p, struct atoll_err *err)
 
 /* ---- one at a time ---- */
 
-static struct atoll_lease *turn_take(const char *dir, struct atoll_err *err)
+/* Longer than a pump takes between two beats: some calls to a scheduler. */
+static double silence_s(const struct atoll_pump_settings *settings)
+{
+    double calls_s = 3 * (settings->timeout_s > 0 ? settings->timeout_s : 30);
+
+    return calls_s > ATOLL_LEASE_TIME_S ? calls_s : ATOLL_LEASE_TIME_S;
+}
+
+static struct atoll_lease *turn_take(const struct pump *p, struct atoll_err *err)
 {
     struct atoll_lease_watch watch = {0};
     struct atoll_lease_holder self;
@@ -321,16 +382,19 @@ static struct atoll_lease *turn_take(const char *dir, struct atoll_err *err)
         const struct timespec pause = {.tv_nsec = 200000000};
         struct atoll_lease_seen seen;
         struct atoll_err own = ATOLL_ERR_INIT;
-        struct atoll_lease *lease = atoll_lease_claim(dir, &self, silent, NULL, &own);
+        struct atoll_lease *lease = atoll_lease_claim(p->queue.dir, &self, silent, NULL, &own);
 
-        if (lease || own.code != ATOLL_E_BUSY || atoll_lease_look(dir, &self, &seen, &own) != 0 ||
-            silent == seen.epoch) {
-            *err = own;
+        if (lease) {
             return lease;
         }
-        /* A pump holds its turn for seconds and does not renew it. */
-        atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns());
-        silent = atoll_clock_mono_ns() > until_ns ? seen.epoch : 0;
+        if (own.code != ATOLL_E_BUSY || atoll_clock_mono_ns() > until_ns ||
+            atoll_lease_look(p->queue.dir, &self, &seen, &own) != 0) {
+            *err = own;
+            return NULL;
+        }
+        silent = atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > silence_s(p->settings)
+                     ? seen.epoch
+                     : 0;
         nanosleep(&pause, NULL);
     }
 }
@@ -348,33 +412,31 @@ static void pump_fini(struct pump *p)
     atoll_campaign_queue_fini(&p->queue);
 }
 
+/* With the turn: the queue as it is now. */
+static int work(struct pump *p, struct atoll_err *err)
+{
+    atoll_campaign_queue_fini(&p->queue);
+    if (atoll_campaign_queue_load(&p->queue, err) != 0 || wants_collect(p, err) != 0 ||
+        submit_all(p, err) != 0) {
+        return -1;
+    }
+    if (p->result.submitted == 0 && p->failure.code != ATOLL_OK) {
+        *err = p->failure;
+        return -1;
+    }
+    return 0;
+}
+
 int atoll_pump(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
                struct atoll_err *err)
 {
     struct pump p = {.settings = settings};
-    struct atoll_lease *turn;
-    char dir[PATH_MAX];
-    int status;
+    int status = atoll_campaign_queue_load(&p.queue, err);
 
-    if (atoll_campaign_queue_load(&p.queue, err) != 0) {
-        return -1;
-    }
-    turn = atoll_campaign_queue_folder(dir, sizeof(dir), err) == 0 ? turn_take(dir, err) : NULL;
-    if (!turn) {
-        atoll_campaign_queue_fini(&p.queue);
-        return -1;
-    }
-    err->code = ATOLL_OK;
-    atoll_campaign_queue_fini(&p.queue); /* as it is now that it is our turn */
-    status = atoll_campaign_queue_load(&p.queue, err);
-    status = status == 0 ? wants_collect(&p, err) : status;
-    status = status == 0 ? submit_all(&p, err) : status;
-    if (status == 0 && p.result.submitted == 0 && p.failure.code != ATOLL_OK) {
-        *err = p.failure;
-        status = -1;
-    }
+    p.turn = status == 0 ? turn_take(&p, err) : NULL;
+    status = p.turn ? work(&p, err) : -1;
     *ret_result = p.result;
     pump_fini(&p);
-    atoll_lease_release(turn);
+    atoll_lease_release(p.turn);
     return status;
 }

@@ -12,10 +12,11 @@
 
 struct atoll_pump_settings {
     const char *except_job; /* a job that ends now and counts for nothing; NULL none */
-    const char *only;       /* id of the one campaign to look at; NULL all */
-    unsigned ceiling;       /* most jobs of this user in the queue; 0 = what each site's profile says */
-    double timeout_s;       /* of each call to a scheduler; 0 = 30 */
-    FILE *say;              /* a line for each thing done or left; NULL nothing */
+    const char
+        *mine; /* id of the campaign that the caller cares for: what goes wrong with others is said, and is no
+                         error; NULL: all are its own */
+    double timeout_s; /* of each call to a scheduler; 0 = 30 */
+    FILE *say;        /* a line for each thing done or left; NULL nothing */
 };
 struct atoll_pump_result {
     unsigned submitted;
@@ -23,12 +24,8 @@ struct atoll_pump_result {
     unsigned failed; /* campaigns whose request was refused or whose folder is damaged */
 };
 
-/* Errors: those of the queue and TIMEOUT, MISSING of a launcher when nothing could be done at all. */
+/* Errors: those of the queue; BUSY when the turn was lost or not got; when nothing was submitted what went wrong last. */
 int atoll_pump(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
                struct atoll_err *err);
-
-/* How many of a campaign's parts have not ended. */
-struct atoll_sweep;
-int atoll_pump_open_parts(const struct atoll_sweep *sweep, size_t *ret_count, struct atoll_err *err);
 
 #endif

@@ -21,9 +21,10 @@ int atoll_campaign_queue_folder(char *ret_path, size_t bytes, struct atoll_err *
     const char *own = getenv("ATOLL_QUEUE"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     int length;
 
-    if (own && *own) {
-        length = snprintf(ret_path, bytes, "%s", own);
-    } else if (data && *data == '/') {
+    if (own && *own) { /* jobs get it too, and work elsewhere */
+        return atoll_folder_absolute(own, ret_path, bytes, err);
+    }
+    if (data && *data == '/') {
         length = snprintf(ret_path, bytes, "%s/atoll/queue", data);
     } else if (home && *home == '/') {
         length = snprintf(ret_path, bytes, "%s/.local/share/atoll/queue", home);
@@ -37,6 +38,11 @@ int atoll_campaign_queue_folder(char *ret_path, size_t bytes, struct atoll_err *
                : atoll_err_set(err, ATOLL_E_LIMIT, "the path of the queue's folder is too long");
 }
 
+static int is_id(const char *id)
+{
+    return *id && strspn(id, "0123456789abcdef") == strlen(id);
+}
+
 static int entry_path(const char *id, char path[PATH_MAX], struct atoll_err *err)
 {
     char dir[PATH_MAX];
@@ -44,8 +50,7 @@ static int entry_path(const char *id, char path[PATH_MAX], struct atoll_err *err
     if (atoll_campaign_queue_folder(dir, sizeof(dir), err) != 0) {
         return -1;
     }
-    if (!*id || strspn(id, "0123456789abcdef") != strlen(id) ||
-        snprintf(path, PATH_MAX, "%s/%.64s%s", dir, id, SUFFIX) >= PATH_MAX) {
+    if (!is_id(id) || snprintf(path, PATH_MAX, "%s/%.64s%s", dir, id, SUFFIX) >= PATH_MAX) {
         return atoll_err_set(err, ATOLL_E_INPUT, "'%.80s' is no campaign's id", id);
     }
     return 0;
@@ -74,7 +79,8 @@ static int entry_fill(const json_t *object, struct atoll_campaign_queue_entry *e
         .priority = json_number_value(json_object_get(object, "priority")),
         .share = json_number_value(json_object_get(object, "share")),
         .added_unix_s = json_integer_value(json_object_get(object, "added_unix_s"))};
-    if (!id || !campaign || *campaign != '/' || !(entry->share > 0) || count > ATOLL_QUEUE_AFTER_LIMIT) {
+    if (!id || !is_id(id) || !campaign || *campaign != '/' || !(entry->share > 0) ||
+        (after && !json_is_array(after)) || count > ATOLL_QUEUE_AFTER_LIMIT) {
         return -1;
     }
     entry->id = strdup(id);
@@ -83,7 +89,7 @@ static int entry_fill(const json_t *object, struct atoll_campaign_queue_entry *e
     for (size_t i = 0; entry->after && i < count; i++) {
         const char *other = json_string_value(json_array_get(after, i));
 
-        entry->after[entry->after_count] = strdup(other ? other : "");
+        entry->after[entry->after_count] = other ? strdup(other) : NULL;
         entry->after_count += entry->after[entry->after_count] != NULL;
     }
     return entry->id && entry->campaign && entry->after && entry->after_count == count ? 0 : -1;
@@ -93,8 +99,10 @@ static int entry_read(const char *path, struct atoll_campaign_queue_entry *entry
 {
     json_error_t why;
     json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-    int status = object ? entry_fill(object, entry) : -1;
+    int status;
 
+    *entry = (struct atoll_campaign_queue_entry){0};
+    status = object ? entry_fill(object, entry) : -1;
     json_decref(object);
     return status;
 }
@@ -157,6 +165,12 @@ static int is_entry(const char *name)
     return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SUFFIX) == 0;
 }
 
+/* A copy under another name would want the campaign's jobs a second time. */
+static int is_name_of(const char *name, const char *id)
+{
+    return strncmp(name, id, strlen(id)) == 0 && strcmp(name + strlen(id), SUFFIX) == 0;
+}
+
 static int entry_add(struct atoll_campaign_queue *queue, const char *name, struct atoll_err *err)
 {
     char path[PATH_MAX];
@@ -169,7 +183,7 @@ static int entry_add(struct atoll_campaign_queue *queue, const char *name, struc
     if (snprintf(path, sizeof(path), "%s/%s", queue->dir, name) >= (int)sizeof(path)) {
         return 0;
     }
-    if (entry_read(path, &grown[queue->count]) == 0) {
+    if (entry_read(path, &grown[queue->count]) == 0 && is_name_of(name, grown[queue->count].id)) {
         queue->count++;
         return 0;
     }
@@ -193,8 +207,9 @@ int atoll_campaign_queue_load(struct atoll_campaign_queue *ret_queue, struct ato
     ret_queue->dir = strdup(dir);
     folder = ret_queue->dir ? opendir(dir) : NULL;
     if (!folder) {
+        atoll_err_errno(err, errno, "%s: cannot read the queue", dir);
         atoll_campaign_queue_fini(ret_queue);
-        return atoll_err_errno(err, errno, "%s: cannot read the queue", dir);
+        return -1;
     }
     for (struct dirent *e; status == 0 && ret_queue->count < ENTRY_LIMIT && (e = readdir(folder));) {
         status = is_entry(e->d_name) ? entry_add(ret_queue, e->d_name, err) : 0;

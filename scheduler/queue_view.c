@@ -44,16 +44,16 @@ static const struct atoll_command queue_command = {
 
 static const char *state_of(const struct atoll_campaign_queue_entry *entry)
 {
-    if (!atoll_sweep_is(entry->campaign)) {
-        return "gone";
+    int is_there = atoll_sweep_look(entry->campaign);
+
+    if (is_there <= 0) {
+        return is_there < 0 ? "unseen" : "gone";
     }
     if (atoll_sweep_is_done(entry->campaign)) {
         return "done";
     }
-    for (size_t i = 0; i < entry->after_count; i++) {
-        if (atoll_sweep_is(entry->after[i]) && !atoll_sweep_is_done(entry->after[i])) {
-            return "waits";
-        }
+    if (atoll_sweep_waits_for((const char *const *)(uintptr_t)entry->after, entry->after_count)) {
+        return "waits";
     }
     return atoll_sweep_is_marked(entry->campaign, ATOLL_SWEEP_PAUSED) ? "paused" : "open";
 }

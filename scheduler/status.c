@@ -8,6 +8,7 @@
 
 #include "mpi-eval/clock.h"
 #include "scheduler/campaign_status.h"
+#include "scheduler/json_text.h"
 #include "scheduler/pump.h"
 #include "scheduler/queue.h"
 #include "scheduler/verbs.h"
@@ -108,23 +109,53 @@ static int status_one(const struct status_settings *settings, const char *dir, j
     return failed ? -1 : 0;
 }
 
-static int status_all(const struct status_settings *settings, const struct folders *folders,
-                      int *ret_all_done, struct atoll_err *err)
+/* One of several that cannot be read is a line among the others. */
+static void trouble_tell(const char *dir, const struct atoll_err *why, json_t *list)
 {
-    json_t *list = settings->json ? json_array() : NULL;
-    int status = 0;
+    if (list) {
+        json_array_append_new(list, json_pack("{s:o, s:o}", "campaign", atoll_json_text(dir), "trouble",
+                                              atoll_json_text(why->text)));
+    } else {
+        printf("%s\n", why->text);
+    }
+}
+
+static int status_each(const struct status_settings *settings, const struct folders *folders, json_t *list,
+                       int *ret_all_done, struct atoll_err *err)
+{
+    size_t troubles = 0;
 
     *ret_all_done = 1;
-    for (size_t i = 0; i < folders->count && status == 0; i++) {
+    for (size_t i = 0; i < folders->count; i++) {
         enum atoll_campaign_phase phase = ATOLL_PHASE_IDLE;
+        struct atoll_err own = ATOLL_ERR_INIT;
 
         if (i > 0 && !list) {
             putchar('\n');
         }
-        status = status_one(settings, folders->dirs[i], list, &phase, err);
-        *ret_all_done &= phase == ATOLL_PHASE_DONE || phase == ATOLL_PHASE_CANCELLED;
+        if (status_one(settings, folders->dirs[i], list, &phase, &own) == 0) {
+            *ret_all_done &= phase == ATOLL_PHASE_DONE || phase == ATOLL_PHASE_CANCELLED;
+            continue;
+        }
+        *err = own;
+        troubles++;
+        if (folders->count > 1) {
+            trouble_tell(folders->dirs[i], &own, list);
+        }
     }
-    if (list && status == 0) {
+    return folders->count > 0 && troubles == folders->count ? -1 : 0;
+}
+
+static int status_all(const struct status_settings *settings, const struct folders *folders,
+                      int *ret_all_done, struct atoll_err *err)
+{
+    json_t *list = settings->json ? json_array() : NULL;
+    struct atoll_err own = ATOLL_ERR_INIT;
+    int status = status_each(settings, folders, list, ret_all_done, &own);
+
+    if (status != 0) {
+        *err = own;
+    } else if (list) {
         json_dumpf(list, stdout, JSON_INDENT(2));
         putchar('\n');
     }

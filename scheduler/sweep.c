@@ -20,7 +20,7 @@
 #define ARENA_BYTES ((size_t)8 << 20)
 #define FILE_BYTES  ((size_t)1 << 20)
 #define AFTER_LIMIT 64
-#define NAME_DIGITS 8
+#define NAME_DIGITS 16 /* of the id: campaigns of one name would take each other's jobs for their own */
 
 /* ---- reading ---- */
 
@@ -40,17 +40,50 @@ static int read_part_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_
     return 0;
 }
 
+static int read_id(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char *id;
+
+    if (atoll_yaml_read_text(walk, node, &id) != 0) {
+        return -1;
+    }
+    if (strspn(id, "0123456789abcdef") != strlen(id) || strlen(id) != ATOLL_ID_HEX - 1) {
+        return atoll_yaml_fail(walk, node, "'%.80s' is no id of a campaign: %d hexadecimal digits are", id,
+                               ATOLL_ID_HEX - 1);
+    }
+    *(const char **)target = id;
+    return 0;
+}
+
+static int read_count1(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    uint32_t count;
+
+    if (atoll_yaml_read_count(walk, node, &count) != 0) {
+        return -1;
+    }
+    if (count == 0) {
+        return atoll_yaml_fail(walk, node, "at least 1 is expected here");
+    }
+    *(uint32_t *)target = count;
+    return 0;
+}
+
 static int read_part(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     static const struct atoll_yaml_row rows[] = {
         {"name", ATOLL_YAML_REQUIRED, read_part_name, offsetof(struct atoll_sweep_part, name)},
-        {"tasks", ATOLL_YAML_REQUIRED, atoll_yaml_read_count, offsetof(struct atoll_sweep_part, task_count)}};
+        {"tasks", ATOLL_YAML_REQUIRED, read_count1, offsetof(struct atoll_sweep_part, task_count)}};
     static const struct atoll_yaml_section section = {rows, sizeof(rows) / sizeof(rows[0])};
     struct atoll_sweep *sweep = target;
     struct atoll_sweep_part part = {"", 0};
 
     if (atoll_yaml_map(walk, &section, node, &part) != 0) {
         return -1;
+    }
+    if (sweep->part_count && strcmp(sweep->parts[sweep->part_count - 1].name, part.name) >= 0) {
+        return atoll_yaml_fail(walk, node, "part %s follows part %s: each stands once, in order", part.name,
+                               sweep->parts[sweep->part_count - 1].name);
     }
     /* Counted when the list was read. */
     ((struct atoll_sweep_part *)(uintptr_t)sweep->parts)[sweep->part_count++] = part;
@@ -88,19 +121,20 @@ static int read_after(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
 
 static const struct atoll_yaml_row sweep_rows[] = {
     {"version", ATOLL_YAML_REQUIRED, atoll_yaml_read_version1, 0},
-    {"id", ATOLL_YAML_REQUIRED, atoll_yaml_read_text, FIELD(id)},
+    {"id", ATOLL_YAML_REQUIRED, read_id, FIELD(id)},
     {"atoll_version", ATOLL_YAML_REQUIRED, atoll_yaml_read_text, FIELD(atoll_version)},
     {"created_unix_s", ATOLL_YAML_REQUIRED, atoll_yaml_read_number, FIELD(created_unix_s)},
     {"backend", ATOLL_YAML_REQUIRED, atoll_yaml_read_text, FIELD(backend)},
-    {"jobs", ATOLL_YAML_REQUIRED, atoll_yaml_read_count, FIELD(jobs)},
-    {"nodes", ATOLL_YAML_REQUIRED, atoll_yaml_read_count, FIELD(nodes)},
+    {"jobs", ATOLL_YAML_REQUIRED, read_count1, FIELD(jobs)},
+    {"nodes", ATOLL_YAML_REQUIRED, read_count1, FIELD(nodes)},
     {"gpus_per_node", ATOLL_YAML_REQUIRED, atoll_yaml_read_count, FIELD(gpus_per_node)},
-    {"evaluators_per_node", ATOLL_YAML_REQUIRED, atoll_yaml_read_count, FIELD(evaluators_per_node)},
-    {"time_min", ATOLL_YAML_REQUIRED, atoll_yaml_read_count, FIELD(time_min)},
+    {"evaluators_per_node", ATOLL_YAML_REQUIRED, read_count1, FIELD(evaluators_per_node)},
+    {"time_min", ATOLL_YAML_REQUIRED, read_count1, FIELD(time_min)},
     {"partition", ATOLL_YAML_OPTIONAL, atoll_yaml_read_text, FIELD(partition)},
     {"account", ATOLL_YAML_OPTIONAL, atoll_yaml_read_text, FIELD(account)},
     {"qos", ATOLL_YAML_OPTIONAL, atoll_yaml_read_text, FIELD(qos)},
     {"constraint", ATOLL_YAML_OPTIONAL, atoll_yaml_read_text, FIELD(constraint)},
+    {"max_queued", ATOLL_YAML_OPTIONAL, atoll_yaml_read_count, FIELD(max_queued)},
     {"priority", ATOLL_YAML_REQUIRED, atoll_yaml_read_number, FIELD(priority)},
     {"share", ATOLL_YAML_REQUIRED, atoll_yaml_read_positive, FIELD(share)},
     {"after", ATOLL_YAML_OPTIONAL, read_after, 0},
@@ -160,6 +194,39 @@ int atoll_sweep_is(const char *dir)
            access(path, F_OK) == 0;
 }
 
+/* Where the folder that held it is gone too, its file system is not here rather than the campaign. */
+int atoll_sweep_look(const char *dir)
+{
+    char path[PATH_MAX];
+    char *slash;
+
+    if (snprintf(path, sizeof(path), "%s/%s", dir, ATOLL_SWEEP_FILE) >= (int)sizeof(path)) {
+        return 0;
+    }
+    if (access(path, F_OK) == 0) {
+        return 1;
+    }
+    if (errno != ENOENT && errno != ENOTDIR) {
+        return -1;
+    }
+    *strrchr(path, '/') = '\0';
+    slash = strrchr(path, '/');
+    if (slash && slash != path) {
+        *slash = '\0';
+    }
+    return access(path, F_OK) == 0 ? 0 : -1;
+}
+
+const char *atoll_sweep_waits_for(const char *const *after, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (atoll_sweep_look(after[i]) != 0 && !atoll_sweep_is_done(after[i])) {
+            return after[i];
+        }
+    }
+    return NULL;
+}
+
 struct atoll_sweep *atoll_sweep_open(const char *dir, struct atoll_err *err)
 {
     struct atoll_sweep *sweep;
@@ -187,11 +254,22 @@ void atoll_sweep_close(struct atoll_sweep *sweep)
 
 /* ---- writing ---- */
 
-/* A text of JSON is one of YAML. */
+int atoll_sweep_can_hold(const char *text)
+{
+    json_t *value = json_string(text); /* NULL: not UTF-8 */
+    const unsigned char *c = (const unsigned char *)text;
+
+    for (; *c >= 0x20 && *c != 0x7f && !(*c == 0xc2 && c[1] < 0xa0); c++) {
+    }
+    json_decref(value);
+    return value != NULL && *c == '\0';
+}
+
+/* A text of JSON is one of YAML, but for its surrogate pairs: so nothing that can stand as it is is escaped. */
 static void put_text(struct atoll_buffer *out, const char *key, const char *text)
 {
     json_t *value = text && *text ? json_string(text) : NULL;
-    char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 
     if (quoted) {
         atoll_buffer_printf(out, "%s%s\n", key, quoted);
@@ -214,6 +292,9 @@ static void put_all(const struct atoll_sweep *s, struct atoll_buffer *out)
     put_text(out, "account: ", s->account);
     put_text(out, "qos: ", s->qos);
     put_text(out, "constraint: ", s->constraint);
+    if (s->max_queued) {
+        atoll_buffer_printf(out, "max_queued: %u\n", s->max_queued);
+    }
     atoll_buffer_printf(out, "priority: %.17g\nshare: %.17g\n", s->priority, s->share);
     if (s->after_count) {
         atoll_buffer_printf(out, "after:\n");
@@ -265,6 +346,12 @@ int atoll_sweep_part_path(const struct atoll_sweep *sweep, size_t part, char *re
     return atoll_sweep_path(sweep, name, ret_path, bytes, err);
 }
 
+int atoll_sweep_is_damage(enum atoll_code code)
+{
+    return code == ATOLL_E_NOTFOUND || code == ATOLL_E_INPUT || code == ATOLL_E_CORRUPT ||
+           code == ATOLL_E_SCHEMA;
+}
+
 void atoll_sweep_job_name(const struct atoll_sweep *sweep, char ret_name[ATOLL_SWEEP_NAME_BYTES])
 {
     snprintf(ret_name, ATOLL_SWEEP_NAME_BYTES, "atoll-%.*s", NAME_DIGITS, sweep->id);
@@ -311,13 +398,42 @@ int atoll_sweep_is_done(const char *dir)
     return mark_path(dir, "done.json", path) == 0 && access(path, F_OK) == 0;
 }
 
+/* A writer that was killed may have left a line without its end. */
+static int is_torn(int fd)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    char last;
+
+    return end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n';
+}
+
+/* One write: lines of two jobs do not mix. */
+static void line_append(const char *path, const char *line)
+{
+    size_t length = strlen(line);
+    char *bytes = malloc(length + 2);
+    int fd = bytes ? open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+
+    if (fd >= 0) {
+        size_t start = is_torn(fd) ? 0 : 1;
+
+        bytes[0] = '\n';
+        memcpy(bytes + 1, line, length);
+        bytes[length + 1] = '\n';
+        if (write(fd, bytes + start, length + 2 - start) < 0) {
+            /* best effort: nothing depends on it */
+        }
+        close(fd);
+    }
+    free(bytes);
+}
+
 void atoll_sweep_tell(const char *dir, const char *job, const char *what, const char *format, ...)
 {
     char path[PATH_MAX], words[1024];
     json_t *object;
     char *line;
     va_list arguments;
-    int fd;
 
     va_start(arguments, format);
     vsnprintf(words, sizeof(words), format, arguments);
@@ -325,12 +441,8 @@ void atoll_sweep_tell(const char *dir, const char *job, const char *what, const 
     object = json_pack("{s:I, s:s, s:s, s:o}", "unix_s", (json_int_t)time(NULL), "job", job, "what", what,
                        "text", atoll_json_text(words));
     line = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    fd = line && mark_path(dir, ATOLL_SWEEP_HISTORY, path) == 0
-             ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)
-             : -1;
-    if (fd >= 0) {
-        dprintf(fd, "%s\n", line); /* one write: lines of two jobs do not mix */
-        close(fd);
+    if (line && mark_path(dir, ATOLL_SWEEP_HISTORY, path) == 0) {
+        line_append(path, line);
     }
     free(line);
     json_decref(object);

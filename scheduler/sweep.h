@@ -32,7 +32,9 @@ struct atoll_sweep {
     uint32_t jobs;  /* wanted at once */
     uint32_t nodes; /* of each job */
     uint32_t time_min, gpus_per_node;
-    uint32_t evaluators_per_node; /* 0: the site's GPUs per node, else one */
+    uint32_t evaluators_per_node;
+    uint32_t
+        max_queued; /* most jobs of the user in the queue when one of these is submitted; 0 = what the site says */
     const char *partition, *account, *qos, *constraint;
     double priority, share;   /* among the user's campaigns, when it was submitted */
     const char *const *after; /* folders of campaigns that must be done before */
@@ -44,10 +46,16 @@ struct atoll_sweep {
 
 /* Whether dir holds one: 1, 0. */
 int atoll_sweep_is(const char *dir);
+/* 1: dir holds one; 0: it does not; -1: that cannot be seen from here (a file system that is not mounted, no permission). */
+int atoll_sweep_look(const char *dir);
+/* The first of these folders whose campaign is not done and may be there still; NULL when nothing is waited for. */
+const char *atoll_sweep_waits_for(const char *const *after, size_t count);
 /* Errors: NOTFOUND (no sweep.yaml, with the remedy), INPUT "file:line: ...", IO, MEMORY. */
 struct atoll_sweep *atoll_sweep_open(const char *dir, struct atoll_err *err);
 void atoll_sweep_close(struct atoll_sweep *sweep); /* NULL is fine */
 
+/* Whether a text can stand in sweep.yaml: UTF-8 without control characters. */
+int atoll_sweep_can_hold(const char *text);
 /* Writes DIR/sweep.yaml; sweep->dir and arena are not read. */
 int atoll_sweep_write(const struct atoll_sweep *sweep, const char *dir, struct atoll_err *err);
 
@@ -56,6 +64,8 @@ int atoll_sweep_path(const struct atoll_sweep *sweep, const char *name, char *re
                      struct atoll_err *err);
 int atoll_sweep_part_path(const struct atoll_sweep *sweep, size_t part, char *ret_path, size_t bytes,
                           struct atoll_err *err);
+/* Whether a part that could not be read for this reason is damaged: another try says the same. */
+int atoll_sweep_is_damage(enum atoll_code code);
 /* What its jobs are called: "atoll-" and the first digits of the id. */
 void atoll_sweep_job_name(const struct atoll_sweep *sweep, char ret_name[ATOLL_SWEEP_NAME_BYTES]);
 

@@ -28,6 +28,26 @@ static const char *keep(struct atoll_arena *arena, const char *text, const char 
     return atoll_arena_text(arena, out, (size_t)length, err);
 }
 
+/* The log of a job.  In a pattern %% is a percent sign, so that a folder's own are not taken for the job's id. */
+static const char *keep_log(struct atoll_arena *arena, const char *dir, struct atoll_err *err)
+{
+    char escaped[PATH_MAX];
+    size_t length = 0;
+
+    for (; *dir && length + 2 < sizeof(escaped); dir++) {
+        escaped[length++] = *dir;
+        if (*dir == '%') {
+            escaped[length++] = '%';
+        }
+    }
+    escaped[length] = '\0';
+    if (*dir) {
+        atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", escaped);
+        return NULL;
+    }
+    return keep(arena, escaped, "/log/%j.log", err);
+}
+
 int atoll_sweep_request(const struct atoll_sweep *sweep, const struct atoll_site *site, const char *script,
                         struct atoll_arena *arena, struct atoll_job_request *ret_request,
                         struct atoll_err *err)
@@ -45,7 +65,7 @@ int atoll_sweep_request(const struct atoll_sweep *sweep, const struct atoll_site
 
     atoll_sweep_job_name(sweep, name);
     request.name = keep(arena, name, "", err);
-    request.log_path = keep(arena, sweep->dir, "/log/%j.log", err);
+    request.log_path = keep_log(arena, sweep->dir, err);
     if (!request.name || !request.log_path ||
         atoll_site_request(site, sweep->evaluators_per_node, sweep->gpus_per_node, arena, &request, err) !=
             0) {

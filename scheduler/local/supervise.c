@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "scheduler/local/job_folder.h"
-#include "scheduler/local/reap.h"
+#include "scheduler/local/orphans.h"
 #include "scheduler/local/slot.h"
 
 #define TICK_NS      200000000 /* 0.2 s */
@@ -371,7 +371,7 @@ static int run_once(struct supervisor *s)
         return 0;
     }
     status = watch(s, shell);
-    atoll_local_reap();
+    atoll_orphans_clear(s->root);
     status = conclude(s, status);
     give_back(s);
     return status;

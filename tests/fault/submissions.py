@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Kills `atoll submit`, and the finalizer of a campaign, before every system call that others see.
+
+submissions.py BUILD SOURCE submit|finalize [--careless]
+
+submit: afterwards there is no campaign, or a whole one that `atoll resume` brings to its end with one job in all; what else is
+left is called OUT.new-*, and a later submission says so.  finalize: done.json is there only beside a whole archive and report;
+started again it ends, and the archive holds what the journals hold.  --careless spoils what it checks, so that it must fail.
+"""
+import collections
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+import journal
+import stop_at
+
+PATIENCE_S = 120
+build, source, what = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
+careless = "--careless" in sys.argv
+root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-submissions-", dir=build))
+environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state"), "ATOLL_LOCAL_JOBS": "2"}
+out = root / "campaign"
+
+
+def fail(text):
+    logs = "".join(p.read_text(errors="replace")[-2000:] for p in sorted(out.glob("log/*")))
+    sys.exit(f"{text}\n{logs}")
+
+
+def atoll(*words, status=0):
+    done = subprocess.run([f"{build}/atoll", *words], capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
+    if done.returncode != status:
+        fail(f"atoll {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def submit_words(jobs=1):
+    return ["submit", f"{source}/suites/starter", "--only", "transpose", "--only", "row_reduce", "--backend", "null", "--site", "local",
+            "--time", "5m", "--seconds", "100", "--evaluations", "12", "--seed", "3", "--jobs", str(jobs), "--tasks-per-part", "1",
+            "-o", str(out)]
+
+
+def jobs():
+    return list(root.glob("state/atoll/jobs/*/*/state.json"))
+
+
+def wait_done():
+    end = time.monotonic() + PATIENCE_S
+    while not (out / "done.json").exists():
+        if time.monotonic() > end:
+            fail(f"is not done after {PATIENCE_S} s:\n{atoll('status', '--fresh', str(out))}")
+        time.sleep(0.05)
+    while any(json.loads(p.read_text())["supervisor"]["pid"] and is_alive(p) for p in jobs()):
+        if time.monotonic() > end:
+            fail("a job does not end")
+        time.sleep(0.02)
+
+
+def is_alive(state):
+    try:
+        os.kill(json.loads(state.read_text())["supervisor"]["pid"], 0)
+        return True
+    except (OSError, KeyError):
+        return False
+
+
+def counted():
+    """Evaluations that count in the journals of all parts, read without Atoll."""
+    data = [attempt.data[:attempt.seal] for part in out.glob("parts/*") for attempt in journal.attempts(part)]
+    return sum(kind == journal.EVENT and len(payload) >= 45 and payload[20] == journal.EVALUATED
+               for bytes_ in data for kind, payload in journal.frames(bytes_, check=True))
+
+
+def check_whole():
+    """Every result of the journals, once, in the one archive."""
+    lines = atoll("export", str(out / "archive.h5"), "--jsonl", "evaluations").splitlines()
+    rows = collections.Counter((json.loads(line)["campaign"], json.loads(line)["evaluation"]) for line in lines if line.startswith("{"))
+    if len(rows) != counted() or max(rows.values()) != 1:
+        fail(f"the archive has {len(rows)} results, the journals {counted()}")
+    if "</html>" not in (out / "report.html").read_text():
+        fail("the report is cut off")
+
+
+# ---- submit ----
+
+def clean():
+    for path in root.iterdir():
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+
+
+def check_none(name, n):
+    left = sorted(p.name for p in root.iterdir() if p.name not in ("queue", "state", "log"))
+    if any(not p.startswith("campaign.new-") for p in left):
+        fail(f"killed before {name} {n}: {left} is left and nobody knows why")
+    if list(root.glob("queue/*.json")) or jobs():
+        fail(f"killed before {name} {n}: there is no campaign, but it is queued")
+    return len(left)
+
+
+def submit_once(n):
+    """Returns the name of the call, or None when it came to its end, and whether there was a campaign."""
+    clean()
+    name, status, _ = stop_at.run([f"{build}/atoll", *submit_words()], n, environment=environment, output=root / "log")
+    if name is None and status != 0:
+        fail(f"submit ended with {status}:\n{(root / 'log').read_text()}")
+    if careless and out.exists():
+        (out / "sweep.yaml").write_text("version: 1\n")
+    if out.exists():
+        atoll("resume", str(out))
+        wait_done()
+        check_whole()
+        if len(jobs()) != 1:
+            fail(f"killed before {name} {n}: {len(jobs())} jobs worked on a campaign that wants one at a time")
+    elif check_none(name, n) and n % 8 == 0:
+        said = atoll(*submit_words())
+        if "is left of a submission" not in said:
+            fail(f"a later submission does not say what is left:\n{said}")
+        wait_done()
+    return name, out.exists()
+
+
+def submit():
+    whole = n = 0
+    name = "first"
+    while name:
+        n += 1
+        name, is_there = submit_once(n)
+        whole += is_there
+    if n < 30 or whole < 10 or n - whole < 10:
+        fail(f"{n} kills, {whole} of them with a campaign: this tests nothing")
+    return f"killed before {n - 1} system calls, {whole - 1} times after the campaign was there"
+
+
+# ---- finalize ----
+
+def points():
+    """Every step, and some of the many writes of an archive."""
+    kinds = {**stop_at.STEPS, **stop_at.WRITES}
+    name, status, count = stop_at.run([f"{build}/atoll", "resume", str(out)], 0, kinds, environment, root / "log")
+    _, _, steps = fresh_run(0, stop_at.STEPS)
+    some = random.Random(1).sample(range(1, count + 1), min(20, count))
+    return [(n, stop_at.STEPS) for n in range(1, steps + 1)] + [(n, kinds) for n in some]
+
+
+def fresh_run(n, kinds):
+    for path in (out / "done.json", out / "archive.h5", out / "report.html", *out.glob("parts/*/archive.h5")):
+        path.unlink(missing_ok=True)
+    return stop_at.run([f"{build}/atoll", "resume", str(out)], n, kinds, environment, root / "log")
+
+
+def finalize():
+    atoll(*submit_words(jobs=2))
+    wait_done()
+    check_whole()
+    (out / "done.json").unlink()
+    tried = points()
+    for n, kinds in tried:
+        name, status, _ = fresh_run(n, kinds)
+        if name is None and status != 0:
+            fail(f"resume ended with {status}:\n{(root / 'log').read_text()}")
+        if careless:
+            (out / "done.json").write_text("{}")
+        if (out / "done.json").exists():
+            check_whole()
+        atoll("resume", str(out))
+        if not (out / "done.json").exists():
+            fail(f"killed before {name} {n}: resume does not finish it")
+        check_whole()
+    left = [str(p.relative_to(out)) for p in out.rglob("*.tmp")]
+    if left:
+        fail(f"left for good: {left}")
+    return f"killed before {len(tried)} system calls of the finalizer"
+
+
+why = stop_at.usable()
+if why:
+    print(f"skipped: {why}")
+    sys.exit(77)
+print(submit() if what == "submit" else finalize())
+shutil.rmtree(root, ignore_errors=True)
