@@ -357,13 +357,20 @@ static int continue_job(struct pilot *p, const char *why, struct atoll_err *err)
     return atoll_pump(&pump, &result, err);
 }
 
-/* Whether the scheduler says that the user cancelled the job.  Where nobody answers nothing is submitted either. */
-static int is_cancelled(struct pilot *p)
+/* Whether the scheduler itself is ending the job: 1, 0, -1 nobody answers.  A job that the user cancelled is told as
+ * "completing" like one that was preempted or requeued from outside: the first must not come back, the others come back by
+ * themselves.  One that ran into its limit is ended too, and nobody else lets it go on. */
+static int is_being_ended(struct pilot *p)
 {
     struct atoll_job job;
 
-    return !p->launcher || atoll_launcher_ask(p->launcher, p->allocation.job, &job, NULL) != 0 ||
-           job.state == ATOLL_JOB_CANCELLED || job.state == ATOLL_JOB_UNKNOWN;
+    if (!p->launcher || atoll_launcher_ask(p->launcher, p->allocation.job, &job, NULL) != 0) {
+        return -1;
+    }
+    if (job.state == ATOLL_JOB_RUNNING || job.state == ATOLL_JOB_SUSPENDED) {
+        return 0;
+    }
+    return strcmp(job.reason, "TimeLimit") != 0 && atoll_allocation_remaining_s(&p->allocation) > 0;
 }
 
 /* Campaigns that waited for this one get their jobs. */
@@ -415,10 +422,11 @@ static int finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_e
 static int interrupted(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
     double warned_s = WARNING_SLACK * p->settings->site->end.before_s;
-    int is_time = atoll_allocation_remaining_s(&p->allocation) < warned_s;
+    int is_time = atoll_allocation_remaining_s(&p->allocation) < warned_s, is_ended = is_being_ended(p);
 
     *ret_end = ATOLL_PILOT_LEFT;
-    if (p->settings->site->end.go_on == ATOLL_SITE_END || (!is_time && is_cancelled(p))) {
+    if (p->settings->site->end.go_on == ATOLL_SITE_END || is_ended > 0 || (is_ended < 0 && !is_time)) {
+        atoll_sweep_tell(p->sweep->dir, p->allocation.job, "left", "the job was asked to go");
         return 0;
     }
     *ret_end = ATOLL_PILOT_CONTINUES;
