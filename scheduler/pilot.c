@@ -226,14 +226,15 @@ static int evaluated_count(const char *part, uint64_t *ret_count, int *ret_ended
     return 0;
 }
 
-/* After a failure: nodes that the scheduler calls bad are left out from now on, and named. */
+/* After a step, also a good one, which goes on when it loses a node: nodes that the scheduler calls bad are left out from now
+ * on, and named. */
 static void bad_nodes_find(struct pilot *p)
 {
     char names[8192];
     struct atoll_node_list bad;
     struct atoll_err err = ATOLL_ERR_INIT;
 
-    if (!p->launcher || !p->allocation.nodes[0] ||
+    if (!p->launcher || p->nodes.count < 2 ||
         atoll_launcher_bad_nodes(p->launcher, p->allocation.nodes, names, sizeof(names), &err) != 0 ||
         atoll_node_list_parse(names, &bad, &err) != 0) {
         return;
@@ -273,9 +274,11 @@ static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_st
         atoll_sweep_tell(p->sweep->dir, p->allocation.job, "lost",
                          "part %s: the step %s with status %d after %llu results", name, ends[result->end],
                          result->status, (unsigned long long)gained);
-        sleep(STEP_FAILED_S);
-        bad_nodes_find(p);
+        if (!is_interrupted(p)) {
+            sleep(STEP_FAILED_S);
+        }
     }
+    bad_nodes_find(p);
     atoll_pilot_choice_note(p->choice, part, is_good || gained > 0);
 }
 
