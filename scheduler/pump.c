@@ -90,6 +90,12 @@ static const char *waits_for(const struct atoll_campaign_queue_entry *entry)
     return NULL;
 }
 
+/* The job that asks ends in a moment: what it takes of a limit is free for the next one. */
+static int is_excepted(const struct pump *p, const char *job)
+{
+    return p->settings->except_job && strcmp(p->settings->except_job, job) == 0;
+}
+
 static struct line *line_of(struct pump *p, enum atoll_launcher_kind kind)
 {
     struct line *line = &p->lines[kind];
@@ -105,7 +111,9 @@ static struct line *line_of(struct pump *p, enum atoll_launcher_kind kind)
         return NULL;
     }
     for (size_t i = 0; i < line->jobs.count; i++) {
-        line->queued += !atoll_job_has_ended(line->jobs.jobs[i].state);
+        const struct atoll_job *job = &line->jobs.jobs[i];
+
+        line->queued += !atoll_job_has_ended(job->state) && !is_excepted(p, job->id);
     }
     return line;
 }
@@ -277,7 +285,10 @@ static void submit_failed(struct pump *p, struct want *want, const struct atoll_
     want->missing = 0;
     if (why->code == ATOLL_E_LIMIT) {
         say(p, want->sweep->dir, why->text);
-        say(p, want->sweep->dir, "the rest is submitted when jobs have ended");
+        say(p, want->sweep->dir,
+            want->live
+                ? "the rest is submitted when its jobs have ended"
+                : "it has no job in the queue; atoll watch, or atoll resume later, submits what it wants");
         p->lines[want->kind].has_failed = 1;
         return;
     }
