@@ -33,7 +33,7 @@ struct submit_settings {
     struct atoll_plan_settings plan; /* first: submit_command's shared rows */
     const char *out, *site, *partition, *account, *qos, *constraint;
     long long nodes, gpus_per_node, evaluators_per_node, jobs, tasks_per_part, max_queued;
-    double time_s, priority, share;
+    double time_s, priority, share, call_timeout_s;
     struct atoll_option_list after, eval_words;
     const char *lease_time;
     int dry_run, json;
@@ -76,6 +76,8 @@ static const struct atoll_option submit_options[] = {
      "A further word for the atoll-eval of every job (--eval-option=--verbose)."},
     {"lease-time", 0, ATOLL_OPT_TEXT, FIELD(lease_time), "TIME", NULL, 0, 0, NULL,
      "A job whose lease of a part stands still for so long is lost (for tests; 90 s when not given)."},
+    {"call-timeout", 0, ATOLL_OPT_DURATION, FIELD(call_timeout_s), "TIME", "30s", 1, 3600, NULL,
+     "What one call to the scheduler may take."},
     {"dry-run", 0, ATOLL_OPT_FLAG, FIELD(dry_run), NULL, NULL, 0, 0, NULL,
      "Make nothing: print the parts and the batch script exactly as it would be submitted."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
@@ -398,6 +400,7 @@ static int queue_add(const struct submission *s, struct atoll_err *err)
 static int jobs_submit(const struct submission *s, struct atoll_err *err)
 {
     const struct atoll_pump_settings settings = {.ceiling = (unsigned)s->settings->max_queued,
+                                                 .timeout_s = s->settings->call_timeout_s,
                                                  .say = s->settings->json ? NULL : stdout};
     struct atoll_pump_result result = {0};
 
