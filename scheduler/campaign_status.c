@@ -141,6 +141,21 @@ static const struct atoll_job *job_in(const struct atoll_campaign_status *s, int
     return NULL;
 }
 
+/* The last one that did not end well: what the user would ask for when nothing goes on. */
+static const struct atoll_job *job_lost(const struct atoll_campaign_status *s)
+{
+    const struct atoll_job *last = NULL;
+
+    for (size_t i = 0; i < s->job_count; i++) {
+        const struct atoll_job *job = &s->jobs[i];
+
+        if (atoll_job_has_ended(job->state) && (!last || job->end_unix_s >= last->end_unix_s)) {
+            last = job;
+        }
+    }
+    return last && last->state != ATOLL_JOB_COMPLETED ? last : NULL;
+}
+
 /* The launchers list the caller's own jobs. */
 static int is_of_another(const struct atoll_sweep *sweep)
 {
@@ -160,6 +175,22 @@ static void phase_set(struct atoll_campaign_status *s, enum atoll_campaign_phase
     va_start(arguments, format);
     vsnprintf(s->why, sizeof(s->why), format, arguments);
     va_end(arguments);
+}
+
+static void phase_idle(struct atoll_campaign_status *s)
+{
+    const struct atoll_job *lost = job_lost(s);
+    const char *reason = lost && strcmp(lost->reason, "None") != 0 ? lost->reason : "";
+
+    if (lost) {
+        phase_set(s, ATOLL_PHASE_IDLE,
+                  "job %s ended as %s%s%.200s, and no other is in the queue; atoll resume %s submits what it "
+                  "wants",
+                  lost->id, atoll_job_state_name(lost->state), *reason ? ": " : "", reason, s->sweep->dir);
+    } else {
+        phase_set(s, ATOLL_PHASE_IDLE, "no job of it is in the queue; atoll resume %s submits what it wants",
+                  s->sweep->dir);
+    }
 }
 
 static void phase_find(struct atoll_campaign_status *s)
@@ -187,8 +218,7 @@ static void phase_find(struct atoll_campaign_status *s)
         phase_set(s, ATOLL_PHASE_IDLE, "no part is worked on, and the scheduler cannot be asked: %.300s",
                   s->jobs_trouble);
     } else {
-        phase_set(s, ATOLL_PHASE_IDLE, "no job of it is in the queue; atoll resume %s submits what it wants",
-                  dir);
+        phase_idle(s);
     }
 }
 
@@ -258,8 +288,8 @@ static void make_plain(char *text)
 /* The last things that happened that a user would want to know of. */
 static void history_print(const struct atoll_sweep *sweep, FILE *out)
 {
-    static const char *const told[] = {"lost",    "node",      "given-up", "takeover",
-                                       "requeue", "successor", "restart"};
+    static const char *const told[] = {"lost",      "node",    "given-up", "takeover",   "requeue",
+                                       "successor", "restart", "left",     "quarantined"};
     char path[PATH_MAX], line[2048], shown[HISTORY_SHOWN][2048];
     size_t count = 0;
     FILE *file = atoll_sweep_path(sweep, ATOLL_SWEEP_HISTORY, path, sizeof(path), NULL) == 0

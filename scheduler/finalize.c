@@ -20,7 +20,7 @@
 struct finalizer {
     const struct atoll_sweep *sweep;
     size_t open_count;
-    uint64_t evaluated, duelled;
+    uint64_t evaluated, duelled, quarantined;
     char *is_damaged; /* of each part: it is open for good, and left out of what is made meanwhile */
     char (*archives)[PATH_MAX];
     const char **paths;
@@ -66,6 +66,26 @@ static int parts_look(struct finalizer *f, struct atoll_err *err)
     return 0;
 }
 
+/* What lost owners wrote after others had taken their part over is in no archive: whoever looks for it is told. */
+static int quarantine_tell(struct finalizer *f, size_t part, const struct atoll_campaign *campaign,
+                           struct atoll_err *err)
+{
+    struct atoll_replay_report report;
+
+    if (atoll_campaign_replay(campaign, NULL, NULL, &report, err) != 0) {
+        return -1;
+    }
+    f->quarantined += report.quarantined_records;
+    for (size_t i = 0; f->open_count == 0 && i < report.quarantined_count; i++) {
+        atoll_sweep_tell(
+            f->sweep->dir, report.quarantined[i].attempt, "quarantined",
+            "part %s: %llu records that attempt %s wrote after its lease was lost are kept aside",
+            f->sweep->parts[part].name, (unsigned long long)report.quarantined[i].records,
+            report.quarantined[i].attempt);
+    }
+    return 0;
+}
+
 /* A part on which nobody began has nothing to merge. */
 static int part_archive(struct finalizer *f, size_t part, struct atoll_err *err)
 {
@@ -86,6 +106,9 @@ static int part_archive(struct finalizer *f, size_t part, struct atoll_err *err)
     if (campaign && atoll_campaign_attempts(campaign, &attempts, &count, err) == 0) {
         free(attempts);
         status = count == 0 ? 0 : atoll_archive_refresh(campaign, archive, NULL, err);
+        if (status >= 0 && count > 1 && quarantine_tell(f, part, campaign, err) != 0) {
+            status = -1;
+        }
     }
     atoll_campaign_close(campaign);
     if (status >= 0 && count > 0) {
@@ -127,10 +150,12 @@ static int merge(struct finalizer *f, struct atoll_err *err)
 static int done_write(const struct finalizer *f, struct atoll_err *err)
 {
     char path[PATH_MAX], text[512];
-    int length = snprintf(text, sizeof(text),
-                          "{\"parts\": %zu, \"evaluated\": %llu, \"comparisons\": %llu, \"unix_s\": %lld}\n",
-                          f->sweep->part_count, (unsigned long long)f->evaluated,
-                          (unsigned long long)f->duelled, (long long)time(NULL));
+    int length = snprintf(
+        text, sizeof(text),
+        "{\"parts\": %zu, \"evaluated\": %llu, \"comparisons\": %llu, \"quarantined_records\": %llu, "
+        "\"unix_s\": %lld}\n",
+        f->sweep->part_count, (unsigned long long)f->evaluated, (unsigned long long)f->duelled,
+        (unsigned long long)f->quarantined, (long long)time(NULL));
 
     if (atoll_sweep_path(f->sweep, "done.json", path, sizeof(path), err) != 0) {
         return -1;

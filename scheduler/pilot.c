@@ -226,14 +226,15 @@ static int evaluated_count(const char *part, uint64_t *ret_count, int *ret_ended
     return 0;
 }
 
-/* After a failure: nodes that the scheduler calls bad are left out from now on, and named. */
+/* After a step, also a good one, which goes on when it loses a node: nodes that the scheduler calls bad are left out from now
+ * on, and named. */
 static void bad_nodes_find(struct pilot *p)
 {
     char names[ATOLL_ALLOCATION_NODES_BYTES];
     struct atoll_node_list bad;
     struct atoll_err err = ATOLL_ERR_INIT;
 
-    if (!p->launcher || !p->allocation.nodes[0] ||
+    if (!p->launcher || p->nodes.count < 2 ||
         atoll_launcher_bad_nodes(p->launcher, p->allocation.nodes, names, sizeof(names), &err) != 0 ||
         atoll_node_list_parse(names, &bad, &err) != 0) {
         return;
@@ -273,9 +274,11 @@ static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_st
         atoll_sweep_tell(p->sweep->dir, p->allocation.job, "lost",
                          "part %s: the step %s with status %d after %llu results", name, ends[result->end],
                          result->status, (unsigned long long)gained);
-        sleep(STEP_FAILED_S);
-        bad_nodes_find(p);
+        if (!is_interrupted(p)) {
+            sleep(STEP_FAILED_S);
+        }
     }
+    bad_nodes_find(p);
     atoll_pilot_choice_note(p->choice, part, is_good || gained > 0);
 }
 
@@ -359,13 +362,20 @@ static int continue_job(struct pilot *p, const char *why, struct atoll_err *err)
     return atoll_pump(&pump, &result, err);
 }
 
-/* Whether the scheduler says that the user cancelled the job.  Where nobody answers nothing is submitted either. */
-static int is_cancelled(struct pilot *p)
+/* Whether the scheduler itself is ending the job: 1, 0, -1 nobody answers.  A job that the user cancelled is told as
+ * "completing" like one that was preempted or requeued from outside: the first must not come back, the others come back by
+ * themselves.  One that ran into its limit is ended too, and nobody else lets it go on. */
+static int is_being_ended(struct pilot *p)
 {
     struct atoll_job job;
 
-    return !p->launcher || atoll_launcher_ask(p->launcher, p->allocation.job, &job, NULL) != 0 ||
-           job.state == ATOLL_JOB_CANCELLED || job.state == ATOLL_JOB_UNKNOWN;
+    if (!p->launcher || atoll_launcher_ask(p->launcher, p->allocation.job, &job, NULL) != 0) {
+        return -1;
+    }
+    if (job.state == ATOLL_JOB_RUNNING || job.state == ATOLL_JOB_SUSPENDED) {
+        return 0;
+    }
+    return strcmp(job.reason, "TimeLimit") != 0 && atoll_allocation_remaining_s(&p->allocation) > 0;
 }
 
 /* Campaigns that waited for this one get their jobs. */
@@ -417,10 +427,11 @@ static int finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_e
 static int interrupted(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
     double warned_s = WARNING_SLACK * p->settings->site->end.before_s;
-    int is_time = atoll_allocation_remaining_s(&p->allocation) < warned_s;
+    int is_time = atoll_allocation_remaining_s(&p->allocation) < warned_s, is_ended = is_being_ended(p);
 
     *ret_end = ATOLL_PILOT_LEFT;
-    if (p->settings->site->end.go_on == ATOLL_SITE_END || (!is_time && is_cancelled(p))) {
+    if (p->settings->site->end.go_on == ATOLL_SITE_END || is_ended > 0 || (is_ended < 0 && !is_time)) {
+        atoll_sweep_tell(p->sweep->dir, p->allocation.job, "left", "the job was asked to go");
         return 0;
     }
     *ret_end = ATOLL_PILOT_CONTINUES;

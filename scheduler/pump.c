@@ -117,6 +117,12 @@ static int open_count(const struct pump *p, const struct atoll_sweep *sweep, siz
     return 0;
 }
 
+/* The job that asks ends in a moment: what it takes of a limit is free for the next one. */
+static int is_excepted(const struct pump *p, const char *job)
+{
+    return p->settings->except_job && strcmp(p->settings->except_job, job) == 0;
+}
+
 static struct line *line_of(struct pump *p, const struct want *want)
 {
     enum atoll_launcher_kind kind = want->kind;
@@ -133,7 +139,9 @@ static struct line *line_of(struct pump *p, const struct want *want)
         return NULL;
     }
     for (size_t i = 0; i < line->jobs.count; i++) {
-        line->queued += !atoll_job_has_ended(line->jobs.jobs[i].state);
+        const struct atoll_job *job = &line->jobs.jobs[i];
+
+        line->queued += !atoll_job_has_ended(job->state) && !is_excepted(p, job->id);
     }
     return line;
 }
@@ -330,7 +338,10 @@ static void submit_failed(struct pump *p, struct want *want, const struct atoll_
     want->missing = 0;
     if (why->code == ATOLL_E_LIMIT) {
         say(p, want->sweep->dir, why->text);
-        say(p, want->sweep->dir, "the rest is submitted when jobs have ended");
+        say(p, want->sweep->dir,
+            want->live
+                ? "the rest is submitted when its jobs have ended"
+                : "it has no job in the queue; atoll watch, or atoll resume later, submits what it wants");
         p->lines[want->kind].has_failed = 1;
         return;
     }

@@ -18,6 +18,7 @@
 
 struct submit_settings {
     struct atoll_submission_settings make; /* first: begins with submit_command's shared rows */
+    double call_timeout_s;
     int dry_run, json;
 };
 
@@ -58,6 +59,8 @@ static const struct atoll_option submit_options[] = {
      "A further word for the atoll-eval of every job (--eval-option=--verbose)."},
     {"lease-time", 0, ATOLL_OPT_DURATION, FIELD(make.lease_time_s), "TIME", NULL, 0.5, 1e6, NULL,
      "A job whose lease of a part stands still for so long is lost (for tests; 90 s when not given)."},
+    {"call-timeout", 0, ATOLL_OPT_DURATION, FIELD(call_timeout_s), "TIME", "30s", 1, 3600, NULL,
+     "What one call to the scheduler may take."},
     {"dry-run", 0, ATOLL_OPT_FLAG, FIELD(dry_run), NULL, NULL, 0, 0, NULL,
      "Make nothing: print the parts and the batch script exactly as it would be submitted."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
@@ -120,9 +123,10 @@ static void result_print(const struct atoll_submission *s, const struct atoll_pu
     json_decref(object);
 }
 
-static int jobs_submit(const struct atoll_submission *s, int as_json, struct atoll_err *err)
+static int jobs_submit(const struct atoll_submission *s, double timeout_s, int as_json, struct atoll_err *err)
 {
-    const struct atoll_pump_settings settings = {.mine = s->sweep.id, .say = as_json ? NULL : stdout};
+    const struct atoll_pump_settings settings = {
+        .mine = s->sweep.id, .timeout_s = timeout_s, .say = as_json ? NULL : stdout};
     struct atoll_pump_result result = {0};
 
     if (queue_add(s, err) != 0 || atoll_pump(&settings, &result, err) != 0) {
@@ -186,7 +190,7 @@ static int submit(const struct submit_settings *settings, struct atoll_submissio
         return -1;
     }
     atoll_campaign_plan_say_reuse(&s->plan);
-    return jobs_submit(s, settings->json, err);
+    return jobs_submit(s, settings->call_timeout_s, settings->json, err);
 }
 
 static int run_submit(int argc, char **argv, struct atoll_err *err)

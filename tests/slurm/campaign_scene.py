@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,21 @@ limits:
 {end}{setup}"""
 
 
+DECISIONS, REDISPATCH = 130, 8  # docs/spec/journal.md, events.md
+
+
+def decisions_of(path):
+    """Types of all decisions in a journal."""
+    found = []
+    for kind, payload in journal.frames(path.read_bytes()):
+        at = 12
+        while kind == DECISIONS and at + 4 < len(payload):
+            length, = struct.unpack_from("<I", payload, at)
+            found.append(payload[at + 4])
+            at += 4 + length
+    return found
+
+
 def check(condition, message):
     if not condition:
         raise AssertionError(message)
@@ -36,22 +52,25 @@ class Site:
     """A profile, as text.  pace_ms: what the null backend waits for each result; options of a campaign are no words of atoll
     submit where they are for tests alone, so the job writes it into the parts before anything reads them."""
 
-    def __init__(self, launcher="commands", go_on="requeue", pace_ms=20, limits="", end=""):
+    def __init__(self, launcher=None, go_on="requeue", pace_ms=20, limits="", end=""):
         setup = ""
         if pace_ms:
             setup = ("setup:\n  - 'for f in parts/*/campaign.yaml; do grep -q sample-device \"$f\" || "
                      f"sed -i \"s/^options:.*/&\\n  sample-device: \\\"{pace_ms}ms\\\"/\" \"$f\"; done'\n")
-        self.text = PROFILE.format(launcher=launcher, go_on=go_on, limits=limits, end=end, setup=setup)
+        self.launcher, self.more = launcher, dict(go_on=go_on, limits=limits, end=end, setup=setup)
+
+    def text(self, launcher):
+        """launcher: of the lane, where the scenario does not care."""
+        return PROFILE.format(launcher=self.launcher or launcher, **self.more)
 
 
 class Scene:
     """A folder, a queue of campaigns of its own, and the commands of a user of the cluster."""
 
-    def __init__(self, cluster, build, source, name):
-        self.cluster, self.build, self.source, self.name = cluster, build, source, name
+    def __init__(self, cluster, launcher, build, source, name):
+        self.cluster, self.launcher, self.build, self.source, self.name = cluster, launcher, build, source, name
         self.root = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=cluster.folder))
         self.root.chmod(0o755)
-        self.seen = []  # what is printed behind the scenario's name
 
     def environment(self, **more):
         return self.cluster.environment(ATOLL_QUEUE=str(self.root / "queue"), **more)
@@ -67,7 +86,7 @@ class Scene:
                real=False, status=0, **more):
         """Submits NAME and returns its Campaign."""
         profile = self.root / f"{name}.yaml"
-        profile.write_text((site or Site()).text)
+        profile.write_text((site or Site()).text(self.launcher))
         campaign = Campaign(self, name)
         only = [word for task in tasks for word in ("--only", task)]
         kind = ["--threads", "1", "--sample-seconds", "0.05"] if real else ["--backend", "null"]
@@ -111,7 +130,8 @@ class Campaign:
     def describe(self):
         told = "\n".join(map(json.dumps, self.history()))
         queue = self.scene.slurm("squeue", "-a", "-t", "all", check=False)
-        return f"{self.name}:\n{told}\n{queue}\n{self.logs()[-9000:]}"
+        slurm = (self.scene.cluster.folder / "log" / "slurmctld.log").read_text(errors="replace")[-1500:]
+        return f"{self.name}:\n{told}\n{queue}\n{self.logs()[-5000:]}\n--- slurmctld\n{slurm}"
 
     # --- waiting ---------------------------------------------------------------------------------------------------
 
@@ -141,13 +161,18 @@ class Campaign:
             return all(s in ("completed", "failed", "cancelled", "timeout", "node-fail", "preempted") for s in states)
         self.wait(idle, "an end of its jobs")
 
-    def hurry(self, job):
-        """A requeued job need not wait two minutes; Slurm refuses that while its old processes end."""
-        def push():
+    def push(self, job):
+        """A job that was requeued need not wait two minutes.  Within the second of its end Slurm would start it with a
+        credential that it has just revoked."""
+        if self.scene.slurm("squeue", "-h", "-j", job, "-o", "%T", check=False).strip() == "PENDING":
+            time.sleep(2)
             self.scene.slurm("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
-            state = self.scene.slurm("squeue", "-h", "-j", job, "-o", "%T", check=False).strip()
-            return state in ("RUNNING", "COMPLETED", "")
-        self.wait(push, f"the start of requeued job {job}")
+
+    def hurry(self, job):
+        def is_back():
+            self.push(job)
+            return self.history("restart")
+        self.wait(is_back, f"the start of requeued job {job}")
 
     # --- what must be true -----------------------------------------------------------------------------------------
 
@@ -155,6 +180,10 @@ class Campaign:
         """Numbers of the results that count in each part's journals, by a reader that shares no code with Atoll."""
         parts = sorted((self.dir / "parts").iterdir())
         return {part.name: journal.counted_results(part) for part in parts}
+
+    def sent_again(self):
+        """Orders that were under way when a step was lost: their numbers were never answered, and a resume sent them again."""
+        return sum(decisions_of(path).count(REDISPATCH) for path in self.dir.glob("parts/*/jobs/*/journal.atl"))
 
     def archive_results(self):
         """(campaign id, number) of all results in the merged archive."""
@@ -181,7 +210,7 @@ class Campaign:
         check(status["phase"] == "done" and status["sums"]["ended"] == len(status["parts"]), f"{status}\n{self.describe()}")
         text = self.scene.atoll("status", self.dir)
         check(": done" in text.splitlines()[0], text)
-        for word in ("submitted", "done", *told):
+        for word in ("done", *told):
             check(self.history(word), f"the history does not tell of '{word}'\n{self.describe()}")
         parts, archive = self.part_results(), collections.Counter(self.archive_results())
         wanted = collections.Counter((self.part_id(part), number) for part, numbers in parts.items() for number in numbers)
