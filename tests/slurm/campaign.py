@@ -17,7 +17,7 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(__file__))
 from campaign_scene import Scene, Site, check
-from cluster import Cluster, processes, read_bytes, skip_without_slurm, wait_until
+from cluster import Cluster, processes, read_bytes, skip_without_slurm
 
 
 # --- everything goes well -------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def preemption(scene):
 
 def node(scene):
     """Power is lost on the second node of two in the middle of a step."""
-    campaign = scene.submit("dark", evaluations=400)
+    campaign = scene.submit("dark", evaluations=700, site=Site(pace_ms=50))
     job, = campaign.jobs()
     campaign.wait_acks(30)
     batch = scene.slurm("squeue", "-h", "-j", job, "-o", "%B").strip()
@@ -209,8 +209,9 @@ def node(scene):
     other, = [name for name in nodes if name != batch]
     scene.cluster.node_kill(other)
     try:
-        before = len(campaign.acknowledged())
-        campaign.wait_acks(before + 100)
+        campaign.wait_told("node")
+        check(not (campaign.dir / "done.json").exists() and len(campaign.history("part")) == 1, campaign.describe())
+        campaign.wait_acks(len(campaign.acknowledged()) + 10)
         count = campaign.check_done("node")
     finally:
         scene.cluster.node_start(other)
