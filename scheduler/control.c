@@ -83,6 +83,17 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
     return is_there ? 0 : atoll_campaign_queue_put(&entry, err);
 }
 
+/* Campaigns that waited for this one. */
+static void others_start(const struct atoll_pump_settings *settings)
+{
+    struct atoll_pump_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+
+    if (atoll_pump(settings, &result, &err) != 0) {
+        fprintf(stderr, "atoll: warning: campaigns that waited got no jobs: %s\n", err.text);
+    }
+}
+
 int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
 {
     const struct atoll_pump_settings settings = {.timeout_s = timeout_s, .say = out};
@@ -97,6 +108,7 @@ int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE 
     if (done != 0) {
         if (done > 0) {
             fprintf(out, "%s: every part has ended; archive.h5 and report.html are there\n", sweep->dir);
+            others_start(&settings);
         }
         return done > 0 ? 0 : -1;
     }

@@ -438,17 +438,15 @@ static void waiting_cancel(const struct pilot *p)
 
 static int finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
-    int was_done = atoll_sweep_is_done(p->sweep->dir), done = atoll_finalize(p->sweep, 0, err);
+    int done = atoll_finalize(p->sweep, 0, err);
 
     if (done < 0) {
         return -1;
     }
     *ret_end = done ? ATOLL_PILOT_DONE : ATOLL_PILOT_NO_WORK;
-    if (done && !was_done) {
+    if (done) { /* also where another one wrote it: nobody knows whether that one came to the rest */
         atoll_log(ATOLL_LOG_INFO, "pilot.done",
                   "every part has ended: %s/archive.h5 and report.html are there", p->sweep->dir);
-        atoll_sweep_tell(p->sweep->dir, p->allocation.job, "done",
-                         "every part has ended; archive and report are written");
         waiting_cancel(p);
         others_start(p);
     }

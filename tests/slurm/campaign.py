@@ -76,6 +76,20 @@ def dependency(scene):
     return "the second began when the first was done"
 
 
+def finished_by_hand(scene):
+    """The last part has ended and the job was killed before it said so: the user's resume does, and starts what waits."""
+    first = scene.submit("almost", evaluations=60)
+    first.check_done()
+    (first.dir / "done.json").unlink()
+    second = scene.submit("behind", "--after", first.dir, evaluations=60)
+    check(not second.jobs(), second.history())
+    text = scene.atoll("resume", first.dir)
+    check("every part has ended" in text and second.jobs(), text)
+    second.check_done()
+    first.check_done("resumed")
+    return f"job {second.jobs()[0]} followed"
+
+
 def pause(scene):
     campaign = scene.submit("rests")
     job, = campaign.jobs()
@@ -394,7 +408,7 @@ def stale_lease(scene):
 
 
 LANES = {  # launcher, cluster, scenarios
-    "plain": ("commands", dict(nodes=2), (library, commands, array, dependency, pause)),
+    "plain": ("commands", dict(nodes=2), (library, commands, array, dependency, finished_by_hand, pause)),
     "limits": ("libslurm", dict(nodes=3), (ceiling, priority)),
     "full": ("commands", dict(nodes=3, more="MaxJobCount=3", min_job_age_s=2), (queue_full,)),
     "losses": ("libslurm", dict(nodes=2, node_timeout_s=10), (requeue, preemption, scancel, node)),
