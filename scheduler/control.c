@@ -89,6 +89,17 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
     return status;
 }
 
+/* Campaigns that waited for this one. */
+static void others_start(const struct atoll_pump_settings *settings)
+{
+    struct atoll_pump_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+
+    if (atoll_pump(settings, &result, &err) != 0) {
+        fprintf(stderr, "atoll: warning: campaigns that waited got no jobs: %s\n", err.text);
+    }
+}
+
 int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
 {
     const struct atoll_pump_settings settings = {.mine = sweep->id, .timeout_s = timeout_s, .say = out};
@@ -103,6 +114,7 @@ int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE 
     if (done != 0) {
         if (done > 0) {
             fprintf(out, "%s: every part has ended; archive.h5 and report.html are there\n", sweep->dir);
+            others_start(&settings);
         }
         return done > 0 ? 0 : -1;
     }

@@ -160,7 +160,12 @@ static int done_write(const struct finalizer *f, struct atoll_err *err)
     if (atoll_sweep_path(f->sweep, "done.json", path, sizeof(path), err) != 0) {
         return -1;
     }
-    return atoll_file_replace(atoll_file_ops_real(), path, text, (size_t)length, err);
+    if (atoll_file_replace(atoll_file_ops_real(), path, text, (size_t)length, err) != 0) {
+        return -1;
+    }
+    atoll_sweep_tell(f->sweep->dir, "finalizer", "done",
+                     "every part has ended; archive and report are written");
+    return 0;
 }
 
 static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err *err)

@@ -251,6 +251,39 @@ static void bad_nodes_find(struct pilot *p)
     p->bad = bad;
 }
 
+#define NODE_ASKS 20u /* until the scheduler knows of a lost node, or it was no node */
+
+struct step_watch {
+    struct pilot *pilot;
+    const char *part;
+    uint64_t evaluators; /* most that answered */
+    unsigned asked;
+};
+
+/* A step goes on without what it lost.  Evaluators that are missing may be on a node that is down, of which the scheduler learns
+ * a little later; only while some are missing is it asked. */
+static void step_look(void *context)
+{
+    struct step_watch *watch = context;
+    struct pilot *p = watch->pilot;
+    struct atoll_standing standing;
+    size_t known = p->bad.count;
+    uint64_t now;
+
+    if (p->nodes.count < 2 || atoll_standing_read(watch->part, &standing, NULL) != 0) {
+        return;
+    }
+    now = standing.has_hint ? standing.hint.evaluators : 0;
+    atoll_standing_fini(&standing);
+    if (now >= watch->evaluators) {
+        watch->evaluators = now;
+        watch->asked = 0;
+    } else if (watch->asked++ < NODE_ASKS) {
+        bad_nodes_find(p);
+        watch->evaluators = p->bad.count > known ? now : watch->evaluators;
+    }
+}
+
 static const char *const ends[] = {[ATOLL_STEP_EXITED] = "ended",
                                    [ATOLL_STEP_SILENT] = "stood still and was killed",
                                    [ATOLL_STEP_LATE] = "was still there at the job's end and was killed"};
@@ -286,7 +319,10 @@ static int step_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct 
                     struct atoll_err *err)
 {
     struct step_texts texts = {.arguments = {NULL}};
+    struct step_watch watch = {.pilot = p, .part = texts.part};
     struct atoll_pilot_step_settings settings = {.self = &p->self,
+                                                 .look = step_look,
+                                                 .context = &watch,
                                                  .drain_file = p->drain_file,
                                                  .interrupts = p->settings->interrupts,
                                                  .lease_time_s = lease_time_s(p),
@@ -404,17 +440,15 @@ static void waiting_cancel(const struct pilot *p)
 
 static int finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
-    int was_done = atoll_sweep_is_done(p->sweep->dir), done = atoll_finalize(p->sweep, 0, err);
+    int done = atoll_finalize(p->sweep, 0, err);
 
     if (done < 0) {
         return -1;
     }
     *ret_end = done ? ATOLL_PILOT_DONE : ATOLL_PILOT_NO_WORK;
-    if (done && !was_done) {
+    if (done) { /* also where another one wrote it: nobody knows whether that one came to the rest */
         atoll_log(ATOLL_LOG_INFO, "pilot.done",
                   "every part has ended: %s/archive.h5 and report.html are there", p->sweep->dir);
-        atoll_sweep_tell(p->sweep->dir, p->allocation.job, "done",
-                         "every part has ended; archive and report are written");
         waiting_cancel(p);
         others_start(p);
     }

@@ -17,6 +17,7 @@
 
 #define POLL_NS       200000000
 #define LOOK_S        5.0
+#define CALLER_LOOK_S 15.0
 #define START_LIMIT_S 600.0
 #define SILENCE_TIMES 2 /* its lease's time: others take it over after one */
 #define LEAVE_S       15.0
@@ -26,7 +27,7 @@ struct step {
     pid_t pid;
     struct atoll_lease_watch watch;
     uint32_t epoch_before;
-    double started_ns, looked_ns;
+    double started_ns, looked_ns, caller_looked_ns;
     int drain_said, status;
 };
 
@@ -127,6 +128,14 @@ static int is_silent(struct step *step, double now_ns)
            atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings->lease_time_s;
 }
 
+static void caller_look(struct step *step, double now_ns)
+{
+    if (step->settings->look && now_ns - step->caller_looked_ns >= CALLER_LOOK_S * 1e9) {
+        step->caller_looked_ns = now_ns;
+        step->settings->look(step->settings->context);
+    }
+}
+
 static enum atoll_pilot_step_end watch_it(struct step *step)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
@@ -138,6 +147,7 @@ static enum atoll_pilot_step_end watch_it(struct step *step)
             return ATOLL_STEP_EXITED;
         }
         drain_ask(step);
+        caller_look(step, now_ns);
         if (now_ns > step->settings->end_mono_ns || is_silent(step, now_ns)) {
             end_it(step);
             return now_ns > step->settings->end_mono_ns ? ATOLL_STEP_LATE : ATOLL_STEP_SILENT;
@@ -157,7 +167,7 @@ int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
         return -1;
     }
     step.epoch_before = seen.epoch;
-    step.looked_ns = step.started_ns;
+    step.looked_ns = step.caller_looked_ns = step.started_ns;
     unlink(settings->drain_file);
     step.pid = fork();
     if (step.pid < 0) {

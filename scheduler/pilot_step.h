@@ -17,6 +17,8 @@ struct atoll_pilot_step_settings {
     double end_mono_ns;                      /* the step is ended by then; HUGE_VAL never */
     double lease_time_s;                     /* of the part's lease */
     double start_limit_s;                    /* until its first beat; 0 = 600 */
+    void (*look)(void *context);             /* called every 15 s while it runs; NULL none */
+    void *context;
 };
 
 enum atoll_pilot_step_end {

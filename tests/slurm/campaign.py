@@ -17,7 +17,7 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(__file__))
 from campaign_scene import Scene, Site, check
-from cluster import Cluster, processes, read_bytes, skip_without_slurm, wait_until
+from cluster import Cluster, processes, read_bytes, skip_without_slurm
 
 
 # --- everything goes well -------------------------------------------------------------------------------------------------
@@ -74,6 +74,20 @@ def dependency(scene):
     first.check_done()
     check(second.history("submitted")[0]["unix_s"] >= first.history("done")[0]["unix_s"], second.history())
     return "the second began when the first was done"
+
+
+def finished_by_hand(scene):
+    """The last part has ended and the job was killed before it said so: the user's resume does, and starts what waits."""
+    first = scene.submit("almost", evaluations=60)
+    first.check_done()
+    (first.dir / "done.json").unlink()
+    second = scene.submit("behind", "--after", first.dir, evaluations=60)
+    check(not second.jobs(), second.history())
+    text = scene.atoll("resume", first.dir)
+    check("every part has ended" in text and second.jobs(), text)
+    second.check_done()
+    first.check_done("resumed")
+    return f"job {second.jobs()[0]} followed"
 
 
 def pause(scene):
@@ -201,7 +215,7 @@ def preemption(scene):
 
 def node(scene):
     """Power is lost on the second node of two in the middle of a step."""
-    campaign = scene.submit("dark", evaluations=400)
+    campaign = scene.submit("dark", evaluations=700, site=Site(pace_ms=50))
     job, = campaign.jobs()
     campaign.wait_acks(30)
     batch = scene.slurm("squeue", "-h", "-j", job, "-o", "%B").strip()
@@ -209,8 +223,9 @@ def node(scene):
     other, = [name for name in nodes if name != batch]
     scene.cluster.node_kill(other)
     try:
-        before = len(campaign.acknowledged())
-        campaign.wait_acks(before + 100)
+        campaign.wait_told("node")
+        check(not (campaign.dir / "done.json").exists() and len(campaign.history("part")) == 1, campaign.describe())
+        campaign.wait_acks(len(campaign.acknowledged()) + 10)
         count = campaign.check_done("node")
     finally:
         scene.cluster.node_start(other)
@@ -393,7 +408,7 @@ def stale_lease(scene):
 
 
 LANES = {  # launcher, cluster, scenarios
-    "plain": ("commands", dict(nodes=2), (library, commands, array, dependency, pause)),
+    "plain": ("commands", dict(nodes=2), (library, commands, array, dependency, finished_by_hand, pause)),
     "limits": ("libslurm", dict(nodes=3), (ceiling, priority)),
     "full": ("commands", dict(nodes=3, more="MaxJobCount=3", min_job_age_s=2), (queue_full,)),
     "losses": ("libslurm", dict(nodes=2, node_timeout_s=10), (requeue, preemption, scancel, node)),
