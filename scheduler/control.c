@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "scheduler/finalize.h"
 #include "scheduler/folder.h"
@@ -19,6 +20,7 @@ struct control_settings {
     int now, json;
 };
 
+#define END_WAIT_S  60
 #define FIELD(name) offsetof(struct control_settings, name)
 #define CALL_TIMEOUT_ROW                                                                                     \
     {                                                                                                        \
@@ -100,6 +102,23 @@ static void others_start(const struct atoll_pump_settings *settings)
     }
 }
 
+/* Jobs that were cancelled a moment ago are still in the scheduler's list. */
+static int submit_wanted(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
+                         struct atoll_err *err)
+{
+    int status = atoll_pump(settings, ret_result, err);
+
+    for (int i = 0; i < END_WAIT_S && status == 0 && ret_result->submitted == 0 && ret_result->ending > 0;
+         i++) {
+        if (i == 0) {
+            fprintf(settings->say, "%u jobs of it are about to end: waits for them\n", ret_result->ending);
+        }
+        sleep(1);
+        status = atoll_pump(settings, ret_result, err);
+    }
+    return status;
+}
+
 int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
 {
     const struct atoll_pump_settings settings = {.mine = sweep->id, .timeout_s = timeout_s, .say = out};
@@ -118,7 +137,7 @@ int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE 
         }
         return done > 0 ? 0 : -1;
     }
-    if (queue_again(sweep, err) != 0 || atoll_pump(&settings, &result, err) != 0) {
+    if (queue_again(sweep, err) != 0 || submit_wanted(&settings, &result, err) != 0) {
         return -1;
     }
     fprintf(out, "%s: %u jobs submitted, %u more are wanted\n", sweep->dir, result.submitted, result.wanted);

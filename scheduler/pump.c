@@ -146,6 +146,17 @@ static struct line *line_of(struct pump *p, const struct want *want)
     return line;
 }
 
+static unsigned ending_count(const struct line *line, const char *name)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < line->jobs.count; i++) {
+        count +=
+            line->jobs.jobs[i].state == ATOLL_JOB_COMPLETING && strcmp(line->jobs.jobs[i].name, name) == 0;
+    }
+    return count;
+}
+
 static int want_open(struct pump *p, const struct atoll_campaign_queue_entry *entry, struct want *want,
                      struct atoll_err *err)
 {
@@ -165,6 +176,9 @@ static int want_open(struct pump *p, const struct atoll_campaign_queue_entry *en
     }
     atoll_sweep_job_name(want->sweep, name);
     want->live = atoll_job_list_live(&line->jobs, name, p->settings->except_job);
+    if (p->settings->mine && strcmp(p->settings->mine, entry->id) == 0) {
+        p->result.ending = ending_count(line, name);
+    }
     if (open > want->sweep->jobs) {
         open = want->sweep->jobs;
     }

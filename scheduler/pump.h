@@ -21,6 +21,7 @@ struct atoll_pump_settings {
 struct atoll_pump_result {
     unsigned submitted;
     unsigned wanted; /* jobs that campaigns still want */
+    unsigned ending; /* jobs of `mine` that count and are about to end: nothing takes their place yet */
     unsigned failed; /* campaigns whose request was refused or whose folder is damaged */
 };
 

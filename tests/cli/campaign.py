@@ -38,9 +38,18 @@ def run(*words, status=0, **options):
     return done.stdout + (done.stderr if status else "")
 
 
-def submit(name, *words, status=0, tasks=("transpose", "row_reduce"), evaluations=60):
+def slow_site():
+    """This machine, with a null backend that waits for each result as a device would."""
+    profile = root / "slow.yaml"
+    add = r's/^options:.*/&\n  sample-device: "20ms"/'
+    profile.write_text(pathlib.Path(f"{source}/jobscripts/sites/local.yaml").read_text() + "setup:\n" +
+                       f"  - 'for f in parts/*/campaign.yaml; do grep -q sample-device \"$f\" || sed -i {json.dumps(add)} \"$f\"; done'\n")
+    return profile
+
+
+def submit(name, *words, status=0, tasks=("transpose", "row_reduce"), evaluations=60, site="local"):
     only = [word for task in tasks for word in ("--only", task)]
-    return run("submit", f"{source}/suites/starter", *only, "--backend", "null", "--site", "local", "--time", "10m", "--seconds",
+    return run("submit", f"{source}/suites/starter", *only, "--backend", "null", "--site", site, "--time", "10m", "--seconds",
                "400", "--evaluations", evaluations, "--seed", 5, "-o", name, *words, status=status)
 
 
@@ -147,7 +156,7 @@ def odd_names():
 # ---- what a user does to it ----
 
 def rests():
-    submit("rests", evaluations=1000000, tasks=("transpose",))
+    submit("rests", evaluations=1000000, site=slow_site())
     wait("rests", lambda s: count_of("rests") > 0, "a first result")
     said = run("pause", "rests")
     check("paused" in said, said)
@@ -172,7 +181,7 @@ def rests():
 
 
 def one_after_the_other():
-    submit("first", evaluations=3000, tasks=("transpose",))
+    submit("first", evaluations=100, tasks=("transpose",), site=slow_site())
     said = submit("second", "--after", "first", tasks=("transpose",))
     check("waits until" in said, said)
     status = status_of("second")
@@ -188,7 +197,7 @@ def one_after_the_other():
 
 
 def places():
-    submit("waiting", evaluations=1000000, tasks=("transpose",))
+    submit("waiting", evaluations=1000000, site=slow_site())
     run("pause", "waiting")
     run("queue", "waiting", "--priority", 7, "--share", 2)
     row = json.loads(run("queue", "--json"))
@@ -214,7 +223,7 @@ def places():
 # ---- damage ----
 
 def damaged_ones():
-    submit("hurt", "--jobs", 2, "--evaluations", 2000)
+    submit("hurt", "--jobs", 2, evaluations=200, site=slow_site())
     run("pause", "--now", "hurt")
     part = root / "hurt/parts/0001/campaign.yaml"
     kept = part.read_text()
@@ -228,9 +237,9 @@ def damaged_ones():
     part.write_text(kept)
     run("resume", "hurt")
     wait_done("hurt")
-    check(len(evaluations("hurt")) == 2000, "results of the part that was damaged")
+    check(len(evaluations("hurt")) == 200, "results of the part that was damaged")
     for name in ("site.yaml", "job.sh"):
-        submit("torn", evaluations=1000000, tasks=("transpose",))
+        submit("torn", evaluations=1000000, site=slow_site())
         run("pause", "--now", "torn")
         wait("torn", lambda s: not jobs_of("torn"), "its rest")
         path = root / "torn" / name
@@ -279,7 +288,7 @@ def a_colleague_looks():
     check(json.loads(run("status", "--json", "tour", **other))[0]["phase"] == "done", "a colleague's status as JSON")
     check(len(json.loads(run("best", "tour", "--json", **other))) == 2, "a colleague's best")
     run("export", "tour", "--csv", "evaluations", **other)
-    submit("theirs", evaluations=1000000, tasks=("transpose",))
+    submit("theirs", evaluations=1000000, site=slow_site())
     run("pause", "--now", "theirs")
     wait("theirs", lambda s: s["phase"] == "paused", "its rest")
     (root / "theirs/paused").unlink()

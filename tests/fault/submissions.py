@@ -184,5 +184,10 @@ why = stop_at.usable()
 if why:
     print(f"skipped: {why}")
     sys.exit(77)
-print(submit() if what == "submit" else finalize())
-shutil.rmtree(root, ignore_errors=True)
+try:
+    print(submit() if what == "submit" else finalize())
+finally:
+    for state in jobs():
+        subprocess.run([f"{build}/atoll", "cancel", str(out)], env=environment, capture_output=True, timeout=PATIENCE_S)
+        break
+    shutil.rmtree(root, ignore_errors=True)
