@@ -36,8 +36,8 @@ static const char *text_of(struct atoll_buffer *b)
 static void test_lines(void **state)
 {
     static const char *const expected[] = {
-        "rank 1    ready     n1               NVIDIA H200 GPU-1; NUMA 0, 16 cores 0-7,64-71, 14 compile "
-        "slots",
+        ("rank 1    ready     n1               NVIDIA H200 GPU-1; NUMA 0, 16 cores 0-7,64-71, 14 compile "
+         "slots"),
         "rank 2    surplus   n2              ; NUMA 0, 4 cores 0-3; device GPU-2 is \"another's\"\n\\",
         "rank 3    absent    -                - ",
     };
