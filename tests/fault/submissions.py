@@ -100,7 +100,7 @@ def check_none(name, n):
     left = sorted(p.name for p in root.iterdir() if p.name not in ("queue", "state", "log"))
     if any(not p.startswith("campaign.new-") for p in left):
         fail(f"killed before {name} {n}: {left} is left and nobody knows why")
-    if list(root.glob("queue/*.json")) or jobs():
+    if list(root.glob("queue/[0-9a-f]*.json")) or jobs():
         fail(f"killed before {name} {n}: there is no campaign, but it is queued")
     return len(left)
 

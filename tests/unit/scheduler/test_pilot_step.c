@@ -91,7 +91,7 @@ static void test_at_the_end_it_is_killed_with_its_children(void **state)
     char path[PATH_MAX];
     size_t length;
     struct atoll_pilot_step_result result =
-        run("trap 'exit 9' INT; sleep 1000 & echo $! >\"$FOLDER/child\"; wait", 2, 0, NULL);
+        run("trap 'exit 9' INT; sleep 100 >/dev/null 2>&1 & echo $! >\"$FOLDER/child\"; wait", 2, 0, NULL);
     assert_int_equal(result.end, ATOLL_STEP_LATE);
     assert_int_equal(result.status, 9); /* INT was enough */
     char *text = scratch_read(scratch_join(path, folder, "child"), &length);
