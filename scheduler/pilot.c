@@ -474,16 +474,27 @@ static int interrupted(struct pilot *p, enum atoll_pilot_end *ret_end, struct at
 /* 1: go on; 0: *ret_end says why not. */
 static int may_go_on(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
+    size_t open_count;
+
     if (is_unwanted(p)) {
         *ret_end = ATOLL_PILOT_PAUSED;
         return 0;
     }
+    if (!is_interrupted(p) && !is_time_over(p)) {
+        return 1;
+    }
+    /* Nobody is submitted for a campaign whose parts have all ended: what is left to write is written here. */
+    if (atoll_pump_open_parts(p->sweep, &open_count, err) != 0) {
+        return -1;
+    }
+    if (open_count == 0) {
+        return 1;
+    }
     if (is_interrupted(p)) {
         return interrupted(p, ret_end, err);
     }
-    if (!is_time_over(p)) {
-        return 1;
-    }
+    atoll_log(ATOLL_LOG_INFO, "pilot.time", "%.0f s are left: no step is started any more",
+              atoll_allocation_remaining_s(&p->allocation));
     *ret_end = ATOLL_PILOT_CONTINUES;
     if (p->settings->site->end.go_on == ATOLL_SITE_END) {
         *ret_end = ATOLL_PILOT_LEFT;
