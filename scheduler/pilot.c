@@ -87,12 +87,18 @@ static int may_go_on(struct pilot *p, enum atoll_pilot_end *ret_end, struct atol
         *ret_end = ATOLL_PILOT_PAUSED;
         return 0;
     }
+    if (!atoll_pilot_is_interrupted(p) && !is_time_over(p)) {
+        return 1;
+    }
+    /* Nobody is submitted for a campaign whose parts have all ended: what is left to write is written here. */
+    if (atoll_pilot_choice_all_ended(p->choice)) {
+        return 1;
+    }
     if (atoll_pilot_is_interrupted(p)) {
         return atoll_pilot_interrupted(p, ret_end, err);
     }
-    if (!is_time_over(p)) {
-        return 1;
-    }
+    atoll_log(ATOLL_LOG_INFO, "pilot.time", "%.0f s are left: no step is started any more",
+              atoll_allocation_remaining_s(&p->allocation));
     *ret_end = ATOLL_PILOT_CONTINUES;
     if (p->settings->site->end.go_on == ATOLL_SITE_END) {
         *ret_end = ATOLL_PILOT_LEFT;

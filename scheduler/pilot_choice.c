@@ -159,6 +159,21 @@ int atoll_pilot_choose(struct atoll_pilot_choice *choice, double now_ns, enum at
     return 0;
 }
 
+int atoll_pilot_choice_all_ended(struct atoll_pilot_choice *choice)
+{
+    char dir[PATH_MAX];
+
+    for (size_t i = 0; i < choice->sweep->part_count; i++) {
+        struct part *part = &choice->parts[i];
+
+        if (!part->has_ended && (atoll_sweep_part_path(choice->sweep, i, dir, sizeof(dir), NULL) != 0 ||
+                                 ended_look(dir, part, NULL) != 0 || !part->has_ended)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 void atoll_pilot_choice_note(struct atoll_pilot_choice *choice, size_t part, int has_progress)
 {
     choice->parts[part].failures = has_progress ? 0 : choice->parts[part].failures + 1;

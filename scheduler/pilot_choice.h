@@ -24,6 +24,8 @@ void atoll_pilot_choice_destroy(struct atoll_pilot_choice *choice);
  * that is damaged (NOTFOUND, INPUT, CORRUPT, SCHEMA at three looks) is given up.  Errors: others of reading the parts. */
 int atoll_pilot_choose(struct atoll_pilot_choice *choice, double now_ns, enum atoll_offer *ret_choice,
                        size_t *ret_part, uint32_t *ret_silent_epoch, struct atoll_err *err);
+/* Whether every part has ended, as their journals say now; one that cannot be read has not. */
+int atoll_pilot_choice_all_ended(struct atoll_pilot_choice *choice);
 /* How a step on the part went: evaluated more than before or not.  After three steps in a row without anything the part is
  * given up by this job. */
 void atoll_pilot_choice_note(struct atoll_pilot_choice *choice, size_t part, int has_progress);

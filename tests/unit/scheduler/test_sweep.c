@@ -174,12 +174,13 @@ static void test_each_key_refuses_what_it_cannot_be(void **state)
                  {"share", "share: 0"},
                  {"share", "share: -1"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *at = strstr(HEAD, cases[i].key), *end;
+        static const char head[] = HEAD;
+        const char *at = strstr(head, cases[i].key), *end;
         char text[4096];
-        while (at != (const char *)HEAD && at[-1] != '\n')
+        while (at != head && at[-1] != '\n')
             at = strstr(at + 1, cases[i].key);
         end = strchr(at, '\n');
-        snprintf(text, sizeof text, "%.*s%s%s%s", (int)(at - HEAD), HEAD, cases[i].line, end, PARTS);
+        snprintf(text, sizeof text, "%.*s%s%s%s", (int)(at - head), head, cases[i].line, end, PARTS);
         expect_refused(text, strlen(text), "sweep.yaml:");
     }
 }
