@@ -358,7 +358,7 @@ int atoll_spending_settle(struct atoll_spending *spending, uint64_t reservation,
     struct atoll_spending_amount amount = {money, tokens};
     struct atoll_spending_book *book = &spending->journal->book;
     const struct atoll_spending_reservation *item = atoll_spending_book_find(book, reservation);
-    uint32_t accounts[ATOLL_SCOPE_COUNT];
+    uint32_t accounts[ATOLL_SCOPE_COUNT] = {0};
     if (item)
         memcpy(accounts, item->accounts, sizeof accounts);
     int rc = atoll_spending_journal_settle(spending->journal, reservation, amount, err);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills `atoll submit`, and the finalizer of a campaign, before every system call that others see.
 
-submissions.py BUILD SOURCE submit|finalize [--careless]
+submissions.py BUILD SOURCE submit|finalize [--every N] [--careless]
 
 submit: afterwards there is no campaign, or a whole one that `atoll resume` brings to its end with one job in all; what else is
 left is called OUT.new-*, and a later submission says so.  finalize: done.json is there only beside a whole archive and report;
@@ -25,6 +25,7 @@ import stop_at
 PATIENCE_S = 120
 build, source, what = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
 careless = "--careless" in sys.argv
+every = int(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else 1
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-submissions-", dir=build))
 environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state"), "ATOLL_LOCAL_JOBS": "2"}
 out = root / "campaign"
@@ -128,15 +129,19 @@ def submit_once(n):
 
 
 def submit():
-    whole = n = 0
-    name = "first"
-    while name:
-        n += 1
+    """Before each system call, or before every so many from a random one on."""
+    n = random.randint(1, every)
+    print(f"killed before system call {n} and every {every} after it", flush=True)
+    names, whole = [], 0
+    while not names or names[-1]:
         name, is_there = submit_once(n)
+        names.append(name)
         whole += is_there
-    if n < 30 or whole < 10 or n - whole < 10:
-        fail(f"{n} kills, {whole} of them with a campaign: this tests nothing")
-    return f"killed before {n - 1} system calls, {whole - 1} times after the campaign was there"
+        n += every
+    count = len(names) - 1
+    if count < 60 // every or whole - 1 < 20 // every or count - whole < 10 // every:
+        fail(f"{count} kills, {whole - 1} of them with a campaign: this tests nothing")
+    return f"killed before {count} system calls, {whole - 1} times after the campaign was there"
 
 
 # ---- finalize ----
