@@ -83,7 +83,8 @@ void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, i
     int total = CPU_COUNT(mask), seen = 0, first, last;
 
     *ret_cores = *mask;
-    if (slice->count < 2 || total < allowed_count || total < 1)
+    if (slice->count < 2 || total < 1 ||
+        (total < allowed_count && (long)total * (long)slice->count <= allowed_count))
         return;
     first = (int)((long)total * (long)slice->index / (long)slice->count);
     last = (int)((long)total * (long)(slice->index + 1) / (long)slice->count);
@@ -100,14 +101,15 @@ void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, i
 
 /* The kernel cuts a mask of everything down to what the job's cgroup allows: a job of 8 cores on a node of 128 whose
  * launcher bound nobody has to be shared out, too. */
-void atoll_slice_bind(const struct atoll_slice *slice)
+void atoll_slice_bind(const struct atoll_slice *slice, int is_shared)
 {
     cpu_set_t mask, all, own;
 
     if (slice->count < 2 || sched_getaffinity(0, sizeof mask, &mask) != 0)
         return;
     memset(&all, 0xff, sizeof all);
-    if (sched_setaffinity(0, sizeof all, &all) != 0 || sched_getaffinity(0, sizeof all, &all) != 0)
+    if (is_shared || sched_setaffinity(0, sizeof all, &all) != 0 ||
+        sched_getaffinity(0, sizeof all, &all) != 0)
         all = mask;
     atoll_slice_cores(slice, &mask, CPU_COUNT(&all), &own);
     sched_setaffinity(0, sizeof own, &own);

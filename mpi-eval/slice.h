@@ -17,12 +17,14 @@ struct atoll_slice atoll_slice_of_rank(void);
 /* How many tasks node number `node` (from 0) has in Slurm's list, "2(x3),1"; -1 when it does not say.  NULL is fine. */
 int atoll_slice_tasks_of_node(const char *list, unsigned node, unsigned *ret_tasks);
 
-/* Cores of a slice: all of mask when the launcher bound this process already (mask has fewer than allowed_count, the
- * cores of the job on this node) or the slice is the only one; else its contiguous share.  With fewer cores than evaluators slices share cores. */
+/* Cores of a slice: all of mask when it is the only one, or when the launcher bound each evaluator to cores of its own: mask
+ * has fewer than allowed_count (the cores of the job on this node), and as many for every evaluator are there.  Else its
+ * contiguous share of mask.  With fewer cores than evaluators slices share cores. */
 void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, int allowed_count,
                        cpu_set_t *ret_cores);
 
-/* Binds the calling process.  Failures leave it as it was: the referee works with whatever mask it finds. */
-void atoll_slice_bind(const struct atoll_slice *slice);
+/* Binds the calling process.  is_shared: no launcher can have bound evaluators apart, whatever the mask.  Failures leave it
+ * as it was: the referee works with whatever mask it finds. */
+void atoll_slice_bind(const struct atoll_slice *slice, int is_shared);
 
 #endif

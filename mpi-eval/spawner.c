@@ -143,7 +143,7 @@ static void slice_take(const struct nursery *nursery, unsigned tag)
     const char *here = getenv("ATOLL_EVALUATORS_HERE");
     if (here)
         slice = (struct atoll_slice){tag, (unsigned)strtoul(here, NULL, 10)};
-    atoll_slice_bind(&slice);
+    atoll_slice_bind(&slice, here != NULL);
     const char *gpu = getenv(ATOLL_GPU_VARIABLE) ? NULL : atoll_gpus_of(&nursery->gpus, &slice);
     char **end = nursery->environment;
     while (*end)

@@ -7,6 +7,7 @@
 #include "core/event.h"
 #include "core/frame.h"
 #include "core/message.h"
+#include "core/place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,8 +21,9 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
     struct atoll_order order;
     struct atoll_duel duel;
     struct atoll_decision decision;
+    struct atoll_place place;
 
-    switch (kind % 8) {
+    switch (kind % 9) {
     case 0:
         atoll_evaluation_init(&evaluation);
         atoll_evaluation_decode(data, size, &evaluation, NULL);
@@ -37,6 +39,7 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
     case 4: atoll_setup_decode(data, size, &setup, NULL); break;
     case 5: atoll_order_decode(data, size, arena, &order, NULL); break;
     case 6: atoll_duel_decode(data, size, &duel, NULL); break;
+    case 7: atoll_place_decode(data, size, &place, NULL); break;
     default: atoll_decision_decode(data, size, &decision, NULL); break;
     }
 }

@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "mpi-eval/slice.h"
 
@@ -33,6 +35,7 @@ static void slices_are_disjoint_and_whole(void **state)
             {{1, 2}, 0x3, 2, 0x2},   {{0, 3}, 0xff, 8, 0x03},
             {{1, 3}, 0xff, 8, 0x1c}, {{2, 3}, 0xff, 8, 0xe0},
             {{1, 2}, 0x0f, 8, 0x0f}, /* bound by the launcher: its own */
+            {{1, 4}, 0x0f, 8, 0x2},  /* four masks of four cores among eight: some overlap */
             {{0, 4}, 0x3, 2, 0x1},   {{1, 4}, 0x3, 2, 0x1},
             {{3, 4}, 0x3, 2, 0x2}, /* shared: more evaluators than cores */
             {{0, 0}, 0x3, 2, 0x3},
@@ -45,6 +48,28 @@ static void slices_are_disjoint_and_whole(void **state)
         atoll_slice_cores(&cases[i].slice, &mask, cases[i].online, &got);
         assert_true(CPU_EQUAL(&got, &expected));
     }
+}
+
+/* In a child: two evaluators started here share what this process may use, which is less than the machine. */
+static void one_machine_is_shared(void **state)
+{
+    cpu_set_t mask, got;
+    int status = -1;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
+    if (CPU_COUNT(&mask) < 2) {
+        print_message("skipped: this process may use one core only\n");
+        skip();
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        atoll_slice_bind(&(struct atoll_slice){1, 2}, 1);
+        _exit(sched_getaffinity(0, sizeof(got), &got) != 0 ||
+              CPU_COUNT(&got) != CPU_COUNT(&mask) - CPU_COUNT(&mask) / 2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 static void slice_of_rank_follows_the_launcher(void **state)
@@ -129,8 +154,9 @@ static void slice_of_rank_follows_srun(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_are_disjoint_and_whole), cmocka_unit_test(slice_of_rank_follows_the_launcher),
-        cmocka_unit_test(slurm_lists_are_read), cmocka_unit_test(slice_of_rank_follows_srun)};
+        cmocka_unit_test(slices_are_disjoint_and_whole), cmocka_unit_test(one_machine_is_shared),
+        cmocka_unit_test(slice_of_rank_follows_the_launcher), cmocka_unit_test(slurm_lists_are_read),
+        cmocka_unit_test(slice_of_rank_follows_srun)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
