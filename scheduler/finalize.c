@@ -17,11 +17,17 @@
 #include "archive-h5/standing.h"
 #include "mpi-eval/clock.h"
 
+enum part_state {
+    PART_ENDED,
+    PART_OPEN,
+    PART_DAMAGED /* open for good, and left out of what is made meanwhile */
+};
+
 struct finalizer {
     const struct atoll_sweep *sweep;
     size_t open_count;
     uint64_t evaluated, duelled, quarantined;
-    char *is_damaged; /* of each part: it is open for good, and left out of what is made meanwhile */
+    enum part_state *states; /* of each part */
     char (*archives)[PATH_MAX];
     const char **paths;
     size_t path_count;
@@ -29,7 +35,8 @@ struct finalizer {
 };
 
 /* Longer than the merge of the largest archives takes between two beats. */
-#define SILENCE_S 600.0
+#define SILENCE_S   600.0
+#define OPEN_WAIT_S 15.0
 
 static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
 {
@@ -42,14 +49,15 @@ static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
     }
     if (atoll_standing_read(path, &standing, &own) != 0) {
         f->open_count++;
-        f->is_damaged[part] = 1;
+        f->states[part] = PART_DAMAGED;
         if (!atoll_sweep_is_damage(own.code)) {
             *err = own;
             return -1;
         }
         return 0;
     }
-    f->open_count += standing.phase != ATOLL_STANDING_ENDED;
+    f->states[part] = standing.phase == ATOLL_STANDING_ENDED ? PART_ENDED : PART_OPEN;
+    f->open_count += f->states[part] == PART_OPEN;
     f->evaluated += standing.evaluated;
     f->duelled += standing.duelled;
     atoll_standing_fini(&standing);
@@ -132,7 +140,8 @@ static int merge(struct finalizer *f, struct atoll_err *err)
     char archive[PATH_MAX], report[PATH_MAX];
 
     for (size_t i = 0; i < f->sweep->part_count; i++) {
-        if ((!f->is_damaged[i] && part_archive(f, i, err) != 0) || atoll_lease_renew(f->lease, err) != 0) {
+        if ((f->states[i] != PART_DAMAGED && part_archive(f, i, err) != 0) ||
+            atoll_lease_renew(f->lease, err) != 0) {
             return -1;
         }
     }
@@ -168,24 +177,68 @@ static int done_write(const struct finalizer *f, struct atoll_err *err)
     return 0;
 }
 
+/* Whether a step may still write files of the part: it holds the lease while it does.  One that stands still is lost.  For an
+ * open part, whose step was cancelled or works on, nobody waits long. */
+static int is_written(const struct finalizer *f, size_t part, struct atoll_lease_watch *watch,
+                      double waited_s)
+{
+    struct atoll_lease_holder self;
+    struct atoll_lease_seen seen;
+    char path[PATH_MAX];
+
+    atoll_lease_holder_self("finalizer", 0, &self);
+    if (f->states[part] == PART_DAMAGED || (f->states[part] == PART_OPEN && waited_s > OPEN_WAIT_S) ||
+        atoll_sweep_part_path(f->sweep, part, path, sizeof(path), NULL) != 0 ||
+        atoll_lease_look(path, &self, &seen, NULL) != 0) {
+        return 0;
+    }
+    return seen.state == ATOLL_LEASE_HELD &&
+           atoll_lease_watch_note(watch, &seen, atoll_clock_mono_ns()) < ATOLL_LEASE_TIME_S;
+}
+
+static int writers_wait(struct finalizer *f, struct atoll_err *err)
+{
+    const struct timespec pause = {.tv_nsec = 500000000};
+    double begin_ns = atoll_clock_mono_ns();
+    struct atoll_lease_watch *watches = calloc(f->sweep->part_count, sizeof(*watches));
+    size_t writers = watches ? 1 : 0;
+    int status =
+        watches ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", f->sweep->part_count);
+
+    while (status == 0 && writers > 0) {
+        double waited_s = (atoll_clock_mono_ns() - begin_ns) / 1e9;
+
+        writers = 0;
+        for (size_t i = 0; i < f->sweep->part_count; i++) {
+            writers += (size_t)is_written(f, i, &watches[i], waited_s);
+        }
+        if (writers > 0) {
+            status = atoll_lease_renew(f->lease, err);
+            nanosleep(&pause, NULL);
+        }
+    }
+    free(watches);
+    return status;
+}
+
 static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err *err)
 {
     int status = 0;
 
     f->archives = calloc(f->sweep->part_count, sizeof(*f->archives));
     f->paths = calloc(f->sweep->part_count, sizeof(*f->paths));
-    f->is_damaged = calloc(f->sweep->part_count, 1);
-    if (!f->archives || !f->paths || !f->is_damaged) {
+    f->states = calloc(f->sweep->part_count, sizeof(*f->states));
+    if (!f->archives || !f->paths || !f->states) {
         status = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", f->sweep->part_count);
     }
     status = status == 0 ? parts_look(f, err) : status;
     if (status == 0 && (f->open_count == 0 || is_partial)) {
-        status = merge(f, err);
+        status = writers_wait(f, err) != 0 || merge(f, err) != 0 ? -1 : 0;
         status = status == 0 && f->open_count == 0 ? done_write(f, err) : status;
     }
     free(f->archives);
     free(f->paths);
-    free(f->is_damaged);
+    free(f->states);
     return status != 0 ? -1 : f->open_count == 0;
 }
 

@@ -1,5 +1,8 @@
 #include "tests/support/expect.h"
 
+#include <sys/wait.h>
+#include <time.h>
+
 #include "archive-h5/lease.h"
 #include "core/decision.h"
 #include "scheduler/finalize.h"
@@ -46,12 +49,53 @@ static void test_the_folder_is_free_afterwards(void **state)
     assert_int_equal(atoll_finalize(scene_sweep, 0, NULL), 0);
 }
 
+/* A step whose search has ended and that still writes its files: a process that holds the part's lease. */
+static pid_t writer_start(void)
+{
+    char part[PATH_MAX], path[PATH_MAX];
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct timespec a_while = {.tv_nsec = 700000000};
+        struct atoll_lease_holder self;
+        atoll_sweep_part_path(scene_sweep, 1, part, sizeof part, NULL);
+        atoll_lease_holder_self("12", 0, &self);
+        struct atoll_lease *lease = atoll_lease_claim(part, &self, 0, NULL, NULL);
+        if (!lease || write(ends[1], "x", 1) != 1)
+            _exit(1);
+        nanosleep(&a_while, NULL);
+        scratch_write(scratch_join(path, scene_dir, "late"), "x", 1);
+        atoll_lease_release(lease);
+        _exit(0);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    close(ends[1]);
+    return pid;
+}
+
+static void test_nothing_is_merged_while_a_step_writes(void **state)
+{
+    int status;
+    for (size_t i = 0; i < SCENE_PARTS; i++)
+        scene_part_run(i, atoll_reason_name((enum atoll_reason)0));
+    pid_t pid = writer_start();
+    atoll_finalize(scene_sweep, 0, NULL);
+    assert_true(has("late"));
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_open_parts_make_nothing, scene_set_up, scene_tear_down),
         cmocka_unit_test_setup_teardown(test_a_damaged_part_is_no_end, scene_set_up, scene_tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_done_is_done, scene_set_up, scene_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_folder_is_free_afterwards, scene_set_up, scene_tear_down)};
+        cmocka_unit_test_setup_teardown(test_the_folder_is_free_afterwards, scene_set_up, scene_tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_is_merged_while_a_step_writes, scene_set_up,
+                                        scene_tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
