@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "archive-h5/archive.h"
 #include "archive-h5/file_ops.h"
@@ -242,8 +243,18 @@ static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err
     return status != 0 ? -1 : f->open_count == 0;
 }
 
+/* Done, and what was made then is still there. */
+static int is_complete(const struct atoll_sweep *sweep)
+{
+    char path[PATH_MAX];
+
+    return atoll_sweep_is_done(sweep->dir) &&
+           atoll_sweep_path(sweep, "archive.h5", path, sizeof(path), NULL) == 0 && access(path, F_OK) == 0 &&
+           atoll_sweep_path(sweep, "report.html", path, sizeof(path), NULL) == 0 && access(path, F_OK) == 0;
+}
+
 /* Waits while another process is at it, and takes over from one that is lost. */
-static struct atoll_lease *lease_claim(const char *dir, struct atoll_err *err)
+static struct atoll_lease *lease_claim(const struct atoll_sweep *sweep, struct atoll_err *err)
 {
     struct atoll_lease_watch watch = {0};
     struct atoll_lease_holder self;
@@ -252,12 +263,12 @@ static struct atoll_lease *lease_claim(const char *dir, struct atoll_err *err)
     uint32_t silent = 0;
 
     atoll_lease_holder_self("finalizer", 0, &self);
-    while (!lease && !atoll_sweep_is_done(dir)) {
+    while (!lease && !is_complete(sweep)) {
         struct atoll_err own = ATOLL_ERR_INIT;
         const struct timespec pause = {.tv_sec = 1};
 
-        lease = atoll_lease_claim(dir, &self, silent, NULL, &own);
-        if (!lease && (own.code != ATOLL_E_BUSY || atoll_lease_look(dir, &self, &seen, &own) != 0)) {
+        lease = atoll_lease_claim(sweep->dir, &self, silent, NULL, &own);
+        if (!lease && (own.code != ATOLL_E_BUSY || atoll_lease_look(sweep->dir, &self, &seen, &own) != 0)) {
             *err = own;
             return NULL;
         }
@@ -275,12 +286,12 @@ int atoll_finalize(const struct atoll_sweep *sweep, int is_partial, struct atoll
     struct finalizer finalizer = {.sweep = sweep};
     int status;
 
-    if (atoll_sweep_is_done(sweep->dir)) {
+    if (is_complete(sweep)) {
         return 1;
     }
-    finalizer.lease = lease_claim(sweep->dir, err);
+    finalizer.lease = lease_claim(sweep, err);
     if (!finalizer.lease) {
-        return atoll_sweep_is_done(sweep->dir) ? 1 : -1;
+        return is_complete(sweep) ? 1 : -1;
     }
     status = finalize_locked(&finalizer, is_partial, err);
     atoll_lease_release(finalizer.lease);

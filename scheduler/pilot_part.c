@@ -20,7 +20,7 @@
 #define WORDS          (32 + 64) /* ours, and the longest list of --eval-option */
 #define STEP_FAILED_S  5         /* after a failed step: the scheduler learns of a lost node a little later */
 
-/* Nodes of the allocation that take part: all but the bad ones; when none is left, all. */
+/* Nodes of the allocation that take part: all but the bad ones. */
 static size_t nodes_left(const struct pilot *p, const char **ret_nodes, const char **ret_out,
                          size_t *ret_out_count)
 {

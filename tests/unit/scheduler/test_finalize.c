@@ -37,7 +37,11 @@ static void test_what_is_done_is_done(void **state)
     char path[PATH_MAX];
     scene_part_damage(0);
     scratch_write(scratch_join(path, scene_dir, "done.json"), "{}", 2);
+    scratch_write(scratch_join(path, scene_dir, "archive.h5"), "", 0);
+    scratch_write(scratch_join(path, scene_dir, "report.html"), "", 0);
     assert_int_equal(atoll_finalize(scene_sweep, 0, NULL), 1);
+    unlink(path); /* the report: then it is looked at again, and a part is damaged */
+    assert_int_equal(atoll_finalize(scene_sweep, 0, NULL), 0);
 }
 
 static void test_the_folder_is_free_afterwards(void **state)
