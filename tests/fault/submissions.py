@@ -130,7 +130,7 @@ def submit_once(n):
 
 def submit():
     """Before each system call, or before every so many from a random one on."""
-    n = random.randint(1, every)
+    n = random.randint(1, every) + (96 if careless else 0)  # what is spoilt is there by then
     print(f"killed before system call {n} and every {every} after it", flush=True)
     names, whole = [], 0
     while not names or names[-1]:
@@ -151,8 +151,8 @@ def points():
     kinds = {**stop_at.STEPS, **stop_at.WRITES}
     name, status, count = stop_at.run([f"{build}/atoll", "resume", str(out)], 0, kinds, environment, root / "log")
     _, _, steps = fresh_run(0, stop_at.STEPS)
-    some = random.Random(1).sample(range(1, count + 1), min(20, count))
-    return [(n, stop_at.STEPS) for n in range(1, steps + 1)] + [(n, kinds) for n in some]
+    some = random.sample(range(1, count + 1), min(20 // every + 1, count))
+    return [(n, stop_at.STEPS) for n in range(random.randint(1, every), steps + 1, every)] + [(n, kinds) for n in some]
 
 
 def fresh_run(n, kinds):
