@@ -34,6 +34,7 @@ struct line {
     struct atoll_job_list jobs;
     size_t queued; /* of the user, not ended */
     int has_failed;
+    struct atoll_err why; /* has_failed: it cannot be asked */
 };
 
 struct pump {
@@ -135,7 +136,7 @@ static struct line *line_of(struct pump *p, const struct want *want)
     line->launcher = atoll_launcher_create(kind, p->settings->timeout_s, &err);
     if (!line->launcher || atoll_job_list_ask(line->launcher, kind, &line->jobs, &err) != 0) {
         line->has_failed = 1;
-        fail(p, want->entry, &err);
+        line->why = err;
         return NULL;
     }
     for (size_t i = 0; i < line->jobs.count; i++) {
@@ -171,7 +172,8 @@ static int want_open(struct pump *p, const struct atoll_campaign_queue_entry *en
     }
     want->kind = want->site->launcher;
     line = line_of(p, want);
-    if (!line) {
+    if (!line) { /* each campaign behind it is told, not only the first */
+        fail(p, entry, &p->lines[want->kind].why);
         return 0;
     }
     atoll_sweep_job_name(want->sweep, name);
