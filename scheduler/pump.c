@@ -237,28 +237,30 @@ static int is_eligible(const struct pump *p, const struct atoll_campaign_queue_e
 
 static int wants_collect(struct pump *p, struct atoll_err *err)
 {
+    size_t count = 0;
+    int status = 0;
+
     p->wants = calloc(p->queue.count + 1, sizeof(*p->wants));
     if (!p->wants) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the queue");
     }
-    for (size_t i = 0; i < p->queue.count; i++) {
+    for (size_t i = 0; i < p->queue.count && status == 0; i++) {
         const struct atoll_campaign_queue_entry *entry = &p->queue.entries[i];
         struct atoll_err own = ATOLL_ERR_INIT;
 
-        if (turn_keep(p, err) != 0) {
-            return -1;
-        }
-        if (!is_eligible(p, entry)) {
+        status = turn_keep(p, err);
+        if (status != 0 || !is_eligible(p, entry)) {
             continue;
         }
-        if (want_open(p, entry, &p->wants[p->count], &own) == 0) {
-            p->count++;
+        if (want_open(p, entry, &p->wants[count], &own) == 0) {
+            count++;
         } else {
             fail(p, entry, &own);
-            want_fini(&p->wants[p->count]);
+            want_fini(&p->wants[count]);
         }
     }
-    return 0;
+    p->count = count;
+    return status;
 }
 
 /* ---- to whom the next job is due ---- */
@@ -381,7 +383,7 @@ static int submit_all(struct pump *p, struct atoll_err *err)
         }
         atoll_arena_destroy(arena);
     }
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; p->wants && i < p->count; i++) {
         p->result.wanted += (unsigned)p->wants[i].missing;
     }
     return 0;
