@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mpi-eval/backend/cuda/compile.h"
+#include "mpi-eval/backend/cuda/compile/compile.h"
 
 #define ROUNDS 20
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive-h5/campaign.h"
-#include "evolution/engine.h"
+#include "archive-h5/campaign/campaign.h"
+#include "evolution/engine/engine.h"
 
 #define DIR_NAME     "bench-coordinator.tmp"
 #define LOCAL_MOST   32

@@ -11,9 +11,9 @@
 #include "bench/place.h"
 #include "bench/report.h"
 #include "bench/solo.h"
-#include "mpi-eval/backend/cuda/metrics.h"
-#include "mpi-eval/backend/cuda/stage.h"
-#include "mpi-eval/clock.h"
+#include "mpi-eval/backend/cuda/measure/metrics.h"
+#include "mpi-eval/backend/cuda/measure/stage.h"
+#include "base/clock.h"
 
 #define DEADLINE_NS  30e9
 #define REPEAT_LIMIT 10000

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/random.h"
-#include "evolution/engine.h"
+#include "base/random.h"
+#include "evolution/engine/engine.h"
 
 #define ORDERS  4096
 #define SAMPLES 4096

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/error_control.h"
-#include "core/random.h"
+#include "base/random.h"
 #include "mpi-eval/referee/duel.h"
 
 #define ALPHA         0.05

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "archive-h5/journal.h"
-#include "archive-h5/journal_reader.h"
+#include "archive-h5/journal/journal.h"
+#include "archive-h5/journal/journal_reader.h"
 
 #define SAMPLES 180
 

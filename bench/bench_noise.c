@@ -10,7 +10,7 @@
 
 #include "core/candidate.h"
 #include "mpi-eval/referee/backend.h"
-#include "scheduler/bench_device.h"
+#include "scheduler/doctor/calibrate_device.h"
 
 static double now_ns(void)
 {

@@ -14,7 +14,7 @@
 #include "bench/report.h"
 #include "bench/solo.h"
 #include "core/search.h"
-#include "mpi-eval/clock.h"
+#include "base/clock.h"
 
 #define CASE_LIMIT 64
 

@@ -15,9 +15,9 @@
 
 #include "bench/place.h"
 #include "bench/solo.h"
-#include "core/random.h"
+#include "base/random.h"
 #include "core/stats.h"
-#include "mpi-eval/backend/cuda/stage.h"
+#include "mpi-eval/backend/cuda/measure/stage.h"
 
 #define SHOT_LIMIT  4000
 #define LEVEL_LIMIT 32

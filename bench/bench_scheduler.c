@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "archive-h5/standing.h"
-#include "core/random.h"
-#include "scheduler/standing_view.h"
+#include "archive-h5/campaign/campaign_progress.h"
+#include "base/random.h"
+#include "scheduler/cli/campaign_progress_view.h"
 
 #define ATTEMPTS       2
 #define GROUP          100 /* results between two syncs */

@@ -11,7 +11,7 @@
 
 #include "bench/contest.h"
 #include "bench/replay.h"
-#include "evolution/tune.h"
+#include "evolution/tuner/tune.h"
 
 #define COMPARE_LIMIT 64
 #define JOB_LIMIT     64

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "archive-h5/segment.h"
-#include "core/random.h"
+#include "archive-h5/hdf5/segment.h"
+#include "base/random.h"
 
 #define SAMPLES 100u
 

@@ -13,7 +13,7 @@
 #include "bench/place.h"
 #include "bench/report.h"
 #include "bench/session.h"
-#include "mpi-eval/gpus.h"
+#include "mpi-eval/node/gpus.h"
 
 #define COUNT_LIMIT 100000
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "mpi-eval/clock.h"
+#include "base/clock.h"
 
 #define LEAVE_NS     10e9
 #define LOOK_MS      100
@@ -17,7 +17,7 @@
 #define ORDER_BYTES  ((size_t)4 << 20)
 #define ANSWER_BYTES ((size_t)16 << 20)
 
-/* As in mpi-eval/evaluator.c, which keeps all cores but two busy with compilations for a GPU. */
+/* As in mpi-eval/evaluator/evaluator.c, which keeps all cores but two busy with compilations for a GPU. */
 static unsigned slots_of(unsigned slots)
 {
     cpu_set_t cores;

@@ -1,11 +1,11 @@
-/* drive.h - an evaluator in this process: compiler, examiner and pipeline as in mpi-eval/evaluator.c, orders kept in hand
+/* drive.h - an evaluator in this process: compiler, examiner and pipeline as in mpi-eval/evaluator/evaluator.c, orders kept in hand
  * as a coordinator would keep them.
  * Layer: bench.  Lifetime: open/close.  One owner thread. */
 #ifndef ATOLL_BENCH_DRIVE_H
 #define ATOLL_BENCH_DRIVE_H
 
 #include "bench/mix.h"
-#include "mpi-eval/pipeline.h"
+#include "mpi-eval/evaluator/pipeline.h"
 
 struct atoll_drive {
     struct atoll_compiler *compiler;

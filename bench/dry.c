@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "bench/report.h"
-#include "mpi-eval/backend/cuda/compile.h"
-#include "mpi-eval/backend/cuda/subject.h"
-#include "mpi-eval/clock.h"
+#include "mpi-eval/backend/cuda/compile/compile.h"
+#include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+#include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 
 struct dry {

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "core/err.h"
+#include "base/err.h"
 
 #define ATOLL_JSON_FILE_LIMIT (256u << 20) /* bytes of text */
 

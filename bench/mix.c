@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
-#include "core/random.h"
+#include "base/arena.h"
+#include "base/random.h"
 
 #define PLAN_BYTES   (4u << 20)
 #define CHOICE_TRIES 1000

@@ -6,7 +6,7 @@
 #include "bench/mutant.h"
 #include "core/candidate.h"
 #include "core/message.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 #define ATOLL_MIX_TASK_LIMIT 64
 

@@ -3,7 +3,7 @@
 #ifndef ATOLL_BENCH_MUTANT_H
 #define ATOLL_BENCH_MUTANT_H
 
-#include "core/err.h"
+#include "base/err.h"
 
 enum atoll_mutant {
     ATOLL_MUTANT_COMMENT, /* the same kernel */

@@ -3,7 +3,7 @@
 #ifndef ATOLL_BENCH_PLACE_H
 #define ATOLL_BENCH_PLACE_H
 
-#include "core/err.h"
+#include "base/err.h"
 
 /* Names the device process and the compile child of the build tree (one folder up from this program) in the
  * environment, where the environment does not name others. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/random.h"
-#include "evolution/tune.h"
+#include "base/random.h"
+#include "evolution/tuner/tune.h"
 
 enum { STREAM_TUNER = 1, STREAM_ANSWERS, STREAM_RANDOM };
 

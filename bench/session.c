@@ -6,8 +6,8 @@
 #include <sys/random.h>
 
 #include "bench/report.h"
-#include "mpi-eval/clock.h"
-#include "mpi-eval/setup.h"
+#include "base/clock.h"
+#include "mpi-eval/coordinator/setup.h"
 
 /* ---- start ---- */
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
+#include "base/arena.h"
 #include "core/candidate.h"
-#include "mpi-eval/setup.h"
+#include "mpi-eval/coordinator/setup.h"
 
 #define PLAN_BYTES (4u << 20)
 

@@ -4,9 +4,9 @@
 #define ATOLL_BENCH_SOLO_H
 
 #include "bench/mutant.h"
-#include "core/task.h"
+#include "core/task/task.h"
 #include "mpi-eval/referee/backend.h"
-#include "scheduler/bench_device.h"
+#include "scheduler/doctor/calibrate_device.h"
 
 struct atoll_solo {
     const struct atoll_backend *backend;

@@ -1,5 +1,5 @@
 /* t4.h - recorded tuning spaces: files in the T4 format of the auto-tuning community (schema 1.0.0 of
- * github.com/AutoTuningAssociation), plain or gzipped, as a space of evolution/space.h and a table of answers.
+ * github.com/AutoTuningAssociation), plain or gzipped, as a space of evolution/tuner/space.h and a table of answers.
  * Layer: bench.  Lifetime: load/destroy; immutable between, so threads may share it.  Files are hostile input.
  *
  * Legal are the configurations that the file records, except those marked as "constraints".  A parameter whose values
@@ -8,7 +8,7 @@
 #ifndef ATOLL_BENCH_T4_H
 #define ATOLL_BENCH_T4_H
 
-#include "evolution/space.h"
+#include "evolution/tuner/space.h"
 
 #define ATOLL_T4_ENTRY_LIMIT  1000000
 #define ATOLL_T4_STATUS_COUNT 4

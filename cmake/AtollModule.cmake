@@ -33,10 +33,10 @@ function(atoll_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
-# atoll_unit_tests(module LINK...): every test_<noun>.c of tests/unit/<module> becomes the test <module>.<noun>.
+# atoll_unit_tests(module LINK...): every test_<noun>.c below tests/unit/<module> becomes the test <module>.<noun>.
 function(atoll_unit_tests module)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${module}/test_*.c)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${module}/test_*.c)
   foreach(file ${files})
     get_filename_component(noun ${file} NAME_WE)
     string(REGEX REPLACE "^test_" "" noun ${noun})

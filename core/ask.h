@@ -4,9 +4,9 @@
 #ifndef ATOLL_CORE_ASK_H
 #define ATOLL_CORE_ASK_H
 
-#include "core/arena.h"
-#include "core/buffer.h"
-#include "core/id.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/id.h"
 #include "core/operator.h"
 
 #define ATOLL_ASK_INSPIRATION_LIMIT 4
@@ -25,7 +25,7 @@ enum atoll_ask_kind {
 const char *atoll_ask_kind_name(enum atoll_ask_kind kind); /* "write" ... */
 
 /* A direction in behaviour space: from `level` of a dimension upwards or downwards; weight > 0 says how strongly the
- * gradients point there.  Its sentence: evolution/advice.h. */
+ * gradients point there.  Its sentence: evolution/population/advice.h. */
 struct atoll_advice {
     uint8_t dimension; /* 0 memory, 1 algorithm, 2 coordination */
     uint8_t level;     /* of the parent, 0..3 */

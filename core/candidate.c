@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 
 #define BYTES_LIMIT ((size_t)4 << 20)
 

@@ -3,8 +3,8 @@
 #ifndef ATOLL_CORE_CANDIDATE_H
 #define ATOLL_CORE_CANDIDATE_H
 
-#include "core/id.h"
-#include "core/plan.h"
+#include "base/id.h"
+#include "core/plan/plan.h"
 
 /* Identity: BLAKE2b over task id, language, plan without its params and require (canonical), source body
  * and the chosen parameter values by name: equal candidates have equal ids even where their templates

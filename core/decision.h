@@ -5,10 +5,10 @@
 #define ATOLL_CORE_DECISION_H
 
 #include "core/ask.h"
-#include "core/behaviour.h"
+#include "core/behaviour/behaviour.h"
 #include "core/evaluation.h"
-#include "core/id.h"
-#include "core/plan.h"
+#include "base/id.h"
+#include "core/plan/plan.h"
 
 enum atoll_decision_type {
     ATOLL_DECIDE_EVALUATE = 1,  /* send candidate for evaluation */

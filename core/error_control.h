@@ -24,7 +24,7 @@
 #ifndef ATOLL_CORE_ERROR_CONTROL_H
 #define ATOLL_CORE_ERROR_CONTROL_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 
 #define ATOLL_ERROR_TERM_LIMIT 32
 /* Of recycling and addis, and the exponent 1.3: what lost least in bench_error_control over streams with 1 to 30 % true

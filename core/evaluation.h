@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/behaviour.h"
-#include "core/buffer.h"
-#include "core/id.h"
+#include "core/behaviour/behaviour.h"
+#include "base/buffer.h"
+#include "base/id.h"
 #include "core/profile.h"
 #include "core/stats.h"
-#include "core/task.h"
+#include "core/task/task.h"
 #include "core/verdict.h"
 
 #define ATOLL_DETAIL_BYTES  2048

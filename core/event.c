@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/arena.h"
+#include "base/arena.h"
 
 void atoll_event_init(struct atoll_event *e, enum atoll_event_type type)
 {

@@ -7,7 +7,7 @@
 #include "core/ask.h"
 #include "core/evaluation.h"
 #include "core/search.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 enum atoll_event_type {
     ATOLL_EVENT_START = 1, /* struct atoll_search; once, first */

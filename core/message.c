@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/arena.h"
+#include "base/arena.h"
 
 #define TIME_LIMIT_NS  1e18
 #define RATE_LIMIT     1e24 /* bytes or operations per second */

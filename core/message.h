@@ -5,9 +5,9 @@
 #ifndef ATOLL_CORE_MESSAGE_H
 #define ATOLL_CORE_MESSAGE_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 #include "core/evaluation.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 enum atoll_message_type {
     /* evaluator -> coordinator */

@@ -3,7 +3,7 @@
 #ifndef ATOLL_CORE_PLACE_H
 #define ATOLL_CORE_PLACE_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 
 /* What an evaluator without a device waits for. */
 enum atoll_surplus {

@@ -4,7 +4,7 @@
 #ifndef ATOLL_CORE_PROFILE_H
 #define ATOLL_CORE_PROFILE_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 
 /* Percentages are 0..100 of the device's peak; a value that was not measured is NaN. */
 enum atoll_counter {

@@ -5,7 +5,7 @@
 #ifndef ATOLL_CORE_SEARCH_H
 #define ATOLL_CORE_SEARCH_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 #include "core/error_control.h"
 #include "core/fitness.h"
 
@@ -82,8 +82,8 @@ struct atoll_search {
     enum atoll_topology topology;
     double stagnation_migration;     /* probability that a stagnating island receives a migrant; 0 = never */
     uint32_t stagnation_generations; /* without a new elite, after which an island stagnates */
-    uint32_t tuners;                 /* bit per strategy of the tuner (evolution/tune.h); 0xffffffff = all */
-    uint32_t racing;                 /* 0: hopeless samples run to their end */
+    uint32_t tuners; /* bit per strategy of the tuner (evolution/tuner/tune.h); 0xffffffff = all */
+    uint32_t racing; /* 0: hopeless samples run to their end */
     enum atoll_sharing sharing;
     uint64_t token_budget;   /* 0 = none */
     double money_budget_usd; /* 0 = none */

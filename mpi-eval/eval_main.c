@@ -18,16 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/log.h"
-#include "core/option.h"
-#include "mpi-eval/clock.h"
+#include "base/log.h"
+#include "base/option.h"
+#include "base/clock.h"
 #include "mpi-eval/comm/comm.h"
-#include "mpi-eval/coordinator.h"
-#include "mpi-eval/evaluator.h"
-#include "mpi-eval/forwarder.h"
-#include "mpi-eval/gpus.h"
-#include "mpi-eval/setup.h"
-#include "mpi-eval/tenure.h"
+#include "mpi-eval/coordinator/coordinator.h"
+#include "mpi-eval/evaluator/evaluator.h"
+#include "mpi-eval/node/forwarder.h"
+#include "mpi-eval/node/gpus.h"
+#include "mpi-eval/coordinator/setup.h"
+#include "mpi-eval/coordinator/lease_renewer.h"
 
 #define FAREWELL_NS   8e9
 #define LEAVE_SAID_NS 0.3e9

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/log.h"
-#include "mpi-eval/clock.h"
+#include "base/log.h"
+#include "base/clock.h"
 
 #define TAG           1
 #define ABORT_S       10u

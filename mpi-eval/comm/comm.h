@@ -7,7 +7,7 @@
 #ifndef ATOLL_MPI_EVAL_COMM_COMM_H
 #define ATOLL_MPI_EVAL_COMM_COMM_H
 
-#include "mpi-eval/peers.h"
+#include "mpi-eval/node/peers.h"
 
 struct atoll_comm;
 

@@ -9,7 +9,7 @@
 
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/check.h"
-#include "mpi-eval/referee/cpu/state.h"
+#include "mpi-eval/backend/cpu/measure/state.h"
 #include "mpi-eval/referee/fakes.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"

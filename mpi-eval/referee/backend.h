@@ -6,8 +6,8 @@
 #define ATOLL_MPI_EVAL_REFEREE_BACKEND_H
 
 #include "core/message.h"
-#include "mpi-eval/compiler.h"
-#include "mpi-eval/referee/draw.h"
+#include "mpi-eval/evaluator/compiler.h"
+#include "mpi-eval/referee/input_set.h"
 #include "mpi-eval/referee/prepare.h"
 
 struct atoll_referee;

@@ -4,7 +4,7 @@
 #define ATOLL_MPI_EVAL_REFEREE_CHECK_H
 
 #include "core/evaluation.h"
-#include "core/task.h"
+#include "core/task/task.h"
 #include "mpi-eval/referee/fill.h"
 
 struct atoll_check {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/random.h"
-#include "mpi-eval/clock.h"
+#include "base/random.h"
+#include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/counting.h"
 #include "mpi-eval/referee/floor.h"

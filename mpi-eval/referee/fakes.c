@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/dtype.h"
-#include "core/init.h"
+#include "core/task/dtype.h"
+#include "core/task/init.h"
 
 /* One fake output tensor, written as doubles; returns 0 when this fake does not apply to the task. */
 typedef int fake_fill(const struct atoll_fakes_source *s, size_t tensor, double *values, size_t count);

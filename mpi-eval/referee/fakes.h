@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "core/task.h"
-#include "mpi-eval/referee/draw.h"
+#include "core/task/task.h"
+#include "mpi-eval/referee/input_set.h"
 
 /* What the fakes are made of; all borrowed.  Arrays by tensor number. */
 struct atoll_fakes_source {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/random.h"
-#include "mpi-eval/referee/cpu/memory.h"
+#include "base/random.h"
+#include "mpi-eval/backend/cpu/measure/memory.h"
 
 const char *atoll_fill_name(enum atoll_fill_kind kind)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/dtype.h"
+#include "core/task/dtype.h"
 
 enum atoll_fill_kind {
     ATOLL_FILL_POISON, /* NaN with a payload of the key; the largest integers */

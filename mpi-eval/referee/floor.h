@@ -5,7 +5,7 @@
 #define ATOLL_MPI_EVAL_REFEREE_FLOOR_H
 
 #include "core/message.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 struct atoll_floor {
     double hard_ns;      /* compulsory traffic at the measured bandwidth, or an empty launch */

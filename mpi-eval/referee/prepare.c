@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
-#include "core/rules.h"
+#include "base/arena.h"
+#include "core/rules/rules.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
 

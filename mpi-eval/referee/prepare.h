@@ -4,7 +4,7 @@
 #define ATOLL_MPI_EVAL_REFEREE_PREPARE_H
 
 #include "core/message.h"
-#include "core/task.h"
+#include "core/task/task.h"
 
 struct atoll_prepared {
     struct atoll_id id;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "core/random.h"
-#include "mpi-eval/clock.h"
+#include "base/random.h"
+#include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
 

@@ -7,8 +7,8 @@
 #include <signal.h>
 
 #include "core/message.h"
-#include "core/task.h"
-#include "mpi-eval/compiler.h"
+#include "core/task/task.h"
+#include "mpi-eval/evaluator/compiler.h"
 #include "mpi-eval/referee/phase.h"
 #include "mpi-eval/referee/prepare.h"
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "core/err.h"
+#include "base/err.h"
 #include "core/stats.h"
 
 struct atoll_sampling_rules {

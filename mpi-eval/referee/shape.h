@@ -3,7 +3,7 @@
 #ifndef ATOLL_MPI_EVAL_REFEREE_SHAPE_H
 #define ATOLL_MPI_EVAL_REFEREE_SHAPE_H
 
-#include "core/task.h"
+#include "core/task/task.h"
 
 struct atoll_shape {
     size_t rank, count;

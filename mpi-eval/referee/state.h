@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "mpi-eval/referee/draw.h"
+#include "mpi-eval/referee/input_set.h"
 #include "mpi-eval/referee/phase.h"
 #include "mpi-eval/referee/referee.h"
 

@@ -6,12 +6,13 @@ import sys
 
 # folder -> folders whose headers it may include besides its own
 MAY_INCLUDE = {
-    "core": set(),
-    "evolution": {"core"},
-    "archive-h5": {"core"},
-    "llm-gateway": {"core"},
-    "mpi-eval": {"core", "evolution", "archive-h5", "llm-gateway"},
-    "scheduler": {"core", "evolution", "archive-h5", "llm-gateway", "mpi-eval"},
+    "base": set(),
+    "core": {"base"},
+    "evolution": {"base", "core"},
+    "archive-h5": {"base", "core"},
+    "llm-gateway": {"base", "core"},
+    "mpi-eval": {"base", "core", "evolution", "archive-h5", "llm-gateway"},
+    "scheduler": {"base", "core", "evolution", "archive-h5", "llm-gateway", "mpi-eval"},
 }
 
 # foreign header -> the only folders that may include it
@@ -20,12 +21,12 @@ FOREIGN = [
     (r"hdf5\.h|H5.*\.h", {"archive-h5"}),
     (r"curl/.*", {"llm-gateway"}),
     (r"microhttpd\.h", {"llm-gateway"}),
-    (r"slurm/.*", {"scheduler/slurm"}),
+    (r"slurm/.*", {"scheduler/launcher/slurm"}),
     (r"cuda.*|nvrtc\.h|cupti.*|nvml\.h", {"mpi-eval/backend/cuda"}),
     (r"CL/.*", {"mpi-eval/backend/opencl"}),
-    (r"jansson\.h", {"core", "archive-h5", "llm-gateway", "scheduler", "mpi-eval"}),
-    (r"yaml\.h|cyaml/.*", {"core"}),
-    (r"sodium\.h", {"core", "llm-gateway"}),
+    (r"jansson\.h", {"base", "core", "archive-h5", "llm-gateway", "scheduler", "mpi-eval"}),
+    (r"yaml\.h|cyaml/.*", {"base", "core/task"}),
+    (r"sodium\.h", {"base", "llm-gateway"}),
     (r"seccomp\.h|linux/seccomp\.h|linux/landlock\.h", {"mpi-eval/backend/cpu", "mpi-eval/backend"}),
     (r"hwloc.*", {"mpi-eval", "scheduler"}),
 ]
@@ -57,15 +58,15 @@ def complaints_of(path, text):
 
 def selftest():
     cases = [
-        ("core/a.c", '#include "evolution/engine.h"', 1),
-        ("core/a.c", '#include "core/err.h"', 0),
+        ("core/a.c", '#include "evolution/engine/engine.h"', 1),
+        ("core/a.c", '#include "base/err.h"', 0),
         ("core/a.c", '#include "err.h"', 1),
-        ("evolution/a.c", '#include "archive-h5/journal.h"', 1),
+        ("evolution/a.c", '#include "archive-h5/journal/journal.h"', 1),
         ("archive-h5/a.c", "#include <hdf5.h>", 0),
         ("evolution/a.c", "  #  include <hdf5.h>", 1),
-        ("mpi-eval/coordinator.c", "#include <mpi.h>", 1),
+        ("mpi-eval/coordinator/coordinator.c", "#include <mpi.h>", 1),
         ("mpi-eval/comm/mpi_peers.c", "#include <mpi.h>", 0),
-        ("scheduler/run.c", '#include "mpi-eval/replay.h"', 0),
+        ("scheduler/cli/run.c", '#include "mpi-eval/coordinator/replay.h"', 0),
         ("mpi-eval/a.c", '#include "scheduler/run.h"', 1),
     ]
     for path, text, expected in cases:

@@ -42,9 +42,9 @@ def check_template(path):
 
 def check_documents():
     page = (source / "docs/spec/site.md").read_text()
-    keys = re.findall(r'^    \{"(\w+)", ATOLL_YAML_', (source / "scheduler/site_keys.c").read_text(), re.M)
+    keys = re.findall(r'^    \{"(\w+)", ATOLL_YAML_', (source / "scheduler/site/site_keys.c").read_text(), re.M)
     if len(keys) < 50:
-        complain("scheduler/site_keys.c", f"only {len(keys)} keys found: has the table moved?")
+        complain("scheduler/site/site_keys.c", f"only {len(keys)} keys found: has the table moved?")
     for key in keys:
         if f"`{key}`" not in page:
             complain("docs/spec/site.md", f"key {key} is not described")

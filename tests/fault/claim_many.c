@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "archive-h5/lease.h"
+#include "base/lease.h"
 
 struct racer {
     const char *dir;

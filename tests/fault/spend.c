@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/buffer.h"
-#include "llm-gateway/spending.h"
-#include "llm-gateway/syncer.h"
+#include "base/buffer.h"
+#include "llm-gateway/budget/spending.h"
+#include "llm-gateway/budget/syncer.h"
 
 #define OPEN_COUNT 64
 #define NOON       ((int64_t)20000 * 86400 * 1000000000)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "mpi-eval/backend/cuda/compile.h"
+#include "mpi-eval/backend/cuda/compile/compile.h"
 #include "tests/support/cheats.h"
 
 static struct atoll_task *tasks[CHEATS_TASK_COUNT];

@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "mpi-eval/backend/cpu/compile.h"
-#include "mpi-eval/backend/cpu/control.h"
-#include "mpi-eval/backend/cpu/runner.h"
+#include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/backend/cpu/process/control.h"
+#include "mpi-eval/backend/cpu/process/runner.h"
 
 #define FOLDER      ATOLL_SOURCE_DIR "/tests/fixtures/hostile/"
 #define UNITS       100

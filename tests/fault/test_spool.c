@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/random.h"
-#include "llm-gateway/spool.h"
+#include "base/random.h"
+#include "llm-gateway/spool/spool.h"
 
 #define ROUNDS      150
 #define KEYS        200000 /* more than can be asked in that time */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan.h"
-#include "evolution/answer.h"
+#include "core/plan/plan.h"
+#include "evolution/reply/reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

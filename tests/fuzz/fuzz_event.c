@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
-#include "core/buffer.h"
+#include "base/arena.h"
+#include "base/buffer.h"
 #include "core/event.h"
-#include "core/task.h"
-#include "evolution/engine.h"
+#include "core/task/task.h"
+#include "evolution/engine/engine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

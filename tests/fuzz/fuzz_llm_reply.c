@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/provider.h"
-#include "llm-gateway/utf8.h"
+#include "llm-gateway/provider/provider.h"
+#include "base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

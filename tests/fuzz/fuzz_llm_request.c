@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/provider.h"
+#include "llm-gateway/provider/provider.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

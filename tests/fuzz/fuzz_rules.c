@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/behaviour.h"
-#include "core/rules.h"
+#include "core/behaviour/behaviour.h"
+#include "core/rules/rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

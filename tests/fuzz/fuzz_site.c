@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/batch_script.h"
-#include "scheduler/pbs_script.h"
-#include "scheduler/step.h"
+#include "scheduler/job/batch_script.h"
+#include "scheduler/job/pbs_script.h"
+#include "scheduler/job/step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/spool_lease.h"
+#include "llm-gateway/spool/spool_lease.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

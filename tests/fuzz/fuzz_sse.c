@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/sse.h"
+#include "llm-gateway/provider/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

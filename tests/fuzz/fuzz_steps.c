@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi-eval/backend/cuda/steps.h"
+#include "mpi-eval/backend/cuda/process/command_batch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/init.h"
-#include "core/reference.h"
-#include "core/task.h"
+#include "base/buffer.h"
+#include "core/task/init.h"
+#include "core/task/reference.h"
+#include "core/task/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,10 +2,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/arena.h"
+#include "base/arena.h"
 #include "core/decision.h"
 #include "core/event.h"
-#include "core/frame.h"
+#include "base/frame.h"
 #include "core/message.h"
 #include "core/place.h"
 

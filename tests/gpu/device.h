@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "mpi-eval/backend/cuda/nvrtc.h"
-#include "mpi-eval/backend/cuda/worker.h"
+#include "mpi-eval/backend/cuda/compile/nvrtc.h"
+#include "mpi-eval/backend/cuda/process/worker.h"
 
 /* The first device, or NULL after the reason was printed.  Anything but "not here" is a failure. */
 static inline struct atoll_cuda_worker *gpu_open(void)

@@ -3,7 +3,7 @@
 #ifndef ATOLL_TESTS_GPU_FAULTS_H
 #define ATOLL_TESTS_GPU_FAULTS_H
 
-#include "mpi-eval/backend/cuda/steps.h"
+#include "mpi-eval/backend/cuda/process/command_batch.h"
 #include "tests/support/cheats.h"
 
 #define HEAD "extern \"C\" __global__ void blend(float *x, float *w, float *y, long long m, long long n)\n{\n"

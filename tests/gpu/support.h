@@ -2,7 +2,7 @@
 #ifndef ATOLL_TESTS_GPU_SUPPORT_H
 #define ATOLL_TESTS_GPU_SUPPORT_H
 
-#include "mpi-eval/backend/cuda/support.h"
+#include "mpi-eval/backend/cuda/measure/support.h"
 #include "tests/gpu/device.h"
 
 struct bench {

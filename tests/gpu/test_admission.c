@@ -2,7 +2,7 @@
  * tolerance takes anything fails there as well. */
 #include "tests/gpu/device.h"
 
-#include "mpi-eval/backend/cpu/compile.h"
+#include "mpi-eval/backend/cpu/compile/compile.h"
 #include "tests/gpu/referee.h"
 
 static struct atoll_compiler *compilers[2];

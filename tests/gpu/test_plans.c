@@ -4,7 +4,7 @@
 
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/referee.h"
-#include "mpi-eval/setup.h"
+#include "mpi-eval/coordinator/setup.h"
 
 static struct atoll_task *task;
 static struct atoll_compiler *compiler;

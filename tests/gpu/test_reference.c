@@ -2,8 +2,8 @@
 #include <dlfcn.h>
 #include <math.h>
 
-#include "core/init.h"
-#include "core/reference.h"
+#include "core/task/init.h"
+#include "core/task/reference.h"
 #include "tests/gpu/support.h"
 
 enum { BYTES = 1 << 30 };

@@ -6,8 +6,8 @@
 
 #include <time.h>
 
-#include "mpi-eval/backend/cpu/spawn.h"
-#include "mpi-eval/backend/cuda/sanitize.h"
+#include "mpi-eval/backend/cpu/process/spawn.h"
+#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
 #include "tests/gpu/referee.h"
 #include "tests/support/cheats.h"
 

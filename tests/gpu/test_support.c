@@ -2,7 +2,7 @@
  * comparisons, the known answer; and how fast they are, printed. */
 #include <math.h>
 
-#include "core/init.h"
+#include "core/task/init.h"
 #include "mpi-eval/referee/check.h"
 #include "tests/gpu/support.h"
 

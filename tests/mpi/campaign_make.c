@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "archive-h5/campaign.h"
-#include "evolution/engine.h"
+#include "archive-h5/campaign/campaign.h"
+#include "evolution/engine/engine.h"
 
 #define LIMIT 32
 

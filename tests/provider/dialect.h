@@ -3,7 +3,7 @@
 #ifndef ATOLL_TESTS_PROVIDER_DIALECT_H
 #define ATOLL_TESTS_PROVIDER_DIALECT_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 #include "tests/provider/scenario.h"
 
 struct answer {

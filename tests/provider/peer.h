@@ -5,7 +5,7 @@
 
 #include <openssl/ssl.h>
 
-#include "llm-gateway/loop.h"
+#include "llm-gateway/http/loop.h"
 #include "tests/provider/service.h"
 
 /* Takes fd, which does not block.  tls: NULL = plain. */

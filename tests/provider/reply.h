@@ -3,7 +3,7 @@
 #ifndef ATOLL_TESTS_PROVIDER_REPLY_H
 #define ATOLL_TESTS_PROVIDER_REPLY_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 #include "tests/provider/scenario.h"
 #include "tests/provider/tally.h"
 

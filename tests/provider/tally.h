@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 
 #define TALLY_ID_BYTES 96
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "evolution/array.h"
+#include "base/array.h"
 
 void atoll_agenda_fini(struct atoll_agenda *agenda)
 {

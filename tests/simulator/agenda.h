@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/err.h"
+#include "base/err.h"
 
 struct atoll_agenda_entry {
     int64_t when_ns;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/issue.h"
-#include "core/random.h"
+#include "base/random.h"
 
 #define DRAFT_STEPS   8
 #define TOKENS        2000 /* of a reply, in and out */

@@ -9,7 +9,7 @@
 #define ATOLL_TESTS_SIMULATOR_AUTHOR_H
 
 #include "core/ask.h"
-#include "evolution/engine.h"
+#include "evolution/engine/engine.h"
 #include "tests/simulator/landscape.h"
 
 struct atoll_author_settings {

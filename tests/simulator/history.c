@@ -1,6 +1,6 @@
 #include "tests/simulator/history.h"
 
-#include "core/arena.h"
+#include "base/arena.h"
 
 #define EVENT_BYTES   ((size_t)1 << 26)
 #define HISTORY_BYTES ((size_t)1 << 34)

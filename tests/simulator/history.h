@@ -3,9 +3,9 @@
 #ifndef ATOLL_TESTS_SIMULATOR_HISTORY_H
 #define ATOLL_TESTS_SIMULATOR_HISTORY_H
 
-#include "core/buffer.h"
+#include "base/buffer.h"
 #include "core/event.h"
-#include "evolution/engine.h"
+#include "evolution/engine/engine.h"
 
 struct atoll_history {
     struct atoll_buffer bytes; /* blobs, one after the other */

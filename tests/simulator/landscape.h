@@ -26,9 +26,9 @@
 
 #include <stdint.h>
 
-#include "core/behaviour.h"
-#include "core/buffer.h"
-#include "core/plan.h"
+#include "core/behaviour/behaviour.h"
+#include "base/buffer.h"
+#include "core/plan/plan.h"
 
 #define ATOLL_LANDSCAPE_TRAITS 6
 #define ATOLL_LANDSCAPE_VALUES 8 /* of a trait, 0..7 */

@@ -4,7 +4,7 @@
 #define ATOLL_TESTS_SIMULATOR_ORDERS_H
 
 #include "core/decision.h"
-#include "evolution/array.h"
+#include "base/array.h"
 
 struct atoll_order {
     struct atoll_decision decision; /* type 0: answered or given up */

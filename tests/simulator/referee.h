@@ -6,7 +6,7 @@
 
 #include "core/decision.h"
 #include "core/event.h"
-#include "core/random.h"
+#include "base/random.h"
 #include "tests/simulator/landscape.h"
 
 /* Sigmas are of the logarithm of a time. */

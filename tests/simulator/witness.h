@@ -3,8 +3,8 @@
 #ifndef ATOLL_TESTS_SIMULATOR_WITNESS_H
 #define ATOLL_TESTS_SIMULATOR_WITNESS_H
 
-#include "evolution/engine.h"
-#include "evolution/index.h"
+#include "evolution/engine/engine.h"
+#include "base/hash_index.h"
 #include "tests/simulator/orders.h"
 
 struct atoll_witness_sent {

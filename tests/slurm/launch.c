@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/launcher.h"
+#include "scheduler/launcher/launcher.h"
 
 #define LINE_BYTES ((size_t)1 << 20)
 

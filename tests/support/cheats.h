@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/candidate.h"
-#include "core/plan.h"
-#include "mpi-eval/backend/cuda/subject.h"
+#include "core/plan/plan.h"
+#include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/referee/backend.h"
 
 #define CHEATS_FOLDER     ATOLL_SOURCE_DIR "/tests/fixtures/exploits/cuda/"

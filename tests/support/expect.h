@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "core/err.h"
+#include "base/err.h"
 
 /* err has this code and part in its one line of text. */
 static inline void expect_err(const struct atoll_err *err, enum atoll_code code, const char *part)

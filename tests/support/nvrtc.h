@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mpi-eval/backend/cuda/nvrtc.h"
+#include "mpi-eval/backend/cuda/compile/nvrtc.h"
 
 /* A cubin that the caller frees, NULL when the text does not compile; ret_log: what the compiler said, owned too. */
 static inline void *test_nvrtc_compile(const struct atoll_nvrtc_library *nvrtc, const char *text,

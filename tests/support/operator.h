@@ -6,7 +6,7 @@
 
 #include "tests/support/simulation.h"
 
-#include "evolution/state.h"
+#include "evolution/engine/state.h"
 
 #define OP_TEXT      256
 #define OP_RESPELLED (1u << 31) /* of a kernel's number: the same candidate from another text */

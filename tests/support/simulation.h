@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
-#include "core/random.h"
-#include "evolution/engine.h"
+#include "base/arena.h"
+#include "base/random.h"
+#include "evolution/engine/engine.h"
 
 #define SIM_ORDERS 4096
 #define SIM_TASKS  16

@@ -5,11 +5,11 @@
 
 #include <math.h>
 
-#include "archive-h5/campaign.h"
-#include "core/arena.h"
+#include "archive-h5/campaign/campaign.h"
+#include "base/arena.h"
 #include "core/candidate.h"
-#include "core/noop.h"
-#include "core/random.h"
+#include "core/null_control.h"
+#include "base/random.h"
 #include "tests/unit/archive-h5/scratch.h"
 
 #define SAMPLE_HOSTILE                                                                                       \

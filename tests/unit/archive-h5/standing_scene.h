@@ -3,9 +3,9 @@
 #ifndef ATOLL_TEST_STANDING_SCENE_H
 #define ATOLL_TEST_STANDING_SCENE_H
 
-#include "archive-h5/campaign.h"
-#include "archive-h5/standing.h"
-#include "core/arena.h"
+#include "archive-h5/campaign/campaign.h"
+#include "archive-h5/campaign/campaign_progress.h"
+#include "base/arena.h"
 #include "tests/unit/archive-h5/scratch.h"
 
 static char dir[PATH_MAX], suite[PATH_MAX], target[PATH_MAX], hint_path[PATH_MAX];

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "bench/replay.h"
-#include "evolution/tune.h"
+#include "evolution/tuner/tune.h"
 
 #define SIDE  6
 #define LEGAL (SIDE * SIDE - 1)

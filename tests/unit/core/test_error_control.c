@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "core/error_control.h"
-#include "core/random.h"
+#include "base/random.h"
 
 #define ALPHA   0.05
 #define STREAMS 2000

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/evaluation.h"
-#include "core/random.h"
+#include "base/random.h"
 #include "tests/support/evaluation.h"
 
 static void encode(const struct atoll_evaluation *e, struct atoll_buffer *out)

@@ -1,6 +1,6 @@
 #include "tests/support/expect.h"
 
-#include "core/arena.h"
+#include "base/arena.h"
 #include "core/event.h"
 
 static void fill_evaluation(struct atoll_evaluation *e)

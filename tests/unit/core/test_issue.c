@@ -1,7 +1,7 @@
 #include "tests/support/expect.h"
 
 #include "core/issue.h"
-#include "core/random.h"
+#include "base/random.h"
 
 #define STAGES     ATOLL_ISSUE_STAGE_COUNT
 #define BIT(issue) (UINT64_C(1) << ATOLL_ISSUE_##issue)

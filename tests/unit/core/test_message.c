@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/arena.h"
+#include "base/arena.h"
 #include "core/message.h"
-#include "core/random.h"
+#include "base/random.h"
 
 /* One payload type: how a sample of it is encoded, and how bytes are decoded and encoded again. */
 struct kind {

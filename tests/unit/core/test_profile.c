@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/profile.h"
-#include "core/random.h"
+#include "base/random.h"
 #include "tests/support/evaluation.h"
 
 static void encode(const struct atoll_profile *p, struct atoll_buffer *out)

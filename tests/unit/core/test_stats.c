@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "core/random.h"
+#include "base/random.h"
 #include "core/stats.h"
 
 #define SEEDS 4000

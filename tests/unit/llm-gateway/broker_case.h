@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "llm-gateway/broker.h"
+#include "llm-gateway/broker/broker.h"
 
 #define CASE_MODELS  8
 #define CASE_ANSWERS 512

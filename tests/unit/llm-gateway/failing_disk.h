@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "llm-gateway/frame_file.h"
+#include "llm-gateway/budget/frame_file.h"
 
 enum failure {
     FAILS_NOT,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "llm-gateway/provider.h"
+#include "llm-gateway/provider/provider.h"
 
 #define REPLY_FOLDER ATOLL_SOURCE_DIR "/tests/fixtures/llm/"
 #define WHOLE_LIMIT  ((size_t)1 << 20)

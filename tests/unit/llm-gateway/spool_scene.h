@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "llm-gateway/spool.h"
+#include "llm-gateway/spool/spool.h"
 
 struct scene {
     char folder[200];

@@ -7,8 +7,8 @@
 
 #include <time.h>
 
-#include "core/buffer.h"
-#include "llm-gateway/transfer.h"
+#include "base/buffer.h"
+#include "llm-gateway/http/transfer.h"
 
 /* The system's clock, and what a test adds to it: waits of minutes take none. */
 static double added_ns;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mpi-eval/backend/cpu/compile.h"
-#include "mpi-eval/examiner.h"
+#include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/evaluator/referee_thread.h"
 
 #define FIXTURE_TASK ATOLL_SOURCE_DIR "/tests/fixtures/referee"
 #define FIXTURE_PLAN                                                                                         \

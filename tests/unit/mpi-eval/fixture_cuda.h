@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "mpi-eval/referee/prepare.h"
 
 #define CUDA_PLAN(rest)                                                                                      \

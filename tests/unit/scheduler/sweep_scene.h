@@ -2,8 +2,8 @@
 #ifndef ATOLL_TEST_SWEEP_SCENE_H
 #define ATOLL_TEST_SWEEP_SCENE_H
 
-#include "archive-h5/campaign.h"
-#include "scheduler/sweep.h"
+#include "archive-h5/campaign/campaign.h"
+#include "scheduler/campaign/sweep.h"
 #include "tests/unit/archive-h5/scratch.h"
 
 #define SCENE_PARTS 4

@@ -1,0 +1,342 @@
+/* progress_json.c - progress.json, written from and read into one table of fields. */
+#include "archive-h5/campaign/progress_json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive-h5/campaign/task_copy.h"
+
+#define SCHEMA           1
+#define FILE_LIMIT_BYTES ((size_t)16 << 20)
+#define COUNT_LIMIT      ((json_int_t)1 << 53) /* whole numbers that every reader of JSON keeps */
+#define TIME_LIMIT       1e18
+#define TASK_LIMIT       ((size_t)ATOLL_CAMPAIGN_TASK_LIMIT * ATOLL_MODEL_LIMIT)
+
+enum kind { COUNT, UNIX_NS, SECONDS, SHARE, FLAG, TEXT };
+
+struct field {
+    const char *key;
+    enum kind kind;
+    size_t offset, bytes; /* bytes: of a TEXT */
+};
+
+#define FIELD(type, kind, key, name)                                                                         \
+    {                                                                                                        \
+        key, kind, offsetof(struct type, name), sizeof(((struct type *)0)->name)                             \
+    }
+
+static const struct field hint_fields[] = {
+    FIELD(atoll_standing_hint, TEXT, "attempt", attempt),
+    FIELD(atoll_standing_hint, COUNT, "journal_bytes", journal_bytes),
+    FIELD(atoll_standing_hint, UNIX_NS, "written_unix_ns", written_unix_ns),
+    FIELD(atoll_standing_hint, COUNT, "evaluated", evaluated),
+    FIELD(atoll_standing_hint, COUNT, "duelled", duelled),
+    FIELD(atoll_standing_hint, COUNT, "correct", correct),
+    FIELD(atoll_standing_hint, SECONDS, "campaign_s", campaign_s),
+    FIELD(atoll_standing_hint, SECONDS, "elapsed_s", elapsed_s),
+    FIELD(atoll_standing_hint, SECONDS, "device_s", device_s),
+    FIELD(atoll_standing_hint, SHARE, "busy", busy),
+    FIELD(atoll_standing_hint, SHARE, "candidate_share", candidate_share),
+    FIELD(atoll_standing_hint, COUNT, "evaluators", evaluators),
+    FIELD(atoll_standing_hint, FLAG, "finishing", is_finishing),
+    FIELD(atoll_standing_hint, FLAG, "stopped", is_stopped),
+    FIELD(atoll_standing_hint, TEXT, "reason", reason),
+};
+
+static const struct field asks_fields[] = {
+    FIELD(atoll_standing_asks, COUNT, "open", open),
+    FIELD(atoll_standing_asks, COUNT, "answered", answered),
+    FIELD(atoll_standing_asks, COUNT, "failed", failed),
+    FIELD(atoll_standing_asks, COUNT, "tokens", tokens),
+    FIELD(atoll_standing_asks, SECONDS, "cost_usd", cost_usd),
+};
+
+static const struct field task_fields[] = {
+    FIELD(atoll_standing_task, TEXT, "name", name),
+    FIELD(atoll_standing_task, TEXT, "model", model),
+    FIELD(atoll_standing_task, COUNT, "evaluated", evaluated),
+    FIELD(atoll_standing_task, COUNT, "correct", correct),
+    FIELD(atoll_standing_task, SECONDS, "baseline_ns", baseline_ns),
+    FIELD(atoll_standing_task, SECONDS, "best_ns", best_ns),
+    FIELD(atoll_standing_task, SECONDS, "final_ratio", final_ratio),
+    FIELD(atoll_standing_task, FLAG, "done", is_done),
+};
+
+#define COUNT_OF(table) (sizeof(table) / sizeof *(table))
+
+void atoll_standing_hint_fini(struct atoll_standing_hint *hint)
+{
+    free(hint->tasks);
+    memset(hint, 0, sizeof *hint);
+}
+
+/* ---- writing: by hand, since rank 0 waits for it ---- */
+
+static int is_plain(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~' || *text == '"' || *text == '\\')
+            return 0;
+    return 1;
+}
+
+/* 0 where the text cannot be written: no UTF-8, or no memory. */
+static int text_put(struct atoll_buffer *out, const char *text)
+{
+    if (is_plain(text)) {
+        atoll_buffer_put_u8(out, '"');
+        atoll_buffer_put_bytes(out, text, strlen(text));
+        atoll_buffer_put_u8(out, '"');
+        return 1;
+    }
+    json_t *string = json_string(text);
+    char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    if (quoted)
+        atoll_buffer_printf(out, "%s", quoted);
+    free(quoted);
+    json_decref(string);
+    return quoted != NULL;
+}
+
+static void word_put(struct atoll_buffer *out, const char *word)
+{
+    atoll_buffer_put_bytes(out, word, strlen(word));
+}
+
+static int number_put(struct atoll_buffer *out, double number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.9g", number);
+    word_put(out, number < 0 || number > 0 ? text : "0");
+    return isfinite(number);
+}
+
+static void count_put(struct atoll_buffer *out, uint64_t count)
+{
+    char text[24], *at = text + sizeof text - 1;
+    *at = '\0';
+    do
+        *--at = (char)('0' + count % 10);
+    while (count /= 10);
+    word_put(out, at);
+}
+
+/* 0 where JSON has no such value. */
+static int field_put(struct atoll_buffer *out, const struct field *f, const void *from)
+{
+    const char *at = (const char *)from + f->offset;
+    const void *value = at;
+    atoll_buffer_put_u8(out, '"');
+    word_put(out, f->key);
+    word_put(out, "\":");
+    switch (f->kind) {
+    case COUNT: count_put(out, *(const uint64_t *)value); return 1;
+    case UNIX_NS: count_put(out, (uint64_t) * (const int64_t *)value); return *(const int64_t *)value >= 0;
+    case FLAG: word_put(out, *(const int *)value ? "1" : "0"); return 1;
+    case SECONDS:
+    case SHARE: return number_put(out, *(const double *)value);
+    case TEXT: return text_put(out, at);
+    }
+    return 0;
+}
+
+/* The members, without the braces. */
+static int fields_put(struct atoll_buffer *out, const struct field *fields, size_t count, const void *from)
+{
+    int is_good = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            atoll_buffer_put_u8(out, ',');
+        is_good &= field_put(out, &fields[i], from);
+    }
+    return is_good;
+}
+
+static int hint_put(struct atoll_buffer *out, const struct atoll_standing_hint *hint)
+{
+    char hex[ATOLL_ID_HEX];
+    atoll_id_hex(&hint->campaign, hex);
+    atoll_buffer_printf(out, "{\"schema\":%d,\"campaign\":\"%s\",", SCHEMA, hex);
+    int is_good = fields_put(out, hint_fields, COUNT_OF(hint_fields), hint);
+    if (hint->has_asks) {
+        word_put(out, ",\"asks\":{");
+        is_good &= fields_put(out, asks_fields, COUNT_OF(asks_fields), &hint->asks);
+        atoll_buffer_put_u8(out, '}');
+    }
+    word_put(out, ",\"tasks\":[");
+    for (size_t i = 0; i < hint->task_count; i++) {
+        word_put(out, i > 0 ? ",\n{" : "\n{");
+        is_good &= fields_put(out, task_fields, COUNT_OF(task_fields), &hint->tasks[i]);
+        atoll_buffer_put_u8(out, '}');
+    }
+    word_put(out, "]}\n");
+    return is_good;
+}
+
+static int file_write(const char *path, const struct atoll_buffer *text, const struct atoll_file_ops *ops,
+                      struct atoll_err *err)
+{
+    int fd = ops->open(ops->context, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return atoll_file_write_failed(path, "create the file", errno, err);
+    int failed = atoll_file_write_all(ops, fd, text->data, text->length, 0) != 0 ? errno : 0;
+    if (ops->close(ops->context, fd) != 0 && !failed)
+        failed = errno;
+    if (!failed)
+        return 0;
+    ops->unlink(ops->context, path);
+    return atoll_file_write_failed(path, "write the file", failed, err);
+}
+
+static int file_replace(const char *path, const char *temporary, const struct atoll_buffer *text,
+                        const struct atoll_file_ops *ops, struct atoll_err *err)
+{
+    if (file_write(temporary, text, ops, err) != 0)
+        return -1;
+    if (ops->rename(ops->context, temporary, path) == 0)
+        return 0;
+    int failed = errno;
+    ops->unlink(ops->context, temporary);
+    return atoll_file_write_failed(path, "rename the new file into place", failed, err);
+}
+
+int atoll_standing_hint_write(const char *dir, const struct atoll_standing_hint *hint,
+                              const struct atoll_file_ops *ops, struct atoll_err *err)
+{
+    char path[PATH_MAX], temporary[PATH_MAX];
+    struct atoll_buffer text;
+    if ((size_t)snprintf(path, sizeof path, "%s/" ATOLL_STANDING_FILE, dir) >= sizeof path ||
+        (size_t)snprintf(temporary, sizeof temporary, "%s/jobs/%s/" ATOLL_STANDING_FILE ".tmp", dir,
+                         hint->attempt) >= sizeof temporary)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
+    atoll_buffer_init(&text, FILE_LIMIT_BYTES);
+    int rc = hint_put(&text, hint) ? atoll_buffer_check(&text, err)
+                                   : atoll_err_set(err, ATOLL_E_INTERNAL,
+                                                   "%s: a number or a text that JSON does not have", path);
+    if (rc == 0)
+        rc = file_replace(path, temporary, &text, ops ? ops : atoll_file_ops_real(), err);
+    atoll_buffer_fini(&text);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+static int count_take(const json_t *value, json_int_t limit, json_int_t *ret_count)
+{
+    *ret_count = json_integer_value(value);
+    return json_is_integer(value) && *ret_count >= 0 && *ret_count <= limit;
+}
+
+static int number_take(const json_t *value, double limit, double *ret_number)
+{
+    *ret_number = json_number_value(value);
+    return json_is_number(value) && isfinite(*ret_number) && *ret_number >= 0 && *ret_number <= limit;
+}
+
+static int text_take(const json_t *value, size_t bytes, char *ret_text)
+{
+    const char *text = json_string_value(value);
+    if (!text || json_string_length(value) != strlen(text) || strlen(text) >= bytes)
+        return 0;
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            return 0;
+    memcpy(ret_text, text, strlen(text) + 1);
+    return 1;
+}
+
+static int field_take(const struct field *f, const json_t *value, void *to)
+{
+    char *at = (char *)to + f->offset;
+    void *place = at;
+    json_int_t count = 0;
+    int is_good = 0;
+    switch (f->kind) {
+    case COUNT: is_good = count_take(value, COUNT_LIMIT, &count); break;
+    case FLAG: is_good = count_take(value, 1, &count); break;
+    case UNIX_NS: is_good = count_take(value, INT64_MAX, &count); break;
+    case SECONDS: return number_take(value, TIME_LIMIT, place);
+    case SHARE: return number_take(value, 1, place);
+    case TEXT: return text_take(value, f->bytes, at);
+    }
+    if (f->kind == UNIX_NS)
+        *(int64_t *)place = count;
+    else if (f->kind == FLAG)
+        *(int *)place = (int)count;
+    else
+        *(uint64_t *)place = (uint64_t)count;
+    return is_good;
+}
+
+/* 1 when every field is there and good. */
+static int object_take(const struct field *fields, size_t count, const json_t *object, void *to)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!field_take(&fields[i], json_object_get(object, fields[i].key), to))
+            return 0;
+    return json_is_object(object);
+}
+
+/* at: where the last one was found; the file has them in the campaign's order. */
+static int is_task(const struct atoll_campaign_config *config, const char *name, size_t *at)
+{
+    for (size_t i = 0; i < config->task_count; i++, *at = (*at + 1) % config->task_count)
+        if (!strcmp(config->tasks[*at].name, name))
+            return 1;
+    return 0;
+}
+
+static int tasks_take(const struct atoll_campaign_config *config, const json_t *array,
+                      struct atoll_standing_hint *hint)
+{
+    size_t count = json_array_size(array), at = 0;
+    if (!json_is_array(array) || count > TASK_LIMIT ||
+        !(hint->tasks = calloc(count + 1, sizeof *hint->tasks)))
+        return 0;
+    hint->task_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (!object_take(task_fields, COUNT_OF(task_fields), json_array_get(array, i), &hint->tasks[i]) ||
+            !is_task(config, hint->tasks[i].name, &at))
+            return 0;
+    return 1;
+}
+
+static int hint_take(const struct atoll_campaign_config *config, const json_t *object,
+                     struct atoll_standing_hint *hint)
+{
+    const json_t *asks = json_object_get(object, "asks");
+    const char *campaign = json_string_value(json_object_get(object, "campaign"));
+    if (json_integer_value(json_object_get(object, "schema")) != SCHEMA || !campaign ||
+        atoll_id_parse(campaign, &hint->campaign, NULL) != 0 || !atoll_id_equal(&hint->campaign, &config->id))
+        return 0;
+    hint->has_asks = asks != NULL;
+    return object_take(hint_fields, COUNT_OF(hint_fields), object, hint) &&
+           (!asks || object_take(asks_fields, COUNT_OF(asks_fields), asks, &hint->asks)) &&
+           tasks_take(config, json_object_get(object, "tasks"), hint);
+}
+
+int atoll_standing_hint_read(const struct atoll_campaign *campaign, struct atoll_standing_hint *ret_hint)
+{
+    struct atoll_standing_hint hint = {.task_count = 0};
+    char path[PATH_MAX];
+    size_t length;
+    if ((size_t)snprintf(path, sizeof path, "%s/" ATOLL_STANDING_FILE, atoll_campaign_dir(campaign)) >=
+        sizeof path)
+        return 0;
+    char *text = atoll_file_read(path, FILE_LIMIT_BYTES, &length, NULL);
+    json_t *object = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    int is_good = object && hint_take(atoll_campaign_config(campaign), object, &hint);
+    json_decref(object);
+    free(text);
+    if (is_good)
+        *ret_hint = hint;
+    else
+        atoll_standing_hint_fini(&hint);
+    return is_good;
+}

@@ -1,0 +1,28 @@
+/* segment.h - tables to an HDF5 file and back (docs/spec/archive.md).
+ * Layer: archive-h5; h5.h and segment_*.c alone know HDF5. */
+#ifndef ATOLL_ARCHIVE_H5_HDF5_SEGMENT_H
+#define ATOLL_ARCHIVE_H5_HDF5_SEGMENT_H
+
+#include "base/file_ops.h"
+#include "archive-h5/table/table.h"
+
+#define ATOLL_MADE_OF_BYTES 160
+
+/* Writes path in one step: the file is built in memory, written to "<path>.tmp", synced, read back and
+ * compared, renamed into place, and the folder is synced.  After a failure path is what it was.  Errors:
+ * FULL, DENIED, IO, MEMORY, and CORRUPT when what was read back differs.  made_of: kept in the attribute of
+ * that name, up to ATOLL_MADE_OF_BYTES - 1 bytes; NULL = no attribute. */
+int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
+                        const struct atoll_file_ops *ops, struct atoll_err *err);
+/* The attribute made_of of a file of this campaign and schema (ret_text: ATOLL_MADE_OF_BYTES); -1 when there
+ * is no such file or attribute. */
+int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, char *ret_text);
+
+/* Reads a segment or archive.  The file is not trusted: every type, length and text is checked.  Errors:
+ * NOTFOUND, CORRUPT (names the dataset), SCHEMA (newer), LIMIT, MEMORY. */
+struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err);
+
+/* The first unused name DIR/segment-NNNN.h5. */
+int atoll_segment_name(const char *dir, char *ret_path, size_t bytes, struct atoll_err *err);
+
+#endif

@@ -1,0 +1,127 @@
+/* export.c - cells as text; jansson writes the strings of JSON lines. */
+#include "archive-h5/report/export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+/* The cell as characters: a number, a name, hex, or a borrowed text.  scratch: room for 80 bytes. ret_number:
+ * 1 when it may stand unquoted in JSON. */
+static const char *cell_text(const struct atoll_tables *t, const struct atoll_column *column,
+                             const void *cells, uint64_t row, char *scratch, int *ret_number)
+{
+    double f;
+    *ret_number = 1;
+    switch (column->type) {
+    case ATOLL_COLUMN_U8: {
+        unsigned v = ((const uint8_t *)cells)[row];
+        if (column->value_name && v < column->value_count) {
+            *ret_number = 0;
+            return column->value_name(v);
+        }
+        snprintf(scratch, 80, "%u", v);
+        return scratch;
+    }
+    case ATOLL_COLUMN_U64: snprintf(scratch, 80, "%" PRIu64, ((const uint64_t *)cells)[row]); return scratch;
+    case ATOLL_COLUMN_I64: snprintf(scratch, 80, "%" PRId64, ((const int64_t *)cells)[row]); return scratch;
+    case ATOLL_COLUMN_F64:
+        f = ((const double *)cells)[row];
+        snprintf(scratch, 80, "%.17g", f);
+        return isfinite(f) ? scratch : "";
+    case ATOLL_COLUMN_ID: atoll_id_hex(&((const struct atoll_id *)cells)[row], scratch); break;
+    case ATOLL_COLUMN_TEXT: *ret_number = 0; return atoll_tables_text(t, ((const uint32_t *)cells)[row]);
+    default: snprintf(scratch, 80, "%" PRIu32, ((const uint32_t *)cells)[row]); return scratch;
+    }
+    *ret_number = 0;
+    return scratch;
+}
+
+/* RFC 4180: quotes around a field with a comma, quote or line end; quotes doubled. */
+static void put_csv(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+/* Bytes that are not UTF-8 are taken as Latin-1, so that nothing is lost. */
+static json_t *latin1(const char *text)
+{
+    char *wide = malloc(strlen(text) * 2 + 1);
+    size_t at = 0;
+    if (!wide)
+        return NULL;
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c >= 0x80)
+            wide[at++] = (char)(0xc0 | c >> 6);
+        wide[at++] = (char)(c >= 0x80 ? 0x80 | (c & 0x3f) : c);
+    }
+    json_t *string = json_stringn(wide, at);
+    free(wide);
+    return string;
+}
+
+static int put_json_text(FILE *out, const char *text)
+{
+    json_t *string = json_string(text);
+    if (!string)
+        string = latin1(text);
+    int failed = !string || json_dumpf(string, out, JSON_ENCODE_ANY) != 0;
+    json_decref(string);
+    return failed ? -1 : 0;
+}
+
+static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table table,
+                   enum atoll_export_format format, uint64_t row)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    if (format == ATOLL_EXPORT_JSONL)
+        fputc('{', out);
+    for (size_t c = 0; c < schema->column_count; c++) {
+        char scratch[80];
+        int number;
+        const char *text =
+            cell_text(t, &schema->columns[c], atoll_tables_column(t, table, c), row, scratch, &number);
+        if (c)
+            fputs(format == ATOLL_EXPORT_CSV ? "," : ", ", out);
+        if (format == ATOLL_EXPORT_CSV) {
+            put_csv(out, text);
+            continue;
+        }
+        fprintf(out, "\"%s\": ", schema->columns[c].name);
+        if (number)
+            fputs(*text ? text : "null", out);
+        else if (put_json_text(out, text) != 0)
+            return -1;
+    }
+    fputs(format == ATOLL_EXPORT_CSV ? "\r\n" : "}\n", out);
+    return 0;
+}
+
+int atoll_export_table(const struct atoll_tables *t, enum atoll_table table, enum atoll_export_format format,
+                       FILE *out, struct atoll_err *err)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    for (size_t c = 0; format == ATOLL_EXPORT_CSV && c < schema->column_count; c++)
+        fprintf(out, "%s%s", schema->columns[c].name, c + 1 < schema->column_count ? "," : "\r\n");
+    for (uint64_t i = 0; i < atoll_tables_count(t, table); i++)
+        if (put_row(out, t, table, format, i) != 0)
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to write row %llu of %s",
+                                 (unsigned long long)i, schema->name);
+    if (fflush(out) != 0 || ferror(out))
+        return atoll_err_errno(err, errno ? errno : EIO, "cannot write the exported table %s", schema->name);
+    return 0;
+}

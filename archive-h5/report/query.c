@@ -1,0 +1,434 @@
+/* query.c - an index of candidates by id and, per candidate and evaluation, the rows that belong to it. */
+#include "archive-h5/report/query.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive-h5/table/row_index.h"
+#include "core/evaluation.h"
+#include "base/random.h"
+
+/* Rows grouped by owner: rows[begin[o] .. begin[o + 1]). */
+struct groups {
+    uint32_t *begin, *rows; /* owned */
+    size_t owner_count;
+};
+
+struct atoll_query {
+    const struct atoll_tables *tables;
+    struct atoll_row_index candidates, evaluations;
+    struct groups by_candidate, timings, samples, profiles;
+};
+
+const double atoll_fast_thresholds[5] = {1.0, 1.5, 2.0, 3.0, 5.0};
+
+static const void *column(const struct atoll_tables *t, enum atoll_table table, const char *name)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    for (size_t c = 0; c < schema->column_count; c++)
+        if (!strcmp(schema->columns[c].name, name))
+            return atoll_tables_column(t, table, c);
+    return NULL;
+}
+
+struct candidate_key {
+    const struct atoll_id *ids;
+    const uint32_t *campaigns;
+    uint32_t campaign;
+    const struct atoll_id *id;
+};
+
+static int candidate_matches(const void *context, uint64_t row)
+{
+    const struct candidate_key *key = context;
+    return key->campaigns[row] == key->campaign && atoll_id_equal(&key->ids[row], key->id);
+}
+
+int64_t atoll_query_candidate(const struct atoll_query *q, uint32_t campaign, const struct atoll_id *id)
+{
+    struct candidate_key key = {column(q->tables, ATOLL_TABLE_CANDIDATES, "id"),
+                                column(q->tables, ATOLL_TABLE_CANDIDATES, "campaign"), campaign, id};
+    uint64_t row;
+    return atoll_row_index_find(&q->candidates, atoll_id_u64(id), candidate_matches, &key, &row)
+               ? (int64_t)row
+               : -1;
+}
+
+struct event_key {
+    const uint64_t *events;
+    const uint32_t *campaigns;
+    uint64_t event;
+    uint32_t campaign;
+};
+
+static int event_matches(const void *context, uint64_t row)
+{
+    const struct event_key *key = context;
+    return key->campaigns[row] == key->campaign && key->events[row] == key->event;
+}
+
+static int64_t find_evaluation(const struct atoll_query *q, uint32_t campaign, uint64_t event)
+{
+    struct event_key key = {column(q->tables, ATOLL_TABLE_EVALUATIONS, "event"),
+                            column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign"), event, campaign};
+    uint64_t row;
+    return atoll_row_index_find(&q->evaluations, atoll_mix64(event), event_matches, &key, &row) ? (int64_t)row
+                                                                                                : -1;
+}
+
+static int index_rows(struct atoll_query *q, struct atoll_err *err)
+{
+    const struct atoll_id *ids = column(q->tables, ATOLL_TABLE_CANDIDATES, "id");
+    const uint64_t *events = column(q->tables, ATOLL_TABLE_EVALUATIONS, "event");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_CANDIDATES); i++)
+        if (atoll_row_index_add(&q->candidates, atoll_id_u64(&ids[i]), i, err) != 0)
+            return -1;
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_EVALUATIONS); i++)
+        if (atoll_row_index_add(&q->evaluations, atoll_mix64(events[i]), i, err) != 0)
+            return -1;
+    return 0;
+}
+
+typedef int64_t owner_of(const struct atoll_query *q, uint64_t row);
+
+static int64_t candidate_of_evaluation(const struct atoll_query *q, uint64_t row)
+{
+    const struct atoll_id *ids = column(q->tables, ATOLL_TABLE_EVALUATIONS, "candidate");
+    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign");
+    return atoll_query_candidate(q, campaigns[row], &ids[row]);
+}
+
+static int64_t evaluation_of_timing(const struct atoll_query *q, uint64_t row)
+{
+    const uint64_t *events = column(q->tables, ATOLL_TABLE_TIMINGS, "event");
+    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_TIMINGS, "campaign");
+    return find_evaluation(q, campaigns[row], events[row]);
+}
+
+static int64_t evaluation_of_sample(const struct atoll_query *q, uint64_t row)
+{
+    const uint64_t *events = column(q->tables, ATOLL_TABLE_SAMPLES, "event");
+    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_SAMPLES, "campaign");
+    return find_evaluation(q, campaigns[row], events[row]);
+}
+
+static int64_t evaluation_of_profile(const struct atoll_query *q, uint64_t row)
+{
+    const uint64_t *events = column(q->tables, ATOLL_TABLE_PROFILES, "event");
+    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_PROFILES, "campaign");
+    return find_evaluation(q, campaigns[row], events[row]);
+}
+
+/* Counting sort by owner, which keeps the order of rows; rows without owner are left out. */
+static int group(struct atoll_query *q, struct groups *g, uint64_t owner_count, uint64_t row_count,
+                 owner_of *owner, struct atoll_err *err)
+{
+    int64_t *owners = malloc((size_t)(row_count + 1) * sizeof *owners);
+    g->owner_count = (size_t)owner_count;
+    g->begin = calloc((size_t)owner_count + 2, sizeof *g->begin);
+    g->rows = malloc((size_t)(row_count + 1) * sizeof *g->rows);
+    if (!owners || !g->begin || !g->rows) {
+        free(owners);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to index the archive");
+    }
+    for (uint64_t i = 0; i < row_count; i++) {
+        owners[i] = owner(q, i);
+        if (owners[i] >= 0)
+            g->begin[owners[i] + 2]++;
+    }
+    for (uint64_t o = 2; o < owner_count + 2; o++)
+        g->begin[o] += g->begin[o - 1];
+    for (uint64_t i = 0; i < row_count; i++)
+        if (owners[i] >= 0)
+            g->rows[g->begin[owners[i] + 1]++] = (uint32_t)i;
+    free(owners);
+    return 0;
+}
+
+struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atoll_err *err)
+{
+    struct atoll_query *q = calloc(1, sizeof *q);
+    if (!q) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory to index the archive");
+        return NULL;
+    }
+    q->tables = t;
+    uint64_t candidates = atoll_tables_count(t, ATOLL_TABLE_CANDIDATES),
+             evaluations = atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS);
+    if (index_rows(q, err) != 0 ||
+        group(q, &q->by_candidate, candidates, evaluations, candidate_of_evaluation, err) != 0 ||
+        group(q, &q->timings, evaluations, atoll_tables_count(t, ATOLL_TABLE_TIMINGS), evaluation_of_timing,
+              err) != 0 ||
+        group(q, &q->samples, evaluations, atoll_tables_count(t, ATOLL_TABLE_SAMPLES), evaluation_of_sample,
+              err) != 0 ||
+        group(q, &q->profiles, evaluations, atoll_tables_count(t, ATOLL_TABLE_PROFILES),
+              evaluation_of_profile, err) != 0) {
+        atoll_query_destroy(q);
+        return NULL;
+    }
+    return q;
+}
+
+static void free_groups(struct groups *g)
+{
+    free(g->begin);
+    free(g->rows);
+}
+
+void atoll_query_destroy(struct atoll_query *q)
+{
+    if (!q)
+        return;
+    atoll_row_index_fini(&q->candidates);
+    atoll_row_index_fini(&q->evaluations);
+    free_groups(&q->by_candidate);
+    free_groups(&q->timings);
+    free_groups(&q->samples);
+    free_groups(&q->profiles);
+    free(q);
+}
+
+const struct atoll_tables *atoll_query_tables(const struct atoll_query *q)
+{
+    return q->tables;
+}
+
+static struct atoll_rows rows_of(const struct groups *g, uint64_t owner)
+{
+    if (owner >= g->owner_count)
+        return (struct atoll_rows){NULL, 0};
+    return (struct atoll_rows){g->rows + g->begin[owner], g->begin[owner + 1] - g->begin[owner]};
+}
+
+struct atoll_rows atoll_query_evaluations(const struct atoll_query *q, uint64_t candidate_row)
+{
+    return rows_of(&q->by_candidate, candidate_row);
+}
+
+struct atoll_rows atoll_query_timings(const struct atoll_query *q, uint64_t evaluation_row)
+{
+    return rows_of(&q->timings, evaluation_row);
+}
+
+struct atoll_rows atoll_query_samples(const struct atoll_query *q, uint64_t evaluation_row)
+{
+    return rows_of(&q->samples, evaluation_row);
+}
+
+static int is_of_model(const struct atoll_row_evaluation *e, uint32_t model)
+{
+    return model == ATOLL_QUERY_ANY_MODEL || e->model == model;
+}
+
+/* Correct and timed, then correct, then the rest; faster first. */
+static double merit(const struct atoll_row_evaluation *e)
+{
+    if (e->verdict != ATOLL_V_CORRECT)
+        return e->verdict == ATOLL_V_INFRASTRUCTURE ? 0 : 1;
+    return e->time_ns > 0 ? 3 + 1 / e->time_ns : 2;
+}
+
+int64_t atoll_query_best_evaluation(const struct atoll_query *q, uint64_t candidate_row, uint32_t model)
+{
+    struct atoll_rows rows = atoll_query_evaluations(q, candidate_row);
+    struct atoll_row_evaluation e;
+    int64_t best = -1;
+    double best_merit = -1;
+    for (size_t i = 0; i < rows.count; i++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        if (is_of_model(&e, model) && merit(&e) > best_merit) {
+            best_merit = merit(&e);
+            best = rows.rows[i];
+        }
+    }
+    return best;
+}
+
+int64_t atoll_query_profile(const struct atoll_query *q, uint64_t evaluation_row)
+{
+    struct atoll_rows rows = rows_of(&q->profiles, evaluation_row);
+    return rows.count ? (int64_t)rows.rows[rows.count - 1] : -1;
+}
+
+int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t candidate_row, uint32_t model,
+                                      uint64_t *ret_evaluation)
+{
+    struct atoll_rows rows = atoll_query_evaluations(q, candidate_row);
+    struct atoll_row_evaluation e;
+    struct atoll_row_profile profile;
+    int64_t best = -1;
+    double best_merit = -1;
+    for (size_t i = 0; i < rows.count; i++) {
+        int64_t row = atoll_query_profile(q, rows.rows[i]);
+        if (row < 0)
+            continue;
+        atoll_tables_get(q->tables, ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
+        atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        double worth = 8.0 * profile.tier + merit(&e);
+        if (is_of_model(&e, model) && worth > best_merit) {
+            best_merit = worth;
+            best = row;
+            *ret_evaluation = rows.rows[i];
+        }
+    }
+    return best;
+}
+
+static int ambiguous(const char *prefix, const struct atoll_id *a, const struct atoll_id *b,
+                     struct atoll_err *err)
+{
+    char x[ATOLL_ID_HEX], y[ATOLL_ID_HEX];
+    atoll_id_hex(a, x);
+    atoll_id_hex(b, y);
+    return atoll_err_set(err, ATOLL_E_INPUT, "candidate %s could be %.16s or %.16s; give more digits", prefix,
+                         x, y);
+}
+
+int atoll_query_candidate_prefix(const struct atoll_query *q, const char *prefix, uint64_t *ret_row,
+                                 struct atoll_err *err)
+{
+    const struct atoll_id *ids = column(q->tables, ATOLL_TABLE_CANDIDATES, "id");
+    size_t length = strlen(prefix);
+    int64_t found = -1;
+    if (length < 4 || length > 64 || strspn(prefix, "0123456789abcdef") != length)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "'%.70s' is not the start of a candidate's id; give 4 to 64 of 0-9a-f", prefix);
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_CANDIDATES); i++) {
+        char hex[ATOLL_ID_HEX];
+        atoll_id_hex(&ids[i], hex);
+        if (strncmp(hex, prefix, length) != 0)
+            continue;
+        if (found >= 0 && !atoll_id_equal(&ids[found], &ids[i]))
+            return ambiguous(prefix, &ids[found], &ids[i], err);
+        if (found < 0)
+            found = (int64_t)i;
+    }
+    if (found < 0)
+        return atoll_err_set(err, ATOLL_E_NOTFOUND,
+                             "no candidate %s in this archive; atoll best lists the best ones", prefix);
+    *ret_row = (uint64_t)found;
+    return 0;
+}
+
+size_t atoll_query_lineage(const struct atoll_query *q, uint64_t candidate_row, uint64_t *ret_rows,
+                           size_t limit)
+{
+    struct atoll_row_candidate c;
+    size_t count = 0;
+    int64_t at = (int64_t)candidate_row;
+    while (at >= 0 && count < limit) {
+        for (size_t i = 0; i < count; i++)
+            if (ret_rows[i] == (uint64_t)at)
+                return count;
+        ret_rows[count++] = (uint64_t)at;
+        atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)at, &c);
+        at = atoll_id_is_zero(&c.parent) ? -1 : atoll_query_candidate(q, c.campaign, &c.parent);
+    }
+    return count;
+}
+
+int64_t atoll_query_task(const struct atoll_query *q, const char *name)
+{
+    struct atoll_row_task row;
+    char number[16];
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, i, &row);
+        snprintf(number, sizeof number, "%u", row.task);
+        if (!strcmp(atoll_tables_text(q->tables, row.name), name) || !strcmp(number, name))
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+/* Worth telling only where a table has tasks of more than one. */
+static const char *model_name(const struct atoll_query *q, const struct atoll_row_task *task)
+{
+    const uint32_t *names = column(q->tables, ATOLL_TABLE_TASKS, "model_name");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++)
+        if (names[i] != task->model_name)
+            return atoll_tables_text(q->tables, task->model_name);
+    return "";
+}
+
+void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, struct atoll_task_summary *ret)
+{
+    struct atoll_row_task row;
+    atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, task_row, &row);
+    *ret = (struct atoll_task_summary){.row = task_row,
+                                       .name = atoll_tables_text(q->tables, row.name),
+                                       .model = model_name(q, &row),
+                                       .baseline_ns = row.baseline_ns,
+                                       .best_ns = row.best_ns,
+                                       .floor_ns = row.floor_ns,
+                                       .p_value = row.final_p,
+                                       .evaluated = row.evaluated,
+                                       .correct = row.correct};
+    ret->speedup_is_final = row.final_ratio > 0;
+    if (row.final_ratio > 0) {
+        ret->speedup = row.final_ratio;
+        if (row.final_baseline_ns > 0 && row.final_best_ns > 0) {
+            ret->baseline_ns = row.final_baseline_ns;
+            ret->best_ns = row.final_best_ns;
+        }
+    } else if (row.baseline_ns > 0 && row.best_ns > 0)
+        ret->speedup = row.baseline_ns / row.best_ns;
+    if (row.floor_ns > 0 && ret->best_ns > 0)
+        ret->floor_share = row.floor_ns / ret->best_ns;
+    ret->correct_share = row.evaluated ? (double)row.correct / (double)row.evaluated : 0;
+}
+
+static void add_times(const struct atoll_query *q, enum atoll_table table, struct atoll_archive_summary *s)
+{
+    const double *occupied = column(q->tables, table, "occupied_ns"),
+                 *candidate = column(q->tables, table, "candidate_ns");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, table); i++) {
+        s->occupied_ns += occupied[i];
+        s->candidate_ns += candidate[i];
+    }
+}
+
+static void add_campaigns(const struct atoll_query *q, struct atoll_archive_summary *s)
+{
+    struct atoll_row_campaign c;
+    const uint32_t *owners = column(q->tables, ATOLL_TABLE_DEVICES, "campaign");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_CAMPAIGN); i++) {
+        uint64_t devices = 0;
+        atoll_tables_get(q->tables, ATOLL_TABLE_CAMPAIGN, i, &c);
+        for (uint64_t d = 0; d < atoll_tables_count(q->tables, ATOLL_TABLE_DEVICES); d++)
+            devices += owners[d] == i;
+        s->noop_challenges += c.noop_challenges;
+        s->noop_promotions += c.noop_promotions;
+        s->tokens += c.tokens;
+        s->cost_usd += c.cost_usd;
+        s->wall_ns += (double)c.campaign_ns;
+        s->device_wall_ns += (double)c.campaign_ns * (double)(devices ? devices : 1);
+    }
+}
+
+void atoll_query_summary(const struct atoll_query *q, struct atoll_archive_summary *ret)
+{
+    struct atoll_archive_summary s = {.task_count = atoll_tables_count(q->tables, ATOLL_TABLE_TASKS)};
+    double logs = 0;
+    for (uint64_t i = 0; i < s.task_count; i++) {
+        struct atoll_task_summary t;
+        atoll_query_task_summary(q, i, &t);
+        s.evaluated += t.evaluated;
+        s.correct += t.correct;
+        if (t.speedup > 0) {
+            s.timed_count++;
+            logs += log(t.speedup);
+        }
+        for (size_t k = 0; k < 5; k++)
+            s.fast_share[k] += t.speedup >= atoll_fast_thresholds[k];
+    }
+    for (size_t k = 0; k < 5; k++)
+        s.fast_share[k] /= s.task_count ? (double)s.task_count : 1;
+    s.geometric_mean = s.timed_count ? exp(logs / (double)s.timed_count) : 0;
+    add_times(q, ATOLL_TABLE_EVALUATIONS, &s);
+    add_times(q, ATOLL_TABLE_DUELS, &s);
+    s.asks = atoll_tables_count(q->tables, ATOLL_TABLE_ASKS);
+    add_campaigns(q, &s);
+    *ret = s;
+}

@@ -1,0 +1,81 @@
+/* query.h - what `atoll best`, `atoll show` and the report ask of an archive.
+ * Layer: archive-h5, pure.  Lifetime: create/destroy; the tables are borrowed and must not change meanwhile.
+ */
+#ifndef ATOLL_ARCHIVE_H5_REPORT_QUERY_H
+#define ATOLL_ARCHIVE_H5_REPORT_QUERY_H
+
+#include "archive-h5/table/table.h"
+
+struct atoll_query;
+
+struct atoll_query *atoll_query_create(const struct atoll_tables *tables, struct atoll_err *err);
+void atoll_query_destroy(struct atoll_query *query); /* NULL is fine */
+const struct atoll_tables *atoll_query_tables(const struct atoll_query *query);
+
+/* Row of the candidate with this id; -1 when there is none. */
+int64_t atoll_query_candidate(const struct atoll_query *query, uint32_t campaign, const struct atoll_id *id);
+/* Row of the candidate whose id starts with these hex digits (4 or more).  Errors: INPUT (no hex, or
+ * ambiguous: the text names two), NOTFOUND. */
+int atoll_query_candidate_prefix(const struct atoll_query *query, const char *prefix, uint64_t *ret_row,
+                                 struct atoll_err *err);
+
+/* Rows of a table that belong to something, in order, as a borrowed array of row numbers. */
+struct atoll_rows {
+    const uint32_t *rows;
+    size_t count;
+};
+struct atoll_rows atoll_query_evaluations(const struct atoll_query *query, uint64_t candidate_row);
+struct atoll_rows atoll_query_timings(const struct atoll_query *query, uint64_t evaluation_row);
+struct atoll_rows atoll_query_samples(const struct atoll_query *query, uint64_t evaluation_row);
+/* Row in profiles of an evaluation; -1 when nothing is known of its binary and counters. */
+int64_t atoll_query_profile(const struct atoll_query *query, uint64_t evaluation_row);
+#define ATOLL_QUERY_ANY_MODEL UINT32_MAX
+/* The profile that says most of a candidate on a device model: the highest tier, of its fastest evaluation; -1 when
+ * there is none. ret_evaluation: the evaluation it is of. */
+int64_t atoll_query_candidate_profile(const struct atoll_query *query, uint64_t candidate_row, uint32_t model,
+                                      uint64_t *ret_evaluation);
+/* The evaluation that counts on a device model: correct before others, the fastest of them; -1 when there is none. */
+int64_t atoll_query_best_evaluation(const struct atoll_query *query, uint64_t candidate_row, uint32_t model);
+
+/* From the candidate through its parents to the first; at most limit rows.  Cycles end it. */
+size_t atoll_query_lineage(const struct atoll_query *query, uint64_t candidate_row, uint64_t *ret_rows,
+                           size_t limit);
+
+/* Row in tasks of the task with this name or number, the first of its device models; -1. */
+int64_t atoll_query_task(const struct atoll_query *query, const char *name);
+
+/* What a report says of one task. */
+struct atoll_task_summary {
+    uint64_t row; /* in tasks */
+    const char *name;
+    const char
+        *model; /* of the devices; "" where the archive's tasks are all of one model, or none was told */
+    double baseline_ns, best_ns,
+        floor_ns;   /* times of the final comparison where there is one, as lone best times are lucky */
+    double speedup; /* final ratio where there is one, else baseline / best; 0 = unknown */
+    int speedup_is_final;
+    double p_value;     /* of the final comparison */
+    double floor_share; /* floor / best, 0 = unknown */
+    uint64_t evaluated, correct;
+    double correct_share;
+};
+void atoll_query_task_summary(const struct atoll_query *query, uint64_t task_row,
+                              struct atoll_task_summary *ret_summary);
+
+/* Over all tasks of the archive. */
+struct atoll_archive_summary {
+    uint64_t task_count, timed_count; /* timed: with baseline and best */
+    uint64_t evaluated, correct;
+    double geometric_mean; /* of speedups, 0 = none */
+    double fast_share[5];  /* fast_p: share of tasks with a correct kernel faster by 1, 1.5, 2, 3, 5 */
+    uint64_t noop_challenges, noop_promotions;
+    uint64_t asks, tokens;
+    double cost_usd;
+    double occupied_ns, candidate_ns; /* of all evaluations and duels */
+    double wall_ns;                   /* campaign time, all campaigns */
+    double device_wall_ns;            /* campaign time times devices */
+};
+extern const double atoll_fast_thresholds[5];
+void atoll_query_summary(const struct atoll_query *query, struct atoll_archive_summary *ret_summary);
+
+#endif

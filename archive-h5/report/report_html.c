@@ -1,0 +1,396 @@
+/* report_html.c - the words and tables of the report. */
+#include "archive-h5/report/report_html.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/evaluation.h"
+#include "base/units.h"
+
+#define LINEAGE_LIMIT 64u
+
+static const char style[] =
+    ":root{color-scheme:light "
+    "dark;--page:#fbfbfa;--card:#fff;--ink:#1c1f23;--soft:#68707a;--line:#e3e5e8;--accent:#0b6e8f;"
+    "--accent-soft:#0b6e8f1c;--good:#2b7a4b;--warn:#a4510a}\n"
+    "@media "
+    "(prefers-color-scheme:dark){:root{--page:#14171a;--card:#1b1f23;--ink:#e6e8ea;--soft:#98a1ab;--line:#"
+    "2c3238;"
+    "--accent:#4fb3d3;--accent-soft:#4fb3d326;--good:#6cc08b;--warn:#e0a061}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe "
+    "UI',Roboto,'Helvetica "
+    "Neue',Arial,sans-serif;font-variant-numeric:tabular-nums}\n"
+    "main{max-width:1180px;margin:0 auto;padding:44px 28px 64px}\n"
+    "header{margin-bottom:30px}h1{font-size:30px;line-height:1.15;letter-spacing:-.02em;margin:0 0 "
+    "6px;font-weight:650}\n"
+    "h2{font-size:19px;letter-spacing:-.01em;margin:48px 0 12px;font-weight:620}h3{font-size:13px;margin:0 0 "
+    "8px;font-weight:600;"
+    "color:var(--soft)}\n"
+    "p{margin:0 0 "
+    "10px}.soft{color:var(--soft)}.mono,code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'"
+    "DejaVu Sans "
+    "Mono',monospace;font-size:.87em}\n"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(170px,1fr));gap:1px;background:var(--"
+    "line);border:1px solid "
+    "var(--line);border-radius:10px;overflow:hidden}\n"
+    ".tile{background:var(--card);padding:16px 18px}.tile "
+    "b{display:block;font-size:25px;line-height:1.2;font-weight:640;"
+    "letter-spacing:-.02em}.tile span{color:var(--soft);font-size:13px}\n"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}th{font-weight:550;"
+    "color:var(--soft);"
+    "font-size:12.5px;text-align:right;padding:8px 12px;border-bottom:1px solid "
+    "var(--line);white-space:nowrap}\n"
+    "td{padding:8px 12px;border-bottom:1px solid "
+    "var(--line);text-align:right;white-space:nowrap}th.l,td.l{text-align:left}"
+    "tr:last-child td{border-bottom:0}\n"
+    "td.wrap{white-space:normal;text-align:left;min-width:220px}td "
+    "a{color:inherit;text-decoration:none;font-weight:560}"
+    "td a:hover{color:var(--accent);text-decoration:underline}\n"
+    ".card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:6px "
+    "8px}.task{padding:20px 22px;"
+    "margin-bottom:22px}\n"
+    ".task>h2{margin:0}.task "
+    ".soft{margin-bottom:16px}.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,"
+    "430px),1fr));gap:26px;margin-bottom:18px}.figures>div{min-width:0}\n"
+    "svg{display:block;width:100%;height:auto}svg "
+    "text{fill:currentColor;font-size:11px}.tick{fill:var(--soft)!important;"
+    "font-size:10.5px}.caption{font-size:11px}\n"
+    ".grid{stroke:var(--line)}.base{stroke:var(--soft);stroke-dasharray:2 "
+    "3}.floor{stroke:var(--good);stroke-dasharray:5 4}"
+    ".dot{fill:var(--accent);fill-opacity:.42}.best{fill:none;stroke:var(--accent);stroke-width:2;stroke-"
+    "linejoin:round}\n"
+    ".empty{fill:none;stroke:var(--line)}.elite{fill:var(--accent)}.cell{font-size:10.5px!important}.strong{"
+    "fill:var(--card)"
+    "!important;font-weight:600}\n"
+    ".bar{display:inline-block;height:8px;border-radius:2px;background:var(--accent);opacity:.75;vertical-"
+    "align:middle;"
+    "margin-right:9px}\n"
+    ".good{color:var(--good)}.warn{color:var(--warn)}.none{color:var(--soft);padding:24px 0}\n"
+    "details{border-top:1px solid "
+    "var(--line);padding-top:10px;margin-top:6px}summary{cursor:pointer;font-weight:560}"
+    "pre{margin:10px 0 0;padding:14px 16px;background:var(--page);border:1px solid "
+    "var(--line);border-radius:8px;overflow-x:auto;"
+    "line-height:1.45;tab-size:4;max-height:560px}\n"
+    "footer{margin-top:44px;color:var(--soft);font-size:13px;max-width:76ch}\n"
+    "@media print{body{background:#fff}.card,.task{break-inside:avoid}}\n";
+
+/* Length of the UTF-8 sequence at s when it is well-formed and printable, else 0. */
+static size_t sequence(const unsigned char *s)
+{
+    if (*s < 0x80)
+        return *s >= 0x20 || *s == '\n' || *s == '\t' ? *s != 0x7f : 0;
+    size_t length = *s >= 0xf0 && *s < 0xf5   ? 4
+                    : *s >= 0xe0 && *s < 0xf0 ? 3
+                    : *s >= 0xc2 && *s < 0xe0 ? 2
+                                              : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f) || (s[0] == 0xc2 && s[1] < 0xa0) ||
+        (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
+        return 0;
+    return length;
+}
+
+void atoll_html_text(struct atoll_buffer *out, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    while (*s) {
+        size_t length = sequence(s);
+        if (length == 0) {
+            atoll_buffer_printf(out, "&#65533;");
+            s++;
+            continue;
+        }
+        if (strchr("&<>\"'", *s))
+            atoll_buffer_printf(out, "&#%d;", *s);
+        else
+            atoll_buffer_put_bytes(out, s, length);
+        s += length;
+    }
+}
+
+static void put_date(struct atoll_buffer *out, int64_t unix_ns)
+{
+    char text[64];
+    time_t seconds = (time_t)(unix_ns / 1000000000);
+    struct tm tm;
+    if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &tm) == 0)
+        return;
+    atoll_buffer_printf(out, "%s", text);
+}
+
+static void put_duration(struct atoll_buffer *out, double ns)
+{
+    char text[64];
+    if (ns > 0)
+        atoll_html_text(out, atoll_duration_text(ns, text, sizeof text));
+    else
+        atoll_buffer_printf(out, "<span class=\"soft\">&#8211;</span>");
+}
+
+void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    struct atoll_row_campaign c;
+    char hex[ATOLL_ID_HEX];
+    atoll_buffer_printf(
+        out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+             "'unsafe-inline'\"/>\n<title>Atoll report</title>\n<style>\n");
+    atoll_buffer_put_bytes(out, style, sizeof style - 1);
+    atoll_buffer_printf(out, "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>Atoll report</h1>\n");
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN) && i < 8; i++) {
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
+        atoll_id_hex(&c.id, hex);
+        atoll_buffer_printf(out, "<p class=\"soft\">Campaign <span class=\"mono\">%.12s</span>, started ",
+                            hex);
+        put_date(out, c.created_unix_ns);
+        atoll_buffer_printf(out, ", ran ");
+        put_duration(out, (double)c.campaign_ns);
+        atoll_buffer_printf(out, ", Atoll ");
+        atoll_html_text(out, atoll_tables_text(t, c.atoll_version));
+        atoll_buffer_printf(out, ", timed with %s caches</p>\n", c.timing ? "warm" : "cold");
+    }
+    atoll_buffer_printf(out, "</header>\n");
+}
+
+static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summary *s)
+{
+    double tasks = s->task_count ? (double)s->task_count : 1;
+    atoll_buffer_printf(out, "<section class=\"tiles\">\n");
+    if (s->geometric_mean > 0)
+        atoll_buffer_printf(out,
+                            "<div class=\"tile\"><b>%.2f&#215;</b><span>geometric mean speedup, %llu of %llu "
+                            "tasks</span></div>\n",
+                            s->geometric_mean, (unsigned long long)s->timed_count,
+                            (unsigned long long)s->task_count);
+    else
+        atoll_buffer_printf(out,
+                            "<div class=\"tile\"><b>&#8211;</b><span>geometric mean speedup</span></div>\n");
+    atoll_buffer_printf(
+        out, "<div class=\"tile\"><b>%.0f of %.0f</b><span>tasks at least 1.5&#215; faster</span></div>\n",
+        s->fast_share[1] * tasks, (double)s->task_count);
+    atoll_buffer_printf(
+        out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
+        (unsigned long long)s->evaluated,
+        s->evaluated ? 100.0 * (double)s->correct / (double)s->evaluated : 0.0);
+    if (s->noop_challenges)
+        atoll_buffer_printf(
+            out,
+            "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of no-op "
+            "challenges</span></div>\n",
+            s->noop_promotions ? "warn" : "good", (unsigned long long)s->noop_promotions,
+            (unsigned long long)s->noop_challenges);
+    else
+        atoll_buffer_printf(out, "<div class=\"tile\"><b>&#8211;</b><span>false promotions: no no-op "
+                                 "challenge was made</span></div>\n");
+    if (s->device_wall_ns > 0)
+        atoll_buffer_printf(out,
+                            "<div class=\"tile\"><b>%.0f&#8201;%%</b><span>devices occupied; %.0f&#8201;%% "
+                            "by candidates</span></div>\n",
+                            100 * s->occupied_ns / s->device_wall_ns,
+                            100 * s->candidate_ns / s->device_wall_ns);
+    if (s->asks)
+        atoll_buffer_printf(out,
+                            "<div class=\"tile\"><b>%llu</b><span>asks of operators outside, %llu tokens, "
+                            "$%.2f</span></div>\n",
+                            (unsigned long long)s->asks, (unsigned long long)s->tokens, s->cost_usd);
+    atoll_buffer_printf(out, "</section>\n");
+}
+
+static double largest_speedup(const struct atoll_query *query)
+{
+    double most = 1;
+    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
+        struct atoll_task_summary t;
+        atoll_query_task_summary(query, i, &t);
+        most = fmax(most, t.speedup);
+    }
+    return most;
+}
+
+static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
+{
+    if (t->speedup <= 0) {
+        atoll_buffer_printf(out, "<td class=\"l\"><span class=\"soft\">&#8211;</span></td><td></td>");
+        return;
+    }
+    atoll_buffer_printf(
+        out, "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%.2f&#215;</b></td>",
+        fmax(2, 130 * t->speedup / most), t->speedup);
+    if (t->speedup_is_final)
+        atoll_buffer_printf(out,
+                            t->p_value < 0.0001 ? "<td class=\"good\">p &lt; 0.0001</td>"
+                                                : "<td class=\"good\">p = %.4f</td>",
+                            t->p_value);
+    else
+        atoll_buffer_printf(out, "<td class=\"soft\">not compared</td>");
+}
+
+static void put_share(struct atoll_buffer *out, double share)
+{
+    if (share > 0)
+        atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * share);
+    else
+        atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
+}
+
+static void put_model(struct atoll_buffer *out, const char *model)
+{
+    if (!*model)
+        return;
+    atoll_buffer_printf(out, " <span class=\"soft\">");
+    atoll_html_text(out, model);
+    atoll_buffer_printf(out, "</span>");
+}
+
+static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
+{
+    atoll_buffer_printf(out, "<tr><td class=\"l\"><a href=\"#task-%llu\">", (unsigned long long)t->row);
+    atoll_html_text(out, t->name);
+    put_model(out, t->model);
+    atoll_buffer_printf(out, "</a></td><td>");
+    put_duration(out, t->baseline_ns);
+    atoll_buffer_printf(out, "</td><td>");
+    put_duration(out, t->best_ns);
+    atoll_buffer_printf(out, "</td>");
+    put_speedup(out, t, most);
+    put_share(out, t->floor_share);
+    atoll_buffer_printf(out, "<td>%llu</td>", (unsigned long long)t->evaluated);
+    put_share(out, t->correct_share);
+    atoll_buffer_printf(out, "</tr>\n");
+}
+
+static void put_fast(struct atoll_buffer *out, const struct atoll_archive_summary *s)
+{
+    atoll_buffer_printf(out, "<h2>Share of tasks at least p times faster (fast<sub>p</sub>)</h2>\n<div "
+                             "class=\"card scroll\"><table><tr>"
+                             "<th class=\"l\">p</th>");
+    for (size_t k = 0; k < 5; k++)
+        atoll_buffer_printf(out, "<th>%.1f&#215;</th>", atoll_fast_thresholds[k]);
+    atoll_buffer_printf(out, "</tr><tr><td class=\"l\">tasks</td>");
+    for (size_t k = 0; k < 5; k++)
+        atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * s->fast_share[k]);
+    atoll_buffer_printf(out, "</tr></table></div>\n");
+}
+
+void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *query)
+{
+    struct atoll_archive_summary s;
+    double most = largest_speedup(query);
+    atoll_query_summary(query, &s);
+    put_tiles(out, &s);
+    atoll_buffer_printf(
+        out,
+        "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th class=\"l\">task</th><th>baseline</th>"
+        "<th>best</th><th class=\"l\">speedup</th><th>final comparison</th><th>of floor</th>"
+        "<th>evaluations</th><th>correct</th></tr>\n");
+    for (uint64_t i = 0; i < s.task_count; i++) {
+        struct atoll_task_summary t;
+        atoll_query_task_summary(query, i, &t);
+        put_task_row(out, &t, most);
+    }
+    atoll_buffer_printf(out, "</table></div>\n");
+    put_fast(out, &s);
+}
+
+static const char *value_name(enum atoll_table table, const char *name, unsigned value)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    for (size_t c = 0; c < schema->column_count; c++)
+        if (!strcmp(schema->columns[c].name, name))
+            return value < schema->columns[c].value_count ? schema->columns[c].value_name(value) : "unknown";
+    return "unknown";
+}
+
+static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row,
+                         const struct atoll_row_task *task)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    struct atoll_row_candidate c;
+    struct atoll_row_evaluation e = {.verdict = ATOLL_V_INFRASTRUCTURE};
+    char hex[ATOLL_ID_HEX];
+    int64_t evaluation = atoll_query_best_evaluation(query, row, task->model);
+    atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, row, &c);
+    if (evaluation >= 0)
+        atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &e);
+    atoll_id_hex(&c.id, hex);
+    atoll_buffer_printf(out, "<tr><td class=\"l mono\">%.12s</td><td class=\"l\">", hex);
+    atoll_html_text(out, value_name(ATOLL_TABLE_CANDIDATES, "operator", c.operator_));
+    atoll_buffer_printf(out, "</td><td class=\"l\">");
+    atoll_html_text(out, atoll_tables_text(t, c.origin));
+    atoll_buffer_printf(out, "</td><td class=\"wrap mono\">");
+    atoll_html_text(out, atoll_tables_text(t, c.choice));
+    atoll_buffer_printf(out, "</td><td>%u</td><td>%u</td><td class=\"l\">", c.island, c.generation);
+    atoll_html_text(out, evaluation >= 0 ? value_name(ATOLL_TABLE_EVALUATIONS, "verdict", e.verdict)
+                                         : "under way");
+    atoll_buffer_printf(out, "</td><td>");
+    put_duration(out, e.time_ns);
+    if (e.time_ns > 0 && task->baseline_ns > 0)
+        atoll_buffer_printf(out, "</td><td>%.2f&#215;</td></tr>\n", task->baseline_ns / e.time_ns);
+    else
+        atoll_buffer_printf(out, "</td><td></td></tr>\n");
+}
+
+static void put_source(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    struct atoll_row_candidate c;
+    atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, row, &c);
+    atoll_buffer_printf(out, "<details><summary>Source of the best kernel</summary>\n");
+    if (atoll_tables_text_length(t, c.choice)) {
+        atoll_buffer_printf(out, "<p class=\"soft mono\">");
+        atoll_html_text(out, atoll_tables_text(t, c.choice));
+        atoll_buffer_printf(out, "</p>");
+    }
+    atoll_buffer_printf(out, "<pre>");
+    atoll_html_text(out, atoll_tables_text(t, c.source));
+    atoll_buffer_printf(out, "</pre></details>\n");
+}
+
+void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
+{
+    struct atoll_row_task task;
+    uint64_t rows[LINEAGE_LIMIT];
+    atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_TASKS, task_row, &task);
+    int64_t best =
+        atoll_id_is_zero(&task.best) ? -1 : atoll_query_candidate(query, task.campaign, &task.best);
+    if (best < 0)
+        return;
+    size_t count = atoll_query_lineage(query, (uint64_t)best, rows, LINEAGE_LIMIT);
+    atoll_buffer_printf(
+        out, "<h3>Lineage of the best kernel, newest first</h3>\n<div class=\"scroll\"><table><tr><th "
+             "class=\"l\">candidate"
+             "</th><th class=\"l\">operator</th><th class=\"l\">origin</th><th "
+             "class=\"l\">parameters</th><th>island</th>"
+             "<th>generation</th><th class=\"l\">verdict</th><th>time</th><th>speedup</th></tr>\n");
+    for (size_t i = 0; i < count; i++)
+        put_ancestor(out, query, rows[i], &task);
+    atoll_buffer_printf(out, "</table></div>\n");
+    put_source(out, query, (uint64_t)best);
+}
+
+void atoll_html_end(struct atoll_buffer *out)
+{
+    atoll_buffer_printf(
+        out, "<footer><p>Speedup is baseline time over best time; where a final comparison "
+             "was made it is the ratio of interleaved "
+             "samples of both on one device, with its one-sided p-value. Of floor: the "
+             "roofline floor (memory traffic or arithmetic "
+             "that the task cannot avoid, from bandwidth and peaks measured on the device) "
+             "over the best time. In the plots every dot "
+             "is a correct candidate and the line is the best so far; the dotted line is the "
+             "baseline. In the grids a cell shows the "
+             "speedup of its fastest elite over all islands, darker for higher fitness. "
+             "Under the roofline every dot is a candidate that is or was an elite, the large one the "
+             "best; the lines are the bandwidth and the peaks measured on the device, and operations "
+             "are those the task needs. "
+             "False promotions: a copy of an elite under another "
+             "name that was called better than it.</p></footer>\n</main>\n</body>\n</html>\n");
+}

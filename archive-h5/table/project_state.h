@@ -1,0 +1,91 @@
+/* project_state.h - the inside of a projection, shared by project*.c only.
+ * Layer: archive-h5, private.  What the finders return is borrowed until the next thing of its kind is added.
+ */
+#ifndef ATOLL_ARCHIVE_H5_TABLE_PROJECT_STATE_H
+#define ATOLL_ARCHIVE_H5_TABLE_PROJECT_STATE_H
+
+#include "archive-h5/table/project.h"
+#include "archive-h5/table/row_index.h"
+#include "base/arena.h"
+
+#define ATOLL_PROJECTION_NONE UINT64_MAX
+
+struct atoll_projection_source {
+    struct atoll_id id;
+    uint32_t language, text, origin; /* texts */
+    /* The plan for `task`, kept because a template has thousands of instances; NULL = none that is valid.
+     * Holds while `parsed_in` is the projection's plan_round. */
+    const struct atoll_plan *plan;
+    uint32_t task, plan_text;
+    uint64_t parsed_in;
+};
+
+/* What was ordered under an evaluation number. */
+struct atoll_projection_dispatch {
+    uint64_t evaluation;
+    uint32_t task, model, island;
+    struct atoll_id candidate, elite;
+    int answered;
+};
+
+struct atoll_projection_task {
+    struct atoll_task *task; /* owned; NULL when it did not decode */
+    /* in tasks; ATOLL_PROJECTION_NONE until the model's population is heard of, the first at once */
+    uint64_t rows[ATOLL_MODEL_LIMIT];
+};
+
+/* Of a candidate, by device model. */
+struct atoll_projection_floor {
+    double ns[ATOLL_MODEL_LIMIT];
+};
+
+struct atoll_projection_list {
+    void *items; /* owned */
+    size_t count, capacity;
+};
+
+struct atoll_projection {
+    struct atoll_tables *tables;
+    struct atoll_arena *arena; /* of one event */
+    struct atoll_arena *plans; /* of sources; emptied when it is full */
+    uint64_t plan_round;       /* counts how often plans was emptied, from 1 */
+    enum atoll_fitness_form form;
+    struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
+    struct atoll_row_index source_index, dispatch_index, candidate_index, ask_index;
+    uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
+    uint32_t model_count;
+    uint64_t event; /* being projected */
+    int64_t campaign_ns;
+    uint32_t ordinal;
+    uint64_t marks[ATOLL_TABLE_COUNT];
+};
+
+/* A zeroed new element at the end; NULL without memory. */
+void *atoll_projection_list_add(struct atoll_projection_list *l, size_t element, struct atoll_err *err);
+int atoll_projection_put_text(struct atoll_projection *p, const char *text, uint32_t *ret_text,
+                              struct atoll_err *err);
+
+struct atoll_projection_source *atoll_projection_find_source(const struct atoll_projection *p,
+                                                             const struct atoll_id *id);
+int atoll_projection_add_source(struct atoll_projection *p, const char *language, const char *text,
+                                const char *origin, struct atoll_err *err);
+struct atoll_projection_task *atoll_projection_find_task(const struct atoll_projection *p, uint32_t number);
+/* Row in tasks of a task on a model, made where there is none yet: 1; 0 when there is no such task; -1. */
+int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_t model, uint64_t *ret_row,
+                              struct atoll_err *err);
+/* project_ask.c */
+int atoll_projection_capacity(struct atoll_projection *p, const struct atoll_event *e, struct atoll_err *err);
+int atoll_projection_ask(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err);
+void atoll_projection_accept(struct atoll_projection *p, uint64_t ask);
+int atoll_projection_reply(struct atoll_projection *p, const struct atoll_reply *reply,
+                           struct atoll_err *err);
+struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct atoll_projection *p,
+                                                                 uint64_t evaluation);
+int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,
+                                  struct atoll_err *err);
+int64_t atoll_projection_find_candidate(const struct atoll_projection *p,
+                                        const struct atoll_id *id); /* row, -1 */
+int atoll_projection_add_candidate(struct atoll_projection *p, const struct atoll_decision *d,
+                                   struct atoll_err *err);
+
+#endif

@@ -1,0 +1,411 @@
+/* schema.c - every table and column of the archive.  A column is never renamed or given another meaning: a
+ * change of the schema adds columns, raises ATOLL_ARCHIVE_SCHEMA and leaves a golden file behind. */
+#include "archive-h5/table/schema_column.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/decision.h"
+#include "core/evaluation.h"
+#include "core/verdict.h"
+
+static const char *verdict_name(unsigned v)
+{
+    return atoll_verdict_name((enum atoll_verdict)v);
+}
+
+static const char *operator_name(unsigned v)
+{
+    return atoll_operator_name((enum atoll_operator)v);
+}
+
+static const char *reason_name(unsigned v)
+{
+    return atoll_reason_name((enum atoll_reason)v);
+}
+
+static const char *purpose_name(unsigned v)
+{
+    static const char *const names[] = {"promotion", "noop", "final"};
+    return v < ATOLL_DUEL_PURPOSE_COUNT ? names[v] : "unknown";
+}
+
+static const char *decision_name(unsigned v)
+{
+    static const char *const names[] = {"none",      "evaluate", "duel", "elite",      "not_confirmed",
+                                        "migrate",   "baseline", "best", "redispatch", "abandon",
+                                        "task_done", "stop",     "ask"};
+    return v < sizeof names / sizeof *names ? names[v] : "unknown";
+}
+
+static const char *ask_kind_name(unsigned v)
+{
+    return atoll_ask_kind_name((enum atoll_ask_kind)v);
+}
+
+static const char *reply_name(unsigned v)
+{
+    return v ? atoll_reply_status_name((enum atoll_reply_status)(v - 1)) : "open";
+}
+
+static const char *timing_name(unsigned v)
+{
+    return v ? "warm" : "cold";
+}
+
+#define OPERATOR(row, text)                                                                                  \
+    {                                                                                                        \
+        .name = "operator", .type = ATOLL_COLUMN_U8, .offset = FIELD(row, operator_), .unit = "",            \
+        .description = text, .value_name = operator_name, .value_count = ATOLL_OPERATOR_COUNT                \
+    }
+
+static const struct atoll_column campaign_columns[] = {
+    KEY(campaign, id, ID, "", "identity of the campaign"),
+    COL(campaign, engine_version, U32, "", "version of the search engine"),
+    COL(campaign, atoll_version, TEXT, "", "version of Atoll that started it"),
+    COL(campaign, created_unix_ns, I64, "ns", "start, Unix time"),
+    COL(campaign, seed, U64, "", "seed of the search"),
+    COL(campaign, islands, U32, "", "islands per task"),
+    COL(campaign, generation_size, U32, "", "evaluated candidates of an island that make a generation"),
+    COL(campaign, migration_interval, U32, "", "generations between migrations, 0 = never"),
+    COL(campaign, alpha, F64, "", "error rate of all promotions together"),
+    COL(campaign, margin, F64, "", "improvement a promotion has to prove"),
+    COL(campaign, evaluation_budget, U64, "", "evaluations granted, 0 = no limit"),
+    COL(campaign, device_budget_ns, F64, "ns", "device time granted, 0 = no limit"),
+    COL(campaign, wall_budget_ns, F64, "ns", "wall time granted, 0 = no limit"),
+    COL(campaign, events, U64, "", "journaled events up to here"),
+    COL(campaign, noop_challenges, U64, "", "elites compared with no-op mutants of theirs"),
+    COL(campaign, noop_promotions, U64, "", "of those, how many were called better: false promotions"),
+    COL(campaign, campaign_ns, I64, "ns", "time run so far, without gaps between attempts"),
+    ENUM(campaign, stop_reason, reason_name, ATOLL_REASON_COUNT, "why it stopped, none while it runs"),
+    {COLUMN(campaign, timing, U8, "", "caches before each sample: cold or warm"), .value_name = timing_name,
+     .value_count = 2, .since = 3},
+    ADDED(campaign, tokens, U64, "", "tokens spent by operators outside", 4),
+    ADDED(campaign, cost_usd, F64, "USD", "what they cost", 4),
+};
+
+static const struct atoll_column task_columns[] = {
+    OWNER(task),
+    KEY(task, task, U32, "", "number of the task in the campaign"),
+    COL(task, id, ID, "", "hash of task.yaml and reference.c"),
+    COL(task, name, TEXT, "", "name"),
+    COL(task, summary, TEXT, "", "what it computes, one line"),
+    COL(task, definition, TEXT, "", "task.yaml where it was at hand"),
+    COL(task, reference, TEXT, "", "reference.c"),
+    COL(task, baseline, ID, "", "candidate that is the baseline"),
+    COL(task, best, ID, "", "best candidate"),
+    COL(task, baseline_ns, F64, "ns", "time of the baseline"),
+    COL(task, best_ns, F64, "ns", "time of the best candidate"),
+    COL(task, floor_ns, F64, "ns", "roofline floor on the device of the best candidate"),
+    COL(task, best_fitness, F64, "", "fitness of the best candidate"),
+    COL(task, final_ratio, F64, "",
+        "baseline time over best time from the final interleaved comparison, 0 = none"),
+    COL(task, final_p, F64, "", "its one-sided p-value"),
+    COL(task, final_baseline_ns, F64, "ns", "baseline time in it"),
+    COL(task, final_best_ns, F64, "ns", "best time in it"),
+    COL(task, final_pairs, U32, "", "pairs in it"),
+    ENUM(task, final_verdict, verdict_name, ATOLL_VERDICT_COUNT, "its verdict, hidden variants included"),
+    COL(task, evaluated, U64, "", "candidates evaluated"),
+    COL(task, correct, U64, "", "of those, correct"),
+    COL(task, challenges, U32, "", "promotion comparisons"),
+    COL(task, promotions, U32, "", "of those, won"),
+    COL(task, done, U8, "", "1 = no more proposals"),
+    ENUM(task, reason, reason_name, ATOLL_REASON_COUNT, "why it is done"),
+    {COLUMN(task, model, U32, "", "device model, from 0 in the order of their appearance in the campaign"),
+     .is_key = 1, .since = 4},
+    ADDED(task, model_name, TEXT, "", "name of that model, empty where none was told", 4),
+};
+
+static const struct atoll_column ask_columns[] = {
+    OWNER(ask),
+    KEY(ask, number, U64, "", "number of the ask, from 1"),
+    COL(ask, event, U64, "", "number of the event whose decisions asked first"),
+    COL(ask, campaign_ns, I64, "ns", "campaign time of the ask"),
+    COL(ask, answered_ns, I64, "ns", "campaign time of the reply, 0 = none yet"),
+    ENUM(ask, kind, ask_kind_name, ATOLL_ASK_KIND_COUNT, "what was wanted"),
+    OPERATOR(ask, "which operator was asked"),
+    COL(ask, task, U32, "", "task"),
+    COL(ask, model, U32, "", "device model"),
+    COL(ask, island, U32, "", "island"),
+    COL(ask, generation, U32, "", "generation of the island"),
+    COL(ask, parent, ID, "", "candidate it is about, zero = none"),
+    COL(ask, stage, U8, "", "staged: stage"),
+    COL(ask, round, U8, "", "staged: round of the stage, from 0"),
+    ENUM(ask, status, reply_name, ATOLL_REPLY_STATUS_COUNT + 1, "how it was answered"),
+    COL(ask, count, U32, "", "candidates or plans wanted"),
+    COL(ask, issues, U64, "", "staged: bit per issue that was told"),
+    COL(ask, tokens, U64, "", "tokens spent, in and out together"),
+    COL(ask, cost_usd, F64, "USD", "what it cost"),
+    COL(ask, origin, TEXT, "", "who answered"),
+    COL(ask, sources, U32, "", "sources in the reply"),
+    COL(ask, accepted, U32, "", "candidates sent for evaluation as answers to it"),
+    ADDED(ask, request, ID, "", "identity of the request at the gateway, zero = no model was asked", 5),
+    ADDED(ask, system, TEXT, "", "system text of the prompt", 5),
+    ADDED(ask, prompt, TEXT, "", "user text of the prompt", 5),
+    ADDED(ask, answer, TEXT, "", "what the model answered, as it came", 5),
+    ADDED(ask, thought, TEXT, "", "what came in its reasoning channel", 5),
+    ADDED(ask, detail, TEXT, "", "why the answer is not ok", 5),
+    ADDED(ask, input_tokens, U64, "", "tokens of the prompt, cached ones included", 5),
+    ADDED(ask, cached_tokens, U64, "", "of those, read from the provider's cache", 5),
+    ADDED(ask, output_tokens, U64, "", "tokens of the answer, reasoning included", 5),
+    ADDED(ask, reasoning_tokens, U64, "", "of those, reasoning", 5),
+    ADDED(ask, elapsed_s, F64, "s", "from the first try to the answer", 5),
+    ADDED(ask, from_store, U8, "", "1 = a recording answered, the model was not asked again", 5),
+};
+
+static const struct atoll_column device_columns[] = {
+    OWNER(device),
+    KEY(device, key, U64, "", "stable number of the device"),
+    COL(device, backend, TEXT, "", "cpu, cuda ..."),
+    COL(device, model, TEXT, "", "model"),
+    COL(device, uuid, TEXT, "", "identity given by the driver or made from host and cores"),
+    COL(device, node, TEXT, "", "host"),
+    COL(device, toolchain, TEXT, "", "compiler, version and flags"),
+    COL(device, isolation, TEXT, "", "containment of candidates on this node"),
+    COL(device, threads, U32, "", "threads a candidate runs on (cpu)"),
+    COL(device, bandwidth_bytes_per_s, F64, "B/s", "measured memory bandwidth, 0 = not measured"),
+    COL(device, peak_f64_flops, F64, "1/s", "measured peak, f64"),
+    COL(device, peak_f32_flops, F64, "1/s", "measured peak, f32"),
+    COL(device, peak_f16_flops, F64, "1/s", "measured peak, f16"),
+    COL(device, peak_bf16_flops, F64, "1/s", "measured peak, bf16"),
+    COL(device, empty_launch_ns, F64, "ns", "time of an empty launch"),
+    COL(device, clock_resolution_ns, F64, "ns", "resolution of the clock"),
+    COL(device, last_level_cache_bytes, F64, "B", "size of the last-level cache"),
+    NEW(device, driver, TEXT, "", "driver and what it supports, empty where there is none"),
+    NEW(device, target, TEXT, "", "target of its compiler, sm_90a ..."),
+    NEW(device, counters, TEXT, "", "open, or why hardware counters are not"),
+    NEW(device, compute_capability, U32, "", "10 times major plus minor, 0 = not such a device"),
+    NEW(device, multiprocessors, U32, "", "multiprocessors"),
+    NEW(device, warp_size, U32, "", "threads of a warp"),
+    NEW(device, threads_per_block, U32, "", "most threads of a block"),
+    NEW(device, threads_per_multiprocessor, U32, "", "most threads on a multiprocessor"),
+    NEW(device, blocks_per_multiprocessor, U32, "", "most blocks on a multiprocessor"),
+    NEW(device, registers_per_multiprocessor, U32, "", "32-bit registers of a multiprocessor"),
+    NEW(device, registers_per_block, U32, "", "most 32-bit registers of a block"),
+    NEW(device, shared_bytes_per_block, U32, "B", "most shared memory of a block, with opt-in"),
+    NEW(device, shared_bytes_per_multiprocessor, U32, "B", "shared memory of a multiprocessor"),
+    NEW(device, cluster_blocks, U32, "", "most blocks of a cluster, 0 = no clusters"),
+    NEW(device, cooperative, U32, "", "1 = cooperative launches"),
+    NEW(device, host_memory, U32, "", "1 = it can address pageable host memory"),
+    NEW(device, memory_bytes, F64, "B", "device memory"),
+    NEW(device, clock_hz, F64, "Hz", "highest clock"),
+    NEW(device, memory_clock_hz, F64, "Hz", "highest clock of the memory"),
+    NEW(device, tensor_f64_flops, F64, "1/s", "measured peak of the tensor units, f64; 0 = not measured"),
+    NEW(device, tensor_tf32_flops, F64, "1/s", "the same, tf32"),
+    NEW(device, tensor_f16_flops, F64, "1/s", "the same, f16"),
+    NEW(device, tensor_bf16_flops, F64, "1/s", "the same, bf16"),
+    NEW(device, tensor_f8_flops, F64, "1/s", "the same, f8e4m3"),
+    NEW(device, tensor_i8_flops, F64, "1/s", "the same, i8"),
+};
+
+static const struct atoll_column candidate_columns[] = {
+    OWNER(candidate),
+    KEY(candidate, id, ID, "", "hash of task, language, plan, source and chosen parameters"),
+    COL(candidate, event, U64, "", "number of the event whose decisions proposed it first"),
+    COL(candidate, evaluation, U64, "", "number of its first evaluation"),
+    COL(candidate, campaign_ns, I64, "ns", "campaign time of the proposal"),
+    COL(candidate, task, U32, "", "task"),
+    COL(candidate, island, U32, "", "island"),
+    COL(candidate, generation, U32, "", "generation of the island"),
+    OPERATOR(candidate, "how it was made"),
+    COL(candidate, parent, ID, "", "candidate it was derived from, zero = none"),
+    COL(candidate, source_id, ID, "", "hash of language and source text"),
+    COL(candidate, language, TEXT, "", "language of the source"),
+    COL(candidate, source, TEXT, "", "source text with its launch plan"),
+    COL(candidate, plan, TEXT, "", "launch plan as canonical JSON"),
+    COL(candidate, choice, TEXT, "", "chosen parameters, NAME=VALUE ..."),
+    COL(candidate, origin, TEXT, "", "who gave the source: a seed's name, import, a model"),
+    ADDED(candidate, model, U32, "", "device model it was proposed for first", 4),
+    ADDED(candidate, ask, U64, "", "ask it answers, 0 = none", 4),
+};
+
+static const struct atoll_column evaluation_columns[] = {
+    OWNER(evaluation),
+    EVENT(evaluation),
+    COL(evaluation, evaluation, U64, "", "number of the dispatch; a retry has its own"),
+    COL(evaluation, candidate, ID, "", "candidate"),
+    COL(evaluation, task, U32, "", "task"),
+    COL(evaluation, device, U64, "", "key of the device"),
+    ENUM(evaluation, verdict, verdict_name, ATOLL_VERDICT_COUNT, "verdict"),
+    COL(evaluation, level, U8, "", "level of the cascade that decided, 0 = infrastructure"),
+    COL(evaluation, detail, TEXT, "", "evidence in sentences"),
+    COL(evaluation, memory, U8, "", "behaviour cell, memory level 0..3"),
+    COL(evaluation, algorithm, U8, "", "behaviour cell, algorithm level 0..3"),
+    COL(evaluation, coordination, U8, "", "behaviour cell, coordination level 0..3"),
+    COL(evaluation, binary, ID, "", "hash of the compiled object and plan, zero = not compiled"),
+    COL(evaluation, started_unix_ns, I64, "ns", "start, Unix time of the evaluator"),
+    COL(evaluation, campaign_ns, I64, "ns", "campaign time at which the result was journaled"),
+    COL(evaluation, time_ns, F64, "ns", "weighted geometric mean of the variants' medians, 0 = not timed"),
+    COL(evaluation, floor_ns, F64, "ns", "the same of the roofline floors"),
+    COL(evaluation, fitness, F64, "", "fitness against the task's baseline, 0..1"),
+    COL(evaluation, compile_ns, F64, "ns", "compile time"),
+    COL(evaluation, check_ns, F64, "ns", "time of the correctness checks"),
+    COL(evaluation, sampling_ns, F64, "ns", "time of the timing samples"),
+    COL(evaluation, occupied_ns, F64, "ns", "device time of everything of ours"),
+    COL(evaluation, candidate_ns, F64, "ns", "device time of the candidate itself"),
+    COL(evaluation, code_bytes, U32, "B", "size of the compiled code"),
+    COL(evaluation, draw_count, U32, "", "draws used"),
+    COL(evaluation, fully_compared_count, U32, "", "draws compared element by element"),
+    COL(evaluation, worst_error, F64, "", "largest error in units of the tolerance, below 1 is right"),
+    ADDED(evaluation, model, U32, "", "device model whose population it belongs to", 4),
+};
+
+static const struct atoll_column timing_columns[] = {
+    OWNER(timing),
+    EVENT(timing),
+    COL(timing, evaluation, U64, "", "evaluation"),
+    KEY(timing, variant, U32, "", "number of the variant in the task"),
+    COL(timing, variant_name, TEXT, "", "its name"),
+    COL(timing, flags, U32, "", "1 dropped early, 2 time limit reached, 4 below the audit floor"),
+    COL(timing, sample_count, U32, "", "samples kept"),
+    COL(timing, discarded_count, U32, "", "samples thrown away for clocks or slowdown"),
+    COL(timing, min_ns, F64, "ns", "smallest sample"),
+    COL(timing, p10_ns, F64, "ns", "10th percentile"),
+    COL(timing, median_ns, F64, "ns", "median"),
+    COL(timing, p90_ns, F64, "ns", "90th percentile"),
+    COL(timing, max_ns, F64, "ns", "largest sample"),
+    COL(timing, lo95_ns, F64, "ns", "lower end of the median's 95 % interval"),
+    COL(timing, hi95_ns, F64, "ns", "upper end of it"),
+    COL(timing, relative_half_width, F64, "", "half its width over the median"),
+    COL(timing, floor_ns, F64, "ns", "roofline floor of the variant on the device"),
+    COL(timing, resolution_ns, F64, "ns", "resolution of clock and launch"),
+};
+
+static const struct atoll_column sample_columns[] = {
+    OWNER(sample),
+    EVENT(sample),
+    COL(sample, evaluation, U64, "", "evaluation"),
+    KEY(sample, variant, U32, "", "number of the variant in the task"),
+    KEY(sample, number, U32, "", "number of the sample, in the order taken"),
+    COL(sample, time_ns, F64, "ns", "time"),
+};
+
+static const struct atoll_column duel_columns[] = {
+    OWNER(duel),
+    EVENT(duel),
+    COL(duel, evaluation, U64, "", "number of the dispatch"),
+    COL(duel, task, U32, "", "task"),
+    COL(duel, island, U32, "", "island"),
+    ENUM(duel, purpose, purpose_name, ATOLL_DUEL_PURPOSE_COUNT, "why they were compared"),
+    ENUM(duel, verdict, verdict_name, ATOLL_VERDICT_COUNT, "correct when the comparison was carried out"),
+    COL(duel, better, U8, "", "1 = the challenger is better by the margin"),
+    COL(duel, challenger, ID, "", "challenging candidate"),
+    COL(duel, elite, ID, "", "defending candidate"),
+    COL(duel, ratio, F64, "", "elite time over challenger time"),
+    COL(duel, p_value, F64, "", "one-sided p-value of the last look"),
+    COL(duel, pair_count, U32, "", "interleaved pairs"),
+    COL(duel, elite_ns, F64, "ns", "time of the elite"),
+    COL(duel, challenger_ns, F64, "ns", "time of the challenger"),
+    COL(duel, occupied_ns, F64, "ns", "device time of everything of ours"),
+    COL(duel, candidate_ns, F64, "ns", "device time of the two candidates"),
+    COL(duel, device, U64, "", "key of the device"),
+    COL(duel, campaign_ns, I64, "ns", "campaign time at which the result was journaled"),
+    COL(duel, detail, TEXT, "", "evidence in sentences"),
+    ADDED(duel, model, U32, "", "device model whose population it belongs to", 4),
+};
+
+static const struct atoll_column elite_columns[] = {
+    OWNER(elite),
+    EVENT(elite),
+    KEY(elite, ordinal, U32, "", "number of the decision among those of its event"),
+    COL(elite, task, U32, "", "task"),
+    COL(elite, island, U32, "", "island"),
+    COL(elite, memory, U8, "", "cell, memory level 0..3"),
+    COL(elite, algorithm, U8, "", "cell, algorithm level 0..3"),
+    COL(elite, coordination, U8, "", "cell, coordination level 0..3"),
+    COL(elite, candidate, ID, "", "candidate that took the cell"),
+    COL(elite, replaced, ID, "", "candidate it replaced, zero = the cell was empty"),
+    COL(elite, time_ns, F64, "ns", "its time"),
+    COL(elite, fitness, F64, "", "its fitness"),
+    COL(elite, campaign_ns, I64, "ns", "campaign time"),
+    ADDED(elite, model, U32, "", "device model", 4),
+};
+
+static const struct atoll_column migration_columns[] = {
+    OWNER(migration),
+    EVENT(migration),
+    KEY(migration, ordinal, U32, "", "number of the decision among those of its event"),
+    COL(migration, task, U32, "", "task"),
+    COL(migration, from_island, U32, "", "island it comes from"),
+    COL(migration, to_island, U32, "", "island it goes to"),
+    COL(migration, candidate, ID, "", "candidate"),
+    COL(migration, campaign_ns, I64, "ns", "campaign time"),
+    ADDED(migration, model, U32, "", "device model", 4),
+};
+
+static const struct atoll_column decision_columns[] = {
+    OWNER(decision),
+    EVENT(decision),
+    KEY(decision, ordinal, U32, "", "number of the decision among those of its event"),
+    ENUM(decision, type, decision_name, ATOLL_DECISION_TYPE_COUNT, "what was decided"),
+    COL(decision, task, U32, "", "task"),
+    COL(decision, evaluation, U64, "", "evaluation it orders, where it orders one"),
+    COL(decision, candidate, ID, "", "candidate it is about"),
+    COL(decision, time_ns, F64, "ns", "time of the candidate where the decision has one"),
+    ENUM(decision, reason, reason_name, ATOLL_REASON_COUNT, "reason of task_done and stop"),
+    COL(decision, campaign_ns, I64, "ns", "campaign time"),
+    ADDED(decision, model, U32, "", "device model", 4),
+};
+
+#define TABLE(noun, name, text)                                                                              \
+    {                                                                                                        \
+        name, text, sizeof(struct atoll_row_##noun), sizeof noun##_columns / sizeof *noun##_columns,         \
+            noun##_columns, 0                                                                                \
+    }
+
+static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
+    TABLE(campaign, "campaign", "one row per campaign"),
+    TABLE(task, "tasks", "one row per task and device model, as it stood last"),
+    TABLE(device, "devices", "one row per device that evaluated"),
+    {"asks", "one row per ask of an operator outside the engine, as it stood last",
+     sizeof(struct atoll_row_ask), sizeof ask_columns / sizeof *ask_columns, ask_columns, 4},
+    TABLE(candidate, "candidates", "one row per proposed candidate"),
+    TABLE(evaluation, "evaluations", "one row per journaled result of a candidate"),
+    TABLE(timing, "timings", "one row per timed variant of an evaluation"),
+    TABLE(sample, "samples", "one row per raw timing sample"),
+    {"profiles", "one row per evaluation of whose binary or counters something is known",
+     sizeof(struct atoll_row_profile), ATOLL_PROFILE_COLUMN_COUNT, atoll_profile_columns, 2},
+    TABLE(duel, "duels", "one row per interleaved comparison of two candidates"),
+    TABLE(elite, "elites", "one row per change of an elite, in order"),
+    TABLE(migration, "migrations", "one row per migration between islands"),
+    TABLE(decision, "decisions", "one row per decision of the search, in order"),
+};
+
+const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
+{
+    return &tables[table];
+}
+
+int atoll_table_find(const char *name, enum atoll_table *ret_table)
+{
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
+        if (!strcmp(tables[i].name, name)) {
+            *ret_table = (enum atoll_table)i;
+            return 0;
+        }
+    return -1;
+}
+
+const char *atoll_table_names(void)
+{
+    return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
+           "elites, "
+           "migrations, decisions";
+}
+
+static const struct {
+    const char *name;
+    size_t bytes;
+} types[ATOLL_COLUMN_TYPE_COUNT] = {{"u8", 1},   {"u32", 4},     {"u64", 8},
+                                    {"i64", 8},  {"f64", 8},     {"id", ATOLL_ID_BYTES},
+                                    {"text", 4}, {"campaign", 4}};
+
+size_t atoll_column_bytes(enum atoll_column_type type)
+{
+    return types[type].bytes;
+}
+
+const char *atoll_column_type_name(enum atoll_column_type type)
+{
+    return types[type].name;
+}

@@ -1,0 +1,172 @@
+/* file_ops.c - the real system calls, and the three protocols built on them: write all, sync a directory,
+ * replace a file. */
+#include "base/file_ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int real_open(void *context, const char *path, int flags, mode_t mode)
+{
+    return open(path, flags, mode);
+}
+
+static ssize_t real_write_at(void *context, int fd, const void *bytes, size_t length, off_t offset)
+{
+    return pwrite(fd, bytes, length, offset);
+}
+
+static int real_ftruncate(void *context, int fd, off_t length)
+{
+    return ftruncate(fd, length);
+}
+
+static int real_fdatasync(void *context, int fd)
+{
+    return fdatasync(fd);
+}
+
+static int real_fsync(void *context, int fd)
+{
+    return fsync(fd);
+}
+
+static int real_close(void *context, int fd)
+{
+    return close(fd);
+}
+
+static int real_rename(void *context, const char *from, const char *to)
+{
+    return rename(from, to);
+}
+
+static int real_unlink(void *context, const char *path)
+{
+    return unlink(path);
+}
+
+static int real_mkdir(void *context, const char *path, mode_t mode)
+{
+    return mkdir(path, mode);
+}
+
+static int real_link(void *context, const char *from, const char *to)
+{
+    return link(from, to);
+}
+
+const struct atoll_file_ops *atoll_file_ops_real(void)
+{
+    static const struct atoll_file_ops ops = {
+        NULL,       real_open,   real_write_at, real_ftruncate, real_fdatasync, real_fsync,
+        real_close, real_rename, real_unlink,   real_mkdir,     real_link,
+    };
+    return &ops;
+}
+
+int atoll_file_write_all(const struct atoll_file_ops *ops, int fd, const void *bytes, size_t length,
+                         off_t offset)
+{
+    const unsigned char *at = bytes;
+    while (length > 0) {
+        ssize_t n = ops->write_at(ops->context, fd, at, length, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = EIO; /* a regular file that takes nothing and gives no reason */
+        if (n <= 0)
+            return -1;
+        at += n;
+        length -= (size_t)n;
+        offset += n;
+    }
+    return 0;
+}
+
+int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, struct atoll_err *err)
+{
+    atoll_err_errno(err, sys_errno, "%s: cannot %s", path, doing);
+    switch (sys_errno) {
+    case ENOSPC: return atoll_err_add(err, "free space on this file system, then resume");
+    case EDQUOT: return atoll_err_add(err, "free space in your quota, then resume");
+    case EROFS: return atoll_err_add(err, "the file system is read-only: choose a folder elsewhere");
+    case EACCES:
+    case EPERM: return atoll_err_add(err, "give yourself write permission there or choose another folder");
+    default: return -1;
+    }
+}
+
+int atoll_file_sync_directory(const struct atoll_file_ops *ops, const char *path, struct atoll_err *err)
+{
+    int fd = ops->open(ops->context, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return atoll_file_write_failed(path, "open the folder to sync it", errno, err);
+    int failed = ops->fsync(ops->context, fd) != 0 ? errno : 0;
+    ops->close(ops->context, fd);
+    if (failed == EINVAL || failed == ENOTSUP)
+        failed = 0; /* file systems that keep no dirty directories say so */
+    return failed ? atoll_file_write_failed(path, "sync the folder", failed, err) : 0;
+}
+
+int atoll_file_sync_parent(const struct atoll_file_ops *ops, const char *path, struct atoll_err *err)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return atoll_file_sync_directory(ops, ".", err);
+    if (slash == path)
+        return atoll_file_sync_directory(ops, "/", err);
+    if ((size_t)(slash - path) >= sizeof parent)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
+    memcpy(parent, path, (size_t)(slash - path));
+    parent[slash - path] = '\0';
+    return atoll_file_sync_directory(ops, parent, err);
+}
+
+int atoll_file_make_directory(const struct atoll_file_ops *ops, const char *path, int exist_ok,
+                              struct atoll_err *err)
+{
+    if (ops->mkdir(ops->context, path, 0777) != 0 && !(exist_ok && errno == EEXIST))
+        return atoll_file_write_failed(path, "make the folder", errno, err);
+    return atoll_file_sync_parent(ops, path, err);
+}
+
+int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
+                     struct atoll_err *err)
+{
+    int fd = ops->open(ops->context, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return atoll_file_write_failed(path, "create the file", errno, err);
+    int failed = 0;
+    if (atoll_file_write_all(ops, fd, bytes, length, 0) != 0 || ops->fsync(ops->context, fd) != 0)
+        failed = errno;
+    if (ops->close(ops->context, fd) != 0 && !failed)
+        failed = errno;
+    if (!failed)
+        return 0;
+    ops->unlink(ops->context, path);
+    return atoll_file_write_failed(path, "write the file", failed, err);
+}
+
+int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
+                       struct atoll_err *err)
+{
+    char temporary[PATH_MAX];
+    if (!ops)
+        ops = atoll_file_ops_real();
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp", path) >= sizeof temporary)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
+    if (atoll_file_write(ops, temporary, bytes, length, err) != 0)
+        return -1;
+    if (ops->rename(ops->context, temporary, path) != 0) {
+        int failed = errno;
+        ops->unlink(ops->context, temporary);
+        return atoll_file_write_failed(path, "rename the new file into place", failed, err);
+    }
+    return atoll_file_sync_parent(ops, path, err);
+}

@@ -1,0 +1,58 @@
+/* file_ops.h - the system calls through which everything durable is written, as a table that a test may
+ * replace. Layer: base.  Reading needs no table: what matters is what survives a crash, and that is
+ * decided by these calls. Every function behaves as the system call of its name (result, -1 with errno);
+ * context is the table's own. */
+#ifndef ATOLL_BASE_FILE_OPS_H
+#define ATOLL_BASE_FILE_OPS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct atoll_file_ops {
+    void *context;
+    int (*open)(void *context, const char *path, int flags,
+                mode_t mode); /* O_CLOEXEC is added by the callers */
+    ssize_t (*write_at)(void *context, int fd, const void *bytes, size_t length, off_t offset);
+    int (*ftruncate)(void *context, int fd, off_t length);
+    int (*fdatasync)(void *context, int fd);
+    int (*fsync)(void *context, int fd);
+    int (*close)(void *context, int fd);
+    int (*rename)(void *context, const char *from, const char *to);
+    int (*unlink)(void *context, const char *path);
+    int (*mkdir)(void *context, const char *path, mode_t mode);
+    int (*link)(void *context, const char *from, const char *to);
+};
+
+/* The real calls.  Static storage.  A NULL table means this one in every function of archive-h5. */
+const struct atoll_file_ops *atoll_file_ops_real(void);
+
+/* Writes all bytes at offset: short writes and EINTR are continued.  0, or -1 with errno set. */
+int atoll_file_write_all(const struct atoll_file_ops *ops, int fd, const void *bytes, size_t length,
+                         off_t offset);
+
+/* fsync of a directory, so that entries made or renamed in it survive a power loss.  Text of the error names
+ * the path. */
+int atoll_file_sync_directory(const struct atoll_file_ops *ops, const char *path, struct atoll_err *err);
+/* The same for the directory that holds path. */
+int atoll_file_sync_parent(const struct atoll_file_ops *ops, const char *path, struct atoll_err *err);
+
+/* Makes a directory durable; an existing one is fine when exist_ok. */
+int atoll_file_make_directory(const struct atoll_file_ops *ops, const char *path, int exist_ok,
+                              struct atoll_err *err);
+
+/* Writes a new file (or over an old one) and syncs it, not its directory.  After a failure it is unlinked. */
+int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
+                     struct atoll_err *err);
+
+/* Replaces path by bytes in one step: "<path>.tmp", write, fsync, rename, fsync of the directory.  After a
+ * failure path is what it was and the temporary file is gone. */
+int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
+                       struct atoll_err *err);
+
+/* Fills err for a failed write below path; a full disk, a missing permission and a read-only file system get
+ * their remedy. */
+int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, struct atoll_err *err);
+
+#endif

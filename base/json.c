@@ -1,0 +1,87 @@
+/* json.c - jansson's scanner goes on when a text or number of it could not grow, and what is cut then looks whole.
+ * So its allocations are watched: a document during whose reading one was refused is no document. */
+#include "base/json.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
+static _Thread_local int was_refused;
+
+static void *watched_malloc(size_t bytes)
+{
+    void *p = malloc(bytes);
+    was_refused |= !p;
+    return p;
+}
+
+/* Memory of either side may be freed by the other. */
+static void watch(void)
+{
+    json_set_alloc_funcs(watched_malloc, free);
+}
+
+/* Every value but the first stands behind one of these. */
+static size_t value_bound(const char *text, size_t length)
+{
+    size_t count = 1;
+    int is_inside = 0;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        if (is_inside && c == '\\') {
+            i++;
+        } else if (c == '"') {
+            is_inside = !is_inside;
+        } else if (!is_inside && (c == ',' || c == '[' || c == '{')) {
+            count++;
+        }
+    }
+    return count;
+}
+
+json_t *atoll_json_load(const void *bytes, size_t length, size_t value_limit, size_t flags,
+                        struct atoll_err *err)
+{
+    if (value_bound(bytes, length) > value_limit) {
+        atoll_err_set(err, ATOLL_E_LIMIT, "JSON with more than %zu values", value_limit);
+        return NULL;
+    }
+    json_error_t e = {.line = 0};
+    pthread_once(&watch_once, watch);
+    was_refused = 0;
+    json_t *document = json_loadb(length ? bytes : "", length, flags, &e);
+    if (!document && !was_refused && json_error_code(&e) == json_error_numeric_overflow) {
+        document = json_loadb(bytes, length, flags | JSON_DECODE_INT_AS_REAL, &e);
+    }
+    if (was_refused) {
+        json_decref(document);
+        document = NULL;
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory to read %zu bytes of JSON", length);
+    } else if (!document) {
+        atoll_err_set(err, ATOLL_E_INPUT, "no JSON at line %d, column %d: %s", e.line, e.column, e.text);
+    }
+    return document;
+}
+
+static int put(const char *text, size_t length, void *context)
+{
+    struct atoll_buffer *out = context;
+    atoll_buffer_put_bytes(out, text, length);
+    return out->failed ? -1 : 0;
+}
+
+int atoll_json_put(struct atoll_buffer *out, const json_t *document, struct atoll_err *err)
+{
+    int failed = !document || json_dump_callback(document, put, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0;
+    if (atoll_buffer_check(out, err)) {
+        return -1;
+    }
+    return failed ? atoll_err_set(err, ATOLL_E_MEMORY, "no memory to write JSON") : 0;
+}
+
+const char *atoll_json_member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}

@@ -1,0 +1,19 @@
+/* json.h - JSON from others into memory, and out into buffers; the texts hold any bytes until they were read.
+ * Layer: base, private.  Documents are jansson's, the caller's to json_decref. */
+#ifndef ATOLL_BASE_JSON_H
+#define ATOLL_BASE_JSON_H
+
+#include <jansson.h>
+
+#include "base/buffer.h"
+
+/* value_limit: values in it at most, for jansson needs up to 130 bytes for a value of two; flags: jansson's.  Integers beyond
+ * 64 bits become reals.  Errors: INPUT (with line and column), LIMIT, MEMORY. */
+json_t *atoll_json_load(const void *bytes, size_t length, size_t value_limit, size_t flags,
+                        struct atoll_err *err);
+/* Compact, members in the order in which they were set. NULL document: no memory to build it. */
+int atoll_json_put(struct atoll_buffer *out, const json_t *document, struct atoll_err *err);
+/* A member that is a string, else "". */
+const char *atoll_json_member(const json_t *object, const char *key);
+
+#endif

@@ -1,0 +1,134 @@
+/* lease_record.c - the two lines, as text that a person can read too. */
+#include "base/lease_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/frame.h"
+
+#define CRC_BYTES 8u
+#define TORN_BEAT (1ull << 63)
+
+/* Pads with spaces up to the newline at the end and writes the checksum in front. */
+static void line_close(char *line, size_t bytes)
+{
+    char crc[CRC_BYTES + 1];
+    size_t used = strnlen(line, bytes - 1);
+    memset(line + used, ' ', bytes - 1 - used);
+    line[bytes - 1] = '\n';
+    snprintf(crc, sizeof crc, "%08x", atoll_crc32c(0, line + CRC_BYTES, bytes - CRC_BYTES));
+    memcpy(line, crc, CRC_BYTES);
+}
+
+static int line_is_good(const char *line, size_t bytes)
+{
+    char crc[CRC_BYTES + 1];
+    snprintf(crc, sizeof crc, "%08x", atoll_crc32c(0, line + CRC_BYTES, bytes - CRC_BYTES));
+    return memcmp(line, crc, CRC_BYTES) == 0;
+}
+
+/* A word of the line: printable, never empty. */
+static const char *word_of(const char *text, char ret_word[64])
+{
+    size_t length = 0;
+    for (; length < 63 && text[length]; length++)
+        ret_word[length] = text[length] > ' ' && text[length] <= '~' ? text[length] : '_';
+    if (length == 0)
+        ret_word[length++] = '-';
+    ret_word[length] = '\0';
+    return ret_word;
+}
+
+void atoll_lease_record_encode(struct atoll_lease_record *r, char ret_bytes[ATOLL_LEASE_RECORD_BYTES])
+{
+    char job[64], host[64], boot[64];
+    snprintf(r->head, sizeof r->head,
+             "........ atoll-lease 1 epoch %u job %s restarts %u host %s boot %s pid %lld start %llu token "
+             "%016llx",
+             r->epoch, word_of(r->holder.job, job), r->holder.restarts, word_of(r->holder.host, host),
+             word_of(r->holder.boot, boot), (long long)r->holder.pid, (unsigned long long)r->holder.pid_start,
+             (unsigned long long)r->token);
+    line_close(r->head, sizeof r->head);
+    memcpy(ret_bytes, r->head, sizeof r->head);
+    atoll_lease_record_encode_beat(r, ret_bytes + sizeof r->head);
+}
+
+void atoll_lease_record_encode_beat(const struct atoll_lease_record *r,
+                                    char ret_bytes[ATOLL_LEASE_BEAT_BYTES])
+{
+    snprintf(ret_bytes, ATOLL_LEASE_BEAT_BYTES, "........ beat %llu %s", (unsigned long long)r->beat,
+             r->is_released ? "released" : "held");
+    line_close(ret_bytes, ATOLL_LEASE_BEAT_BYTES);
+}
+
+static int head_scan(struct atoll_lease_record *r)
+{
+    struct atoll_lease_holder *h = &r->holder;
+    long long pid;
+    unsigned long long start, token;
+    int fields = sscanf(
+        r->head + CRC_BYTES,
+        " atoll-lease 1 epoch %u job %63s restarts %u host %63s boot %39s pid %lld start %llu token %llx",
+        &r->epoch, h->job, &h->restarts, h->host, h->boot, &pid, &start, &token);
+    if (fields != 8)
+        return 0;
+    h->pid = pid;
+    h->pid_start = start;
+    r->token = token;
+    return 1;
+}
+
+static int beat_scan(const char *line, struct atoll_lease_record *r)
+{
+    unsigned long long beat;
+    char state[16] = "";
+    if (sscanf(line + CRC_BYTES, " beat %llu %15s", &beat, state) != 2)
+        return 0;
+    r->beat = beat;
+    r->is_released = strcmp(state, "released") == 0;
+    return 1;
+}
+
+void atoll_lease_record_decode(const char *bytes, size_t length, struct atoll_lease_record *ret_record)
+{
+    char all[ATOLL_LEASE_RECORD_BYTES + 1] = "";
+    struct atoll_lease_record r = {.epoch = 0};
+    memcpy(all, bytes, length < ATOLL_LEASE_RECORD_BYTES ? length : ATOLL_LEASE_RECORD_BYTES);
+    memcpy(r.head, all, sizeof r.head);
+    r.head[sizeof r.head - 1] = '\0'; /* sscanf needs an end; a good line has its newline there */
+    const char *beat = all + ATOLL_LEASE_HEAD_BYTES;
+    r.is_head_good = line_is_good(all, ATOLL_LEASE_HEAD_BYTES) && head_scan(&r);
+    memcpy(r.head, all, sizeof r.head);
+    r.is_beat_good = line_is_good(beat, ATOLL_LEASE_BEAT_BYTES) && beat_scan(beat, &r);
+    if (!r.is_beat_good)
+        r.beat = TORN_BEAT | atoll_crc32c(0, all, ATOLL_LEASE_RECORD_BYTES);
+    if (!r.is_head_good)
+        r.holder = (struct atoll_lease_holder){.pid = 0};
+    *ret_record = r;
+}
+
+int atoll_lease_record_read(const char *path, struct atoll_lease_record *ret_record, struct atoll_err *err)
+{
+    char bytes[ATOLL_LEASE_RECORD_BYTES];
+    size_t length = 0;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return atoll_err_errno(err, errno == ESTALE ? ENOENT : errno, "%s: cannot read the claim", path);
+    while (n > 0 && length < sizeof bytes) {
+        n = read(fd, bytes + length, sizeof bytes - length);
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n > 0)
+            length += (size_t)n;
+    }
+    int failed = n < 0 ? errno : 0;
+    close(fd);
+    if (failed) /* ESTALE: removed on another client while it was open here */
+        return atoll_err_errno(err, failed == ESTALE ? ENOENT : failed, "%s: cannot read the claim", path);
+    atoll_lease_record_decode(bytes, length, ret_record);
+    return 0;
+}

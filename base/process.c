@@ -1,0 +1,302 @@
+/* process.c - fork, two pipes, a deadline.  The end is when both pipes are closed, or shortly after the child's end when
+ * something that it started keeps them open. */
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READ_BYTES    16384
+#define SLICE_MS      50
+#define REAP_TRIES    200
+#define REAP_PAUSE_NS 10000000 /* 10 ms */
+#define NO_PROGRAM    127
+#define HOPELESS      (-2)
+#define MOVED_FD      16 /* descriptors are moved beyond 0..2 before those are replaced */
+
+struct child {
+    pid_t pid;
+    int out_fd, words_fd; /* ours, -1 when closed */
+    int status, has_ended;
+    size_t words_length;
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int atoll_errand_write(int fd, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+
+    while (length) {
+        ssize_t n = write(fd, at, length);
+
+        if (n < 0 && errno != EINTR) {
+            return -1;
+        }
+        at += n > 0 ? n : 0;
+        length -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* A file in memory: unlike a pipe it can take any length before anybody reads. */
+static int input_of(const char *text)
+{
+    int fd = text ? memfd_create("errand", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && text && (atoll_errand_write(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void begin_child(int input, int out, int words, pid_t parent)
+{
+    sigset_t none;
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(NO_PROGRAM);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int number = 1; number < NSIG; number++) {
+        signal(number, SIG_DFL);
+    }
+    dup2(input, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(words, STDERR_FILENO);
+}
+
+__attribute__((noreturn)) static void become(const struct atoll_errand *errand)
+{
+    if (errand->argv) {
+        if (errand->environment) {
+            environ = (char **)(uintptr_t)errand->environment;
+        }
+        execvp(errand->argv[0], (char *const *)(uintptr_t)errand->argv);
+        _exit(NO_PROGRAM);
+    }
+    /* What a library prints must not get between the lines of the answer. */
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, MOVED_FD);
+
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    _exit(out < 0 ? 1 : errand->function(errand->context, out));
+}
+
+static void close_two(int fds[2])
+{
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static int start(const struct atoll_errand *errand, struct child *child, struct atoll_err *err)
+{
+    pid_t parent = getpid();
+    int out[2], words[2], input;
+
+    if (pipe2(out, O_CLOEXEC) != 0) {
+        return atoll_err_errno(err, errno, "no pipe for %s", errand->what);
+    }
+    if (pipe2(words, O_CLOEXEC) != 0) {
+        close_two(out);
+        return atoll_err_errno(err, errno, "no pipe for %s", errand->what);
+    }
+    input = input_of(errand->input);
+    fflush(NULL);
+    child->pid = input >= 0 ? fork() : -1;
+    if (child->pid == 0) {
+        begin_child(input, out[1], words[1], parent);
+        become(errand);
+    }
+    int failed = errno;
+
+    close(out[1]);
+    close(words[1]);
+    if (input >= 0) {
+        close(input);
+    }
+    child->out_fd = out[0];
+    child->words_fd = words[0];
+    if (child->pid < 0) {
+        close(out[0]);
+        close(words[0]);
+        return atoll_err_errno(err, failed, "no process for %s", errand->what);
+    }
+    setpgid(child->pid, child->pid); /* both do, so that it holds for whoever comes first */
+    return 0;
+}
+
+static void note_end(struct child *child)
+{
+    if (!child->has_ended && waitpid(child->pid, &child->status, WNOHANG) == child->pid) {
+        child->has_ended = 1;
+    }
+}
+
+/* Kills what is left of the group.  A child that the kernel will not let die is left behind. */
+static void end(struct child *child)
+{
+    const struct timespec pause = {.tv_nsec = REAP_PAUSE_NS};
+
+    kill(-child->pid, SIGKILL);
+    for (int i = 0; i < REAP_TRIES && !child->has_ended; i++) {
+        note_end(child);
+        if (!child->has_ended) {
+            nanosleep(&pause, NULL);
+        }
+    }
+    for (int *fd = &child->out_fd; fd; fd = fd == &child->out_fd ? &child->words_fd : NULL) {
+        if (*fd >= 0) {
+            close(*fd);
+        }
+    }
+}
+
+static void keep_words(struct child *child, struct atoll_errand_result *result, const char *bytes,
+                       size_t length)
+{
+    size_t room = sizeof(result->words) - 1 - child->words_length;
+    size_t count = length < room ? length : room;
+
+    for (size_t i = 0; i < count; i++) {
+        result->words[child->words_length++] = bytes[i] ? bytes[i] : ' ';
+    }
+    result->words[child->words_length] = '\0';
+}
+
+static void take(struct child *child, int *fd, struct atoll_errand_result *result)
+{
+    char bytes[READ_BYTES];
+    ssize_t n = read(*fd, bytes, sizeof(bytes));
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+        return;
+    }
+    if (n <= 0) {
+        close(*fd);
+        *fd = -1;
+    } else if (fd == &child->out_fd) {
+        atoll_buffer_put_bytes(&result->out, bytes, (size_t)n);
+    } else {
+        keep_words(child, result, bytes, (size_t)n);
+    }
+}
+
+/* What is there to read within a slice of time: how many of the pipes had something. */
+static int take_ready(struct child *child, int timeout_ms, struct atoll_errand_result *result)
+{
+    struct pollfd ready[2] = {{.fd = child->out_fd, .events = POLLIN},
+                              {.fd = child->words_fd, .events = POLLIN}};
+    int count = poll(ready, 2, timeout_ms);
+
+    if (count > 0 && ready[0].revents) {
+        take(child, &child->out_fd, result);
+    }
+    if (count > 0 && ready[1].revents) {
+        take(child, &child->words_fd, result);
+    }
+    return count;
+}
+
+/* 0, HOPELESS, or the code of what went wrong. */
+static int collect(const struct atoll_errand *errand, double until_s, struct child *child,
+                   struct atoll_errand_result *result)
+{
+    while (!child->has_ended || child->out_fd >= 0 || child->words_fd >= 0) {
+        int was_over = child->has_ended;
+
+        if (now_s() >= until_s) {
+            return ATOLL_E_TIMEOUT;
+        }
+        int is_silent = child->out_fd < 0 && child->words_fd < 0; /* it has closed both and is about to end */
+
+        if (take_ready(child, was_over ? 0 : is_silent ? 1 : SLICE_MS, result) <= 0 && was_over) {
+            return 0; /* all is read that it wrote; a grandchild holds the pipe */
+        }
+        if (result->out.failed) {
+            return result->out.failed;
+        }
+        if (errand->hopeless && strstr(result->words, errand->hopeless)) {
+            return HOPELESS;
+        }
+        note_end(child);
+    }
+    return 0;
+}
+
+static int judge(const struct atoll_errand *errand, int code, const struct child *child,
+                 struct atoll_errand_result *result, struct atoll_err *err)
+{
+    if (code == HOPELESS) {
+        result->status = -1;
+        return 0;
+    }
+    if (code == ATOLL_E_TIMEOUT) {
+        return atoll_err_set(err, ATOLL_E_TIMEOUT, "%s did not answer within %g s%s%s", errand->what,
+                             errand->deadline_s, *result->words ? "; it said: " : "", result->words);
+    }
+    if (code == ATOLL_E_LIMIT) {
+        return atoll_err_set(err, ATOLL_E_LIMIT, "%s answered more than %zu bytes", errand->what,
+                             result->out.limit_bytes);
+    }
+    if (code || !child->has_ended) {
+        return atoll_err_set(err, code ? (enum atoll_code)code : ATOLL_E_CHILD, "%s gave no answer",
+                             errand->what);
+    }
+    result->status = WIFEXITED(child->status) ? WEXITSTATUS(child->status) : 128 + WTERMSIG(child->status);
+    if (errand->argv && result->status == NO_PROGRAM) {
+        return atoll_err_set(err, ATOLL_E_MISSING, "cannot start %s: is it in PATH?", errand->argv[0]);
+    }
+    return 0;
+}
+
+int atoll_errand_run(const struct atoll_errand *errand, size_t out_limit_bytes,
+                     struct atoll_errand_result *ret_result, struct atoll_err *err)
+{
+    struct child child = {.out_fd = -1, .words_fd = -1};
+    double until_s = now_s() + errand->deadline_s;
+    int code, status;
+
+    if (start(errand, &child, err) != 0) {
+        return -1;
+    }
+    memset(ret_result, 0, sizeof(*ret_result));
+    atoll_buffer_init(&ret_result->out, out_limit_bytes + 1);
+    code = collect(errand, until_s, &child, ret_result);
+    end(&child);
+    status = judge(errand, code, &child, ret_result, err);
+    if (status == 0) {
+        atoll_buffer_put_u8(&ret_result->out, 0); /* readers of text find its end */
+        status = atoll_buffer_check(&ret_result->out, err);
+    }
+    if (status != 0) {
+        atoll_errand_result_fini(ret_result);
+        return -1;
+    }
+    ret_result->out.length--;
+    return 0;
+}
+
+void atoll_errand_result_fini(struct atoll_errand_result *result)
+{
+    atoll_buffer_fini(&result->out);
+}

@@ -1,0 +1,41 @@
+/* process.h - a child process that is sent to do one thing before a deadline: a program, or a function of ours that calls
+ * what may hang, exit or crash.  Layer: base.  The caller must be single-threaded.
+ *
+ * The child is a process group of its own and dies with its parent; at the deadline the whole group is killed. */
+#ifndef ATOLL_BASE_PROCESS_H
+#define ATOLL_BASE_PROCESS_H
+
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+
+#define ATOLL_ERRAND_WORDS_BYTES 2048
+
+struct atoll_errand {
+    const char *what;         /* names it in errors: "sbatch" */
+    const char *const *argv;  /* a program of PATH and its words, NULL at the end; NULL: function */
+    char *const *environment; /* of the program, NULL at the end; NULL: this process's own */
+    const char *input;        /* the program's standard input; NULL: empty */
+    int (*function)(void *context, int out_fd); /* runs in the child; its value is the exit status */
+    void *context;
+    const char *hopeless; /* once it says this on standard error nobody waits any longer; NULL: none */
+    double deadline_s;
+};
+
+struct atoll_errand_result {
+    struct atoll_buffer out;              /* its standard output, or what the function wrote; owned */
+    char words[ATOLL_ERRAND_WORDS_BYTES]; /* the beginning of its standard error */
+    int status;                           /* exit status; 128 + signal */
+};
+
+/* 0 when the child ended by itself (ret_result->status says how) or became hopeless (status -1).  -1: TIMEOUT, MISSING
+ * (no such program), LIMIT (more output than out_limit_bytes), or why there is no child.  fini() after 0. */
+int atoll_errand_run(const struct atoll_errand *errand, size_t out_limit_bytes,
+                     struct atoll_errand_result *ret_result, struct atoll_err *err);
+void atoll_errand_result_fini(struct atoll_errand_result *result);
+
+/* All of it, through short writes and signals: 0 or -1 with errno. */
+int atoll_errand_write(int fd, const void *bytes, size_t length);
+
+#endif

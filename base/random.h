@@ -1,0 +1,51 @@
+/* random.h - counter-based random numbers: value(key, counter), integer arithmetic only, the same bits on
+ * host and device.  Layer: base.  Header-only in the common subset of C11, C++17 and CUDA, so that device
+ * code includes it too. Generator: SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014; constants of
+ * Stafford's variant 13) over key + counter * golden gamma, mixed twice with the key in between. */
+#ifndef ATOLL_BASE_RANDOM_H
+#define ATOLL_BASE_RANDOM_H
+
+#ifndef ATOLL_INLINE
+#define ATOLL_INLINE static inline
+#endif
+
+typedef unsigned long long atoll_u64; /* 64 bits on every platform the device compilers know */
+
+ATOLL_INLINE atoll_u64 atoll_mix64(atoll_u64 x)
+{
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9ull;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebull;
+    x ^= x >> 31;
+    return x;
+}
+
+ATOLL_INLINE atoll_u64 atoll_random_at(atoll_u64 key, atoll_u64 counter)
+{
+    return atoll_mix64(atoll_mix64(key + counter * 0x9e3779b97f4a7c15ull) ^ key);
+}
+
+/* 0 <= result < bound, bound > 0; the bias is below bound / 2^32. */
+ATOLL_INLINE atoll_u64 atoll_random_below(atoll_u64 bits, atoll_u64 bound)
+{
+    return bound <= 0xffffffffull ? ((bits >> 32) * bound) >> 32 : bits % bound;
+}
+
+/* [0, 1), 53 bits. */
+ATOLL_INLINE double atoll_random_unit(atoll_u64 bits)
+{
+    return (double)(bits >> 11) * (1.0 / 9007199254740992.0);
+}
+
+/* A stream for pure code: its whole state is (key, counter), saved with the state of whoever owns it. */
+struct atoll_random {
+    atoll_u64 key, counter;
+};
+
+ATOLL_INLINE atoll_u64 atoll_random_next(struct atoll_random *r)
+{
+    return atoll_random_at(r->key, r->counter++);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* units.h - numbers as people write and read them.  Layer: base. */
+#ifndef ATOLL_BASE_UNITS_H
+#define ATOLL_BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* "512", "64K", "1.5M", "2G" (powers of 1024; "KiB" and "kB" forms too). */
+int atoll_bytes_parse(const char *text, uint64_t *ret_bytes, struct atoll_err *err);
+/* "90", "90s", "2m", "1h30m", "250ms", "1-12:00:00" (Slurm). */
+int atoll_duration_parse(const char *text, double *ret_seconds, struct atoll_err *err);
+/* Written into caller's text, returned for use in printf. */
+const char *atoll_bytes_text(uint64_t bytes, char *ret_text, size_t text_bytes); /* "1.5 MiB" */
+/* "12.3 us", "4.56 ms", "1m 03s" */
+const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes);
+const char *atoll_count_text(double count, char *ret_text, size_t text_bytes); /* "12.3 k" */
+
+#endif

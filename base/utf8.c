@@ -1,0 +1,67 @@
+#include "base/utf8.h"
+
+#include <string.h>
+
+/* The lead bytes of RFC 3629, section 4, and what their second byte may be. */
+static const struct {
+    unsigned char first, last, second_low, second_high;
+    size_t length;
+} leads[] = {{0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+             {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+             {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+
+/* Bytes of the character that begins here; 0: none does. */
+static size_t character(const unsigned char *p, size_t left)
+{
+    size_t row = 0, count = sizeof leads / sizeof *leads;
+    while (row < count && (*p < leads[row].first || *p > leads[row].last)) {
+        row++;
+    }
+    if (row == count || leads[row].length > left) {
+        return 0;
+    }
+    if (leads[row].length > 1 && (p[1] < leads[row].second_low || p[1] > leads[row].second_high)) {
+        return 0;
+    }
+    for (size_t i = 2; i < leads[row].length; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return leads[row].length;
+}
+
+size_t atoll_utf8_valid_bytes(const void *bytes, size_t length)
+{
+    const unsigned char *p = bytes;
+    size_t at = 0;
+    while (at < length) {
+        size_t step = p[at] < 0x80 ? 1 : character(p + at, length - at);
+        if (!step) {
+            break;
+        }
+        at += step;
+    }
+    return at;
+}
+
+void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)from;
+    size_t at = 0, put = 0;
+    while (at < length) {
+        size_t step = character(p + at, length - at), room = step ? step : 1;
+        if (put + room >= text_bytes) {
+            break;
+        }
+        if (!step || p[at] < 0x20 || p[at] == 0x7f) {
+            ret_text[put++] = step ? ' ' : '?';
+            at++;
+            continue;
+        }
+        memcpy(ret_text + put, p + at, step);
+        put += step;
+        at += step;
+    }
+    ret_text[put] = '\0';
+}

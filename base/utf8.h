@@ -1,0 +1,14 @@
+/* utf8.h - where bytes stop being UTF-8, and texts of others made fit for one printed line.
+ * Layer: base, pure. */
+#ifndef ATOLL_BASE_UTF8_H
+#define ATOLL_BASE_UTF8_H
+
+#include <stddef.h>
+
+/* How many bytes at the start are whole characters of UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF);
+ * length when all are. */
+size_t atoll_utf8_valid_bytes(const void *bytes, size_t length);
+/* Copies as one printable line: control characters become spaces, what is no UTF-8 '?'; cut between characters. */
+void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t length);
+
+#endif

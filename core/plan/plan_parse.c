@@ -1,0 +1,400 @@
+/* plan_parse.c - the JSON of a plan into struct atoll_plan.  One table of rows says which key may stand
+ * where, for which languages, and who reads it; keys are read in the table's order, because launches refer to
+ * params and scratch.  Every failure names the field by its path. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plan/plan_reader.h"
+#include "base/spelling.h"
+
+enum { FOR_C = 1, FOR_DEVICE = 2, FOR_ALL = 3 };
+enum level { AT_PLAN, AT_LAUNCH };
+
+struct row {
+    enum level level;
+    const char *key;
+    int languages, required;
+    int (*read)(struct atoll_plan_reader *p, const char *path, json_t *value);
+};
+
+/* ---- plan keys ---- */
+
+static int read_version(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    if (!json_is_integer(value) || json_integer_value(value) != 1)
+        return atoll_plan_fail(p, path, "this program reads version 1; write \"version\": 1");
+    return 0;
+}
+
+static int read_param_value(struct atoll_plan_reader *p, const char *path, json_t *value,
+                            struct atoll_param *param)
+{
+    json_int_t v = json_integer_value(value);
+    if (!json_is_integer(value) || v > INT32_MAX || v < -INT32_MAX)
+        return atoll_plan_fail(p, path, "an integer of at most 31 bits is expected");
+    for (size_t i = 0; i < param->value_count; i++)
+        if (param->values[i] == v)
+            return atoll_plan_fail(p, path, "value %lld stands here twice; remove one", (long long)v);
+    param->values[param->value_count++] = v;
+    return 0;
+}
+
+static int read_param(struct atoll_plan_reader *p, const char *path, const char *name, json_t *value)
+{
+    struct atoll_param *param = &p->plan->params[p->plan->param_count];
+    size_t n = json_array_size(value);
+    if (atoll_plan_new_name(p, path, name))
+        return -1;
+    if (!json_is_array(value) || n == 0 || n > ATOLL_PLAN_VALUE_LIMIT)
+        return atoll_plan_fail(p, path, "a list of 1 to %d integers is expected", ATOLL_PLAN_VALUE_LIMIT);
+    for (size_t i = 0; i < n; i++) {
+        char place[ATOLL_PLAN_PATH_BYTES];
+        snprintf(place, sizeof place, "%s[%zu]", path, i);
+        if (read_param_value(p, place, json_array_get(value, i), param))
+            return -1;
+    }
+    param->name = atoll_plan_copy(p, name);
+    p->plan->param_count++;
+    return param->name ? 0 : -1;
+}
+
+static int read_scratch_one(struct atoll_plan_reader *p, const char *path, const char *name, json_t *value)
+{
+    struct atoll_scratch *s = &p->plan->scratch[p->plan->scratch_count];
+    if (atoll_plan_new_name(p, path, name) || atoll_plan_json_expression(p, path, value, &s->bytes))
+        return -1;
+    s->name = atoll_plan_copy(p, name);
+    p->plan->scratch_count++;
+    return s->name ? 0 : -1;
+}
+
+static int read_object(struct atoll_plan_reader *p, const char *path, json_t *object, size_t limit,
+                       int (*read)(struct atoll_plan_reader *p, const char *path, const char *name,
+                                   json_t *value))
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(object))
+        return atoll_plan_fail(p, path, "an object is expected, like {\"NAME\": ...}");
+    if (json_object_size(object) > limit)
+        return atoll_plan_fail(p, path, "%zu entries, at most %zu are allowed", json_object_size(object),
+                               limit);
+    json_object_foreach(object, name, value)
+    {
+        char place[ATOLL_PLAN_PATH_BYTES];
+        snprintf(place, sizeof place, "%s.%.64s", path, name);
+        if (read(p, place, name, value))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_array(struct atoll_plan_reader *p, const char *path, json_t *array, size_t limit,
+                      int (*read)(struct atoll_plan_reader *p, const char *path, json_t *value))
+{
+    if (!json_is_array(array))
+        return atoll_plan_fail(p, path, "a list is expected, like [...]");
+    if (json_array_size(array) > limit)
+        return atoll_plan_fail(p, path, "%zu entries, at most %zu are allowed", json_array_size(array),
+                               limit);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        char place[ATOLL_PLAN_PATH_BYTES];
+        snprintf(place, sizeof place, "%s[%zu]", path, i);
+        if (read(p, place, json_array_get(array, i)))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_params(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_object(p, path, value, ATOLL_PLAN_PARAM_LIMIT, read_param);
+}
+
+static int read_scratch(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_object(p, path, value, ATOLL_PLAN_SCRATCH_LIMIT, read_scratch_one);
+}
+
+static int read_requirement(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return atoll_plan_json_expression(p, path, value, &p->plan->require[p->plan->require_count++]);
+}
+
+static int read_require(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_array(p, path, value, ATOLL_PLAN_REQUIRE_LIMIT, read_requirement);
+}
+
+/* ---- launches ---- */
+
+static int read_symbol(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    const char *name = json_string_value(value);
+    if (!name || !atoll_plan_is_name(name, ATOLL_PLAN_SYMBOL_LIMIT) || atoll_plan_is_reserved(p, name))
+        return atoll_plan_fail(p, path, "'%.80s' is no C function name of at most %d characters",
+                               name ? name : "", ATOLL_PLAN_SYMBOL_LIMIT);
+    p->launch->symbol = atoll_plan_copy(p, name);
+    return p->launch->symbol ? 0 : -1;
+}
+
+static int read_units(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return atoll_plan_json_expression(p, path, value, &p->launch->units);
+}
+
+static int read_shared(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return atoll_plan_json_expression(p, path, value, &p->launch->shared_bytes);
+}
+
+static int read_cooperative(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    p->launch->cooperative = json_is_true(value);
+    return json_is_boolean(value) ? 0 : atoll_plan_fail(p, path, "true or false is expected");
+}
+
+static int read_extents(struct atoll_plan_reader *p, const char *path, json_t *value,
+                        const struct atoll_expression **ret)
+{
+    size_t n = json_array_size(value);
+    if (!json_is_array(value) || n == 0 || n > 3)
+        return atoll_plan_fail(p, path, "a list of 1 to 3 extents is expected, like [\"cdiv(N, 256)\"]");
+    for (size_t i = 0; i < n; i++) {
+        char place[ATOLL_PLAN_PATH_BYTES];
+        snprintf(place, sizeof place, "%s[%zu]", path, i);
+        if (atoll_plan_json_expression(p, place, json_array_get(value, i), &ret[i]))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_grid(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_extents(p, path, value, p->launch->grid);
+}
+
+static int read_block(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_extents(p, path, value, p->launch->block);
+}
+
+static int read_cluster(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_extents(p, path, value, p->launch->cluster);
+}
+
+static int read_args(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_array(p, path, value, ATOLL_PLAN_ARG_LIMIT, atoll_plan_read_arg);
+}
+
+static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value);
+
+static const struct row rows[] = {
+    {AT_PLAN, "version", FOR_ALL, 1, read_version},
+    {AT_PLAN, "params", FOR_ALL, 0, read_params},
+    {AT_PLAN, "require", FOR_ALL, 0, read_require},
+    {AT_PLAN, "scratch", FOR_ALL, 0, read_scratch},
+    {AT_PLAN, "launch", FOR_ALL, 1, read_launches},
+    {AT_LAUNCH, "function", FOR_C, 1, read_symbol},
+    {AT_LAUNCH, "units", FOR_C, 1, read_units},
+    {AT_LAUNCH, "kernel", FOR_DEVICE, 1, read_symbol},
+    {AT_LAUNCH, "grid", FOR_DEVICE, 1, read_grid},
+    {AT_LAUNCH, "block", FOR_DEVICE, 1, read_block},
+    {AT_LAUNCH, "cluster", FOR_DEVICE, 0, read_cluster},
+    {AT_LAUNCH, "shared_bytes", FOR_DEVICE, 0, read_shared},
+    {AT_LAUNCH, "cooperative", FOR_DEVICE, 0, read_cooperative},
+    {AT_LAUNCH, "args", FOR_ALL, 1, read_args},
+};
+#define ROW_COUNT (sizeof rows / sizeof *rows)
+
+static int applies(const struct atoll_plan_reader *p, const struct row *row, enum level level)
+{
+    int language = strcmp(p->language, "c") == 0 ? FOR_C : FOR_DEVICE;
+    return row->level == level && (row->languages & language);
+}
+
+static void field_path(char *ret_path, const char *parent, const char *key)
+{
+    snprintf(ret_path, ATOLL_PLAN_PATH_BYTES, "%.80s%s%.64s", parent, parent[0] ? "." : "", key);
+}
+
+static int check_keys(struct atoll_plan_reader *p, enum level level, const char *path, json_t *object)
+{
+    const char *keys[ROW_COUNT], *key;
+    json_t *value;
+    size_t n = 0;
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (applies(p, &rows[i], level))
+            keys[n++] = rows[i].key;
+    json_object_foreach(object, key, value)
+    {
+        char place[ATOLL_PLAN_PATH_BYTES];
+        const char *near = atoll_spelling_nearest(key, keys, n);
+        field_path(place, path, key);
+        if (atoll_plan_find_name(keys, n, key) >= 0)
+            continue;
+        if (near)
+            return atoll_plan_fail(p, place, "unknown key; did you mean '%s'?", near);
+        return atoll_plan_fail(p, place, "unknown key for language %s; see docs/spec/plan.md", p->language);
+    }
+    return 0;
+}
+
+/* Reads an object in the order of the table. */
+static int read_level(struct atoll_plan_reader *p, enum level level, const char *path, json_t *object)
+{
+    if (!json_is_object(object))
+        return atoll_plan_fail(p, path, "an object is expected, like {\"key\": ...}");
+    if (check_keys(p, level, path, object))
+        return -1;
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        char place[ATOLL_PLAN_PATH_BYTES];
+        json_t *value = json_object_get(object, rows[i].key);
+        if (!applies(p, &rows[i], level))
+            continue;
+        field_path(place, path, rows[i].key);
+        if (!value && rows[i].required)
+            return atoll_plan_fail(p, place, "is missing; add it");
+        if (value && rows[i].read(p, place, value))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_launch(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    p->launch = &p->plan->launches[p->plan->launch_count++];
+    return read_level(p, AT_LAUNCH, path, value);
+}
+
+static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    if (json_is_array(value) && json_array_size(value) == 0)
+        return atoll_plan_fail(p, path, "is empty; a plan launches something");
+    return read_array(p, path, value, ATOLL_PLAN_LAUNCH_LIMIT, read_launch);
+}
+
+/* ---- canonical form: keys in the table's order, params and scratch as written, no blanks ---- */
+
+/* Tensor maps have a text of their own; every other argument stands as written. */
+static json_t *ordered_args(const struct atoll_launch *launch, json_t *args)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(args); i++)
+        if (launch->args[i].kind == ATOLL_ARG_TENSORMAP)
+            json_array_append_new(list, json_string(launch->args[i].text));
+        else
+            json_array_append(list, json_array_get(args, i));
+    return list;
+}
+
+static json_t *ordered_launch(const struct atoll_launch *launch, json_t *object)
+{
+    json_t *copy = json_object();
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        json_t *value = rows[i].level == AT_LAUNCH ? json_object_get(object, rows[i].key) : NULL;
+        if (!value)
+            continue;
+        if (rows[i].read == read_args)
+            json_object_set_new(copy, rows[i].key, ordered_args(launch, value));
+        else
+            json_object_set(copy, rows[i].key, value);
+    }
+    return copy;
+}
+
+static json_t *ordered(const struct atoll_plan *plan, json_t *object)
+{
+    json_t *copy = json_object();
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        json_t *value = rows[i].level == AT_PLAN ? json_object_get(object, rows[i].key) : NULL;
+        if (!value)
+            continue;
+        if (rows[i].read != read_launches) {
+            json_object_set(copy, rows[i].key, value);
+            continue;
+        }
+        json_t *launches = json_array();
+        for (size_t k = 0; k < json_array_size(value); k++)
+            json_array_append_new(launches, ordered_launch(&plan->launches[k], json_array_get(value, k)));
+        json_object_set_new(copy, rows[i].key, launches);
+    }
+    return copy;
+}
+
+static int canonicalise(struct atoll_plan_reader *p, json_t *root)
+{
+    json_t *object = ordered(p->plan, root);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    json_decref(object);
+    if (!text)
+        return atoll_err_set(p->err, ATOLL_E_MEMORY, "no memory for the canonical form of a plan");
+    p->plan->canonical = atoll_plan_copy(p, text);
+    free(text);
+    return p->plan->canonical ? 0 : -1;
+}
+
+static size_t count_lines(const char *text, size_t length)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+static json_t *load_json(const char *source, const char *json, size_t length, struct atoll_err *err)
+{
+    json_error_t e;
+    json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &e);
+    if (!root) {
+        size_t line = count_lines(source, (size_t)(json - source)) + (e.line > 0 ? (size_t)e.line : 1);
+        atoll_err_set(err, ATOLL_E_INPUT,
+                      "plan: line %zu: not valid JSON: %s; check quotes, commas and braces", line, e.text);
+    }
+    return root;
+}
+
+static const char *backend_of(const char *language)
+{
+    static const char *const known[][2] = {{"c", "cpu"}, {"cuda", "cuda"}, {"opencl", "opencl"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i][0], language) == 0)
+            return known[i][1];
+    return NULL;
+}
+
+const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struct atoll_task *task,
+                                          const char *language, const char *source, const char **ret_body,
+                                          struct atoll_err *err)
+{
+    const char *json = NULL, *body = NULL;
+    size_t length = 0;
+    struct atoll_plan_reader p = {.arena = arena, .task = task, .language = language, .err = err};
+    if (!backend_of(language)) {
+        atoll_err_set(err, ATOLL_E_INPUT, "plan: unknown language '%.32s'; known: c, cuda, opencl", language);
+        return NULL;
+    }
+    if (strnlen(source, ATOLL_SOURCE_LIMIT + 1) > ATOLL_SOURCE_LIMIT) {
+        atoll_err_set(err, ATOLL_E_INPUT, "plan: the source has more than %u bytes; shorten it",
+                      ATOLL_SOURCE_LIMIT);
+        return NULL;
+    }
+    if (atoll_plan_find(source, &json, &length, &body, err))
+        return NULL;
+    p.plan = atoll_arena_alloc(arena, sizeof *p.plan, err);
+    json_t *root = p.plan ? load_json(source, json, length, err) : NULL;
+    if (!root)
+        return NULL;
+    p.plan->backend = backend_of(language);
+    int rc = json_is_object(root)
+                 ? read_level(&p, AT_PLAN, "", root) || canonicalise(&p, root)
+                 : atoll_err_set(err, ATOLL_E_INPUT, "plan: the JSON must be an object {...}");
+    json_decref(root);
+    if (rc)
+        return NULL;
+    *ret_body = body;
+    return p.plan;
+}

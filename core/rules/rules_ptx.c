@@ -1,0 +1,199 @@
+/* rules_ptx.c - texts are joined as the compiler joins them, then searched for words.  A text that contains none is
+ * no assembly or harmless; where it stands does not matter, so that a macro cannot hide it. */
+#include "core/rules/rules_ptx.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define TEXT_LIMIT 16384 /* of joined texts; what is longer is looked at in pieces that overlap */
+#define OVERLAP    64
+
+enum place { ANYWHERE, WORD, OPCODE, DIRECTIVE };
+
+struct pattern {
+    enum place
+        place; /* WORD: no name goes on before or after; OPCODE: and a statement begins; DIRECTIVE: the same */
+    const char *text;
+};
+
+static int is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+}
+
+/* Only blanks, a predicate or a label lie between the last ";", brace or line and here. */
+static int begins_statement(const char *text, size_t at)
+{
+    while (at > 0 && strchr(" \t\n\r", text[at - 1]))
+        at--;
+    if (at == 0 || strchr(";{}:/", text[at - 1]))
+        return 1;
+    size_t word = at;
+    while (word > 0 && (is_name_byte(text[word - 1]) || strchr("%!", text[word - 1])))
+        word--;
+    return word > 0 && word < at && text[word - 1] == '@';
+}
+
+static int stands_at(const char *text, size_t at, const struct pattern *p)
+{
+    size_t n = strlen(p->text);
+    if (strncasecmp(text + at, p->text, n) != 0)
+        return 0;
+    if (p->place == ANYWHERE)
+        return 1;
+    if ((at > 0 && is_name_byte(text[at - 1])) || is_name_byte(text[at + n]))
+        return 0;
+    return p->place == WORD || begins_statement(text, at);
+}
+
+static int speaks(const char *text, const struct pattern *patterns, size_t count)
+{
+    for (size_t at = 0; text[at]; at++)
+        for (size_t i = 0; i < count; i++)
+            if (stands_at(text, at, &patterns[i]))
+                return 1;
+    return 0;
+}
+
+/* Appends what a string token says, escapes for blanks as blanks. */
+static size_t append(char *text, size_t used, const struct atoll_token *t)
+{
+    for (size_t i = 1; i + 1 < t->length && used < TEXT_LIMIT; i++) {
+        char c = t->text[i];
+        if (c == '\\' && i + 2 < t->length) {
+            c = t->text[++i];
+            c = strchr("ntrvf", c) ? ' ' : c;
+            c = t->text[i] == 'n' ? '\n' : c;
+        }
+        text[used++] = c;
+    }
+    text[used] = 0;
+    return used;
+}
+
+/* First token of the first run of neighbouring texts that says one of the patterns. */
+static size_t search(const struct atoll_token *tokens, size_t count, const struct pattern *patterns,
+                     size_t pattern_count)
+{
+    char text[TEXT_LIMIT + 1] = "";
+    size_t used = 0, begin = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tokens[i].kind != ATOLL_TOKEN_STRING)
+            continue;
+        if (!(i > 0 && tokens[i - 1].kind == ATOLL_TOKEN_STRING)) {
+            used = 0;
+            begin = i;
+        }
+        if (used + tokens[i].length > TEXT_LIMIT && used > OVERLAP) {
+            memmove(text, text + used - OVERLAP, OVERLAP);
+            used = OVERLAP;
+        }
+        if (tokens[i].length > TEXT_LIMIT - OVERLAP)
+            return i; /* nobody writes such a text by hand */
+        used = append(text, used, &tokens[i]);
+        int last = i + 1 == count || tokens[i + 1].kind != ATOLL_TOKEN_STRING ||
+                   used + tokens[i + 1].length > TEXT_LIMIT;
+        if (last && speaks(text, patterns, pattern_count))
+            return begin;
+    }
+    return count;
+}
+
+#define SEARCH(tokens, count, patterns) search(tokens, count, patterns, sizeof(patterns) / sizeof *(patterns))
+
+size_t atoll_ptx_clock(const struct atoll_token *tokens, size_t count)
+{
+    static const struct pattern patterns[] = {
+        {ANYWHERE, "%clock"}, {ANYWHERE, "%globaltimer"}, {ANYWHERE, "%pm0"}, {ANYWHERE, "%pm1"},
+        {ANYWHERE, "%pm2"},   {ANYWHERE, "%pm3"},         {ANYWHERE, "%pm4"}, {ANYWHERE, "%pm5"},
+        {ANYWHERE, "%pm6"},   {ANYWHERE, "%pm7"},         {OPCODE, "pmevent"}};
+    return SEARCH(tokens, count, patterns);
+}
+
+size_t atoll_ptx_forbidden(const struct atoll_token *tokens, size_t count)
+{
+    static const struct pattern patterns[] = {
+        {OPCODE, "trap"},         {OPCODE, "brkpt"},       {OPCODE, "call"},
+        {WORD, "griddepcontrol"}, {ANYWHERE, "__cudart_"}, /* tables of the compiler's */
+        {DIRECTIVE, ".file"},     {DIRECTIVE, ".loc"},     {DIRECTIVE, ".section"},
+        {DIRECTIVE, ".extern"},   {DIRECTIVE, ".visible"}, {DIRECTIVE, ".weak"},
+        {DIRECTIVE, ".common"},   {DIRECTIVE, ".entry"},   {DIRECTIVE, ".func"},
+        {DIRECTIVE, ".alias"},    {DIRECTIVE, ".global"},  {DIRECTIVE, ".const"},
+        {DIRECTIVE, ".version"},  {DIRECTIVE, ".target"},  {DIRECTIVE, ".address_size"},
+        {DIRECTIVE, ".pragma"}};
+    return SEARCH(tokens, count, patterns);
+}
+
+size_t atoll_ptx_persisting(const struct atoll_token *tokens, size_t count)
+{
+    static const struct pattern patterns[] = {
+        {ANYWHERE, "L2::evict_last"}, {OPCODE, "discard"}, {OPCODE, "applypriority"}};
+    return SEARCH(tokens, count, patterns);
+}
+
+static int is(const struct atoll_token *tokens, size_t count, size_t at, const char *text)
+{
+    return at < count && atoll_token_is(&tokens[at], text);
+}
+
+static int is_asm(const struct atoll_token *t)
+{
+    return atoll_token_is(t, "asm") || atoll_token_is(t, "__asm__") || atoll_token_is(t, "__asm");
+}
+
+/* Octal, hexadecimal and Unicode escapes. */
+static int has_odd_escape(const struct atoll_token *t)
+{
+    for (size_t i = 1; i + 1 < t->length; i++)
+        if (t->text[i] == '\\' && !strchr("ntrvf\"'\\", t->text[++i]))
+            return 1;
+    return 0;
+}
+
+/* A name right beside a text: a macro that goes on with it, or a prefix. */
+static int has_neighbour(const struct atoll_token *tokens, size_t count, size_t at)
+{
+    static const char *const before[] = {"extern",       "asm",  "__asm__", "__asm", "volatile",
+                                         "__volatile__", "goto", "return",  "error", "warning"};
+    int bare = is(tokens, count, at, "\"C\"") || tokens[at].first;
+    if (!bare && at + 1 < count && tokens[at + 1].kind == ATOLL_TOKEN_NAME && !tokens[at + 1].first)
+        return 1;
+    if (!bare && at + 1 < count && tokens[at + 1].kind == ATOLL_TOKEN_NAME &&
+        tokens[at].directive == tokens[at + 1].directive)
+        return 1;
+    if (at == 0 || tokens[at - 1].kind != ATOLL_TOKEN_NAME)
+        return 0;
+    if (at > 1 && tokens[at].directive && is(tokens, count, at - 2, "define"))
+        return 0;
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (atoll_token_is(&tokens[at - 1], before[i]))
+            return 0;
+    return tokens[at - 1].directive == tokens[at].directive;
+}
+
+/* Between "asm (" and the first ":" or ")" nothing but texts. */
+static int has_odd_text(const struct atoll_token *tokens, size_t count, size_t at)
+{
+    size_t i = at + 1;
+    while (i < count && (is(tokens, count, i, "volatile") || is(tokens, count, i, "__volatile__") ||
+                         is(tokens, count, i, "goto")))
+        i++;
+    if (!is(tokens, count, i, "("))
+        return 1;
+    for (i++; i < count && !is(tokens, count, i, ":") && !is(tokens, count, i, ")"); i++)
+        if (tokens[i].kind != ATOLL_TOKEN_STRING)
+            return 1;
+    return 0;
+}
+
+size_t atoll_ptx_hidden(const struct atoll_token *tokens, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_token *t = &tokens[i];
+        int is_define = t->directive && !t->first && is(tokens, count, i, "#");
+        if (is_define || (is_asm(t) && has_odd_text(tokens, count, i)) ||
+            (t->kind == ATOLL_TOKEN_STRING && (has_odd_escape(t) || has_neighbour(tokens, count, i))))
+            return i;
+    }
+    return count;
+}

@@ -1,0 +1,255 @@
+/* init.c - the values of one draw.  Element i of a tensor depends on (key, i) alone, so that any range gives
+ * the same bits.  What a value is stands in init_value.h; here values are made as doubles in batches that fit the
+ * first-level cache and rounded to the dtype in a second loop.  Both loops are branch-free per form. */
+#include "core/task/init.h"
+
+#include <string.h>
+
+#include "base/random.h"
+
+#define BATCH 512
+
+typedef void fill_batch(const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret);
+
+unsigned atoll_draw_distribution(const struct atoll_task *task, uint64_t draw_seed)
+{
+    unsigned bits[5], n = 0;
+    for (unsigned bit = ATOLL_DRAW_BASE; bit <= ATOLL_DRAW_SIGNED; bit <<= 1)
+        if (task->distributions & bit)
+            bits[n++] = bit;
+    return n ? bits[atoll_random_below(atoll_random_at(draw_seed, ~0ull), n)] : ATOLL_DRAW_BASE;
+}
+
+/* ---- loops, one per form ---- */
+
+#define BELLS_LOOP                                                                                           \
+    for (size_t i = 0; i < count; i++)                                                                       \
+        ret[i] = atoll_value_bell(key, begin + i);
+
+/* The same integers with 64-bit vector products, where the processor has them: twice as fast. */
+#if defined(__x86_64__) && defined(__clang__)
+#define WIDE __attribute__((target("avx512f,avx512dq,avx512vl")))
+#elif defined(__x86_64__)
+#define WIDE __attribute__((target("avx512f,avx512dq,avx512vl"), optimize("O3")))
+#endif
+#ifdef WIDE
+WIDE static void bells_wide(atoll_u64 key, uint64_t begin, size_t count, int32_t *ret)
+{
+    BELLS_LOOP
+}
+
+static int has_wide(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+static void bells(atoll_u64 key, uint64_t begin, size_t count, int32_t *ret)
+{
+#ifdef WIDE
+    if (has_wide()) {
+        bells_wide(key, begin, count, ret);
+        return;
+    }
+#endif
+    BELLS_LOOP
+}
+
+/* Parameters are copied, so that the compiler knows that no store changes them. */
+#define NORMAL_LOOP(name, value)                                                                             \
+    static void name(const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret)      \
+    {                                                                                                        \
+        const struct atoll_init_params p = *params;                                                          \
+        int32_t sums[BATCH];                                                                                 \
+        bells(p.key, begin, count, sums);                                                                    \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            ret[i] = value(&p, sums[i]);                                                                     \
+    }
+#define INDEX_LOOP(name, value)                                                                              \
+    static void name(const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret)      \
+    {                                                                                                        \
+        const struct atoll_init_params p = *params;                                                          \
+        (void)p;                                                                                             \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            ret[i] = value;                                                                                  \
+    }
+
+NORMAL_LOOP(normal_base, atoll_value_normal)
+NORMAL_LOOP(normal_ties, atoll_value_normal_ties)
+NORMAL_LOOP(normal_sparse, atoll_value_normal_sparse)
+INDEX_LOOP(uniform_base, atoll_value_uniform(&p, atoll_random_at(p.key, begin + i)))
+INDEX_LOOP(uniform_ties, atoll_value_uniform_ties(&p, atoll_random_at(p.key, begin + i)))
+INDEX_LOOP(uniform_sparse, atoll_value_uniform_sparse(&p, atoll_random_at(p.key, begin + i)))
+INDEX_LOOP(integer_base, atoll_value_integer(&p, begin + i))
+INDEX_LOOP(index_base, (double)(int64_t)(begin + i))
+INDEX_LOOP(permutation_base, atoll_value_permutation(&p, begin + i))
+INDEX_LOOP(ragged_base, atoll_value_ragged(&p, begin + i))
+INDEX_LOOP(constant_base, p.a)
+
+static void put_signs(const struct atoll_init_params *p, uint64_t begin, size_t count, double *values)
+{
+    for (size_t i = 0; i < count;) {
+        uint64_t row = (begin + i) / p->row;
+        uint64_t end = (row + 1) * p->row - begin;
+        double sign = atoll_value_sign(p, row);
+        for (; i < count && i < end; i++)
+            values[i] = atoll_value_signed(values[i], sign);
+    }
+}
+
+static void normal_signed(const struct atoll_init_params *p, uint64_t begin, size_t count, double *ret)
+{
+    normal_base(p, begin, count, ret);
+    put_signs(p, begin, count, ret);
+}
+
+static void uniform_signed(const struct atoll_init_params *p, uint64_t begin, size_t count, double *ret)
+{
+    uniform_base(p, begin, count, ret);
+    put_signs(p, begin, count, ret);
+}
+
+static fill_batch *const loops[ATOLL_VALUE_FORM_COUNT] = {
+    [ATOLL_VALUE_NORMAL] = normal_base,
+    [ATOLL_VALUE_NORMAL_TIES] = normal_ties,
+    [ATOLL_VALUE_NORMAL_SPARSE] = normal_sparse,
+    [ATOLL_VALUE_NORMAL_SIGNED] = normal_signed,
+    [ATOLL_VALUE_UNIFORM] = uniform_base,
+    [ATOLL_VALUE_UNIFORM_TIES] = uniform_ties,
+    [ATOLL_VALUE_UNIFORM_SPARSE] = uniform_sparse,
+    [ATOLL_VALUE_UNIFORM_SIGNED] = uniform_signed,
+    [ATOLL_VALUE_INTEGER] = integer_base,
+    [ATOLL_VALUE_INDEX] = index_base,
+    [ATOLL_VALUE_PERMUTATION] = permutation_base,
+    [ATOLL_VALUE_RAGGED] = ragged_base,
+    [ATOLL_VALUE_CONSTANT] = constant_base,
+};
+
+/* ---- settling ---- */
+
+static int choose(enum atoll_init_kind kind, unsigned distribution)
+{
+    static const int base[] = {
+        [ATOLL_INIT_NORMAL] = ATOLL_VALUE_NORMAL,           [ATOLL_INIT_UNIFORM] = ATOLL_VALUE_UNIFORM,
+        [ATOLL_INIT_INTEGER] = ATOLL_VALUE_INTEGER,         [ATOLL_INIT_INDEX] = ATOLL_VALUE_INDEX,
+        [ATOLL_INIT_PERMUTATION] = ATOLL_VALUE_PERMUTATION, [ATOLL_INIT_RAGGED] = ATOLL_VALUE_RAGGED,
+        [ATOLL_INIT_CONSTANT] = ATOLL_VALUE_CONSTANT,
+    };
+    static const struct {
+        enum atoll_init_kind kind;
+        unsigned distribution;
+        int form;
+    } others[] = {
+        {ATOLL_INIT_NORMAL, ATOLL_DRAW_TIES, ATOLL_VALUE_NORMAL_TIES},
+        {ATOLL_INIT_UNIFORM, ATOLL_DRAW_TIES, ATOLL_VALUE_UNIFORM_TIES},
+        {ATOLL_INIT_NORMAL, ATOLL_DRAW_SPARSE, ATOLL_VALUE_NORMAL_SPARSE},
+        {ATOLL_INIT_UNIFORM, ATOLL_DRAW_SPARSE, ATOLL_VALUE_UNIFORM_SPARSE},
+        {ATOLL_INIT_NORMAL, ATOLL_DRAW_SIGNED, ATOLL_VALUE_NORMAL_SIGNED},
+        {ATOLL_INIT_UNIFORM, ATOLL_DRAW_SIGNED, ATOLL_VALUE_UNIFORM_SIGNED},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].kind == kind && others[i].distribution == distribution)
+            return others[i].form;
+    return base[kind];
+}
+
+/* Exponents of the scaled distribution: modest growth, less where the dtype overflows early. */
+static int scale_exponent(atoll_u64 key, enum atoll_dtype dtype)
+{
+    static const int wide[] = {-4, -2, -1, 1, 2}, narrow[] = {-3, -2, -1, 1};
+    atoll_u64 bits = atoll_random_at(key + 2, 0);
+    int is_narrow = dtype == ATOLL_F16 || dtype == ATOLL_F8E4M3 || dtype == ATOLL_F8E5M2;
+    return is_narrow ? narrow[atoll_random_below(bits, 4)] : wide[atoll_random_below(bits, 5)];
+}
+
+static double power_of_two(int exponent)
+{
+    return exponent < 0 ? 1.0 / (double)(1 << -exponent) : (double)(1 << exponent);
+}
+
+/* A power of two, so the result is the base's value times the factor, exactly.  A uniform may only shrink
+ * towards zero. */
+static double scale_factor(atoll_u64 key, const struct atoll_tensor *t)
+{
+    int exponent = scale_exponent(key, t->dtype);
+    if (t->init.kind == ATOLL_INIT_UNIFORM && (t->init.a > 0 || t->init.b < 0))
+        return 1;
+    if (t->init.kind == ATOLL_INIT_UNIFORM && exponent > 0)
+        exponent = -exponent;
+    return power_of_two(exponent);
+}
+
+static int is_symmetric(const struct atoll_init *init)
+{
+    return init->kind == ATOLL_INIT_NORMAL ? init->a == 0 : init->a == -init->b;
+}
+
+static int settle_extent(const struct atoll_task *task, const struct atoll_tensor *t,
+                         const struct atoll_variant *variant, struct atoll_init_params *p,
+                         struct atoll_err *err)
+{
+    struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
+    size_t n = atoll_task_bindings(task, variant, bindings);
+    int64_t bound =
+        t->init.kind == ATOLL_INIT_INTEGER || t->init.kind == ATOLL_INIT_RAGGED ? (int64_t)t->init.b : 0;
+    int64_t row = 1;
+    if (t->rank && atoll_expression_eval(t->shape[t->rank - 1], bindings, n, &row, err))
+        return atoll_err_add(err, "while filling tensor '%s'", t->name);
+    if (t->init.bound && atoll_expression_eval(t->init.bound, bindings, n, &bound, err))
+        return atoll_err_add(err, "while filling tensor '%s'", t->name);
+    p->row = (uint64_t)row;
+    p->low = t->init.kind == ATOLL_INIT_INTEGER ? (int64_t)t->init.a : 0;
+    p->span = bound - p->low;
+    if (row < 1 || (t->init.kind == ATOLL_INIT_INTEGER && p->span < 1) || p->span < 0)
+        return atoll_err_set(err, ATOLL_E_INPUT, "tensor '%s': init is empty at variant '%s'", t->name,
+                             variant->name);
+    return 0;
+}
+
+int atoll_init_settle(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
+                      uint64_t draw_seed, unsigned distribution, struct atoll_init_params *ret_params,
+                      struct atoll_err *err)
+{
+    const struct atoll_tensor *t = &task->tensors[tensor];
+    struct atoll_init_params p = {.key = atoll_random_at(draw_seed, tensor), .dtype = (int)t->dtype};
+    double factor = 1, a, b;
+    if (settle_extent(task, t, variant, &p, err))
+        return -1;
+    if (distribution == ATOLL_DRAW_SIGNED && !is_symmetric(&t->init))
+        distribution = ATOLL_DRAW_BASE;
+    if (distribution == ATOLL_DRAW_SCALED &&
+        (t->init.kind == ATOLL_INIT_NORMAL || t->init.kind == ATOLL_INIT_UNIFORM))
+        factor = scale_factor(p.key, t);
+    p.form = choose(t->init.kind, distribution);
+    a = t->init.a * factor;
+    b = t->init.b * factor;
+    p.a = a;
+    p.rest = a > 0 ? a : b < 0 ? b : 0.0;
+    if (t->init.kind == ATOLL_INIT_UNIFORM)
+        p.step = b - a;
+    else
+        p.step = b * (p.form == ATOLL_VALUE_NORMAL_TIES ? 0.5 : ATOLL_NORMAL_STEP);
+    *ret_params = p;
+    return 0;
+}
+
+int atoll_init_fill(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
+                    uint64_t draw_seed, unsigned distribution, size_t begin, size_t end, void *base,
+                    struct atoll_err *err)
+{
+    struct atoll_init_params params;
+    if (atoll_init_settle(task, tensor, variant, draw_seed, distribution, &params, err))
+        return -1;
+    fill_batch *fill = loops[params.form];
+    enum atoll_dtype dtype = (enum atoll_dtype)params.dtype;
+    size_t bytes = atoll_dtype_bytes(dtype);
+    for (size_t at = begin; at < end;) {
+        double values[BATCH];
+        size_t count = end - at < BATCH ? end - at : BATCH;
+        fill(&params, at, count, values);
+        atoll_dtype_store_array(dtype, (unsigned char *)base + at * bytes, count, values);
+        at += count;
+    }
+    return 0;
+}

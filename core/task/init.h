@@ -1,0 +1,29 @@
+/* init.h - fills tensors with the values of one draw: value(seed, tensor, index), integer arithmetic and
+ * exact conversions only, so host and device agree bit for bit (DESIGN.md 4).
+ * Layer: core.  Pure; safe from several threads on disjoint ranges. Normals: Irwin-Hall sum of eight 16-bit
+ * uniforms (two 64-bit draws), centred and scaled by an exact constant. */
+#ifndef ATOLL_CORE_TASK_INIT_H
+#define ATOLL_CORE_TASK_INIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/task/init_value.h"
+#include "core/task/task.h"
+
+/* The distribution of one draw: one of ATOLL_DRAW_*, chosen from the task's set by the draw's seed. */
+unsigned atoll_draw_distribution(const struct atoll_task *task, uint64_t draw_seed);
+
+/* Fills elements [begin, end) of `tensor` (whole tensor at base[0]).  The key of the values is a hash of
+ * (draw_seed, tensor index), except for role constant without seed dependence only where init is CONSTANT
+ * or INDEX. */
+int atoll_init_fill(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
+                    uint64_t draw_seed, unsigned distribution, size_t begin, size_t end, void *base,
+                    struct atoll_err *err);
+
+/* What its elements are made from, on any machine (init_value.h). */
+int atoll_init_settle(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
+                      uint64_t draw_seed, unsigned distribution, struct atoll_init_params *ret_params,
+                      struct atoll_err *err);
+
+#endif

@@ -1,0 +1,145 @@
+/* task.h - one task: what to compute, on which shapes, how exact (DESIGN.md 4; docs/spec/task.md).
+ * Layer: core.  Lifetime: parse/destroy; immutable between, so a const pointer may be shared.
+ * Read with libyaml's document tree, so every error names file, line and remedy. */
+#ifndef ATOLL_CORE_TASK_TASK_H
+#define ATOLL_CORE_TASK_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/task/dtype.h"
+#include "base/err.h"
+#include "core/task/expression.h"
+#include "base/id.h"
+
+#define ATOLL_TASK_DIM_LIMIT     16
+#define ATOLL_TASK_TENSOR_LIMIT  16
+#define ATOLL_TASK_RANK_LIMIT    6
+#define ATOLL_TASK_VARIANT_LIMIT 16
+#define ATOLL_TASK_SEED_LIMIT    16
+#define ATOLL_TASK_FILE_LIMIT    (1u << 20) /* bytes of any file of a task */
+
+enum atoll_role { ATOLL_ROLE_IN, ATOLL_ROLE_OUT, ATOLL_ROLE_INOUT, ATOLL_ROLE_CONSTANT };
+
+enum atoll_init_kind {
+    ATOLL_INIT_NORMAL,  /* {normal: {mean: 0, std: 1}} */
+    ATOLL_INIT_UNIFORM, /* {uniform: {low: -1, high: 1}} */
+    /* {integer: {low: 0, high: "N"}}  low <= v < high, high may be an expression over dims */
+    ATOLL_INIT_INTEGER,
+    ATOLL_INIT_INDEX,       /* {index: {}}                     v = flat index */
+    ATOLL_INIT_PERMUTATION, /* {permutation: {}}               of 0..last extent-1, one per row */
+    ATOLL_INIT_RAGGED,      /* {ragged: {total: "T"}}          count+1 ascending offsets from 0 to total */
+    ATOLL_INIT_CONSTANT     /* {constant: 1.0}                 the same in every draw */
+};
+
+struct atoll_init {
+    enum atoll_init_kind kind;
+    double a, b; /* mean, std | low, high | value */
+    /* high of INTEGER, total of RAGGED, when it is an expression; else NULL */
+    const struct atoll_expression *bound;
+};
+
+struct atoll_tensor {
+    const char *name;
+    enum atoll_dtype dtype;
+    enum atoll_role role;
+    size_t rank;
+    const struct atoll_expression *shape[ATOLL_TASK_RANK_LIMIT];
+    struct atoll_init init; /* in, inout, constant */
+};
+
+enum atoll_variant_kind { ATOLL_VARIANT_CHECK, ATOLL_VARIANT_BENCH, ATOLL_VARIANT_HIDDEN };
+
+struct atoll_variant {
+    const char *name; /* "check", "check.2", "bench", "bench.large" ... unique in the task */
+    enum atoll_variant_kind kind;
+    double weight;                      /* bench only; default 1 */
+    int64_t dims[ATOLL_TASK_DIM_LIMIT]; /* in the order of task.dims, each >= 1 */
+    const char *backend;                /* NULL = every backend; "cpu", "cuda": only there */
+};
+
+struct atoll_tolerance {
+    double rtol, atol;  /* |y - r| <= atol + rtol * max(|r|, scale) */
+    double norm;        /* > 0: also ||y - r|| <= norm * ||r|| */
+    double cosine;      /* > 0: also cos(y, r) >= cosine */
+    double wrong_share; /* allowed share of wrong elements, default 0; never for unwritten ones */
+};
+
+/* Which draw distributions a task allows; bit set, ATOLL_DRAW_BASE always there.  distributions: [base,
+ * scaled, ...] */
+enum {
+    ATOLL_DRAW_BASE = 1,
+    ATOLL_DRAW_SCALED = 2,
+    ATOLL_DRAW_TIES = 4,
+    ATOLL_DRAW_SPARSE = 8,
+    ATOLL_DRAW_SIGNED = 16
+};
+
+/* A source that came with the task: a baseline or a seed. */
+struct atoll_seed {
+    const char *name;     /* file name without directory and suffix unless the task names it */
+    const char *language; /* "c", "cuda", "opencl" from the suffix .c .cu .cl */
+    const char *source;   /* whole text, NUL-terminated */
+    int is_baseline;
+};
+
+struct atoll_task {
+    const char *name; /* [a-z][a-z0-9_]*, at most 63 characters */
+    const char *summary;
+    const char *file;   /* path of task.yaml as given, for messages */
+    struct atoll_id id; /* hash of task.yaml and reference.c */
+    size_t dim_count;
+    const char *dims[ATOLL_TASK_DIM_LIMIT];
+    size_t tensor_count;
+    struct atoll_tensor tensors[ATOLL_TASK_TENSOR_LIMIT];
+    const char *reference_source;                  /* text of reference.c */
+    const struct atoll_expression *units;          /* independent units */
+    const struct atoll_expression *scratch;        /* doubles of scratch per unit; NULL = none */
+    const struct atoll_expression *flops;          /* useful operations */
+    const struct atoll_expression *reads, *writes; /* compulsory bytes, NULL = from the roles */
+    unsigned precisions; /* bit 1 << enum atoll_dtype; tf32 is bit ATOLL_DTYPE_COUNT */
+    struct atoll_tolerance tolerance;
+    unsigned distributions;
+    int allow_mutable_globals;
+    size_t variant_count;
+    struct atoll_variant variants[ATOLL_TASK_VARIANT_LIMIT];
+    size_t seed_count;
+    struct atoll_seed seeds[ATOLL_TASK_SEED_LIMIT]; /* baselines first, then seeds/ in name order */
+};
+
+/* Loads DIR/task.yaml, its reference and every file of DIR/seeds.  Errors: ATOLL_E_INPUT "file:line: what;
+ * remedy". */
+struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err);
+/* Canonical bytes of a loaded task, complete (seeds too), and back: how a task travels to evaluators and
+ * into the journal.  Hostile input: every bound is checked again. */
+struct atoll_buffer;
+struct atoll_reader;
+int atoll_task_encode(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err);
+struct atoll_task *atoll_task_decode(const void *bytes, size_t length, struct atoll_err *err);
+void atoll_task_destroy(struct atoll_task *task);
+
+/* Names the tasks of a suite: DIR itself when it holds a task.yaml, else its subfolders that do, in name
+ * order. ret_dirs: array of owned strings, freed with atoll_suite_free. */
+int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struct atoll_err *err);
+void atoll_suite_free(char **dirs, size_t count);
+/* Calls visit for every task folder of a suite, until one does not return 0; returns what it returned, or
+ * -1 and err when the suite cannot be listed. */
+int atoll_suite_visit(const char *dir,
+                      int (*visit)(void *context, const char *task_dir, struct atoll_err *err), void *context,
+                      struct atoll_err *err);
+
+/* Dims of a variant as bindings; ret_bindings has room for ATOLL_TASK_DIM_LIMIT. */
+size_t atoll_task_bindings(const struct atoll_task *task, const struct atoll_variant *variant,
+                           struct atoll_binding *ret_bindings);
+/* Elements of a tensor at a variant; error beyond 2^40 or when an extent is not positive. */
+int atoll_task_element_count(const struct atoll_task *task, size_t tensor,
+                             const struct atoll_variant *variant, size_t *ret_count, struct atoll_err *err);
+/* Numbers of the roofline floor at a variant: useful operations, compulsory bytes read and written. */
+struct atoll_work {
+    double flops, read_bytes, write_bytes;
+};
+int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *variant,
+                    struct atoll_work *ret_work, struct atoll_err *err);
+int atoll_task_find_tensor(const struct atoll_task *task, const char *name); /* index or -1 */
+
+#endif

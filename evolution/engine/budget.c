@@ -1,0 +1,142 @@
+#include "evolution/engine/budget.h"
+
+#include <math.h>
+
+#define UNKNOWN_COST_NS 1e8  /* before anything was measured */
+#define DUEL_COST       2    /* a duel in evaluations, before one was measured */
+#define FINALS_SAFETY   1.5  /* final duels check more than others, compile, and may be followed by more */
+#define FINALS_LIMIT    0.35 /* of a budget, however long they may take */
+
+#define MODEL_NS                                                                                             \
+    3.5e5 /* of a processor, for a proposal of the tuner's model (docs/benchmarks/2026-11-21-search-quality.md) */
+#define MODEL_SHARE 0.2 /* of one processor, at most, for all of them */
+
+static double mean_of(double ns, uint64_t count, double otherwise)
+{
+    return ns > 0 && count ? ns / (double)count : otherwise;
+}
+
+/* Of everything but the baselines: the first look at a task also pays for its data and reference. */
+static double mean_ns(const struct atoll_engine *e)
+{
+    return mean_of(e->device_ns - e->opening_ns, e->answers - e->opening_answers, UNKNOWN_COST_NS);
+}
+
+double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    uint64_t answers = t->answers - t->opening_answers;
+    double ns = t->device_ns - t->opening_ns;
+    return ns > 0 && answers ? ns / (double)answers : mean_ns(e);
+}
+
+/* Evaluators ask for this many candidates a second: slots / mean_ns. */
+int atoll_budget_affords_model(const struct atoll_engine *e)
+{
+    return e->slots * MODEL_NS <= MODEL_SHARE * mean_ns(e);
+}
+
+static double mean_duel_ns(const struct atoll_engine *e)
+{
+    return mean_of(e->duels_ns, e->duels, DUEL_COST * mean_ns(e));
+}
+
+/* Device time of the final duels that are to come. */
+static double finals_ns(const struct atoll_engine *e)
+{
+    double sum = 0, mean = mean_duel_ns(e);
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        const struct atoll_engine_task *t = &e->tasks[i];
+        if (t->stage == ATOLL_STAGE_OPEN && t->final != ATOLL_FINAL_OVER)
+            sum += mean_of(t->duels_ns, t->duels, mean);
+    }
+    return FINALS_SAFETY * sum;
+}
+
+static double under_way_ns(const struct atoll_engine *e)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < e->task_count; i++)
+        sum += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
+    return sum;
+}
+
+/* What is left of a budget for proposals when what follows them needs so much. */
+static double left_ns(const struct atoll_engine *e, double budget_ns, double need_ns)
+{
+    return budget_ns - fmax(e->search.finals_share * budget_ns, fmin(need_ns, FINALS_LIMIT * budget_ns));
+}
+
+static int device_is_spent(const struct atoll_engine *e, double expected_ns)
+{
+    double budget_ns = e->search.device_budget_ns;
+    return budget_ns > 0 && e->device_ns + expected_ns >= left_ns(e, budget_ns, finals_ns(e));
+}
+
+/* Evaluators work at the same time; while none is there, nothing is known of how long it will take. */
+static int wall_is_spent(const struct atoll_engine *e)
+{
+    double budget_ns = e->search.wall_budget_ns;
+    double need_ns = e->slots ? (finals_ns(e) + under_way_ns(e)) / e->slots : 0;
+    return budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, budget_ns, need_ns);
+}
+
+enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e)
+{
+    const struct atoll_search *s = &e->search;
+    if (s->token_budget && e->tokens >= s->token_budget)
+        return ATOLL_REASON_TOKENS;
+    if (s->money_budget_usd > 0 && e->cost_usd >= s->money_budget_usd)
+        return ATOLL_REASON_MONEY;
+    return ATOLL_REASON_NONE;
+}
+
+static int only_asks_are_limited(const struct atoll_search *s)
+{
+    return !s->evaluation_budget && !(s->device_budget_ns > 0) && !(s->wall_budget_ns > 0);
+}
+
+enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
+{
+    const struct atoll_search *s = &e->search;
+    if (s->evaluation_budget && e->evaluated >= s->evaluation_budget)
+        return ATOLL_REASON_EVALUATIONS;
+    if (device_is_spent(e, 0))
+        return ATOLL_REASON_DEVICE_TIME;
+    if (wall_is_spent(e))
+        return ATOLL_REASON_WALL_TIME;
+    return only_asks_are_limited(s) ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
+}
+
+/* What is under way on models that have no device now will not be answered while others work: it must not keep them
+ * from working.  Should such a model come back, a run may exceed its evaluations by these. */
+static uint32_t stuck_evaluations(const struct atoll_engine *e)
+{
+    uint32_t stuck = 0;
+    if (e->model_count < 2)
+        return 0;
+    for (uint32_t i = 0; i < e->proposals.count; i++) {
+        const struct atoll_decision *d = &e->proposals.items[i].decision;
+        stuck += d->type == ATOLL_DECIDE_EVALUATE && !e->models[d->model].slots;
+    }
+    return stuck;
+}
+
+int atoll_budget_allows(const struct atoll_engine *e)
+{
+    const struct atoll_search *s = &e->search;
+    uint32_t stuck = stuck_evaluations(e);
+    if (s->evaluation_budget && e->evaluated + e->proposals.evaluations - stuck >= s->evaluation_budget)
+        return 0;
+    uint32_t alive = e->proposals.alive - stuck;
+    return !alive || !device_is_spent(e, (double)alive * mean_ns(e));
+}
+
+int atoll_budget_over(const struct atoll_engine *e)
+{
+    return e->search.wall_budget_ns > 0 && (double)e->campaign_ns >= e->search.wall_budget_ns;
+}
+
+int atoll_budget_allows_final(const struct atoll_engine *e)
+{
+    return !(e->search.device_budget_ns > 0) || e->device_ns < e->search.device_budget_ns;
+}

@@ -1,0 +1,28 @@
+/* budget.h - what a run may spend, and when it must end.
+ * Layer: evolution, pure.
+ * Of the device and wall budgets so much is kept for the final duels as they will probably take, from the duels
+ * so far: at least finals_share, at most about a third.  The evaluation budget counts
+ * evaluations that were answered or are under way (abandoned ones are not charged; duels are no evaluations).
+ */
+#ifndef ATOLL_EVOLUTION_ENGINE_BUDGET_H
+#define ATOLL_EVOLUTION_ENGINE_BUDGET_H
+
+#include "evolution/engine/state.h"
+
+/* Why nobody outside may be asked any more; ATOLL_REASON_NONE while there are tokens and money. */
+enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e);
+/* Why no more proposals may be made; ATOLL_REASON_NONE while the search goes on.  Spent tokens or money end a run
+ * that nothing else limits; any other goes on with the tuner. */
+enum atoll_reason atoll_budget_reason(const struct atoll_engine *e);
+/* Whether one more evaluation may be sent now: what is under way is charged as it will probably cost. */
+int atoll_budget_allows(const struct atoll_engine *e);
+/* Wall time is over: stop, whatever is under way. */
+int atoll_budget_over(const struct atoll_engine *e);
+/* Whether a final duel may still be sent. */
+int atoll_budget_allows_final(const struct atoll_engine *e);
+/* Whether who decides can keep up with the evaluators if every candidate is proposed by the tuner's model. */
+int atoll_budget_affords_model(const struct atoll_engine *e);
+/* What one more answer of a task will probably cost its device, from its own past, else from all tasks'. */
+double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t);
+
+#endif

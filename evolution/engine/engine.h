@@ -1,0 +1,71 @@
+/* engine.h - the search as a pure function: (state, event) -> (state, decisions).
+ * Layer: evolution.  No I/O, no clock, no threads; its random numbers are inside its state.  The same events
+ * give the same decisions and the same saved bytes, on the same engine version and instruction set. Lifetime:
+ * create/destroy.  Single owner. */
+#ifndef ATOLL_EVOLUTION_ENGINE_ENGINE_H
+#define ATOLL_EVOLUTION_ENGINE_ENGINE_H
+
+#include "core/decision.h"
+#include "core/event.h"
+
+#define ATOLL_ENGINE_VERSION 5
+
+struct atoll_engine;
+
+struct atoll_engine *atoll_engine_create(struct atoll_err *err);
+void atoll_engine_destroy(struct atoll_engine *engine);
+
+/* Called once for every decision, in order, during a step.  The decision is borrowed for the call. */
+typedef void atoll_decision_sink(void *context, const struct atoll_decision *decision);
+
+/* One step.  An event that does not fit the state (an unknown evaluation number, a result given twice) is no
+ * error: it is ignored and counted (atoll_engine_status.ignored).  -1 only for MEMORY, LIMIT, or a task that
+ * does not decode. */
+int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,
+                      void *context, struct atoll_err *err);
+
+/* The whole state as bytes (snapshot), and back.  save(load(save(x))) == save(x). */
+int atoll_engine_save(const struct atoll_engine *engine, struct atoll_buffer *out, struct atoll_err *err);
+struct atoll_engine *atoll_engine_load(const void *bytes, size_t length, struct atoll_err *err);
+struct atoll_id atoll_engine_digest(const struct atoll_engine *engine); /* of the saved bytes */
+
+/* What people and the coordinator ask. All pointers are borrowed until the next step. */
+const struct atoll_task *atoll_engine_task(const struct atoll_engine *engine,
+                                           uint32_t task); /* NULL beyond */
+uint32_t atoll_engine_task_count(const struct atoll_engine *engine);
+/* Text and language of a source; -1 when unknown. */
+int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source,
+                        const char **ret_language, const char **ret_text);
+
+/* Source and parameters of a candidate of a task; -1 when unknown. */
+int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
+                           struct atoll_id *ret_source, struct atoll_choice *ret_choice);
+
+struct atoll_task_status {
+    uint64_t evaluated, correct, under_way, challenges, promotions, noop_challenges, noop_promotions;
+    double baseline_ns, best_ns, floor_ns, best_fitness; /* 0 while unknown */
+    double final_ratio; /* baseline / best from the final duel, 0 before it */
+    struct atoll_id baseline, best;
+    int done;
+    enum atoll_reason reason;
+};
+/* Of a task on one device model, 0 for the first (or only) one; -1 when there is no such population. */
+int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, uint32_t model,
+                             struct atoll_task_status *ret_status);
+/* Device models in the order of their appearance; 0 until one was named. */
+uint32_t atoll_engine_model_count(const struct atoll_engine *engine);
+const char *atoll_engine_model(const struct atoll_engine *engine, uint32_t model); /* NULL beyond */
+
+struct atoll_engine_status {
+    uint64_t evaluated, under_way, ignored;
+    double device_ns;
+    int finishing, stopped;
+    enum atoll_reason reason;
+};
+void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_status *ret_status);
+
+/* Calls sink with an EVALUATE or DUEL decision for everything still under way (to dispatch again after a
+ * resume). */
+void atoll_engine_under_way(const struct atoll_engine *engine, atoll_decision_sink *sink, void *context);
+
+#endif

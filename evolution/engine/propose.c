@@ -1,0 +1,339 @@
+/* A candidate is evaluated once: one that is known already, through another template, only tells the tuner
+ * its time. */
+#include "evolution/engine/propose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "evolution/engine/budget.h"
+#include "evolution/engine/decide.h"
+#include "evolution/strategy/strategy.h"
+
+#define ANY_TEMPLATE_SHARE 0.25 /* of proposals that tune any template instead of the parent's own */
+
+static int queue(struct atoll_engine_task *t, const struct atoll_pending *pending, struct atoll_err *err)
+{
+    if (atoll_array_reserve(&t->pending, &t->pending_capacity, t->pending_count + 1, sizeof *t->pending, err))
+        return -1;
+    t->pending[t->pending_count++] = *pending;
+    return 0;
+}
+
+static int add_template(struct atoll_engine_task *t, uint32_t source, struct atoll_err *err)
+{
+    if (atoll_array_reserve(&t->templates, &t->template_capacity, t->template_count + 1, sizeof *t->templates,
+                            err))
+        return -1;
+    t->templates[t->template_count++] = source;
+    return 0;
+}
+
+/* 1 new, 0 known, -1 error. */
+static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+                      const char *text, enum atoll_operator op, uint32_t *ret_source, struct atoll_err *err)
+{
+    uint32_t known = e->sources.count;
+    if (atoll_sources_add(&e->sources, atoll_task_position(e, t), t->task, t->arena, language, text, op,
+                          ret_source, err))
+        return -1;
+    if (*ret_source < known)
+        return 0;
+    int is_template = e->sources.items[*ret_source].tune && op != ATOLL_OPERATOR_NOOP;
+    return is_template && add_template(t, *ret_source, err) ? -1 : 1;
+}
+
+/* What is no template has one. */
+static int has_instance(const struct atoll_source *s, const struct atoll_pending *p)
+{
+    return !p->has_choice || s->tune ||
+           (p->choice.count == s->first.count &&
+            memcmp(p->choice.values, s->first.values, s->first.count * sizeof *s->first.values) == 0);
+}
+
+int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+                       const char *text, struct atoll_pending *pending, struct atoll_err *err)
+{
+    int added = add_source(e, t, language, text, (enum atoll_operator)pending->op, &pending->source, err);
+    if (added == 1 && !has_instance(&e->sources.items[pending->source], pending))
+        return 0;
+    return added == 1 && queue(t, pending, err) ? -1 : added;
+}
+
+int atoll_propose_source(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+                         const char *text, enum atoll_operator op, uint32_t island, int as_baseline,
+                         struct atoll_err *err)
+{
+    struct atoll_pending p = {.island = island, .parent = ATOLL_NONE, .op = (uint8_t)op};
+    if (!as_baseline)
+        return atoll_propose_text(e, t, language, text, &p, err) < 0 ? -1 : 0;
+    int added = add_source(e, t, language, text, op, &p.source, err);
+    if (added == 1)
+        t->baseline_source = p.source;
+    return added < 0 ? -1 : 0;
+}
+
+int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    if (t->done || t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
+        return 0;
+    return t->stage == ATOLL_STAGE_BASELINE || t->pending_next < t->pending_count ||
+           atoll_strategy_of(e)->ready(e, t);
+}
+
+enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    if (t->stage == ATOLL_STAGE_BASELINE)
+        return ATOLL_TURN_BASELINE;
+    int waits = t->pending_next < t->pending_count;
+    return waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED ? ATOLL_TURN_SEED : ATOLL_TURN_OPEN;
+}
+
+int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return !t->done && t->stage == ATOLL_STAGE_OPEN && !t->under_way && !t->asks &&
+           !atoll_propose_ready(e, t);
+}
+
+uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_engine_task *t)
+{
+    uint32_t island = t->next_island;
+    t->next_island = (island + 1) % e->search.islands;
+    return island;
+}
+
+/* What is clearly slower need not be measured to its end; 0: everything is. */
+static double bar_ns(const struct atoll_source *s)
+{
+    double bar = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
+    return isfinite(bar) ? bar : s->best_ns;
+}
+
+/* 1 sent, 0 known already, -1 error. */
+static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
+                struct atoll_err *err)
+{
+    struct atoll_source *s = &e->sources.items[r->source];
+    r->task = s->task;
+    r->id = atoll_source_candidate(s, t->task, &r->choice);
+    uint32_t known = atoll_individuals_find(&e->individuals, r->task, &r->id);
+    if (known != ATOLL_NONE) {
+        const struct atoll_individual *same = &e->individuals.items[known];
+        if (s->tune && same->state != ATOLL_INDIVIDUAL_UNDER_WAY)
+            atoll_tune_result(s->tune, &r->choice, same->state == ATOLL_V_CORRECT ? same->time_ns : 0);
+        return 0;
+    }
+    r->state = ATOLL_INDIVIDUAL_UNDER_WAY;
+    r->generation = (uint32_t)(t->islands[r->island].evaluated / e->search.generation_size);
+    if (atoll_individuals_add(&e->individuals, r, err))
+        return -1;
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
+    d.baseline_ns = t->baseline_ns;
+    d.incumbent_ns = e->search.racing ? bar_ns(s) : 0;
+    return atoll_decide_send(e, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
+}
+
+/* Sends what was queued; what turns out to be known is told to the strategy. */
+static int send_pending(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_pending *p,
+                        struct atoll_err *err)
+{
+    struct atoll_source *s = &e->sources.items[p->source];
+    struct atoll_individual r = {.choice = p->has_choice ? p->choice : s->first,
+                                 .source = p->source,
+                                 .parent = p->parent,
+                                 .ask = p->ask,
+                                 .island = p->island == ATOLL_NONE ? atoll_propose_island(e, t) : p->island,
+                                 .op = p->op};
+    if (s->tune && !p->has_choice && atoll_tune_add(s->tune, &s->first, err))
+        return -1;
+    int sent = send(e, t, &r, err);
+    const struct atoll_strategy *strategy = atoll_strategy_of(e);
+    if (sent == 0 && p->ask && strategy->settled)
+        return strategy->settled(e, t, p->ask, ATOLL_NONE, err);
+    return sent < 0 ? -1 : 0;
+}
+
+static int is_open_template(const struct atoll_source *s)
+{
+    return s->tune && !atoll_tune_exhausted(s->tune);
+}
+
+static uint32_t any_template(struct atoll_engine_task *t)
+{
+    return t->templates[atoll_random_below(atoll_random_next(&t->random), t->template_count)];
+}
+
+/* The parent's own template, or now and then, or where the parent is none, any. */
+static uint32_t choose_template(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t parent)
+{
+    int any = atoll_random_unit(atoll_random_next(&t->random)) < ANY_TEMPLATE_SHARE;
+    if (!any && parent != ATOLL_NONE &&
+        is_open_template(&e->sources.items[e->individuals.items[parent].source]))
+        return e->individuals.items[parent].source;
+    return any_template(t);
+}
+
+static void drop_template(struct atoll_engine_task *t, uint32_t source)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < t->template_count; i++)
+        if (t->templates[i] != source)
+            t->templates[kept++] = t->templates[i];
+    t->template_count = kept;
+}
+
+/* The model is worth its processor time only while the evaluators do not wait for it. */
+static struct atoll_tune_settings tuners_now(const struct atoll_engine *e)
+{
+    const unsigned model = 1u << ATOLL_TUNE_MODEL;
+    struct atoll_tune_settings settings = e->sources.tuners;
+    if ((settings.strategies & ~model) && !atoll_budget_affords_model(e))
+        settings.strategies &= ~model;
+    return settings;
+}
+
+static int choose_instance(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
+                           uint32_t parent, struct atoll_choice *ret_choice, struct atoll_err *err)
+{
+    struct atoll_tune *tune = e->sources.items[source].tune;
+    struct atoll_tune_settings settings = tuners_now(e);
+    struct atoll_choice around;
+    atoll_tune_set(tune, &settings);
+    if (parent != ATOLL_NONE)
+        around = e->individuals.items[parent].choice;
+    return atoll_tune_propose(tune, &t->random, parent != ATOLL_NONE ? &around : NULL, ret_choice, err);
+}
+
+/* The parent where it is of this template, else the template's best. */
+static uint32_t parent_in(const struct atoll_engine *e, uint32_t source, uint32_t parent)
+{
+    if (parent != ATOLL_NONE && e->individuals.items[parent].source == source)
+        return parent;
+    return e->sources.items[source].best;
+}
+
+/* Proposes of the template of r until one is new; the template goes when nothing is left. */
+static int send_tuned(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
+                      struct atoll_err *err)
+{
+    int proposed, sent = 0;
+    r->op = ATOLL_OPERATOR_TUNE;
+    do {
+        proposed = choose_instance(e, t, r->source, r->parent, &r->choice, err);
+        if (proposed > 0)
+            sent = send(e, t, r, err);
+    } while (proposed > 0 && !sent);
+    if (atoll_tune_exhausted(e->sources.items[r->source].tune))
+        drop_template(t, r->source);
+    return proposed < 0 || sent < 0 ? -1 : 0;
+}
+
+int atoll_propose_tuned(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island, uint32_t parent,
+                        struct atoll_err *err)
+{
+    uint32_t source = choose_template(e, t, parent);
+    struct atoll_individual r = {.source = source, .parent = parent_in(e, source, parent), .island = island};
+    return send_tuned(e, t, &r, err);
+}
+
+int atoll_propose_sampled(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+                          struct atoll_err *err)
+{
+    struct atoll_individual r = {.source = any_template(t), .parent = ATOLL_NONE, .island = island};
+    return send_tuned(e, t, &r, err);
+}
+
+static int is_queued(const struct atoll_engine_task *t, uint32_t source, const struct atoll_choice *choice)
+{
+    for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
+        const struct atoll_pending *p = &t->pending[i];
+        if (p->source == source && p->has_choice &&
+            memcmp(p->choice.values, choice->values, choice->count * sizeof *choice->values) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_new(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t source,
+                  const struct atoll_choice *choice)
+{
+    const struct atoll_source *s = &e->sources.items[source];
+    struct atoll_id id = atoll_source_candidate(s, t->task, choice);
+    return atoll_individuals_find(&e->individuals, s->task, &id) == ATOLL_NONE &&
+           !is_queued(t, source, choice);
+}
+
+/* Another value of this parameter, from a random one on; 0 when none is legal and new. */
+static int vary(const struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
+                uint32_t parameter, struct atoll_choice *choice)
+{
+    const struct atoll_plan *plan = e->sources.items[source].plan;
+    size_t count = plan->params[parameter].value_count;
+    size_t start = (size_t)atoll_random_below(atoll_random_next(&t->random), count);
+    for (size_t i = 0; i < count; i++) {
+        choice->values[parameter] = plan->params[parameter].values[(start + i) % count];
+        if (atoll_plan_choice_legal(t->task, plan, choice, NULL) == 1 && is_new(e, t, source, choice))
+            return 1;
+    }
+    return 0;
+}
+
+static int choose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+                          uint32_t parameter, struct atoll_err *err)
+{
+    const struct atoll_source *s = &e->sources.items[pending->source];
+    if (parameter == ATOLL_NONE)
+        return choose_instance(e, t, pending->source, pending->parent, &pending->choice, err);
+    if (pending->parent == ATOLL_NONE)
+        return 0;
+    pending->choice = e->individuals.items[pending->parent].choice;
+    if (parameter >= pending->choice.count || !vary(e, t, pending->source, parameter, &pending->choice))
+        return 0;
+    return atoll_tune_add(s->tune, &pending->choice, err) ? -1 : 1;
+}
+
+int atoll_propose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+                          uint32_t source, uint32_t parameter, struct atoll_err *err)
+{
+    if (!e->sources.items[source].tune)
+        return 0;
+    pending->source = source;
+    pending->parent = parent_in(e, source, pending->parent);
+    pending->has_choice = 1;
+    int proposed = choose_variant(e, t, pending, parameter, err);
+    if (atoll_tune_exhausted(e->sources.items[source].tune))
+        drop_template(t, source);
+    return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
+}
+
+int atoll_propose_instance(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+                           struct atoll_err *err)
+{
+    if (!t->template_count)
+        return 0;
+    pending->source = choose_template(e, t, pending->parent);
+    pending->parent = parent_in(e, pending->source, pending->parent);
+    pending->has_choice = 1;
+    int proposed = choose_instance(e, t, pending->source, pending->parent, &pending->choice, err);
+    if (atoll_tune_exhausted(e->sources.items[pending->source].tune))
+        drop_template(t, pending->source);
+    return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
+}
+
+int atoll_propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+{
+    if (t->stage == ATOLL_STAGE_BASELINE) {
+        struct atoll_pending p = {.source = t->baseline_source,
+                                  .island = ATOLL_NONE,
+                                  .parent = ATOLL_NONE,
+                                  .op = e->sources.items[t->baseline_source].op};
+        t->stage = ATOLL_STAGE_BASELINE_UNDER_WAY;
+        return send_pending(e, t, &p, err);
+    }
+    if (t->pending_next < t->pending_count) {
+        struct atoll_pending next = t->pending[t->pending_next++];
+        if (t->pending_next == t->pending_count)
+            t->pending_next = t->pending_count = 0;
+        return send_pending(e, t, &next, err);
+    }
+    return atoll_strategy_of(e)->propose(e, t, err);
+}

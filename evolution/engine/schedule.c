@@ -1,0 +1,192 @@
+#include "evolution/engine/schedule.h"
+
+#include <string.h>
+
+#include "evolution/engine/budget.h"
+#include "evolution/engine/decide.h"
+#include "evolution/population/duel.h"
+#include "evolution/population/final.h"
+#include "evolution/population/device_models.h"
+#include "evolution/engine/propose.h"
+
+#define ANSWER_CHARGE_NS 1e6 /* charged for every answer, so that what costs no device time is not free */
+
+void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_engine_task *t)
+{
+    if (!e->search.stagnation_limit || t->since_elite < e->search.stagnation_limit || t->done ||
+        e->open_count < 2)
+        return;
+    if (t->stage == ATOLL_STAGE_OPEN && t->pending_next == t->pending_count)
+        atoll_decide_task_done(e, t, ATOLL_REASON_STAGNATION);
+}
+
+void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason)
+{
+    if (e->finishing)
+        return;
+    e->finishing = 1;
+    e->reason = (uint8_t)reason;
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (!e->tasks[i].done)
+            atoll_decide_task_done(e, &e->tasks[i], reason);
+}
+
+static double load(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    double charges = ANSWER_CHARGE_NS * (double)(t->answers + t->under_way);
+    return t->device_ns + charges + (double)t->under_way * atoll_budget_expected_ns(e, t);
+}
+
+static double promise(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    double expected_ns = atoll_budget_expected_ns(e, t) + ANSWER_CHARGE_NS;
+    return atoll_share_promise(&t->share, expected_ns, t->under_way, t->floor_ns);
+}
+
+/* The lower goes first.  Seeds of the task that had least tries; then whoever promises most, and now and then whoever
+ * had least. */
+static double order_of(const struct atoll_engine *e, const struct atoll_engine_task *t, enum atoll_turn turn)
+{
+    if (turn == ATOLL_TURN_SEED)
+        return (double)(t->answers + t->under_way);
+    if (turn == ATOLL_TURN_BASELINE || e->search.sharing == ATOLL_SHARING_EQUAL ||
+        e->next_evaluation % ATOLL_SHARE_EQUAL_EVERY == 0)
+        return load(e, t);
+    return -promise(e, t);
+}
+
+/* Whether its model's evaluators have room; where no model has a name, all are alike. */
+static int has_room(const struct atoll_engine *e, const struct atoll_engine_task *t, const uint64_t *alive)
+{
+    uint32_t slots = e->model_count ? e->models[t->model].slots : e->slots;
+    return alive[t->model] < (uint64_t)slots * e->search.queue_depth;
+}
+
+static struct atoll_engine_task *next_task(const struct atoll_engine *e, const uint64_t *alive)
+{
+    struct atoll_engine_task *next = NULL;
+    enum atoll_turn first = ATOLL_TURN_OPEN;
+    double least = 0;
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        struct atoll_engine_task *t = &e->tasks[i];
+        if (!has_room(e, t, alive) || !atoll_propose_ready(e, t))
+            continue;
+        enum atoll_turn turn = atoll_propose_turn(e, t);
+        if (next && turn > first)
+            continue;
+        double its = order_of(e, t, turn);
+        if (!next || turn < first || its < least) {
+            next = t;
+            first = turn;
+            least = its;
+        }
+    }
+    return next;
+}
+
+static int fill(struct atoll_engine *e, struct atoll_err *err)
+{
+    uint64_t alive[ATOLL_MODEL_LIMIT] = {0};
+    for (uint32_t i = 0; i < e->task_count; i++)
+        alive[e->tasks[i].model] += e->tasks[i].under_way;
+    while (atoll_budget_allows(e)) {
+        struct atoll_engine_task *t = next_task(e, alive);
+        if (!t)
+            break;
+        uint64_t before = t->under_way;
+        if (atoll_propose(e, t, err))
+            return -1;
+        alive[t->model] += t->under_way - before;
+    }
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (atoll_propose_exhausted(e, &e->tasks[i]))
+            atoll_decide_task_done(e, &e->tasks[i], ATOLL_REASON_EXHAUSTED);
+    return 0;
+}
+
+static void stop(struct atoll_engine *e)
+{
+    struct atoll_decision d;
+    memset(&d, 0, sizeof d);
+    for (uint32_t i = 0; i < e->proposals.count; i++) {
+        struct atoll_proposal *p = &e->proposals.items[i];
+        if (!p->decision.type)
+            continue;
+        atoll_decide_abandon(e, p);
+        atoll_duel_close(e, p, NULL);
+        e->tasks[e->individuals.items[p->individual].task].under_way--;
+        atoll_proposals_remove(&e->proposals, p);
+    }
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (e->tasks[i].final != ATOLL_FINAL_OVER)
+            atoll_final_conclude(e, &e->tasks[i]);
+    d.type = ATOLL_DECIDE_STOP;
+    d.reason = (enum atoll_reason)e->reason;
+    e->stopped = 1;
+    atoll_decide(e, &d);
+}
+
+/* Every reason alike gives that reason; else the search is exhausted. */
+static enum atoll_reason common_reason(const struct atoll_engine *e)
+{
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (e->tasks[i].reason != e->tasks[0].reason)
+            return ATOLL_REASON_EXHAUSTED;
+    return (enum atoll_reason)e->tasks[0].reason;
+}
+
+/* Nobody could carry out its final duel, while there are devices of other models. */
+static int waits_for_device(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
+}
+
+static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct atoll_err *err)
+{
+    *ret_missing = 0;
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        struct atoll_engine_task *t = &e->tasks[i];
+        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits_for_device(e, t) &&
+            atoll_final_next(e, t, err))
+            return -1;
+        *ret_missing += t->final != ATOLL_FINAL_OVER;
+    }
+    return 0;
+}
+
+/* A task that is as near to its floor as was asked for needs no more. */
+static void end_at_goal(struct atoll_engine *e)
+{
+    for (uint32_t i = 0; i < e->task_count && e->search.floor_goal > 0; i++) {
+        struct atoll_engine_task *t = &e->tasks[i];
+        if (!t->done && t->best != ATOLL_NONE &&
+            100 * t->floor_ns >= e->search.floor_goal * e->individuals.items[t->best].time_ns)
+            atoll_decide_task_done(e, t, ATOLL_REASON_FLOOR);
+    }
+}
+
+int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
+{
+    if (!e->started || e->stopped)
+        return 0;
+    enum atoll_reason reason = atoll_budget_reason(e);
+    if (reason)
+        atoll_schedule_finish(e, reason);
+    if (atoll_budget_over(e)) {
+        stop(e);
+        return 0;
+    }
+    end_at_goal(e);
+    if (!e->finishing && fill(e, err))
+        return -1;
+    uint32_t missing;
+    if (settle_finals(e, &missing, err))
+        return -1;
+    if (atoll_models_give_up(e))
+        missing = 0;
+    if (!e->open_count && e->task_count && e->slots)
+        atoll_schedule_finish(e, common_reason(e));
+    if (e->finishing && !missing && !e->proposals.alive)
+        stop(e);
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* state.h - everything the engine remembers.  Private to evolution/.
+ * Layer: evolution.  Owned by struct atoll_engine (engine.h); whatever is added here is added to save.c. */
+#ifndef ATOLL_EVOLUTION_ENGINE_STATE_H
+#define ATOLL_EVOLUTION_ENGINE_STATE_H
+
+#include "base/random.h"
+#include "base/array.h"
+#include "evolution/engine/engine.h"
+#include "evolution/population/gradient.h"
+#include "evolution/population/population.h"
+#include "evolution/engine/proposal.h"
+#include "evolution/engine/individual.h"
+#include "evolution/engine/share.h"
+#include "evolution/engine/source.h"
+
+/* A candidate that was not tried yet, and the island that gets it. */
+struct atoll_pending {
+    uint32_t source, island; /* island ATOLL_NONE: the next in turn */
+    uint32_t parent;         /* individual, ATOLL_NONE: none */
+    uint64_t ask;            /* it answers, 0: none */
+    uint8_t op;              /* enum atoll_operator */
+    uint8_t has_choice;      /* 0: the first instance of its source */
+    struct atoll_choice choice;
+};
+
+/* An ask that was made and not answered. */
+struct atoll_asked {
+    struct atoll_ask ask;
+    uint32_t task;   /* position of its task */
+    uint32_t parent; /* individual, ATOLL_NONE */
+};
+
+#define ATOLL_FAILURE_LIMIT 16 /* the last ones of a task */
+
+/* Individuals that failed; a ring, the oldest goes first. */
+struct atoll_failures {
+    uint32_t items[ATOLL_FAILURE_LIMIT];
+    uint32_t count, next;
+};
+
+/* In the order of their numbers. */
+struct atoll_asks {
+    struct atoll_asked *items;
+    uint32_t count, capacity;
+};
+
+/* Until the baseline is measured nothing else of a task is proposed. */
+enum atoll_stage {
+    ATOLL_STAGE_BASELINE,
+    ATOLL_STAGE_BASELINE_UNDER_WAY,
+    ATOLL_STAGE_OPEN,
+    ATOLL_STAGE_COUNT
+};
+enum atoll_final { ATOLL_FINAL_NONE, ATOLL_FINAL_UNDER_WAY, ATOLL_FINAL_OVER, ATOLL_FINAL_COUNT };
+
+/* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
+struct atoll_engine_task {
+    uint32_t number;               /* of the task, as events and decisions say it */
+    uint32_t model;                /* device model */
+    const struct atoll_task *task; /* owned, decoded from bytes */
+    unsigned char *bytes;          /* owned; for the snapshot */
+    size_t length;
+    struct atoll_arena *arena;  /* plans of its sources */
+    struct atoll_random random; /* its own stream: one task's timing never changes another task's choices */
+    uint8_t stage;              /* enum atoll_stage */
+    uint8_t final;              /* enum atoll_final */
+    uint8_t done;
+    uint8_t reason; /* enum atoll_reason */
+    uint32_t baseline_source;
+    struct atoll_pending *pending; /* a queue; the baseline is not in it */
+    uint32_t pending_count, pending_capacity, pending_next;
+    uint32_t *templates; /* sources whose tuner has something left */
+    uint32_t template_count, template_capacity;
+    struct atoll_island *islands; /* search.islands of them */
+    uint32_t next_island;
+    void *strategy; /* state of the strategy, owned; NULL: it has none */
+    uint32_t asks;  /* under way */
+    struct atoll_transitions transitions;
+    struct atoll_failures failures;
+    struct atoll_share share;
+    uint32_t baseline, best; /* individuals */
+    /* the fastest that waits for a duel with the best; the last that the best beat */
+    uint32_t best_waiting, best_refused;
+    uint32_t best_duels;                             /* duels over the best so far */
+    uint64_t best_duel;                              /* evaluation number of the one under way; 0 = none */
+    uint32_t finals, finals_compared, finals_failed; /* duels sent; carried out; proved the finalist wrong */
+    uint32_t finalist;                               /* the best that its final duel confirmed */
+    uint64_t evaluated, correct, under_way, answers; /* answers: evaluations and duels, for the mean cost */
+    uint64_t challenges, promotions, noop_challenges, noop_promotions;
+    uint64_t since_elite; /* evaluations since the last new elite */
+    uint64_t duels;       /* answered, carried out */
+    double device_ns;     /* occupied by it */
+    double duels_ns;      /* of that by those duels */
+    double opening_ns;    /* of that until the baseline was measured, and the answers until then */
+    uint64_t opening_answers;
+    double final_baseline_ns; /* the baseline's time, or less where a final duel said so; 0 before one did */
+    double baseline_ns, floor_ns, final_ratio;
+    uint8_t asks_spent; /* operators outside answer no more for this task */
+};
+
+/* Device models, in the order of their appearance. */
+struct atoll_engine_model {
+    char name[96];
+    uint32_t slots;
+    int64_t seen_ns; /* campaign time when its last slot went; 0 before one did */
+};
+
+struct atoll_engine {
+    struct atoll_search search;
+    uint8_t started, finishing, stopped;
+    uint8_t reason; /* enum atoll_reason of finishing */
+    int64_t campaign_ns;
+    uint32_t slots; /* of all models */
+    uint32_t model_count;
+    struct atoll_engine_model models[ATOLL_MODEL_LIMIT];
+    uint64_t next_evaluation, next_ask; /* from 1 */
+    uint64_t tokens;                    /* spent */
+    double cost_usd;
+    uint8_t asks_spent; /* operators outside answer no more */
+    uint64_t evaluated, ignored;
+    uint64_t challenges, promotions;  /* of the whole run */
+    struct atoll_error_control error; /* a test per challenge */
+    double device_ns;
+    /* sums over all tasks of what is above, so that nothing is summed per proposal */
+    double opening_ns, duels_ns;
+    uint64_t answers, opening_answers, duels;
+    struct atoll_engine_task *tasks; /* every task on every model */
+    uint32_t task_count, task_capacity;
+    uint32_t number_count; /* tasks, each on all models */
+    uint32_t open_count;   /* tasks that are not done */
+    struct atoll_sources sources;
+    struct atoll_individuals individuals;
+    struct atoll_proposals proposals;
+    struct atoll_asks asks;
+    /* during a step only */
+    atoll_decision_sink *sink;
+    void *context;
+};
+
+/* Position of a task that is in the engine: what individuals, sources and asks say. */
+static inline uint32_t atoll_task_position(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return (uint32_t)(t - e->tasks);
+}
+
+/* Empty state for a task; takes task over (also on failure). */
+int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, struct atoll_task *task,
+                           const void *bytes, size_t length, struct atoll_err *err);
+void atoll_engine_task_fini(const struct atoll_engine *e, struct atoll_engine_task *t);
+
+#endif

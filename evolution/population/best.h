@@ -1,0 +1,24 @@
+/* best.h - the best candidate of a task: the baseline at first, then whoever beat the best in a duel, or is so
+ * much faster that no duel is needed. Layer: evolution.
+ * One duel over the best is under way at a time, and they are at most a share of the task's evaluations; the
+ * fastest that comes meanwhile waits.  A task that is done leaves the rest to its finals. */
+#ifndef ATOLL_EVOLUTION_POPULATION_BEST_H
+#define ATOLL_EVOLUTION_POPULATION_BEST_H
+
+#include "evolution/engine/state.h"
+
+/* Makes it the best and says so. */
+void atoll_best_announce(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual);
+/* A new elite.  defeated: whom it beat in a duel, ATOLL_NONE. */
+int atoll_best_consider(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                        uint32_t defeated, struct atoll_err *err);
+/* Sends the one that waits when it is time. */
+int atoll_best_continue(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err);
+/* The duel over the best was answered, or given up (duel NULL). */
+int atoll_best_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+                      const struct atoll_duel *duel, struct atoll_err *err);
+/* It proved wrong: where it was the best, the baseline is again, and the fastest elite its challenger. */
+int atoll_best_withdraw(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                        struct atoll_err *err);
+
+#endif

@@ -1,0 +1,16 @@
+/* final.h - the final duels of a task: its best, and where that does not hold what it promised, the next ones,
+ * against the baseline. Layer: evolution. */
+#ifndef ATOLL_EVOLUTION_POPULATION_FINAL_H
+#define ATOLL_EVOLUTION_POPULATION_FINAL_H
+
+#include "evolution/engine/state.h"
+
+/* The next step of a done task that has nothing under way: a final duel, or the end. */
+int atoll_final_next(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err);
+/* A final duel was answered, or given up (duel NULL). */
+int atoll_final_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+                       const struct atoll_duel *duel, struct atoll_err *err);
+/* No more final duels: says what the task's best is and what it is worth. */
+void atoll_final_conclude(struct atoll_engine *e, struct atoll_engine_task *t);
+
+#endif

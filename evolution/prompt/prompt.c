@@ -1,0 +1,133 @@
+/* prompt.c - sections are written in full, measured, and given room: each first what its row promises, then what is left
+ * in the order of rank, so that a short section's room goes to the long ones. */
+#include "evolution/prompt/prompt.h"
+
+#include <string.h>
+
+#include "evolution/prompt/prompt_section.h"
+
+#define SYSTEM_LIMIT ((size_t)1 << 20)
+#define USER_LIMIT   ((size_t)4 << 20)
+#define USER_DEFAULT ((size_t)48 << 10)
+#define USER_LEAST   ((size_t)4 << 10) /* below, what is ours alone would not fit */
+
+struct row {
+    const char *name, *title;
+    atoll_prompt_writer *write;
+    unsigned promise; /* of 1000 parts of the user text */
+    unsigned rank;    /* who is served first with what is left: the lowest */
+};
+
+static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
+    [ATOLL_PROMPT_TASK] = {"task", "Task", atoll_prompt_write_task, 110, 1},
+    [ATOLL_PROMPT_REFERENCE] = {"reference", "Reference", atoll_prompt_write_reference, 90, 3},
+    [ATOLL_PROMPT_DEVICE] = {"device", "Device", atoll_prompt_write_device, 40, 4},
+    [ATOLL_PROMPT_STATE] = {"state", "State of the search", atoll_prompt_write_state, 30, 5},
+    [ATOLL_PROMPT_PARENT] = {"parent", "Parent kernel", atoll_prompt_write_parent, 360, 2},
+    [ATOLL_PROMPT_DIAGNOSIS] = {"diagnosis", "Diagnosis", atoll_prompt_write_diagnosis, 70, 6},
+    [ATOLL_PROMPT_INSPIRATION] = {"inspiration", "Kernels from other cells", atoll_prompt_write_inspiration,
+                                  120, 10},
+    [ATOLL_PROMPT_ADVICE] = {"advice", "Directions", atoll_prompt_write_advice, 40, 7},
+    [ATOLL_PROMPT_FAILURES] = {"failures", "Recent failures", atoll_prompt_write_failures, 80, 9},
+    [ATOLL_PROMPT_PLAN] = {"plan", "Step to carry out", atoll_prompt_write_plan, 40, 8},
+    [ATOLL_PROMPT_ANSWER] = {"answer", "Your answer", atoll_prompt_write_answer, 20, 0},
+};
+
+const char *atoll_prompt_section_name(enum atoll_prompt_section section)
+{
+    return (unsigned)section < ATOLL_PROMPT_SECTION_COUNT ? rows[section].name : "unknown";
+}
+
+void atoll_prompt_init(struct atoll_prompt *prompt)
+{
+    memset(prompt, 0, sizeof *prompt);
+    atoll_buffer_init(&prompt->system, SYSTEM_LIMIT);
+    atoll_buffer_init(&prompt->user, USER_LIMIT);
+}
+
+void atoll_prompt_fini(struct atoll_prompt *prompt)
+{
+    atoll_buffer_fini(&prompt->system);
+    atoll_buffer_fini(&prompt->user);
+}
+
+static size_t title_bytes(unsigned section)
+{
+    return strlen(rows[section].title) + 5; /* "\n# " and two ends of lines */
+}
+
+/* Room per section: at most what it needs. */
+static void give_room(const struct atoll_prompt_text *texts, size_t limit,
+                      size_t ret_room[ATOLL_PROMPT_SECTION_COUNT])
+{
+    size_t need[ATOLL_PROMPT_SECTION_COUNT], left = limit;
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+        size_t promise = limit / 1000 * rows[i].promise;
+        need[i] = texts[i].piece_count ? atoll_prompt_text_bytes(&texts[i]) + title_bytes(i) : 0;
+        ret_room[i] = need[i] < promise ? need[i] : promise;
+        left -= ret_room[i] < left ? ret_room[i] : left;
+    }
+    for (unsigned rank = 0; rank < ATOLL_PROMPT_SECTION_COUNT; rank++)
+        for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+            size_t more = need[i] - ret_room[i] < left ? need[i] - ret_room[i] : left;
+            if (rows[i].rank != rank)
+                continue;
+            ret_room[i] += more;
+            left -= more;
+        }
+}
+
+static int write_user(const struct atoll_prompt_input *input, struct atoll_prompt_text *texts,
+                      struct atoll_prompt *prompt, struct atoll_err *err)
+{
+    size_t room[ATOLL_PROMPT_SECTION_COUNT],
+        limit = input->user_limit_bytes ? input->user_limit_bytes : USER_DEFAULT;
+    limit = limit < USER_LEAST ? USER_LEAST : limit > USER_LIMIT / 2 ? USER_LIMIT / 2 : limit;
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+        rows[i].write(input, &texts[i]);
+        if (atoll_buffer_check(&texts[i].text, err))
+            return -1;
+    }
+    give_room(texts, limit, room);
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+        if (!texts[i].piece_count)
+            continue;
+        size_t title = title_bytes(i);
+        atoll_buffer_printf(&prompt->user, "%s# %s\n\n", prompt->user.length ? "\n" : "", rows[i].title);
+        size_t cut =
+            atoll_prompt_text_render(&texts[i], room[i] > title ? room[i] - title : 0, &prompt->user);
+        prompt->cut_bytes[i] = cut < UINT32_MAX ? (uint32_t)cut : UINT32_MAX;
+    }
+    return atoll_buffer_check(&prompt->user, err);
+}
+
+static int check_input(const struct atoll_prompt_input *input, struct atoll_err *err)
+{
+    if (!input->ask || !input->task || !input->language || !input->backend)
+        return atoll_err_set(err, ATOLL_E_INTERNAL,
+                             "a prompt needs an ask, a task, a language and a backend");
+    if (input->ask->kind != ATOLL_ASK_WRITE)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "no prompt is written for asks of kind '%s'; only 'write' has one",
+                             atoll_ask_kind_name(input->ask->kind));
+    return 0;
+}
+
+int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prompt *prompt,
+                       struct atoll_err *err)
+{
+    struct atoll_prompt_text texts[ATOLL_PROMPT_SECTION_COUNT];
+    if (check_input(input, err))
+        return -1;
+    atoll_buffer_clear(&prompt->system);
+    atoll_buffer_clear(&prompt->user);
+    memset(prompt->cut_bytes, 0, sizeof prompt->cut_bytes);
+    if (atoll_prompt_write_system(input->language, &prompt->system, err))
+        return -1;
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
+        atoll_prompt_text_init(&texts[i]);
+    int rc = write_user(input, texts, prompt, err);
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
+        atoll_prompt_text_fini(&texts[i]);
+    return rc;
+}

@@ -1,0 +1,223 @@
+/* prompt_section.c - pieces are kept raw and cut when the section's budget is known: ours stays whole, what is quoted
+ * shares the rest, the small ones first, so that one long source cannot push out three short messages. */
+#include "evolution/prompt/prompt_section.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_LIMIT ((size_t)4 << 20) /* of one section before it is cut */
+#define NOTE_BYTES 64                /* of a mark where something was cut */
+
+void atoll_prompt_text_init(struct atoll_prompt_text *t)
+{
+    memset(t, 0, sizeof *t);
+    atoll_buffer_init(&t->text, TEXT_LIMIT);
+}
+
+void atoll_prompt_text_fini(struct atoll_prompt_text *t)
+{
+    atoll_buffer_fini(&t->text);
+}
+
+static struct atoll_prompt_piece *add_piece(struct atoll_prompt_text *t, enum atoll_prompt_cut cut)
+{
+    struct atoll_prompt_piece *last = t->piece_count ? &t->pieces[t->piece_count - 1] : NULL;
+    if (last && cut == ATOLL_PROMPT_KEEP && last->cut == ATOLL_PROMPT_KEEP)
+        return last;
+    if (t->piece_count == ATOLL_PROMPT_PIECE_LIMIT)
+        return NULL;
+    last = &t->pieces[t->piece_count++];
+    *last = (struct atoll_prompt_piece){.begin = t->text.length, .cut = cut};
+    return last;
+}
+
+void atoll_prompt_put(struct atoll_prompt_text *t, const char *format, ...)
+{
+    char text[1024];
+    struct atoll_prompt_piece *p = add_piece(t, ATOLL_PROMPT_KEEP);
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!p || n < 0)
+        return;
+    atoll_buffer_put_bytes(&t->text, text, strlen(text));
+    p->length = t->text.length - p->begin;
+}
+
+static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, const char *info,
+                        const char *text, size_t cap)
+{
+    struct atoll_prompt_piece *p = add_piece(t, cut);
+    if (!p) {
+        t->dropped_bytes += strlen(text);
+        return;
+    }
+    if (cut == ATOLL_PROMPT_MIDDLE)
+        atoll_prompt_clean(text, &t->text);
+    else
+        atoll_prompt_clean_message(text, &t->text);
+    p->length = t->text.length - p->begin;
+    while (p->length > 0 && strchr("\n ", t->text.data[p->begin + p->length - 1]))
+        p->length--;
+    t->text.length = p->begin + p->length;
+    p->cap = cap;
+    snprintf(p->info, sizeof p->info, "%s", info);
+}
+
+void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, const char *code, size_t cap)
+{
+    put_hostile(t, ATOLL_PROMPT_MIDDLE, language, code, cap);
+}
+
+void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap)
+{
+    put_hostile(t, ATOLL_PROMPT_TAIL, "", text, cap);
+}
+
+/* ---- quoting ---- */
+
+static const char *text_of(const struct atoll_prompt_text *t, const struct atoll_prompt_piece *p)
+{
+    return t->text.length ? (const char *)t->text.data + p->begin : "";
+}
+
+static size_t line_count(const char *text, size_t length)
+{
+    size_t count = length > 0;
+    for (size_t i = 0; i + 1 < length; i++)
+        count += text[i] == '\n';
+    return count;
+}
+
+/* One more than the longest run of backticks, at least three. */
+static size_t fence_length(const char *text, size_t length)
+{
+    size_t longest = 2, run = 0;
+    for (size_t i = 0; i < length; i++) {
+        run = text[i] == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest + 1;
+}
+
+/* What quoting adds to a piece that is not cut. */
+static size_t frame_bytes(const struct atoll_prompt_text *t, const struct atoll_prompt_piece *p)
+{
+    if (p->cut == ATOLL_PROMPT_KEEP)
+        return 0;
+    if (p->cut == ATOLL_PROMPT_TAIL)
+        return 2 * line_count(text_of(t, p), p->length) + 1 + NOTE_BYTES;
+    return 2 * fence_length(text_of(t, p), p->length) + strlen(p->info) + 3 + NOTE_BYTES;
+}
+
+static size_t wish(const struct atoll_prompt_piece *p)
+{
+    return p->cap && p->length > p->cap ? p->cap : p->length;
+}
+
+size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < t->piece_count; i++)
+        bytes += wish(&t->pieces[i]) + frame_bytes(t, &t->pieces[i]);
+    return bytes;
+}
+
+static size_t line_end_before(const char *text, size_t at)
+{
+    while (at > 0 && text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+static size_t line_begin_after(const char *text, size_t length, size_t at)
+{
+    while (at < length && (at == 0 || text[at - 1] != '\n'))
+        at++;
+    return at;
+}
+
+/* Two thirds from the beginning, the rest from the end: plan and signatures stand at the top. */
+static size_t render_code(const char *text, size_t length, size_t keep, const char *info,
+                          struct atoll_buffer *out)
+{
+    char fence[512];
+    size_t ticks = fence_length(text, length), cut = 0;
+    ticks = ticks < sizeof fence ? ticks : sizeof fence - 1;
+    memset(fence, '`', ticks);
+    fence[ticks] = 0;
+    atoll_buffer_printf(out, "%s%s\n", fence, info);
+    if (keep >= length) {
+        atoll_buffer_put_bytes(out, text, length);
+    } else {
+        size_t head = line_end_before(text, keep / 3 * 2);
+        size_t tail = line_begin_after(text, length, length - (keep - keep / 3 * 2));
+        cut = tail - head;
+        atoll_buffer_put_bytes(out, text, head);
+        atoll_buffer_printf(out, "/* ... %zu bytes are left out here ... */\n", cut);
+        atoll_buffer_put_bytes(out, text + tail, length - tail);
+    }
+    atoll_buffer_printf(out, "%s%s\n", keep >= length || cut < length ? "\n" : "", fence);
+    return cut;
+}
+
+static size_t render_quote(const char *text, size_t length, size_t keep, struct atoll_buffer *out)
+{
+    size_t end = length;
+    if (keep < length) {
+        for (end = keep; end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80;)
+            end--; /* not inside of a character */
+    }
+    for (size_t at = 0; at < end;) {
+        const char *line = memchr(text + at, '\n', end - at);
+        size_t stop = line ? (size_t)(line - text) : end;
+        atoll_buffer_printf(out, "| ");
+        atoll_buffer_put_bytes(out, text + at, stop - at);
+        atoll_buffer_printf(out, "\n");
+        at = stop + 1;
+    }
+    if (end < length)
+        atoll_buffer_printf(out, "| ... (%zu more bytes are left out)\n", length - end);
+    return length - end;
+}
+
+/* The largest share per piece with which all of them fit. */
+static size_t share_of(const struct atoll_prompt_text *t, size_t room)
+{
+    size_t low = 0, high = room;
+    while (low < high) {
+        size_t middle = low + (high - low + 1) / 2, sum = 0;
+        for (size_t i = 0; i < t->piece_count; i++) {
+            size_t w = t->pieces[i].cut == ATOLL_PROMPT_KEEP ? 0 : wish(&t->pieces[i]);
+            sum += w < middle ? w : middle;
+        }
+        if (sum <= room)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out)
+{
+    size_t fixed = 0, cut = t->dropped_bytes;
+    for (size_t i = 0; i < t->piece_count; i++)
+        fixed +=
+            frame_bytes(t, &t->pieces[i]) + (t->pieces[i].cut == ATOLL_PROMPT_KEEP ? t->pieces[i].length : 0);
+    size_t share = share_of(t, limit > fixed ? limit - fixed : 0);
+    for (size_t i = 0; i < t->piece_count; i++) {
+        const struct atoll_prompt_piece *p = &t->pieces[i];
+        const char *text = text_of(t, p);
+        size_t keep = wish(p) < share ? wish(p) : share;
+        if (p->cut == ATOLL_PROMPT_KEEP)
+            atoll_buffer_put_bytes(out, text, p->length);
+        else if (p->cut == ATOLL_PROMPT_MIDDLE)
+            cut += render_code(text, p->length, keep, p->info, out);
+        else
+            cut += render_quote(text, p->length, keep, out);
+    }
+    return cut;
+}

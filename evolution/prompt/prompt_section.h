@@ -1,0 +1,79 @@
+/* prompt_section.h - how the sections of a prompt are put together and cut, and the writer of each one.
+ * Layer: evolution, private to prompt*.c.
+ *
+ * A section is written as pieces: text of ours, which is never cut, and what is quoted.  Quoted is everything that
+ * somebody else wrote: sources, messages of compilers, summaries of tasks.  Code stands in a fence that is longer than
+ * every run of backticks inside, other text behind "| " in every line, so that neither can end its quotation. */
+#ifndef ATOLL_EVOLUTION_PROMPT_PROMPT_SECTION_H
+#define ATOLL_EVOLUTION_PROMPT_PROMPT_SECTION_H
+
+#include "evolution/prompt/prompt.h"
+
+#define ATOLL_PROMPT_PIECE_LIMIT 96 /* of one section; what comes beyond is dropped and counted as cut */
+
+enum atoll_prompt_cut {
+    ATOLL_PROMPT_KEEP,   /* ours */
+    ATOLL_PROMPT_MIDDLE, /* code: its middle goes first, at ends of lines */
+    ATOLL_PROMPT_TAIL,   /* text: its end goes first */
+};
+
+struct atoll_prompt_piece {
+    size_t begin, length; /* in the section's text */
+    enum atoll_prompt_cut cut;
+    char info[16]; /* of a fence: "c", "cuda" */
+    size_t cap;    /* never more of its bytes; 0 unlimited */
+};
+
+struct atoll_prompt_text {
+    struct atoll_buffer text;
+    size_t piece_count, dropped_bytes;
+    struct atoll_prompt_piece pieces[ATOLL_PROMPT_PIECE_LIMIT];
+};
+
+void atoll_prompt_text_init(struct atoll_prompt_text *t);
+void atoll_prompt_text_fini(struct atoll_prompt_text *t);
+/* Text of ours. */
+void atoll_prompt_put(struct atoll_prompt_text *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Hostile: cleaned, and quoted when it is rendered.  cap: of its bytes, 0 unlimited. */
+void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, const char *code, size_t cap);
+void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap);
+/* Bytes it takes when nothing beyond the caps is cut. */
+size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t);
+/* Appends it to out in at most limit bytes, unless ours alone is longer; returns what was cut of what was quoted. */
+size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out);
+
+/* Appends text in which nothing can pass for a mark of a chat's format: control characters, broken UTF-8 and characters
+ * that turn or hide text become '?', and markers like "<|" are pulled apart. */
+void atoll_prompt_clean(const char *text, struct atoll_buffer *out);
+/* The same for a message: folders of absolute paths go, so that nothing tells of this machine. */
+void atoll_prompt_clean_message(const char *text, struct atoll_buffer *out);
+
+/* A text of knowledge/prompts by its name ("role", "c"), NULL when there is none.  Made at build time. */
+struct atoll_prompt_file {
+    const char *name, *text;
+};
+extern const struct atoll_prompt_file atoll_prompt_files[];
+extern const size_t atoll_prompt_file_count;
+const char *atoll_prompt_file(const char *name);
+
+/* The system text; errors: INPUT for a language without texts. */
+int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, struct atoll_err *err);
+
+/* Writers of sections; one that has nothing to say writes nothing. */
+typedef void atoll_prompt_writer(const struct atoll_prompt_input *input, struct atoll_prompt_text *t);
+atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_reference, atoll_prompt_write_device,
+    atoll_prompt_write_state, atoll_prompt_write_parent, atoll_prompt_write_diagnosis,
+    atoll_prompt_write_inspiration, atoll_prompt_write_advice, atoll_prompt_write_failures,
+    atoll_prompt_write_plan, atoll_prompt_write_answer;
+
+/* Parts that several sections use. */
+int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel);
+/* A detail, unless it tells of a hidden variant. */
+void atoll_prompt_put_detail(struct atoll_prompt_text *t, const struct atoll_evaluation *evaluation,
+                             size_t cap);
+void atoll_prompt_put_timings(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                              const struct atoll_evaluation *evaluation);
+void atoll_prompt_put_counters(struct atoll_prompt_text *t, const struct atoll_profile *profile);
+
+#endif

@@ -1,0 +1,226 @@
+#include "evolution/strategy/ask.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evolution/engine/budget.h"
+#include "evolution/engine/decide.h"
+#include "evolution/strategy/embedded.h"
+#include "evolution/engine/propose.h"
+#include "evolution/strategy/strategy.h"
+
+int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return e->search.ask_share > 0 && !e->asks_spent && !t->asks_spent && !atoll_budget_asks_reason(e);
+}
+
+int atoll_ask_allowed(const struct atoll_engine *e, const struct atoll_engine_task *t)
+{
+    return !atoll_ask_is_outside(e, t) || t->asks < e->search.asks;
+}
+
+struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct atoll_engine_task *t,
+                                   enum atoll_ask_kind kind, enum atoll_operator op, uint32_t island,
+                                   uint32_t parent)
+{
+    struct atoll_asked a;
+    memset(&a, 0, sizeof a);
+    a.task = atoll_task_position(e, t);
+    a.parent = parent;
+    a.ask.number = e->next_ask;
+    a.ask.kind = kind;
+    a.ask.op = op;
+    a.ask.task = t->number;
+    a.ask.model = t->model;
+    a.ask.island = island;
+    a.ask.generation = (uint32_t)(t->islands[island].evaluated / e->search.generation_size);
+    a.ask.role = (uint8_t)(e->search.roles ? island % ATOLL_ISLAND_ROLE_COUNT : ATOLL_ISLAND_ROLE_COUNT);
+    a.ask.count = 1;
+    a.ask.baseline_ns = t->baseline_ns;
+    a.ask.floor_ns = t->floor_ns;
+    if (t->best != ATOLL_NONE)
+        a.ask.best_ns = e->individuals.items[t->best].time_ns;
+    if (parent != ATOLL_NONE)
+        a.ask.parent = e->individuals.items[parent].id;
+    return a;
+}
+
+static void say(struct atoll_engine *e, const struct atoll_asked *asked)
+{
+    struct atoll_decision d;
+    memset(&d, 0, sizeof d);
+    d.type = ATOLL_DECIDE_ASK;
+    d.task = asked->ask.task;
+    d.model = asked->ask.model;
+    d.island = asked->ask.island;
+    d.ask = asked->ask;
+    atoll_decide(e, &d);
+}
+
+static int hand_over(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                     const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
+{
+    const struct atoll_strategy *strategy = atoll_strategy_of(e);
+    return strategy->replied ? strategy->replied(e, t, asked, reply, accepted, err) : 0;
+}
+
+static int answer_here(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                       struct atoll_err *err)
+{
+    struct atoll_reply reply;
+    uint32_t accepted = 0;
+    memset(&reply, 0, sizeof reply);
+    reply.ask = asked->ask.number;
+    if (atoll_embedded_answer(e, t, asked, &reply, &accepted, err))
+        return -1;
+    return hand_over(e, t, asked, &reply, accepted, err);
+}
+
+int atoll_ask_make_here(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                        struct atoll_err *err)
+{
+    struct atoll_asked made = *asked;
+    made.ask.number = e->next_ask++;
+    return answer_here(e, t, &made, err);
+}
+
+int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                   struct atoll_err *err)
+{
+    struct atoll_asks *asks = &e->asks;
+    if (!atoll_ask_is_outside(e, t))
+        return atoll_ask_make_here(e, t, asked, err);
+    struct atoll_asked made = *asked;
+    made.ask.number = e->next_ask++;
+    if (atoll_array_reserve(&asks->items, &asks->capacity, asks->count + 1, sizeof *asks->items, err))
+        return -1;
+    asks->items[asks->count++] = made;
+    t->asks++;
+    say(e, &made);
+    return 0;
+}
+
+int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_engine_task *t)
+{
+    return atoll_ask_is_outside(e, t) && e->search.ask_share < 1 && t->template_count &&
+           atoll_random_unit(atoll_random_next(&t->random)) >= e->search.ask_share;
+}
+
+static uint32_t position_of(const struct atoll_asks *asks, uint64_t number)
+{
+    uint32_t i = 0;
+    while (i < asks->count && asks->items[i].ask.number != number)
+        i++;
+    return i;
+}
+
+static int is_ours(const struct atoll_engine *e, const struct atoll_reply_source *source)
+{
+    return source->language && source->text &&
+           strcmp(source->language, atoll_language_name(e->search.language)) == 0 &&
+           strlen(source->text) <= ATOLL_SOURCE_LIMIT;
+}
+
+/* Sources that are new to the task are queued, as many as were wanted. */
+static int accept(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                  const struct atoll_reply *reply, uint32_t *ret_accepted, struct atoll_err *err)
+{
+    *ret_accepted = 0;
+    if (asked->ask.kind != ATOLL_ASK_WRITE || t->done)
+        return 0;
+    for (uint32_t i = 0; i < reply->source_count && *ret_accepted < asked->ask.count; i++) {
+        if (!is_ours(e, &reply->sources[i]))
+            continue;
+        struct atoll_pending p = {.island = asked->ask.island,
+                                  .parent = asked->parent,
+                                  .ask = asked->ask.number,
+                                  .op = (uint8_t)asked->ask.op};
+        int queued = atoll_propose_text(e, t, reply->sources[i].language, reply->sources[i].text, &p, err);
+        if (queued < 0)
+            return -1;
+        *ret_accepted += (uint32_t)queued;
+    }
+    return 0;
+}
+
+/* What was spent never becomes less, whatever a reply says. */
+static void charge(struct atoll_engine *e, const struct atoll_reply *reply)
+{
+    uint64_t left = UINT64_MAX - e->tokens;
+    e->tokens += reply->tokens < left ? reply->tokens : left;
+    if (reply->cost_usd > 0)
+        e->cost_usd = fmin(e->cost_usd + reply->cost_usd, DBL_MAX);
+}
+
+int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, struct atoll_err *err)
+{
+    struct atoll_asks *asks = &e->asks;
+    uint32_t at = position_of(asks, reply->ask), accepted;
+    if (at == asks->count)
+        return 1;
+    struct atoll_asked asked = asks->items[at];
+    struct atoll_engine_task *t = &e->tasks[asked.task];
+    memmove(&asks->items[at], &asks->items[at + 1], (asks->count - at - 1) * sizeof *asks->items);
+    asks->count--;
+    t->asks--;
+    charge(e, reply);
+    if (reply->status == ATOLL_REPLY_SPENT)
+        e->asks_spent = 1;
+    if (reply->status == ATOLL_REPLY_TASK_SPENT)
+        t->asks_spent = 1;
+    if (reply->status == ATOLL_REPLY_BUILTIN)
+        return answer_here(e, t, &asked, err);
+    if (accept(e, t, &asked, reply, &accepted, err))
+        return -1;
+    return hand_over(e, t, &asked, reply, accepted, err);
+}
+
+void atoll_ask_repeat(struct atoll_engine *e)
+{
+    for (uint32_t i = 0; i < e->asks.count; i++)
+        say(e, &e->asks.items[i]);
+}
+
+void atoll_asks_fini(struct atoll_asks *asks)
+{
+    free(asks->items);
+    memset(asks, 0, sizeof *asks);
+}
+
+static void ask_codec(struct atoll_asked *asked, struct atoll_codec *codec)
+{
+    atoll_codec_u32(codec, &asked->task);
+    atoll_codec_u32(codec, &asked->parent);
+    if (codec->out)
+        atoll_ask_encode(&asked->ask, codec->out);
+    else
+        atoll_ask_decode(codec->in, &asked->ask);
+}
+
+static int plausible(const struct atoll_engine *e, const struct atoll_asked *asked, uint64_t last)
+{
+    return asked->ask.number > last && asked->ask.number < e->next_ask && asked->task < e->task_count &&
+           asked->ask.island < e->search.islands &&
+           (asked->parent == ATOLL_NONE || asked->parent < e->individuals.count);
+}
+
+int atoll_asks_codec(struct atoll_engine *e, struct atoll_codec *codec, struct atoll_err *err)
+{
+    struct atoll_asks *asks = &e->asks;
+    atoll_codec_count(codec, &asks->count, 64);
+    if (codec->in &&
+        atoll_array_reserve(&asks->items, &asks->capacity, asks->count, sizeof *asks->items, err)) {
+        asks->count = 0;
+        return -1;
+    }
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < asks->count && !atoll_codec_failed(codec); i++) {
+        ask_codec(&asks->items[i], codec);
+        if (codec->in && !plausible(e, &asks->items[i], last))
+            codec->in->failed = 1;
+        last = asks->items[i].ask.number;
+    }
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* embedded.h - the built-in operator: answers asks without any model, from the templates a task has and the tuner.
+ * Layer: evolution, pure. */
+#ifndef ATOLL_EVOLUTION_STRATEGY_EMBEDDED_H
+#define ATOLL_EVOLUTION_STRATEGY_EMBEDDED_H
+
+#include "evolution/engine/state.h"
+
+/* Fills the reply, and queues candidates for an ask of kind WRITE: ret_accepted of them, 0 when nothing is left to try. */
+int atoll_embedded_answer(struct atoll_engine *e, struct atoll_engine_task *t,
+                          const struct atoll_asked *asked, struct atoll_reply *ret_reply,
+                          uint32_t *ret_accepted, struct atoll_err *err);
+
+#endif

@@ -1,0 +1,303 @@
+/* broker_send.c - one try: its HTTP request, and from the end of the exchange to the outcome, the cost and the limits.
+ * What surely costs nothing: a try whose request never left, and one that was answered with a status that is none of
+ * success.  Everything else costs what its reply says, or, where that says nothing, the worst case. */
+#include "llm-gateway/broker/broker_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#define URL_BYTES      2048
+#define HEADER_LIMIT   16
+#define BODY_KEPT      ((size_t)256 << 10) /* the buffer of bodies keeps no more between tries */
+#define RECEIVE_LIMIT  ((size_t)512 << 20) /* of all replies that are coming */
+#define REPLY_BYTES    ((size_t)4 << 20)
+#define REPLY_MOST     ((size_t)64 << 20)
+#define BYTES_OF_TOKEN 2048 /* an event per token, with all that providers put around it */
+
+double atoll_try_token_estimate(const struct atoll_call *call, unsigned model)
+{
+    return (double)atoll_llm_request_input_estimate(&call->request) +
+           (double)atoll_booking_output_limit(call->broker, &call->request, model);
+}
+
+static void try_destroy(struct atoll_try *it)
+{
+    it->broker->received_bytes -= it->received_bytes;
+    atoll_reply_reader_destroy(it->reader);
+    free(it);
+}
+
+static double seconds_since(const struct atoll_try *it, double ns)
+{
+    return ns > 0 ? (ns - it->sent_ns) / ATOLL_NS_PER_S : 0;
+}
+
+/* ---- the reply ---- */
+
+static void on_header(void *context, const char *name, const char *value)
+{
+    struct atoll_try *it = context;
+    atoll_reply_headers_read(&it->headers, name, value, (double)atoll_broker_unix_ns() * 1e-9);
+}
+
+static int on_data(void *context, int http_status, const void *bytes, size_t length)
+{
+    struct atoll_try *it = context;
+    it->http_status = http_status;
+    if (it->first_byte_ns <= 0)
+        it->first_byte_ns = atoll_loop_now_ns(it->broker->loop);
+    it->received_bytes += length;
+    it->broker->received_bytes += length;
+    it->is_crowded = it->broker->received_bytes > RECEIVE_LIMIT;
+    it->is_refused = it->is_refused || atoll_reply_reader_feed(it->reader, bytes, length) != 0;
+    return it->is_refused || it->is_crowded;
+}
+
+void atoll_lane_scrub(const struct atoll_lane *lane, struct atoll_llm_outcome *outcome)
+{
+    const struct atoll_secret *key = lane->key;
+    if (!key)
+        return;
+    atoll_secret_scrub(key, outcome->text.data, outcome->text.length);
+    atoll_secret_scrub(key, outcome->reasoning.data, outcome->reasoning.length);
+    atoll_secret_scrub(key, outcome->raw.data, outcome->raw.length);
+    atoll_secret_scrub(key, outcome->detail, strlen(outcome->detail));
+    atoll_secret_scrub(key, outcome->model, strlen(outcome->model));
+    atoll_secret_scrub(key, outcome->finish, strlen(outcome->finish));
+}
+
+void atoll_try_read(struct atoll_try *it, int is_whole, struct atoll_llm_outcome *outcome)
+{
+    atoll_llm_outcome_fini(outcome);
+    if (it->http_status)
+        atoll_reply_reader_finish(it->reader, it->http_status, is_whole, outcome);
+    else
+        outcome->usage.is_estimated = 1;
+    outcome->http_status = it->http_status;
+    outcome->first_byte_s = seconds_since(it, it->first_byte_ns);
+    atoll_lane_scrub(atoll_lane_of(it->broker, it->booking.model), outcome);
+}
+
+static int is_success(int http_status)
+{
+    return http_status >= 200 && http_status < 300;
+}
+
+static void read_end(struct atoll_try *it, const struct atoll_transfer_end *end,
+                     struct atoll_llm_outcome *outcome)
+{
+    it->http_status = end->http_status;
+    atoll_try_read(it, end->status == ATOLL_LLM_OK, outcome);
+    if (end->status == ATOLL_LLM_OK || it->is_refused)
+        return;
+    if (it->is_crowded) {
+        atoll_llm_outcome_say(outcome, ATOLL_LLM_OVERLOADED,
+                              "all replies that are coming hold more than %zu MiB: this one was given up",
+                              RECEIVE_LIMIT >> 20);
+        return;
+    }
+    if (!it->http_status || end->status == ATOLL_LLM_PROTOCOL)
+        atoll_llm_outcome_say(outcome, end->status, "%s", end->detail);
+    else if (is_success(it->http_status) && !atoll_llm_status_is_answer(outcome->status))
+        atoll_llm_outcome_say(outcome, end->status == ATOLL_LLM_TIMEOUT ? ATOLL_LLM_TIMEOUT : outcome->status,
+                              "%.200s: %.200s", outcome->detail, end->detail);
+}
+
+static void learn(struct atoll_try *it)
+{
+    const struct atoll_reply_headers *h = &it->headers;
+    struct atoll_pool *pool = atoll_pool_of(it->broker, it->booking.model);
+    double now_ns = atoll_loop_now_ns(it->broker->loop);
+    atoll_bucket_learn(&pool->requests, h->request_limit, h->request_left, h->request_reset_s, now_ns);
+    atoll_bucket_learn(&pool->tokens, h->token_limit, h->token_left, h->token_reset_s, now_ns);
+}
+
+static uint64_t tokens_of(const struct atoll_llm_usage *usage)
+{
+    return usage->input > UINT64_MAX - usage->output ? UINT64_MAX : usage->input + usage->output;
+}
+
+/* Money, tokens and limits of a try that is over. */
+static void account(struct atoll_try *it, int may_be_billed, enum atoll_llm_status status,
+                    struct atoll_llm_outcome *outcome)
+{
+    struct atoll_call *call = it->call;
+    unsigned model = it->booking.model;
+    double not_used = it->token_estimate;
+    call->last_reservation = it->booking.number;
+    atoll_nanousd money = atoll_booking_cost(call, &it->booking, may_be_billed, outcome);
+    if (may_be_billed)
+        not_used = outcome->usage.is_estimated ? 0 : not_used - (double)tokens_of(&outcome->usage);
+    if (may_be_billed || call->booking.is_held) {
+        atoll_booking_settle(call, &it->booking, money, tokens_of(&outcome->usage));
+    } else {
+        call->booking = it->booking;
+        it->booking = (struct atoll_booking){0};
+    }
+    atoll_lane_note(atoll_lane_of(it->broker, model), atoll_pool_of(it->broker, model), status, it->sent_ns,
+                    not_used);
+}
+
+static void leave_call(struct atoll_try *it)
+{
+    for (unsigned slot = 0; slot < 2; slot++) {
+        if (it->call->tries[slot] == it)
+            it->call->tries[slot] = NULL;
+    }
+    it->call = NULL;
+}
+
+static void on_done(void *context, const struct atoll_transfer_end *end)
+{
+    struct atoll_try *it = context;
+    struct atoll_call *call = it->call;
+    struct atoll_broker *broker = it->broker;
+    struct atoll_lane *lane = NULL;
+    if (call) {
+        lane = atoll_lane_of(broker, it->booking.model);
+        read_end(it, end, &call->outcome);
+        atoll_lane_scrub(lane, &call->outcome); /* what the exchange's end says, too */
+        learn(it);
+        account(it, it->http_status ? is_success(it->http_status) : end->is_sent, call->outcome.status,
+                &call->outcome);
+        call->headers = it->headers;
+        if (broker->metrics)
+            atoll_metrics_try(broker->metrics, lane->endpoint->name, end->http_status);
+        leave_call(it);
+    }
+    try_destroy(it);
+    if (!call)
+        return;
+    atoll_call_tell(call, ATOLL_CALL_ANSWERED);
+    atoll_lane_pump(lane);
+}
+
+void atoll_try_stop(struct atoll_try *it, enum atoll_llm_status why, struct atoll_llm_outcome *outcome)
+{
+    struct atoll_llm_outcome unread;
+    struct atoll_lane *lane = atoll_lane_of(it->broker, it->booking.model);
+    uint64_t reservation = it->call->last_reservation;
+    atoll_llm_outcome_init(&unread);
+    unread.usage.is_estimated = 1;
+    account(it, 1, why, outcome ? outcome : &unread);
+    if (!outcome)
+        it->call->last_reservation = reservation;
+    leave_call(it);
+    atoll_transfers_cancel(it->broker->transfers, it->transfer);
+    atoll_lane_pump(lane);
+}
+
+/* ---- the request ---- */
+
+static size_t reply_limit(const struct atoll_call *call)
+{
+    uint64_t output = atoll_booking_output_limit(call->broker, &call->request, call->model);
+    if (call->request.operation == ATOLL_LLM_EMBED || output > (REPLY_MOST - REPLY_BYTES) / BYTES_OF_TOKEN)
+        return REPLY_MOST;
+    return REPLY_BYTES + (size_t)output * BYTES_OF_TOKEN;
+}
+
+/* Headers with a key are wiped by the caller. */
+static size_t collect_headers(const struct atoll_buffer *lines, const char *ret_headers[HEADER_LIMIT])
+{
+    size_t count = 0;
+    ret_headers[count++] = "Content-Type: application/json";
+    for (size_t at = 0; at < lines->length && count < HEADER_LIMIT;
+         at += strlen((const char *)lines->data + at) + 1)
+        ret_headers[count++] = (const char *)lines->data + at;
+    return count;
+}
+
+static int start(struct atoll_try *it, const struct atoll_lane *lane, const char *path, struct atoll_err *err)
+{
+    struct atoll_broker *broker = it->broker;
+    const char *headers[HEADER_LIMIT];
+    char url[URL_BYTES];
+    int length = snprintf(url, sizeof url, "%s%s", lane->endpoint->url, path);
+    if (length < 0 || (size_t)length >= sizeof url)
+        return atoll_err_set(err, ATOLL_E_INPUT, "endpoint %s: its url is too long", lane->endpoint->name);
+    const struct atoll_transfer transfer = {.method = "POST",
+                                            .url = url,
+                                            .headers = headers,
+                                            .header_count = collect_headers(&broker->headers, headers),
+                                            .body = broker->body.data,
+                                            .body_length = broker->body.length,
+                                            .site = &lane->endpoint->site,
+                                            .deadline_ns = atoll_call_deadline_ns(it->call),
+                                            .body_limit_bytes = reply_limit(it->call),
+                                            .on_header = on_header,
+                                            .on_data = on_data,
+                                            .on_done = on_done,
+                                            .context = it};
+    return atoll_transfers_start(broker->transfers, &transfer, &it->transfer, err);
+}
+
+static void clear_buffers(struct atoll_broker *broker)
+{
+    sodium_memzero(broker->headers.data, broker->headers.length);
+    atoll_buffer_clear(&broker->headers);
+    atoll_buffer_clear(&broker->body);
+    if (broker->body.capacity > BODY_KEPT)
+        atoll_buffer_fini(&broker->body);
+}
+
+static int compose(struct atoll_try *it, const struct atoll_lane *lane, struct atoll_err *err)
+{
+    struct atoll_broker *broker = it->broker;
+    const struct atoll_call *call = it->call;
+    enum atoll_provider provider = lane->endpoint->provider;
+    const char *path = atoll_provider_path(provider, call->request.operation);
+    if (!path)
+        return atoll_err_set(err, ATOLL_E_INPUT, "endpoint %s: '%s' has no such operation",
+                             lane->endpoint->name, atoll_provider_name(provider));
+    it->reader = atoll_reply_reader_create(provider, call->request.operation, err);
+    if (!it->reader)
+        return -1;
+    int result = 0;
+    if (atoll_provider_body(provider, &call->request, &broker->config->models[call->model].traits,
+                            &broker->body, err) ||
+        atoll_provider_headers(provider, lane->key ? atoll_secret_text(lane->key) : NULL, &broker->headers,
+                               err) ||
+        start(it, lane, path, err))
+        result = -1;
+    clear_buffers(broker);
+    return result;
+}
+
+void atoll_call_count_try(struct atoll_call *call)
+{
+    if (call->try_count++ > 0)
+        return;
+    call->started_ns = atoll_loop_now_ns(call->broker->loop);
+    call->started_unix_ns = atoll_broker_unix_ns();
+}
+
+int atoll_try_send(struct atoll_call *call, unsigned slot, struct atoll_booking *booking,
+                   struct atoll_err *err)
+{
+    struct atoll_broker *broker = call->broker;
+    struct atoll_lane *lane = atoll_lane_of(broker, call->model);
+    struct atoll_try *it = calloc(1, sizeof *it);
+    double now_ns = atoll_loop_now_ns(broker->loop), tokens = atoll_try_token_estimate(call, call->model);
+    if (!it) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for a try");
+    } else {
+        *it = (struct atoll_try){.broker = broker, .call = call, .sent_ns = now_ns, .token_estimate = tokens};
+        atoll_reply_headers_init(&it->headers);
+    }
+    if (!it || compose(it, lane, err)) {
+        atoll_lane_note(lane, atoll_pool_of(broker, call->model), ATOLL_LLM_CANCELLED, now_ns, tokens);
+        if (it)
+            try_destroy(it);
+        return -1;
+    }
+    it->booking = *booking;
+    *booking = (struct atoll_booking){0};
+    call->tries[slot] = it;
+    atoll_call_count_try(call);
+    return 0;
+}

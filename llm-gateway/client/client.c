@@ -1,0 +1,337 @@
+/* client.c - calls and their ends; how they travel is the transports'.
+ *
+ * A call is open until a transport concludes it, its deadline passes or it is cancelled; then it is concluded, and the next
+ * turn says so, once, and forgets it.  What a spool must remove when the caller has settled is kept by its number. */
+#include "llm-gateway/client/client.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "llm-gateway/client/client_transport.h"
+
+#define NS_PER_S         1e9
+#define DEFAULT_S        900.0
+#define CALL_LIMIT       65536u
+#define SETTLEMENT_LIMIT 65536u
+#define BODY_BYTES       (6 * ATOLL_LLM_TEXT_BYTES)
+#define REPLY_BYTES      ((size_t)96 << 20)
+
+/* A delivered answer that its caller has not yet said to be durable. */
+struct settlement {
+    uint64_t number;
+    char name[ATOLL_SPOOL_NAME_BYTES];
+};
+
+struct atoll_client {
+    const struct atoll_client_transport *transport;
+    void *handle; /* the transport's */
+    struct atoll_client_clock clock;
+    struct atoll_client_call **calls; /* by number; NULL: delivered in this turn */
+    size_t count, capacity;
+    struct settlement *settlements; /* by number */
+    size_t settlement_count, settlement_capacity;
+    uint64_t last_number;
+    double next_deadline_ns; /* not after the first one */
+    int is_turning, has_concluded;
+};
+
+static const struct atoll_client_transport *const transports[] = {
+    &atoll_client_http, &atoll_client_https, &atoll_client_unix, &atoll_client_spool, &atoll_client_replay};
+
+static double monotonic_ns(void *context)
+{
+    struct timespec t;
+    (void)context;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * NS_PER_S + (double)t.tv_nsec;
+}
+
+static double now_of(const struct atoll_client *client)
+{
+    return client->clock.now_ns(client->clock.context);
+}
+
+static const struct atoll_client_transport *find_transport(const char *where)
+{
+    for (size_t i = 0; i < sizeof transports / sizeof *transports; i++) {
+        size_t length = strlen(transports[i]->prefix);
+        if (strncmp(where, transports[i]->prefix, length) == 0 && where[length])
+            return transports[i];
+    }
+    return NULL;
+}
+
+struct atoll_client *atoll_client_create_at(const char *where, const char *token_file,
+                                            const struct atoll_client_clock *clock, struct atoll_err *err)
+{
+    const struct atoll_client_transport *transport = find_transport(where ? where : "");
+    if (!transport) {
+        atoll_err_set(
+            err, ATOLL_E_USAGE,
+            "gateway '%.80s': http://HOST:PORT, https://HOST:PORT, unix:PATH, spool:DIR or replay:FILE is "
+            "expected",
+            where ? where : "");
+        return NULL;
+    }
+    struct atoll_client *client = calloc(1, sizeof *client);
+    if (!client) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a client of the gateway");
+        return NULL;
+    }
+    client->transport = transport;
+    client->clock = *clock;
+    client->next_deadline_ns = INFINITY;
+    client->handle = transport->create(where + strlen(transport->prefix), token_file, clock, err);
+    if (client->handle)
+        return client;
+    free(client);
+    return NULL;
+}
+
+struct atoll_client *atoll_client_create(const char *where, const char *token_file, struct atoll_err *err)
+{
+    static const struct atoll_client_clock clock = {monotonic_ns, NULL};
+    return atoll_client_create_at(where, token_file, &clock, err);
+}
+
+static void free_call(struct atoll_client_call *call)
+{
+    atoll_buffer_fini(&call->body);
+    atoll_buffer_fini(&call->reply);
+    atoll_llm_outcome_fini(&call->outcome);
+    free(call);
+}
+
+static struct atoll_client_call *find_call(const struct atoll_client *client, uint64_t number)
+{
+    for (size_t i = 0; i < client->count; i++) {
+        if (client->calls[i] && client->calls[i]->number == number)
+            return client->calls[i];
+    }
+    return NULL;
+}
+
+/* ---- ends ---- */
+
+void atoll_client_conclude(struct atoll_client_call *call)
+{
+    call->is_concluded = 1;
+    if (atoll_id_is_zero(&call->outcome.request))
+        call->outcome.request = call->id;
+}
+
+/* From this side: the transport is told, and what troubled it last is part of the text. */
+static void give_up(struct atoll_client *client, struct atoll_client_call *call, enum atoll_llm_status status,
+                    const char *why)
+{
+    char last[sizeof call->outcome.detail];
+    memcpy(last, call->outcome.detail, sizeof last);
+    client->transport->stop(client->handle, call);
+    call->name[0] = '\0'; /* nothing to settle */
+    atoll_llm_outcome_fini(&call->outcome);
+    atoll_llm_outcome_say(&call->outcome, status, "%s%s%s", why, *last ? "; last: " : "", last);
+    atoll_client_conclude(call);
+    client->has_concluded = 1;
+}
+
+/* After everything that may bring the next turn nearer. */
+static void arm(struct atoll_client *client)
+{
+    if (client->transport->arm && !client->is_turning)
+        client->transport->arm(client->handle, client->has_concluded ? 0.0 : client->next_deadline_ns);
+}
+
+static void remember_settlement(struct atoll_client *client, const struct atoll_client_call *call)
+{
+    if (!client->transport->settle || !*call->name)
+        return;
+    if (client->settlement_count ==
+        SETTLEMENT_LIMIT) { /* nobody settles: what is oldest stays for the cleaning */
+        memmove(client->settlements, client->settlements + 1,
+                (SETTLEMENT_LIMIT - 1) * sizeof *client->settlements);
+        client->settlement_count--;
+    }
+    if (client->settlement_count == client->settlement_capacity) {
+        size_t capacity = client->settlement_capacity ? 2 * client->settlement_capacity : 64;
+        void *grown = realloc(client->settlements, capacity * sizeof *client->settlements);
+        if (!grown)
+            return; /* the spool's cleaning removes it */
+        client->settlements = grown;
+        client->settlement_capacity = capacity;
+    }
+    struct settlement *s = &client->settlements[client->settlement_count++];
+    s->number = call->number;
+    memcpy(s->name, call->name, sizeof s->name);
+}
+
+/* The callback may ask, cancel and settle: calls move then, but stay where they are in memory. */
+static void deliver(struct atoll_client *client, size_t index)
+{
+    struct atoll_client_call *call = client->calls[index];
+    client->calls[index] = NULL;
+    remember_settlement(client, call);
+    call->done(call->context, &call->outcome);
+    free_call(call);
+}
+
+static void deliver_all(struct atoll_client *client)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < client->count; i++) {
+        if (client->calls[i] && client->calls[i]->is_concluded)
+            deliver(client, i);
+    }
+    for (size_t i = 0; i < client->count; i++) {
+        if (client->calls[i])
+            client->calls[kept++] = client->calls[i];
+    }
+    client->count = kept;
+}
+
+static void expire(struct atoll_client *client)
+{
+    double now_ns = now_of(client);
+    if (now_ns < client->next_deadline_ns)
+        return;
+    client->next_deadline_ns = INFINITY;
+    for (size_t i = 0; i < client->count; i++) {
+        struct atoll_client_call *call = client->calls[i];
+        if (!call->is_concluded && now_ns >= call->deadline_ns)
+            give_up(client, call, ATOLL_LLM_TIMEOUT, "no answer from the gateway before the deadline");
+        else if (!call->is_concluded)
+            client->next_deadline_ns = fmin(client->next_deadline_ns, call->deadline_ns);
+    }
+}
+
+int atoll_client_turn(struct atoll_client *client, struct atoll_err *err)
+{
+    if (client->is_turning)
+        return 0; /* from inside a callback */
+    client->is_turning = 1;
+    int failed = client->transport->turn(client->handle, client->calls, client->count, err);
+    expire(client);
+    deliver_all(client);
+    client->has_concluded = 0;
+    for (size_t i = 0; i < client->count && !client->has_concluded; i++)
+        client->has_concluded = client->calls[i]->is_concluded; /* asked or cancelled in a callback */
+    client->is_turning = 0;
+    arm(client);
+    return failed;
+}
+
+void atoll_client_destroy(struct atoll_client *client)
+{
+    if (!client)
+        return;
+    client->is_turning = 1;
+    for (size_t i = 0; i < client->count; i++) {
+        struct atoll_client_call *call = client->calls[i];
+        if (!call->is_concluded) {
+            atoll_llm_outcome_fini(&call->outcome);
+            atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_CANCELLED,
+                                  "the client of the gateway was closed");
+            atoll_client_conclude(call);
+        }
+    }
+    client->transport->destroy(client->handle);
+    client->handle = NULL; /* nothing can be asked any more */
+    deliver_all(client);
+    free(client->calls);
+    free(client->settlements);
+    free(client);
+}
+
+/* ---- calls ---- */
+
+static int reserve(struct atoll_client *client, struct atoll_err *err)
+{
+    if (client->count < client->capacity)
+        return 0;
+    size_t capacity = client->capacity ? 2 * client->capacity : 64;
+    if (capacity > CALL_LIMIT)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "%u calls of the gateway are open: wait for some of them",
+                             CALL_LIMIT);
+    void *calls = realloc(client->calls, capacity * sizeof *client->calls);
+    if (!calls)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu calls of the gateway", capacity);
+    client->calls = calls;
+    client->capacity = capacity;
+    return 0;
+}
+
+static void init_call(struct atoll_client *client, struct atoll_client_call *call,
+                      const struct atoll_llm_request *request, atoll_client_done *done, void *context)
+{
+    double deadline_s = request->deadline_s > 0.0 ? request->deadline_s : DEFAULT_S;
+    call->number = client->last_number + 1;
+    call->done = done;
+    call->context = context;
+    call->deadline_ns = now_of(client) + deadline_s * NS_PER_S;
+    call->operation = request->operation;
+    call->transport = client->handle;
+    atoll_buffer_init(&call->body, BODY_BYTES);
+    atoll_buffer_init(&call->reply, REPLY_BYTES);
+    atoll_llm_outcome_init(&call->outcome);
+}
+
+int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request *request,
+                     atoll_client_done *done, void *context, uint64_t *ret_call, struct atoll_err *err)
+{
+    struct atoll_llm_request plain = *request;
+    if (!client->handle)
+        return atoll_err_set(err, ATOLL_E_USAGE, "the client of the gateway is being closed");
+    if (reserve(client, err) != 0)
+        return -1;
+    struct atoll_client_call *call = calloc(1, sizeof *call);
+    if (!call)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
+    plain.is_streamed = 0;
+    init_call(client, call, &plain, done, context);
+    if (client->transport->start(client->handle, call, &plain, err) != 0) {
+        free_call(call);
+        return -1;
+    }
+    client->calls[client->count++] = call;
+    client->last_number = call->number;
+    client->next_deadline_ns = fmin(client->next_deadline_ns, call->deadline_ns);
+    client->has_concluded |= call->is_concluded;
+    *ret_call = call->number;
+    arm(client);
+    return 0;
+}
+
+void atoll_client_cancel(struct atoll_client *client, uint64_t number)
+{
+    struct atoll_client_call *call = find_call(client, number);
+    if (call && !call->is_concluded)
+        give_up(client, call, ATOLL_LLM_CANCELLED, "cancelled");
+    arm(client);
+}
+
+void atoll_client_settled(struct atoll_client *client, uint64_t number)
+{
+    for (size_t i = 0; i < client->settlement_count; i++) {
+        if (client->settlements[i].number != number)
+            continue;
+        client->transport->settle(client->handle, client->settlements[i].name);
+        client->settlement_count--;
+        memmove(&client->settlements[i], &client->settlements[i + 1],
+                (client->settlement_count - i) * sizeof *client->settlements);
+        return;
+    }
+}
+
+int atoll_client_fd(const struct atoll_client *client)
+{
+    return client->transport->fd ? client->transport->fd(client->handle) : -1;
+}
+
+unsigned atoll_client_count(const struct atoll_client *client)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < client->count; i++)
+        count += client->calls[i] != NULL;
+    return count;
+}

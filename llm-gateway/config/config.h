@@ -1,0 +1,68 @@
+/* config.h - gateway.yaml: endpoints, models, ensembles, limits, where clients come in (docs/spec/gateway.md).
+ * Layer: llm-gateway.  Lifetime: create/destroy; immutable between; texts are owned by it. */
+#ifndef ATOLL_LLM_GATEWAY_CONFIG_CONFIG_H
+#define ATOLL_LLM_GATEWAY_CONFIG_CONFIG_H
+
+#include "llm-gateway/broker/ensemble.h"
+#include "llm-gateway/provider/provider.h"
+#include "llm-gateway/http/retry.h"
+#include "llm-gateway/http/secret.h"
+#include "llm-gateway/budget/spending.h"
+#include "llm-gateway/http/transfer.h"
+
+#define ATOLL_CONFIG_HOLDER "gateway" /* where the configuration names none */
+
+struct atoll_endpoint {
+    const char *name;
+    enum atoll_provider provider;
+    const char *url; /* "https://api.openai.com/v1", without a slash at the end */
+    struct atoll_transfer_site site;
+    const char *key_file, *key_env;                /* at most one; both NULL: no key */
+    double requests_per_minute, tokens_per_minute; /* 0: unknown */
+    unsigned concurrency;                          /* most in flight, default 64 */
+    int has_batch;                                 /* 1: its batch API may be used */
+};
+
+struct atoll_gateway_model {
+    const char *name;  /* what clients call it */
+    unsigned endpoint; /* index */
+    struct atoll_provider_model traits;
+    uint32_t context_tokens;         /* 0 unknown */
+    const struct atoll_price *price; /* NULL: costs nothing (a server of one's own) */
+};
+
+enum atoll_exchange_mode {
+    ATOLL_EXCHANGE_LIVE,             /* no store */
+    ATOLL_EXCHANGE_RECORD,           /* always asked, kept */
+    ATOLL_EXCHANGE_REPLAY,           /* never asked: what is not there is a MISS */
+    ATOLL_EXCHANGE_REPLAY_THEN_LIVE, /* default where there is a store */
+    ATOLL_EXCHANGE_MODE_COUNT
+};
+
+struct atoll_gateway_config {
+    size_t endpoint_count, model_count, ensemble_count, limit_count;
+    const struct atoll_endpoint *endpoints;
+    const struct atoll_gateway_model *models;
+    const struct atoll_ensemble *ensembles;
+    const struct atoll_spending_limit *limits;
+    const struct atoll_prices *prices; /* NULL: none */
+    const char *ledger;                /* folder; NULL: no limits are kept (then there must be none) */
+    const char *holder;
+    const char *store; /* file; NULL */
+    enum atoll_exchange_mode mode;
+    struct atoll_retry_settings retry;
+    double deadline_s;        /* of a call without one of its own, default 600 */
+    double hedge_s;           /* a second try beside the first after so long; 0 off (default) */
+    unsigned in_flight_limit; /* calls held at once, default 4096; beyond: refused at the door */
+    const char *listen;       /* "127.0.0.1:0", "[::1]:8080", "unix:PATH"; NULL none */
+    const char *token_file, *token_env;
+    const char *spool;   /* folder; NULL none */
+    double batch_poll_s; /* default 60 */
+};
+
+/* Paths in it are relative to its folder.  Errors: INPUT "file:line: ..." for every wrong or unknown key, a name used twice,
+ * a model with limits on money and no price, a key in the file itself, a remote address without a token. */
+struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct atoll_err *err);
+void atoll_gateway_config_destroy(struct atoll_gateway_config *config);
+
+#endif

@@ -1,0 +1,20 @@
+/* address.h - where a door listens: "127.0.0.1:0", "[::1]:8080", "localhost:0", "unix:PATH".
+ * Layer: llm-gateway, pure.  Plain value.  Addresses are numbers: no name is looked up. */
+#ifndef ATOLL_LLM_GATEWAY_HTTP_ADDRESS_H
+#define ATOLL_LLM_GATEWAY_HTTP_ADDRESS_H
+
+#include <sys/socket.h>
+
+#include "base/err.h"
+
+struct atoll_address {
+    struct sockaddr_storage socket;
+    socklen_t length;
+    int is_unix;
+    int is_local; /* loopback or a Unix socket: reachable from this machine alone */
+};
+
+/* Errors: INPUT, which shows the forms. */
+int atoll_address_parse(const char *text, struct atoll_address *ret_address, struct atoll_err *err);
+
+#endif

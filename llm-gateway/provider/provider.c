@@ -1,0 +1,293 @@
+/* provider.c - the table of dialects, and what all of them share. */
+#include "llm-gateway/provider/provider.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/id.h"
+#include "base/json.h"
+#include "llm-gateway/provider/provider_row.h"
+#include "llm-gateway/request/request_form.h"
+#include "base/utf8.h"
+
+#define LIST_VALUE_LIMIT 1000000 /* JSON values of a list of models or embeddings */
+
+static const struct atoll_provider_row *const rows[ATOLL_PROVIDER_COUNT] = {
+    [ATOLL_PROVIDER_CHAT] = &atoll_provider_chat,
+    [ATOLL_PROVIDER_RESPONSES] = &atoll_provider_responses,
+    [ATOLL_PROVIDER_ANTHROPIC] = &atoll_provider_anthropic,
+};
+
+const struct atoll_provider_row *atoll_provider_row(enum atoll_provider provider)
+{
+    return rows[(unsigned)provider < ATOLL_PROVIDER_COUNT ? provider : ATOLL_PROVIDER_CHAT];
+}
+
+const char *atoll_provider_name(enum atoll_provider provider)
+{
+    return (unsigned)provider < ATOLL_PROVIDER_COUNT ? rows[provider]->name : "?";
+}
+
+int atoll_provider_find(const char *name, enum atoll_provider *ret_provider)
+{
+    for (int i = 0; i < ATOLL_PROVIDER_COUNT; i++) {
+        if (strcmp(name, rows[i]->name) == 0) {
+            *ret_provider = (enum atoll_provider)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+const char *atoll_provider_path(enum atoll_provider provider, enum atoll_llm_operation operation)
+{
+    return (unsigned)operation < ATOLL_LLM_OPERATION_COUNT ? atoll_provider_row(provider)->paths[operation]
+                                                           : NULL;
+}
+
+const char *atoll_provider_models_path(enum atoll_provider provider)
+{
+    return atoll_provider_row(provider)->models_path;
+}
+
+static void put_line(struct atoll_buffer *out, const char *before, const char *value)
+{
+    atoll_buffer_put_bytes(out, before, strlen(before));
+    atoll_buffer_put_bytes(out, value, strlen(value) + 1);
+}
+
+int atoll_provider_headers(enum atoll_provider provider, const char *key, struct atoll_buffer *out,
+                           struct atoll_err *err)
+{
+    const struct atoll_provider_row *row = atoll_provider_row(provider);
+    for (const char *c = key ? key : ""; *c; c++) {
+        if (*c < 0x21 || *c > 0x7e) {
+            return atoll_err_set(
+                err, ATOLL_E_INPUT,
+                "the key holds a byte that no header may; is there more than the key in its place?");
+        }
+    }
+    if (key) {
+        put_line(out, row->key_header, key);
+    }
+    if (row->version_header) {
+        put_line(out, row->version_header, "");
+    }
+    return atoll_buffer_check(out, err);
+}
+
+/* ---- bodies ---- */
+
+uint32_t atoll_provider_limit(const struct atoll_llm_request *request,
+                              const struct atoll_provider_model *model)
+{
+    return request->max_output_tokens ? request->max_output_tokens : model->max_output_tokens;
+}
+
+enum atoll_llm_effort atoll_provider_effort(const struct atoll_llm_request *request,
+                                            const struct atoll_provider_model *model)
+{
+    return request->effort ? request->effort : model->effort;
+}
+
+int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *request,
+                                const struct atoll_provider_model *model)
+{
+    int is_said = !model->has_no_sampling;
+    return (is_said && !isnan(request->temperature) &&
+            json_object_set_new(body, "temperature", json_real(request->temperature))) ||
+           (is_said && !isnan(request->top_p) &&
+            json_object_set_new(body, "top_p", json_real(request->top_p)));
+}
+
+int atoll_provider_set_cache_key(json_t *body, const struct atoll_llm_request *request)
+{
+    struct atoll_id chain = {{0}};
+    struct {
+        struct atoll_id before, text;
+    } link;
+    char hex[ATOLL_ID_HEX];
+    size_t end = request->message_count;
+    while (end && !request->messages[end - 1].is_cacheable) {
+        end--;
+    }
+    for (size_t i = 0; i < end; i++) {
+        link.before = chain;
+        link.text = atoll_id_of(request->messages[i].text, strlen(request->messages[i].text));
+        chain = atoll_id_of(&link, sizeof link);
+    }
+    atoll_id_hex(&chain, hex);
+    hex[32] = '\0'; /* 64 characters are allowed; half of them tell all prompts apart */
+    return end ? json_object_set_new(body, "prompt_cache_key", json_string(hex)) : 0;
+}
+
+/* A text, a list of texts: the same for all who embed. */
+static json_t *embed_body(const struct atoll_llm_request *request, const struct atoll_provider_model *model)
+{
+    json_t *body = json_pack("{s:s,s:s}", "model", model->model, "encoding_format", "float");
+    json_t *input = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < request->message_count && !failed; i++) {
+        failed = json_array_append_new(input, json_string(request->messages[i].text));
+    }
+    if (json_object_set(body, "input", input) || failed) {
+        json_decref(body);
+        body = NULL;
+    }
+    json_decref(input);
+    return body;
+}
+
+static int has_turn(const struct atoll_llm_request *request)
+{
+    for (size_t i = 0; i < request->message_count; i++) {
+        if (request->messages[i].role != ATOLL_LLM_SYSTEM && *request->messages[i].text) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int check_body(const struct atoll_provider_row *row, const struct atoll_llm_request *request,
+                      const struct atoll_provider_model *model, struct atoll_err *err)
+{
+    size_t length = strlen(model->model);
+    if (atoll_llm_request_check(request, err)) {
+        return -1;
+    }
+    if (!length || atoll_utf8_valid_bytes(model->model, length) < length) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "model '%s': no name that %s could carry", model->model,
+                             row->name);
+    }
+    if (!row->paths[request->operation]) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "model '%s': %s has no embeddings", model->model, row->name);
+    }
+    if (request->operation == ATOLL_LLM_CHAT && !atoll_provider_limit(request, model)) {
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "model '%s': no max_output_tokens, neither asked nor configured", model->model);
+    }
+    if (request->operation == ATOLL_LLM_CHAT && row->needs_turn && !has_turn(request)) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "messages: %s needs one of role user with a text",
+                             row->name);
+    }
+    return 0;
+}
+
+int atoll_provider_body(enum atoll_provider provider, const struct atoll_llm_request *request,
+                        const struct atoll_provider_model *model, struct atoll_buffer *out,
+                        struct atoll_err *err)
+{
+    const struct atoll_provider_row *row = atoll_provider_row(provider);
+    json_t *schema = NULL;
+    if (check_body(row, request, model, err)) {
+        return -1;
+    }
+    if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err))) {
+        return -1;
+    }
+    json_t *body = request->operation == ATOLL_LLM_EMBED ? embed_body(request, model)
+                                                         : row->body(request, model, schema);
+    int status = atoll_json_put(out, body, err);
+    json_decref(schema);
+    json_decref(body);
+    return status;
+}
+
+/* ---- what all replies share ---- */
+
+int atoll_provider_read_error(struct atoll_reply_parts *parts, const json_t *object)
+{
+    const json_t *error = json_object_get(object, "error");
+    if (json_is_object(error) || (json_is_string(error) && json_string_length(error))) {
+        atoll_reply_error(parts, error);
+        return 1;
+    }
+    if (strcmp(atoll_json_member(object, "object"), "error") == 0 ||
+        strcmp(atoll_json_member(object, "type"), "error") == 0) {
+        atoll_reply_error(parts, object);
+        return 1;
+    }
+    return 0;
+}
+
+static json_t *load_list(const void *bytes, size_t length, const char *what, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    json_t *document = atoll_json_load(bytes, length, LIST_VALUE_LIMIT, JSON_ALLOW_NUL, &why);
+    if (!document) {
+        atoll_err_set(err, why.code == ATOLL_E_MEMORY ? ATOLL_E_MEMORY : ATOLL_E_PROTOCOL, "%s: %s", what,
+                      why.text);
+    }
+    return document;
+}
+
+int atoll_provider_models(enum atoll_provider provider, const void *bytes, size_t length,
+                          void (*sink)(void *context, const char *id), void *context, struct atoll_err *err)
+{
+    size_t i;
+    json_t *one, *document = load_list(bytes, length, "list of models", err);
+    const json_t *list = json_is_array(document) ? document : json_object_get(document, "data");
+    int status = json_is_array(list) ? 0 : -1;
+    if (status && document) {
+        atoll_err_set(err, ATOLL_E_PROTOCOL, "list of models: no list 'data' in the reply");
+    }
+    json_array_foreach(list, i, one)
+    {
+        char id[256] = "";
+        atoll_reply_name(id, sizeof id, json_object_get(one, "id"));
+        if (*id) {
+            sink(context, id);
+        }
+    }
+    json_decref(document);
+    return status;
+}
+
+/* Servers need not keep the order: "index" says which text it is of. */
+static const json_t *find_embedding(const json_t *document, size_t index)
+{
+    size_t i;
+    json_t *one;
+    const json_t *list = json_object_get(document, "data");
+    json_array_foreach(list, i, one)
+    {
+        const json_t *place = json_object_get(one, "index");
+        if (json_is_integer(place) && json_integer_value(place) == (json_int_t)index) {
+            return json_object_get(one, "embedding");
+        }
+    }
+    one = json_array_get(list, index);
+    return json_object_get(one, "index") ? NULL : json_object_get(one, "embedding");
+}
+
+int atoll_provider_embedding(const void *bytes, size_t length, size_t index, double *ret_values, size_t limit,
+                             size_t *ret_count, struct atoll_err *err)
+{
+    json_t *document = load_list(bytes, length, "embeddings", err);
+    const json_t *values = find_embedding(document, index);
+    size_t count = json_array_size(values), good = 0;
+    if (!document) {
+        return -1;
+    }
+    while (good < count && json_is_number(json_array_get(values, good))) {
+        good++;
+    }
+    int status = 0;
+    if (!count || good < count) {
+        status = atoll_err_set(err, ATOLL_E_PROTOCOL, "embeddings: number %zu is no list of numbers", index);
+    } else if (count > limit) {
+        status =
+            atoll_err_set(err, ATOLL_E_LIMIT, "embeddings: number %zu has %zu values, there is room for %zu",
+                          index, count, limit);
+    }
+    for (size_t i = 0; i < count && !status; i++) {
+        ret_values[i] = json_number_value(json_array_get(values, i));
+    }
+    if (!status) {
+        *ret_count = count;
+    }
+    json_decref(document);
+    return status;
+}

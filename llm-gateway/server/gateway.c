@@ -1,0 +1,193 @@
+/* gateway.c - loop, broker, door and spool in one thread.
+ * The end: nothing new is taken, what is under way is given its time, then the door closes before the broker, which calls
+ * back all that is left, and the spool's desk after it. */
+#include "llm-gateway/server/gateway.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "llm-gateway/broker/broker.h"
+#include "base/parent_folder.h"
+#include "llm-gateway/server/http_server.h"
+#include "llm-gateway/spool/spool_desk.h"
+
+#define LOOK_MS 200  /* how often the flag is looked at */
+#define SAY_NS  60e9 /* how often a full disk is told */
+
+#define LARGE_BYTES (128 << 10) /* the libraries' own threshold, before they raise it */
+/* Of a call at its endpoint: curl's two buffers and its handle, the door's connection; measured, and what lies between. */
+#define EXCHANGE_BYTES (96 << 10)
+#define READY_LIMIT    (64 << 20) /* of memory that is made ready */
+
+struct gateway {
+    const struct atoll_gateway_config *config;
+    struct atoll_loop *loop;
+    struct atoll_metrics *metrics;
+    struct atoll_broker *broker;
+    struct atoll_secret *token;
+    struct atoll_server *server;
+    struct atoll_spool_desk *desk;
+    double full_ns; /* when it was last said that the disk is full */
+};
+
+static int take_token(struct gateway *gateway, struct atoll_err *err)
+{
+    const struct atoll_gateway_config *config = gateway->config;
+    if (config->token_file)
+        gateway->token = atoll_secret_of_file(config->token_file, err);
+    else if (config->token_env)
+        gateway->token = atoll_secret_of_environment(config->token_env, err);
+    else
+        return 0;
+    return gateway->token ? 0 : atoll_err_add(err, "the token of this gateway's clients");
+}
+
+#ifdef __GLIBC__
+static size_t ready_bytes(const struct atoll_gateway_config *config)
+{
+    size_t calls = 0;
+    for (size_t i = 0; i < config->endpoint_count; i++)
+        calls += config->endpoints[i].concurrency;
+    if (config->in_flight_limit && calls > config->in_flight_limit)
+        calls = config->in_flight_limit;
+    return calls < READY_LIMIT / EXCHANGE_BYTES ? calls * EXCHANGE_BYTES : READY_LIMIT;
+}
+
+/* Blocks that lie side by side become one again, at the heap's end, where calls will be cut from it. */
+static void make_ready(size_t bytes)
+{
+    struct block {
+        struct block *next;
+    } *first = NULL;
+    for (size_t size = LARGE_BYTES / 2, made = 0; made < bytes; made += size) {
+        struct block *block = malloc(size);
+        if (!block)
+            break;
+        memset(block, 1, size);
+        block->next = first;
+        first = block;
+    }
+    while (first) {
+        struct block *next = first->next;
+        free(first);
+        first = next;
+    }
+}
+#endif
+
+/* A large reply's memory goes back to the system when it is over.  Left alone, glibc learns from the first one to keep such
+ * blocks in its heap, where a small one behind them holds all of it for days.  What calls in flight take is small blocks: the
+ * heap has room for as many as the endpoints take from the start, so that it does not grow each time that more of them than
+ * ever meet, and keeps it. */
+static void keep_memory_flat(const struct atoll_gateway_config *config)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, 2 * READY_LIMIT);
+    make_ready(config->mode == ATOLL_EXCHANGE_REPLAY ? 0 : ready_bytes(config));
+#endif
+}
+
+/* A configuration may name folders that are not there yet. */
+static int make_folders(const struct atoll_gateway_config *config, struct atoll_err *err)
+{
+    const char *door = config->listen && strncmp(config->listen, "unix:", 5) == 0 ? config->listen + 5 : NULL;
+    const char *const paths[] = {config->ledger, config->store, config->spool, door};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (paths[i] && *paths[i] && atoll_parent_make(paths[i], err))
+            return -1;
+    return 0;
+}
+
+static int gateway_open(struct gateway *gateway, struct atoll_err *err)
+{
+    const struct atoll_gateway_config *config = gateway->config;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (!config->listen && !config->spool)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "gateway: nobody could reach it: give it an address (listen) or a spool");
+    keep_memory_flat(config);
+    if (make_folders(config, err))
+        return -1;
+    if (atoll_secret_harden(&why))
+        atoll_log_err(ATOLL_LOG_WARNING, "gateway.harden", &why);
+    gateway->loop = atoll_loop_create(NULL, NULL, err);
+    gateway->metrics = gateway->loop ? atoll_metrics_create(err) : NULL;
+    if (!gateway->metrics || take_token(gateway, err))
+        return -1;
+    gateway->broker = atoll_broker_create(gateway->loop, config, gateway->metrics, err);
+    if (!gateway->broker)
+        return -1;
+    if (config->listen && !(gateway->server = atoll_server_create(gateway->loop, gateway->broker, config,
+                                                                  gateway->token, gateway->metrics, err)))
+        return -1;
+    if (config->spool &&
+        !(gateway->desk = atoll_spool_desk_create(gateway->loop, gateway->broker, config, err)))
+        return -1;
+    return 0;
+}
+
+static void gateway_close(struct gateway *gateway)
+{
+    atoll_server_destroy(gateway->server);
+    atoll_broker_destroy(gateway->broker);
+    atoll_spool_desk_destroy(gateway->desk);
+    atoll_secret_destroy(gateway->token);
+    atoll_metrics_destroy(gateway->metrics);
+    atoll_loop_destroy(gateway->loop);
+}
+
+/* A full disk stops answers, not the gateway: it goes on once there is space. */
+static int wait_for_space(struct gateway *gateway, const struct atoll_err *why, struct atoll_err *err)
+{
+    double now_ns = atoll_loop_now_ns(gateway->loop);
+    if (why->code != ATOLL_E_FULL)
+        return atoll_err_set(err, why->code, "%s", why->text);
+    if (gateway->full_ns <= 0 || now_ns - gateway->full_ns >= SAY_NS) {
+        gateway->full_ns = now_ns;
+        atoll_log_err(ATOLL_LOG_ERROR, "gateway.full", why);
+    }
+    return 0;
+}
+
+static int turn(struct gateway *gateway, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (atoll_loop_run(gateway->loop, LOOK_MS, err))
+        return -1;
+    return atoll_broker_turn(gateway->broker, &why) ? wait_for_space(gateway, &why, err) : 0;
+}
+
+/* Calls in flight have until then; an error ends it as well. */
+static int wind_down(struct gateway *gateway, double stop_s, struct atoll_err *err)
+{
+    double until_ns = atoll_loop_now_ns(gateway->loop) + stop_s * 1e9;
+    atoll_spool_desk_stop(gateway->desk);
+    atoll_broker_stop(gateway->broker);
+    while (atoll_broker_count(gateway->broker) > 0 && atoll_loop_now_ns(gateway->loop) < until_ns) {
+        if (turn(gateway, err))
+            return -1;
+    }
+    return turn(gateway, err); /* the last answers go out */
+}
+
+int atoll_gateway_run(const struct atoll_gateway_config *config,
+                      void (*opened)(void *context, const char *url), void *context,
+                      const volatile sig_atomic_t *stop, double stop_s, struct atoll_err *err)
+{
+    struct gateway gateway = {.config = config};
+    int result = gateway_open(&gateway, err);
+    if (result == 0 && opened && gateway.server)
+        opened(context, atoll_server_url(gateway.server));
+    while (result == 0 && !*stop)
+        result = turn(&gateway, err);
+    if (result == 0)
+        result = wind_down(&gateway, stop_s, err);
+    gateway_close(&gateway);
+    return result;
+}

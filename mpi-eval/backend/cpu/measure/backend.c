@@ -1,0 +1,159 @@
+/* The cpu backend's table: cores of this process's affinity mask, cc, workers that fork a child per sample. */
+#include "mpi-eval/referee/backend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/backend/cpu/measure/state.h"
+
+#define OBJECT_BYTES ((uint64_t)64 << 20)
+
+struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee)
+{
+    return referee->device_state;
+}
+
+static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, unsigned slots,
+                                              struct atoll_err *err)
+{
+    struct atoll_compiler_settings settings = {.command = setup->compiler,
+                                               .flags = setup->compile_flags,
+                                               .slots = slots,
+                                               .deadline_ns = setup->compile_deadline_ns,
+                                               .memory_bytes = setup->compile_memory_bytes,
+                                               .output_bytes = OBJECT_BYTES};
+    return atoll_cc_create(&settings, err);
+}
+
+/* A share of the machine's memory, as large as the device's share of its processors, within bounds. */
+static size_t memory_share(const struct atoll_cpu *c, double divisor, double least_mib, double most_mib)
+{
+    double cores = (double)CPU_COUNT(&c->device.affinity) / (double)sysconf(_SC_NPROCESSORS_ONLN);
+    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double mib = bytes * fmin(cores, 1) / divisor / 1048576;
+    return (size_t)fmin(fmax(mib, least_mib), most_mib) << 20;
+}
+
+static void oracle_runner_set(struct atoll_cpu *c)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < CPU_SETSIZE && count < ATOLL_DEVICE_CORE_LIMIT; i++)
+        if (CPU_ISSET(i, &c->device.affinity))
+            c->oracle_cores[count++] = (int)i;
+    c->oracle_runner = c->runner;
+    c->oracle_runner.spin = 0;
+    c->oracle_runner.cores = c->oracle_cores;
+    c->oracle_runner.thread_count = count;
+}
+
+static int memories_open(struct atoll_referee *r, struct atoll_cpu *c, struct atoll_err *err)
+{
+    size_t cache = (size_t)r->info.last_level_cache_bytes;
+    if ((c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) &&
+        (c->oracle_memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) &&
+        (c->answers = atoll_answers_create(memory_share(c, 10, 512, 4096), memory_share(c, 10, 128, 4096),
+                                           r->salt ^ 0x7072696e74ull, err)))
+        return 0;
+    return -1;
+}
+
+static int measure(struct atoll_referee *r, struct atoll_err *err)
+{
+    return atoll_calibration_measure(atoll_cpu_of(r)->calibration, &r->info, &r->jitter_ns, err);
+}
+
+static int qualify(struct atoll_referee *r, struct atoll_err *err)
+{
+    return atoll_calibration_qualify(atoll_cpu_of(r)->calibration, err);
+}
+
+static int device_open(struct atoll_referee *r, struct atoll_err *err)
+{
+    struct atoll_cpu *c = r->device_state = calloc(1, sizeof *c);
+    if (!c)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the device");
+    if (atoll_device_open(r->setup.threads, &c->device, err) != 0)
+        return -1;
+    c->runner = atoll_device_runner(&c->device);
+    oracle_runner_set(c);
+    atoll_device_describe(&c->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
+    if (memories_open(r, c, err) != 0)
+        return -1;
+    if (r->setup.backend_null)
+        return 0;
+    c->calibration = atoll_calibration_create(r->compiler, &c->runner, err);
+    if (!c->calibration)
+        return -1;
+    atoll_device_pin(&c->device);
+    return qualify(r, err) != 0 ? -1 : measure(r, err);
+}
+
+static void device_close(struct atoll_referee *r)
+{
+    struct atoll_cpu *c = atoll_cpu_of(r);
+    if (!c)
+        return;
+    atoll_calibration_destroy(c->calibration);
+    atoll_answers_destroy(c->answers);
+    atoll_memory_destroy(c->memory);
+    atoll_memory_destroy(c->oracle_memory);
+    if (c->device.core_count && !r->setup.backend_null)
+        atoll_device_unpin(&c->device);
+    free(c);
+    r->device_state = NULL;
+}
+
+static int case_open(struct atoll_referee *r, struct atoll_case *known, struct atoll_err *err)
+{
+    struct atoll_cpu *c = atoll_cpu_of(r);
+    known->oracle =
+        atoll_oracle_create(known->task, r->compiler, &c->oracle_runner, c->oracle_memory, r->salt, err);
+    return known->oracle ? 0 : -1;
+}
+
+static void case_close(struct atoll_referee *r, struct atoll_case *known)
+{
+    (void)r;
+    atoll_oracle_destroy(known->oracle);
+    known->oracle = NULL;
+}
+
+static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t variant, uint16_t *ret_numbers,
+                   size_t limit)
+{
+    return atoll_answers_kept(atoll_cpu_of(r)->answers, known->number, variant, ret_numbers, limit);
+}
+
+static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_draw *draw,
+                  int need_full, struct atoll_err *err)
+{
+    return atoll_answers_get(atoll_cpu_of(r)->answers, known->oracle, known->task, known->number, draw,
+                             need_full, err);
+}
+
+static void release(struct atoll_referee *r, void *held)
+{
+    atoll_answers_release(atoll_cpu_of(r)->answers, held);
+}
+
+const struct atoll_backend atoll_backend_cpu = {
+    .name = "cpu",
+    .language = "c",
+    .unit_name = "candidate.c",
+    .prepare = atoll_cpu_prepare,
+    .compiler_create = compiler_create,
+    .open = device_open,
+    .close = device_close,
+    .qualify = qualify,
+    .measure = measure,
+    .case_open = case_open,
+    .case_close = case_close,
+    .subject_open = atoll_cpu_subject_open,
+    .subject_close = atoll_cpu_subject_close,
+    .trial = atoll_cpu_trial,
+    .kept = kept,
+    .hold = hold,
+    .release = release,
+};

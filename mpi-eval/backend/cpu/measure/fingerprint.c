@@ -1,0 +1,216 @@
+#include "mpi-eval/backend/cpu/measure/fingerprint.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "mpi-eval/backend/cpu/measure/memory.h"
+#include "mpi-eval/referee/wide.h"
+
+#define BLOCK ((size_t)ATOLL_FINGERPRINT_BLOCK)
+
+/* Random signs and sizes: errors cannot be arranged to cancel without the key. */
+static void weights_of(uint64_t key, double *weights)
+{
+    for (size_t i = 0; i < 2 * BLOCK; i++) {
+        atoll_u64 bits = atoll_random_at(key, i);
+        weights[i] = (0.5 + atoll_random_unit(bits)) * (bits & 1 ? 1.0 : -1.0);
+    }
+}
+
+static const double *block_weights(const double *weights, uint64_t key, size_t block)
+{
+    return weights + atoll_random_at(~key, block) % BLOCK;
+}
+
+static double bound_of(const struct atoll_tolerance *t, double value, double scale)
+{
+    return t->atol + t->rtol * fmax(fabs(value), scale);
+}
+
+/* Sums over one whole block. */
+struct block_sums {
+    double value, bound, magnitude;
+};
+
+ATOLL_WIDE_BODY double lanes_sum(const double *lane)
+{
+    return lane[0] + lane[1] + lane[2] + lane[3] + (lane[4] + lane[5] + lane[6] + lane[7]);
+}
+
+/* atoll_wide_f64 is not passed by value: its binary interface depends on the width. */
+#define MAGNITUDE(x) ((atoll_wide_f64)((atoll_wide_i64)(x)&INT64_MAX))
+#define LARGER(x, y)                                                                                         \
+    ((atoll_wide_f64)(((atoll_wide_i64)(x) & ((x) > (y))) | ((atoll_wide_i64)(y) & ~((x) > (y)))))
+
+ATOLL_WIDE_BODY int expect_block_body(const double *w, const double *values, const double *scale,
+                                      const struct atoll_tolerance *t, struct block_sums *ret)
+{
+    atoll_wide_f64 sum = {0}, bound = {0}, magnitude = {0}, zero = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES) {
+        atoll_wide_f64 weight = *(const atoll_wide_f64 *)(w + i), r = *(const atoll_wide_f64 *)(values + i);
+        atoll_wide_f64 s = scale ? *(const atoll_wide_f64 *)(scale + i) : zero, size = MAGNITUDE(r);
+        atoll_wide_f64 product = weight * r;
+        sum += product;
+        magnitude += MAGNITUDE(product);
+        bound += MAGNITUDE(weight) * (t->atol + t->rtol * LARGER(s, size));
+    }
+    *ret = (struct block_sums){lanes_sum((const double *)&sum), lanes_sum((const double *)&bound),
+                               lanes_sum((const double *)&magnitude)};
+    return 0;
+}
+ATOLL_WIDE_FUNCTION(int, expect_block,
+                    (const double *w, const double *values, const double *scale,
+                     const struct atoll_tolerance *t, struct block_sums *ret),
+                    (w, values, scale, t, ret))
+
+static struct block_sums expect_rest(const double *w, const double *values, const double *scale,
+                                     const struct atoll_tolerance *t, size_t n)
+{
+    struct block_sums s = {0, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        s.value += w[i] * values[i];
+        s.bound += fabs(w[i]) * bound_of(t, values[i], scale ? scale[i] : 0.0);
+        s.magnitude += fabs(w[i] * values[i]);
+    }
+    return s;
+}
+
+static void blocks_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
+                        const double *scale)
+{
+    double weights[2 * BLOCK];
+    weights_of(p->key, weights);
+    for (size_t b = 0; b < p->block_count; b++) {
+        const double *w = block_weights(weights, p->key, b), *from = scale ? scale + b * BLOCK : NULL;
+        size_t begin = b * BLOCK;
+        struct block_sums s;
+        if (p->count - begin < BLOCK)
+            s = expect_rest(w, values + begin, from, t, p->count - begin);
+        else
+            expect_block(w, values + begin, from, t, &s);
+        p->sums[b] = s.value;
+        p->bounds[b] = s.bound + 1e-13 * s.magnitude;
+        p->finite &= isfinite(s.value) && isfinite(p->bounds[b]);
+    }
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void samples_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
+                         const double *scale)
+{
+    for (size_t i = 0; i < p->sample_count; i++)
+        p->indices[i] =
+            p->sample_count == p->count
+                ? i
+                : (size_t)atoll_random_below(atoll_random_at(p->key ^ 0x73616d70ull, i), p->count);
+    qsort(p->indices, p->sample_count, sizeof *p->indices, compare_indices);
+    for (size_t i = 0; i < p->sample_count; i++) {
+        size_t k = p->indices[i];
+        p->values[i] = values[k];
+        p->tolerances[i] = bound_of(t, values[k], scale ? scale[k] : 0.0);
+    }
+}
+
+int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct atoll_tolerance *tolerance,
+                           const double *values, const double *scale, size_t count, uint64_t key,
+                           struct atoll_err *err)
+{
+    struct atoll_fingerprint p = {.count = count, .key = key, .finite = 1};
+    p.block_count = (count + BLOCK - 1) / BLOCK;
+    p.sample_count = count < ATOLL_FINGERPRINT_SAMPLES ? count : ATOLL_FINGERPRINT_SAMPLES;
+    p.sums = calloc(p.block_count + 1, sizeof *p.sums);
+    p.bounds = calloc(p.block_count + 1, sizeof *p.bounds);
+    p.indices = calloc(p.sample_count + 1, sizeof *p.indices);
+    p.values = calloc(p.sample_count + 1, sizeof *p.values);
+    p.tolerances = calloc(p.sample_count + 1, sizeof *p.tolerances);
+    if (!p.sums || !p.bounds || !p.indices || !p.values || !p.tolerances) {
+        atoll_fingerprint_fini(&p);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the fingerprint of %zu elements", count);
+    }
+    blocks_fill(&p, tolerance, values, scale);
+    samples_fill(&p, tolerance, values, scale);
+    *ret_print = p;
+    return 0;
+}
+
+void atoll_fingerprint_fini(struct atoll_fingerprint *print)
+{
+    free(print->sums);
+    free(print->bounds);
+    free(print->indices);
+    free(print->values);
+    free(print->tolerances);
+    *print = (struct atoll_fingerprint){0};
+}
+
+static int samples_match(const struct atoll_fingerprint *p, enum atoll_dtype dtype, const void *data)
+{
+    for (size_t i = 0; i < p->sample_count; i++) {
+        double y = atoll_dtype_load(dtype, data, p->indices[i]);
+        if (!(fabs(y - p->values[i]) <= p->tolerances[i]))
+            return 0;
+    }
+    return 1;
+}
+
+ATOLL_WIDE_BODY double weigh_f64_body(const double *w, const double *y)
+{
+    atoll_wide_f64 sum = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES)
+        sum += *(const atoll_wide_f64 *)(w + i) * *(const atoll_wide_f64 *)(y + i);
+    return lanes_sum((const double *)&sum);
+}
+ATOLL_WIDE_FUNCTION(double, weigh_f64, (const double *w, const double *y), (w, y))
+
+ATOLL_WIDE_BODY double weigh_f32_body(const double *w, const float *y)
+{
+    atoll_wide_f64 sum = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_MEMORY_LINE_BYTES / sizeof *y)
+        __builtin_prefetch((const char *)(y + i) + ATOLL_MEMORY_AHEAD_BYTES);
+    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES)
+        sum += *(const atoll_wide_f64 *)(w + i) *
+               __builtin_convertvector(*(const atoll_wide_f32 *)(y + i), atoll_wide_f64);
+    return lanes_sum((const double *)&sum);
+}
+ATOLL_WIDE_FUNCTION(double, weigh_f32, (const double *w, const float *y), (w, y))
+
+/* n elements from data on, weighed. */
+static double weigh(const double *w, enum atoll_dtype dtype, const void *data, size_t n)
+{
+    double y[BLOCK];
+    if (n == BLOCK && dtype == ATOLL_F32)
+        return weigh_f32(w, data);
+    atoll_dtype_load_array(dtype, data, n, y);
+    for (size_t i = n; i < BLOCK; i++)
+        y[i] = 0;
+    return weigh_f64(w, y);
+}
+
+int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dtype dtype, const void *data)
+{
+    double weights[2 * BLOCK];
+    size_t bytes = atoll_dtype_bytes(dtype);
+    if (!print->finite || !samples_match(print, dtype, data))
+        return 0;
+    weights_of(print->key, weights);
+    for (size_t b = 0; b < print->block_count; b++) {
+        size_t begin = b * BLOCK, n = print->count - begin < BLOCK ? print->count - begin : BLOCK;
+        double sum =
+            weigh(block_weights(weights, print->key, b), dtype, (const char *)data + begin * bytes, n);
+        if (!(fabs(sum - print->sums[b]) <= print->bounds[b]))
+            return 0;
+    }
+    return 1;
+}
+
+size_t atoll_fingerprint_bytes(const struct atoll_fingerprint *print)
+{
+    return print->block_count * 2 * sizeof(double) +
+           print->sample_count * (sizeof(size_t) + 2 * sizeof(double));
+}

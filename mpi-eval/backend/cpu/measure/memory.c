@@ -1,0 +1,400 @@
+#include "mpi-eval/backend/cpu/measure/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/random.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
+#define REGION_LIMIT 256
+#define RING         2 /* files of one size before one is used again */
+#define HUGE_BYTES   ((size_t)2 << 20)
+#define HUGE_LEAST   ((size_t)1 << 20) /* smaller files stay on small pages */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
+struct region {
+    int fd;
+    unsigned char *base;
+    size_t bytes;
+    uint64_t stamp; /* of the last use */
+    int used;       /* open in a block */
+};
+
+struct atoll_memory {
+    size_t limit_bytes, held_bytes, cache_bytes;
+    uint64_t clock;
+    size_t region_count;
+    struct region regions[REGION_LIMIT];
+    unsigned char *sweep; /* only where no instruction flushes */
+};
+
+struct atoll_memory *atoll_memory_create(size_t limit_bytes, size_t cache_bytes, struct atoll_err *err)
+{
+    struct atoll_memory *m = calloc(1, sizeof *m);
+    if (!m) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the buffer pool");
+        return NULL;
+    }
+    m->limit_bytes = limit_bytes;
+    m->cache_bytes = cache_bytes ? cache_bytes : (size_t)32 << 20;
+    return m;
+}
+
+static void region_drop(struct atoll_memory *m, size_t index)
+{
+    struct region *r = &m->regions[index];
+    munmap(r->base, r->bytes);
+    close(r->fd);
+    m->held_bytes -= r->bytes;
+    *r = (struct region){.fd = -1};
+}
+
+void atoll_memory_destroy(struct atoll_memory *memory)
+{
+    if (!memory)
+        return;
+    for (size_t i = 0; i < memory->region_count; i++)
+        if (memory->regions[i].base)
+            region_drop(memory, i);
+    free(memory->sweep);
+    free(memory);
+}
+
+size_t atoll_memory_held_bytes(const struct atoll_memory *memory)
+{
+    return memory->held_bytes;
+}
+
+/* Reserved and replaced, so that the mapping starts where a huge page may. */
+static void *map_aligned(int fd, size_t bytes)
+{
+    size_t all = bytes + HUGE_BYTES;
+    char *reserved = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED)
+        return MAP_FAILED;
+    size_t head = (HUGE_BYTES - (uintptr_t)reserved % HUGE_BYTES) % HUGE_BYTES, tail = all - head - bytes;
+    void *at = mmap(reserved + head, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (at == MAP_FAILED) {
+        munmap(reserved, all);
+        return MAP_FAILED;
+    }
+    if (head)
+        munmap(reserved, head);
+    if (tail)
+        munmap(reserved + head + bytes, tail);
+    return at;
+}
+
+/* Mapping and unmapping small pages would cost more than some samples.  A system without huge pages for memory
+ * files keeps small ones. */
+static void collapse(unsigned char *base, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += HUGE_BYTES)
+        *(volatile unsigned char *)(base + at) = 0;
+    madvise(base, bytes, MADV_COLLAPSE);
+}
+
+static int region_map(struct region *r, size_t bytes, struct atoll_err *err)
+{
+    int fd = memfd_create("atoll-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return atoll_err_errno(err, errno, "cannot create a memory file");
+    if (ftruncate(fd, (off_t)bytes) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+        atoll_err_errno(err, errno, "cannot size a memory file to %zu bytes", bytes);
+        close(fd);
+        return -1;
+    }
+    void *base = map_aligned(fd, bytes);
+    if (base == MAP_FAILED) {
+        atoll_err_errno(err, errno, "cannot map %zu bytes", bytes);
+        close(fd);
+        return -1;
+    }
+    if (bytes % HUGE_BYTES == 0)
+        collapse(base, bytes);
+    *r = (struct region){.fd = fd, .base = base, .bytes = bytes};
+    return 0;
+}
+
+/* The least recently used free region that (exact: has this size | else: any); -1 none. */
+static long region_oldest(const struct atoll_memory *m, size_t bytes, int exact)
+{
+    long best = -1;
+    for (size_t i = 0; i < m->region_count; i++) {
+        const struct region *r = &m->regions[i];
+        if (!r->base || r->used || (exact && r->bytes != bytes))
+            continue;
+        if (best < 0 || r->stamp < m->regions[best].stamp)
+            best = (long)i;
+    }
+    return best;
+}
+
+static size_t region_free_count(const struct atoll_memory *m, size_t bytes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->region_count; i++)
+        n += m->regions[i].base && !m->regions[i].used && m->regions[i].bytes == bytes;
+    return n;
+}
+
+static long region_slot(struct atoll_memory *m)
+{
+    for (size_t i = 0; i < m->region_count; i++)
+        if (!m->regions[i].base)
+            return (long)i;
+    return m->region_count < REGION_LIMIT ? (long)m->region_count++ : -1;
+}
+
+static long region_new(struct atoll_memory *m, size_t bytes, struct atoll_err *err)
+{
+    long slot;
+    while (m->held_bytes + bytes > m->limit_bytes || (slot = region_slot(m)) < 0) {
+        long old = region_oldest(m, 0, 0);
+        if (old < 0) {
+            atoll_err_set(err, ATOLL_E_LIMIT, "buffers of one sample need more than %zu bytes of memory",
+                          m->limit_bytes);
+            return -1;
+        }
+        region_drop(m, (size_t)old);
+    }
+    if (region_map(&m->regions[slot], bytes, err) != 0)
+        return -1;
+    m->held_bytes += bytes;
+    return slot;
+}
+
+static long region_take(struct atoll_memory *m, size_t bytes, struct atoll_err *err)
+{
+    size_t ring = bytes > m->limit_bytes / 16 ? 1 : RING;
+    long i = -1;
+    if (region_free_count(m, bytes) >= ring)
+        i = region_oldest(m, bytes, 1);
+    if (i < 0)
+        i = region_new(m, bytes, err);
+    if (i >= 0) {
+        m->regions[i].used = 1;
+        m->regions[i].stamp = ++m->clock;
+    }
+    return i;
+}
+
+static uint64_t guard_word(uint64_t key, size_t index)
+{
+    return atoll_mix64(key + index * 0x9e3779b97f4a7c15ull);
+}
+
+/* Writes (check 0) or checks the pattern over [begin, end) of the file; returns the first wrong offset or
+ * end. */
+static size_t guard_range(const struct atoll_block *b, size_t begin, size_t end, int check)
+{
+    for (size_t p = begin; p < end;) {
+        uint64_t word = guard_word(b->guard_key, p / 8);
+        size_t from = p % 8, n = 8 - from < end - p ? 8 - from : end - p;
+        const unsigned char *pattern = (const unsigned char *)&word + from;
+        if (!check)
+            memcpy(b->base + p, pattern, n);
+        else if (memcmp(b->base + p, pattern, n) != 0) {
+            size_t at = 0;
+            while (b->base[p + at] == pattern[at])
+                at++;
+            return p + at;
+        }
+        p += n;
+    }
+    return end;
+}
+
+int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, struct atoll_block *ret_block,
+                     struct atoll_err *err)
+{
+    size_t page = 4096, slack = ATOLL_MEMORY_SHIFT_LINES * ATOLL_MEMORY_LINE_BYTES;
+    if (bytes > memory->limit_bytes)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "a buffer of %zu bytes is more than the limit of %zu bytes",
+                             bytes, memory->limit_bytes);
+    size_t file_bytes = (2 * ATOLL_MEMORY_GUARD_BYTES + slack + bytes + page - 1) / page * page;
+    size_t unit = file_bytes >= HUGE_LEAST ? HUGE_BYTES : page;
+    long i = region_take(memory, (file_bytes + unit - 1) / unit * unit, err);
+    if (i < 0)
+        return -1;
+    struct atoll_block b = {.fd = memory->regions[i].fd,
+                            .base = memory->regions[i].base,
+                            .file_bytes = file_bytes,
+                            .bytes = bytes,
+                            .guard_key = atoll_mix64(key ^ 0x677561726430ull),
+                            .region = (size_t)i};
+    size_t lines = (size_t)atoll_random_below(atoll_mix64(key), ATOLL_MEMORY_SHIFT_LINES);
+    b.offset = ATOLL_MEMORY_GUARD_BYTES + lines * ATOLL_MEMORY_LINE_BYTES;
+    guard_range(&b, 0, b.offset, 0);
+    guard_range(&b, b.offset + bytes, file_bytes, 0);
+    *ret_block = b;
+    return 0;
+}
+
+void atoll_block_close(struct atoll_memory *memory, struct atoll_block *block)
+{
+    if (!block->base)
+        return;
+    memory->regions[block->region].used = 0;
+    *block = (struct atoll_block){.fd = -1};
+}
+
+void *atoll_block_data(const struct atoll_block *block)
+{
+    return block->base + block->offset;
+}
+
+int atoll_block_guards_intact(const struct atoll_block *block, int64_t *ret_where)
+{
+    size_t end = block->offset + block->bytes;
+    size_t at = guard_range(block, 0, block->offset, 1);
+    if (at == block->offset) {
+        at = guard_range(block, end, block->file_bytes, 1);
+        if (at == block->file_bytes)
+            return 1;
+    }
+    *ret_where = (int64_t)at - (int64_t)block->offset;
+    return 0;
+}
+
+#if defined(__x86_64__)
+
+static int have_clflushopt(void)
+{
+    static int known = -1;
+    if (known < 0) {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 23 & 1);
+    }
+    return known;
+}
+
+__attribute__((target("clflushopt"))) static void flush_opt(unsigned char *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += ATOLL_MEMORY_LINE_BYTES)
+        _mm_clflushopt(p + i);
+}
+
+static void flush_plain(const unsigned char *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += ATOLL_MEMORY_LINE_BYTES)
+        _mm_clflush(p + i);
+}
+
+void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count)
+{
+    (void)memory;
+    _mm_mfence();
+    for (size_t i = 0; i < count; i++)
+        have_clflushopt() ? flush_opt(blocks[i].base, blocks[i].file_bytes)
+                          : flush_plain(blocks[i].base, blocks[i].file_bytes);
+    _mm_mfence();
+}
+
+const char *atoll_memory_flush_name(void)
+{
+    return have_clflushopt() ? "clflushopt" : "clflush";
+}
+
+#else
+
+/* Writes push our dirty lines out, the reads after them leave clean ones. */
+void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count)
+{
+    (void)blocks, (void)count;
+    size_t bytes = 2 * memory->cache_bytes;
+    if (!memory->sweep)
+        memory->sweep = malloc(2 * bytes);
+    if (!memory->sweep)
+        return;
+    memset(memory->sweep, (int)(memory->clock & 0x7f), bytes);
+    volatile unsigned char sink = 0;
+    for (size_t i = bytes; i < 2 * bytes; i += ATOLL_MEMORY_LINE_BYTES)
+        sink = (unsigned char)(sink + memory->sweep[i]);
+}
+
+const char *atoll_memory_flush_name(void)
+{
+    return "sweep";
+}
+
+#endif
+
+void *atoll_memory_array(size_t bytes)
+{
+    void *array = NULL;
+    if (bytes < HUGE_BYTES)
+        return malloc(bytes + 1);
+    if (posix_memalign(&array, HUGE_BYTES, bytes) != 0)
+        return NULL;
+    madvise(array, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+    return array;
+}
+
+#if defined(__x86_64__)
+
+/* Past the caches: what is written is flushed anyway, and the lines need not be read first. */
+void atoll_memory_copy(void *to, const void *from, size_t bytes)
+{
+    unsigned char *t = to;
+    const unsigned char *f = from;
+    size_t head =
+        (ATOLL_MEMORY_LINE_BYTES - (uintptr_t)t % ATOLL_MEMORY_LINE_BYTES) % ATOLL_MEMORY_LINE_BYTES;
+    head = head < bytes ? head : bytes;
+    memcpy(t, f, head);
+    for (; head + ATOLL_MEMORY_LINE_BYTES <= bytes; head += ATOLL_MEMORY_LINE_BYTES) {
+        __m128i line[4];
+        memcpy(line, f + head, sizeof line);
+        for (int k = 0; k < 4; k++)
+            _mm_stream_si128((__m128i *)(void *)(t + head) + k, line[k]);
+    }
+    memcpy(t + head, f + head, bytes - head);
+    _mm_sfence();
+}
+
+#else
+
+void atoll_memory_copy(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+#endif
+
+#define HASH_LANES ((size_t)8)
+
+/* Each lane is a bijection of each of its words: no single change can hide. */
+uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length)
+{
+    const unsigned char *p = bytes;
+    uint64_t a = key, b = key ^ 0x9e3779b97f4a7c15ull, c = ~key, d = key + 0xbf58476d1ce4e5b9ull;
+    uint64_t lane[HASH_LANES] = {a, b, c, d, ~b, ~d, a + 0x9e3779b97f4a7c15ull, c ^ 0xbf58476d1ce4e5b9ull};
+    size_t i = 0;
+    for (; i + sizeof lane <= length; i += sizeof lane) {
+        uint64_t w[HASH_LANES];
+        __builtin_prefetch(p + i + ATOLL_MEMORY_AHEAD_BYTES);
+        memcpy(w, p + i, sizeof w);
+#pragma GCC unroll 8
+        for (size_t k = 0; k < HASH_LANES; k++) {
+            lane[k] = (lane[k] ^ w[k]) * 0x94d049bb133111ebull;
+            lane[k] ^= lane[k] >> 29;
+        }
+    }
+    uint64_t h = length;
+    for (size_t k = 0; k < HASH_LANES; k++)
+        h = atoll_mix64(h ^ lane[k]);
+    for (; i < length; i++)
+        h = (h ^ p[i]) * 0x100000001b3ull;
+    return atoll_mix64(h ^ key);
+}

@@ -1,0 +1,63 @@
+/* memory.h - the buffers of one sample: memfds that the referee maps and a runner's child maps again.
+ * Layer: mpi-eval, referee/cpu.  Lifetime: create/destroy of the pool; blocks are opened and closed within a
+ * sample.
+ *
+ * Layout of a file: guard, shifted start (a secret multiple of the cache line), contents, guard.  Everything
+ * outside the contents holds a keyed pattern, so a write out of bounds is seen wherever it lands in the file.
+ * Large files lie on huge pages where the system has them, so that a child maps and leaves them at no cost; what
+ * is mapped and guarded ends at the page after the contents.
+ * Files are sealed against growing and shrinking and reused in rotation, so that consecutive samples have
+ * other pages under them. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_MEMORY_H
+#define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define ATOLL_MEMORY_GUARD_BYTES 4096u /* least guard on each side */
+#define ATOLL_MEMORY_LINE_BYTES  64u
+#define ATOLL_MEMORY_SHIFT_LINES 64u
+#define ATOLL_MEMORY_AHEAD_BYTES                                                                             \
+    2048 /* prefetched ahead of what is read once; nothing is cached after a sample */
+
+struct atoll_memory;
+
+/* limit_bytes: of all files together.  cache_bytes: last-level cache, for machines without a flush
+ * instruction. */
+struct atoll_memory *atoll_memory_create(size_t limit_bytes, size_t cache_bytes, struct atoll_err *err);
+void atoll_memory_destroy(struct atoll_memory *memory);
+size_t atoll_memory_held_bytes(const struct atoll_memory *memory);
+
+/* One tensor or scratch of one sample. */
+struct atoll_block {
+    int fd;              /* borrowed from the pool */
+    unsigned char *base; /* mapping of the whole file */
+    size_t file_bytes, offset, bytes;
+    uint64_t guard_key;
+    size_t region; /* of the pool */
+};
+
+/* Takes a file for `bytes` of contents, chooses the shift from key and writes the guards.  Contents are what
+ * they were. Errors: ATOLL_E_LIMIT, or the system's. */
+int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, struct atoll_block *ret_block,
+                     struct atoll_err *err);
+void atoll_block_close(struct atoll_memory *memory, struct atoll_block *block);
+void *atoll_block_data(const struct atoll_block *block);
+/* 1 when the guards hold; else 0 and where: bytes before the contents (negative) or from their start. */
+int atoll_block_guards_intact(const struct atoll_block *block, int64_t *ret_where);
+/* Puts all lines of the blocks out of every cache, clean. */
+void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count);
+/* Whether flushing is by instruction (line by line) or by sweeping; for the record. */
+const char *atoll_memory_flush_name(void);
+
+/* An array of the referee's own, on huge pages where it is large; uninitialised, freed by free. */
+void *atoll_memory_array(size_t bytes);
+/* memcpy for what no cache should hold. */
+void atoll_memory_copy(void *to, const void *from, size_t bytes);
+
+/* Keyed hash at memory speed, for "was it changed": no defence against someone who knows the key. */
+uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,321 @@
+#include "mpi-eval/backend/cpu/measure/oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/task/init.h"
+#include "base/random.h"
+#include "core/task/reference.h"
+
+#define DEADLINE_NS 60e9
+#define UNIT_LIMIT  ((size_t)4 << 20)
+
+struct atoll_oracle {
+    const struct atoll_task *task;
+    struct atoll_memory *memory;
+    struct atoll_runner_settings settings;
+    uint64_t hash_key;
+    void *object;
+    size_t object_length;
+    struct atoll_runner *runner;
+    int has_scale[ATOLL_TASK_TENSOR_LIMIT];
+};
+
+static int oracle_compile(struct atoll_oracle *o, struct atoll_compiler *compiler, struct atoll_err *err)
+{
+    struct atoll_buffer text;
+    struct atoll_compiled c;
+    atoll_buffer_init(&text, UNIT_LIMIT);
+    int failed = atoll_reference_translation_unit(o->task, &text, err);
+    if (!failed)
+        failed = atoll_buffer_check(&text, err);
+    if (!failed)
+        failed = atoll_compiler_run(compiler, "reference.c", (const char *)text.data, text.length, NULL, 0,
+                                    &c, err);
+    atoll_buffer_fini(&text);
+    if (failed)
+        return -1;
+    if (c.status != ATOLL_COMPILE_OK) {
+        atoll_err_set(err, c.status == ATOLL_COMPILE_BROKEN ? ATOLL_E_CHILD : ATOLL_E_INPUT,
+                      "%s: the reference does not compile: %s", o->task->name, c.diagnostics);
+        atoll_compiled_fini(&c);
+        return -1;
+    }
+    o->object = c.object;
+    o->object_length = c.object_length;
+    c.object = NULL;
+    atoll_compiled_fini(&c);
+    return 0;
+}
+
+struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct atoll_compiler *compiler,
+                                         const struct atoll_runner_settings *runner,
+                                         struct atoll_memory *memory, uint64_t hash_key,
+                                         struct atoll_err *err)
+{
+    struct atoll_oracle *o = calloc(1, sizeof *o);
+    if (!o) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
+        return NULL;
+    }
+    o->task = task;
+    o->memory = memory;
+    o->settings = *runner;
+    o->hash_key = hash_key;
+    for (size_t i = 0; i < task->tensor_count; i++)
+        o->has_scale[i] = atoll_reference_has_scale(task, i);
+    if (oracle_compile(o, compiler, err) != 0) {
+        atoll_oracle_destroy(o);
+        return NULL;
+    }
+    return o;
+}
+
+void atoll_oracle_destroy(struct atoll_oracle *oracle)
+{
+    if (!oracle)
+        return;
+    atoll_runner_destroy(oracle->runner);
+    free(oracle->object);
+    free(oracle);
+}
+
+void atoll_truth_fini(struct atoll_truth *truth)
+{
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        free(truth->values[i]);
+        free(truth->scale[i]);
+        free(truth->inputs[i]);
+    }
+    *truth = (struct atoll_truth){0};
+}
+
+/* Everything one question needs while it is asked. */
+struct question {
+    struct atoll_oracle *oracle;
+    const struct atoll_draw *draw;
+    const struct atoll_variant *variant;
+    long changed_tensor;
+    struct atoll_run_request request;
+    struct atoll_run_argument arguments[3 * ATOLL_TASK_TENSOR_LIMIT];
+    struct atoll_block blocks[3 * ATOLL_TASK_TENSOR_LIMIT];
+    long long dims[ATOLL_TASK_DIM_LIMIT];
+    size_t counts[ATOLL_TASK_TENSOR_LIMIT];
+};
+
+/* Opens argument slot `slot` (3 per tensor: input, expected, scale) with `bytes`. */
+static struct atoll_block *question_open(struct question *q, size_t slot, size_t bytes, int read_only,
+                                         struct atoll_err *err)
+{
+    struct atoll_block *b = &q->blocks[slot];
+    if (atoll_block_open(q->oracle->memory, bytes, atoll_mix64(q->draw->seed + slot), b, err) != 0)
+        return NULL;
+    size_t i = q->request.buffer_count++;
+    q->request.buffers[i] = (struct atoll_run_buffer){b->fd, b->file_bytes, read_only};
+    q->arguments[slot] = (struct atoll_run_argument){.buffer = (int)i, .offset = b->offset};
+    return b;
+}
+
+static int question_open_input(struct question *q, size_t tensor, struct atoll_err *err)
+{
+    const struct atoll_task *task = q->oracle->task;
+    size_t count = q->counts[tensor];
+    struct atoll_block *b =
+        question_open(q, 3 * tensor, count * atoll_dtype_bytes(task->tensors[tensor].dtype), 1, err);
+    uint64_t seed = q->draw->seed ^ ((long)tensor == q->changed_tensor ? 0x5bd1e995f00dull : 0);
+    if (!b)
+        return -1;
+    return atoll_init_fill(task, tensor, q->variant, seed, q->draw->distribution, 0, count,
+                           atoll_block_data(b), err);
+}
+
+static void fill_nan(double *values, size_t count)
+{
+    double nans[512];
+    for (size_t i = 0; i < 512; i++)
+        nans[i] = (double)NAN;
+    for (size_t i = 0; i < count; i += 512)
+        atoll_memory_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof *nans);
+}
+
+static int question_open_expected(struct question *q, size_t tensor, struct atoll_err *err)
+{
+    size_t count = q->counts[tensor];
+    struct atoll_block *b = question_open(q, 3 * tensor + 1, count * sizeof(double), 0, err);
+    if (!b)
+        return -1;
+    fill_nan(atoll_block_data(b), count);
+    if (!q->oracle->has_scale[tensor])
+        return 0;
+    b = question_open(q, 3 * tensor + 2, count * sizeof(double), 0, err);
+    if (!b)
+        return -1;
+    memset(atoll_block_data(b), 0, count * sizeof(double));
+    return 0;
+}
+
+static int question_expression(const struct question *q, const struct atoll_expression *e, int64_t *ret_value,
+                               struct atoll_err *err)
+{
+    struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
+    size_t count = atoll_task_bindings(q->oracle->task, q->variant, bindings);
+    return atoll_expression_eval(e, bindings, count, ret_value, err);
+}
+
+static int question_open_all(struct question *q, struct atoll_err *err)
+{
+    const struct atoll_task *task = q->oracle->task;
+    int64_t units, scratch = 0;
+    if (question_expression(q, task->units, &units, err) != 0 ||
+        (task->scratch && question_expression(q, task->scratch, &scratch, err) != 0))
+        return -1;
+    for (size_t i = 0; i < 3 * task->tensor_count; i++)
+        q->arguments[i] = (struct atoll_run_argument){.buffer = -1};
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        enum atoll_role role = task->tensors[i].role;
+        if (atoll_task_element_count(task, i, q->variant, &q->counts[i], err) != 0)
+            return -1;
+        if (role != ATOLL_ROLE_OUT && question_open_input(q, i, err) != 0)
+            return -1;
+        if ((role == ATOLL_ROLE_OUT || role == ATOLL_ROLE_INOUT) && question_open_expected(q, i, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < task->dim_count; i++)
+        q->dims[i] = q->variant->dims[i];
+    q->request.kind = ATOLL_RUN_REFERENCE;
+    q->request.launch_count = 1;
+    q->request.launches[0].units = units;
+    q->request.dims = q->dims;
+    q->request.dim_count = task->dim_count;
+    q->request.tensor_count = task->tensor_count;
+    q->request.scratch_doubles = (size_t)(scratch > 0 ? scratch : 0);
+    q->request.reference_arguments = q->arguments;
+    q->request.deadline_ns = DEADLINE_NS;
+    return 0;
+}
+
+static int oracle_start(struct atoll_oracle *o, struct atoll_err *err)
+{
+    static const char *const symbols[] = {"atoll_reference_range"};
+    if (!o->runner)
+        o->runner = atoll_runner_create(&o->settings, o->object, o->object_length, 0, symbols, 1, err);
+    return o->runner ? 0 : -1;
+}
+
+static int question_run(struct question *q, double *ret_ns, struct atoll_err *err)
+{
+    struct atoll_oracle *o = q->oracle;
+    struct atoll_run_result result = {.status = ATOLL_RUN_LOST};
+    for (int attempt = 0; attempt < 3 && result.status == ATOLL_RUN_LOST; attempt++) {
+        if (oracle_start(o, err) != 0 || atoll_runner_run(o->runner, &q->request, &result, err) != 0)
+            return -1;
+        if (result.status == ATOLL_RUN_LOST) {
+            atoll_runner_destroy(o->runner);
+            o->runner = NULL;
+        }
+    }
+    if (result.status == ATOLL_RUN_LOST)
+        return atoll_err_set(err, ATOLL_E_CHILD, "%s: the worker of the reference was lost three times",
+                             o->task->name);
+    if (result.status != ATOLL_RUN_DONE)
+        return atoll_err_set(err, ATOLL_E_INPUT, "%s: the reference failed at variant %s: %s, %s",
+                             o->task->name, q->variant->name, atoll_run_status_name(result.status),
+                             result.detail);
+    *ret_ns = result.ns;
+    return 0;
+}
+
+/* What the buffers hold, borrowed. */
+static int question_collect(const struct question *q, struct atoll_truth *truth, struct atoll_err *err)
+{
+    const struct atoll_task *task = q->oracle->task;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_block *b = &q->blocks[3 * i];
+        enum atoll_role role = task->tensors[i].role;
+        int64_t where;
+        truth->counts[i] = q->counts[i];
+        if (role == ATOLL_ROLE_IN || role == ATOLL_ROLE_CONSTANT)
+            truth->input_hash[i] = atoll_memory_hash(q->oracle->hash_key, atoll_block_data(b), b->bytes);
+        for (int k = 1; k <= 2; k++)
+            if (b[k].base && !atoll_block_guards_intact(&b[k], &where))
+                return atoll_err_set(err, ATOLL_E_INPUT,
+                                     "%s: the reference writes outside of %s (%lld bytes from its start)",
+                                     task->name, task->tensors[i].name, (long long)where);
+        truth->inputs[i] = b[0].base ? atoll_block_data(&b[0]) : NULL;
+        truth->values[i] = b[1].base ? atoll_block_data(&b[1]) : NULL;
+        truth->scale[i] = b[2].base ? atoll_block_data(&b[2]) : NULL;
+    }
+    return 0;
+}
+
+int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                      atoll_oracle_see *see, void *context, struct atoll_err *err)
+{
+    struct atoll_truth truth = {0};
+    struct question *q = calloc(1, sizeof *q);
+    if (!q)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to the reference");
+    q->oracle = oracle;
+    q->draw = draw;
+    q->variant = &oracle->task->variants[draw->variant];
+    q->changed_tensor = changed_tensor;
+    int failed = question_open_all(q, err);
+    if (!failed)
+        failed = question_run(q, &truth.ns, err);
+    if (!failed)
+        failed = question_collect(q, &truth, err);
+    if (!failed)
+        failed = see(context, &truth, err);
+    for (size_t i = 0; i < 3 * oracle->task->tensor_count; i++)
+        atoll_block_close(oracle->memory, &q->blocks[i]);
+    free(q);
+    return failed;
+}
+
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *copy = from ? atoll_memory_array(bytes) : NULL;
+    if (copy)
+        atoll_memory_copy(copy, from, bytes);
+    return copy;
+}
+
+int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *task, int with_values,
+                     struct atoll_truth *ret_truth, struct atoll_err *err)
+{
+    struct atoll_truth t = *from;
+    int whole = 1;
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        size_t bytes = i < task->tensor_count ? t.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype) : 0;
+        t.inputs[i] = copy_of(from->inputs[i], bytes);
+        t.values[i] = with_values ? copy_of(from->values[i], t.counts[i] * sizeof(double)) : NULL;
+        t.scale[i] = with_values ? copy_of(from->scale[i], t.counts[i] * sizeof(double)) : NULL;
+        whole &= (!from->inputs[i] || t.inputs[i]) &&
+                 (!with_values || ((!from->values[i] || t.values[i]) && (!from->scale[i] || t.scale[i])));
+    }
+    if (!whole) {
+        atoll_truth_fini(&t);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for inputs and expected values");
+    }
+    *ret_truth = t;
+    return 0;
+}
+
+struct copying {
+    const struct atoll_task *task;
+    struct atoll_truth *truth;
+};
+
+static int see_and_copy(void *context, const struct atoll_truth *truth, struct atoll_err *err)
+{
+    const struct copying *c = context;
+    return atoll_truth_copy(truth, c->task, 1, c->truth, err);
+}
+
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                     struct atoll_truth *ret_truth, struct atoll_err *err)
+{
+    struct copying c = {oracle->task, ret_truth};
+    return atoll_oracle_show(oracle, draw, changed_tensor, see_and_copy, &c, err);
+}

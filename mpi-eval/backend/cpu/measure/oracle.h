@@ -1,0 +1,47 @@
+/* oracle.h - the compiled reference of one task: inputs of a draw in, expected values in double precision
+ * out. Layer: mpi-eval, referee/cpu.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
+ * never become a candidate's. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_ORACLE_H
+#define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_ORACLE_H
+
+#include "core/task/task.h"
+#include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/backend/cpu/process/runner.h"
+#include "mpi-eval/referee/input_set.h"
+#include "mpi-eval/backend/cpu/measure/memory.h"
+
+struct atoll_oracle;
+
+/* Compiles the reference; the worker starts with the first question.  task, memory: borrowed.  runner:
+ * copied; its cores are borrowed.  hash_key: of the input hashes below.  ATOLL_E_INPUT with the diagnostics
+ * when the reference does not compile. */
+struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct atoll_compiler *compiler,
+                                         const struct atoll_runner_settings *runner,
+                                         struct atoll_memory *memory, uint64_t hash_key,
+                                         struct atoll_err *err);
+void atoll_oracle_destroy(struct atoll_oracle *oracle);
+
+/* Expected values of one draw, by tensor number. */
+struct atoll_truth {
+    size_t counts[ATOLL_TASK_TENSOR_LIMIT];
+    double *values[ATOLL_TASK_TENSOR_LIMIT]; /* owned; NULL where nothing is expected */
+    double *scale[ATOLL_TASK_TENSOR_LIMIT];  /* owned; NULL where the reference gives none */
+    void *inputs[ATOLL_TASK_TENSOR_LIMIT];   /* owned; raw, as a candidate gets them; NULL for role out */
+    uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT]; /* of the raw inputs of role in and constant */
+    double ns;
+};
+void atoll_truth_fini(struct atoll_truth *truth);
+
+/* inputs and, when asked for, values and scale as copies of the caller's own. */
+int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *task, int with_values,
+                     struct atoll_truth *ret_truth, struct atoll_err *err);
+
+/* Asks and shows: the truth and its arrays are borrowed until see returns, which may fail with err. */
+typedef int atoll_oracle_see(void *context, const struct atoll_truth *truth, struct atoll_err *err);
+int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                      atoll_oracle_see *see, void *context, struct atoll_err *err);
+/* changed_tensor >= 0: this one input comes from another seed (impact test); -1 otherwise. */
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+                     struct atoll_truth *ret_truth, struct atoll_err *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* state.h - what the referee keeps for a cpu device, and the functions of its table (referee/backend.h).
+ * Layer: mpi-eval, referee/cpu.  Lifetime: made by atoll_cpu_open, ended by atoll_cpu_close. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_STATE_H
+#define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_STATE_H
+
+#include "mpi-eval/backend/cpu/measure/expected.h"
+#include "mpi-eval/backend/cpu/measure/calibrate.h"
+#include "mpi-eval/backend/cpu/measure/device.h"
+#include "mpi-eval/backend/cpu/measure/oracle.h"
+#include "mpi-eval/referee/fill.h"
+#include "mpi-eval/referee/state.h"
+#include "mpi-eval/referee/trial.h"
+
+struct atoll_cpu {
+    struct atoll_device device;
+    struct atoll_runner_settings runner;
+    struct atoll_runner_settings
+        oracle_runner; /* nothing is timed there: every core, and the referee sleeps */
+    int oracle_cores[ATOLL_DEVICE_CORE_LIMIT];
+    struct atoll_calibration *calibration; /* NULL where nothing is measured */
+    struct atoll_memory *memory;           /* of candidates */
+    struct atoll_memory *oracle_memory;    /* of references: never shared with candidates */
+    struct atoll_answers *answers;
+};
+
+struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee);
+
+int atoll_cpu_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
+                      const struct atoll_device_info *device, struct atoll_err *err);
+enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
+                                          const struct atoll_prepared *prepared, const void *object,
+                                          size_t object_length, struct atoll_subject *ret_subject,
+                                          char *ret_detail);
+void atoll_cpu_subject_close(struct atoll_referee *referee, struct atoll_subject *subject);
+void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
+                     const struct atoll_trial_order *order, struct atoll_trial *ret_trial);
+
+/* Checks one set of outputs against an answer; data: by tensor number, NULL where there is none; fills may be
+ * NULL. 1 right, 0 wrong (detail filled), -1 err.  Used by trials and by the admission battery's fake
+ * outputs. */
+int atoll_outputs_check(const struct atoll_case *known, const struct atoll_answer *answer,
+                        const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
+                        char *ret_detail, struct atoll_err *err);
+
+#endif

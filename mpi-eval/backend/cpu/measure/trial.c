@@ -1,0 +1,525 @@
+#include "mpi-eval/referee/trial.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/task/init.h"
+#include "base/random.h"
+#include "mpi-eval/referee/check.h"
+#include "mpi-eval/backend/cpu/measure/state.h"
+
+#define BLOCK_LIMIT  (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
+#define LOST_LIMIT   3
+#define WARMING_SEED 0x7761726d696e67ull
+
+enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
+                                          const struct atoll_prepared *prepared, const void *object,
+                                          size_t object_length, struct atoll_subject *ret_subject,
+                                          char *ret_detail)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_runner *runner = NULL;
+    for (int i = 0; i < LOST_LIMIT && !runner && err.code != ATOLL_E_INPUT; i++) {
+        atoll_err_clear(&err);
+        runner = atoll_runner_create(&atoll_cpu_of(referee)->runner, object, object_length,
+                                     prepared->task->allow_mutable_globals, prepared->symbols,
+                                     prepared->symbol_count, &err);
+    }
+    *ret_subject = (struct atoll_subject){
+        .prepared = prepared, .object = object, .object_length = object_length, .runner = runner};
+    if (runner)
+        return ATOLL_V_CORRECT;
+    snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", err.text);
+    return err.code == ATOLL_E_INPUT ? ATOLL_V_FORBIDDEN : ATOLL_V_INFRASTRUCTURE;
+}
+
+void atoll_cpu_subject_close(struct atoll_referee *referee, struct atoll_subject *subject)
+{
+    (void)referee;
+    atoll_runner_destroy(subject->runner);
+    subject->runner = NULL;
+}
+
+/* Everything one trial owns while it runs.  Blocks: tensors by number, then the plan's scratch. */
+struct stage {
+    struct atoll_referee *referee;
+    struct atoll_cpu *cpu;
+    struct atoll_case *known;
+    struct atoll_subject *subject;
+    const struct atoll_trial_order *order;
+    const struct atoll_variant *variant;
+    struct atoll_answer *answer, *stale;
+    struct atoll_block blocks[BLOCK_LIMIT];
+    size_t block_count;
+    struct atoll_fill fills[ATOLL_TASK_TENSOR_LIMIT], scratch_fill;
+    struct atoll_run_request request;
+    struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT];
+    size_t binding_count;
+    double mark_ns; /* end of the phase before */
+};
+
+static void stage_mark(struct stage *s, enum atoll_phase phase)
+{
+    double now = atoll_referee_now_ns();
+    s->referee->phases.ns[phase] += now - s->mark_ns;
+    s->mark_ns = now;
+}
+
+static int stage_open_block(struct stage *s, size_t bytes, int read_only, struct atoll_err *err)
+{
+    size_t i = s->block_count;
+    if (atoll_block_open(s->cpu->memory, bytes, atoll_random_at(s->order->placement, i), &s->blocks[i],
+                         err) != 0)
+        return -1;
+    s->request.buffers[i] = (struct atoll_run_buffer){s->blocks[i].fd, s->blocks[i].file_bytes, read_only};
+    s->request.buffer_count = ++s->block_count;
+    return 0;
+}
+
+static int stage_open_scratch(struct stage *s, size_t index, struct atoll_err *err)
+{
+    int64_t bytes;
+    if (atoll_expression_eval(s->subject->prepared->plan->scratch[index].bytes, s->bindings, s->binding_count,
+                              &bytes, err) != 0)
+        return -1;
+    if (bytes < 0)
+        return atoll_err_set(err, ATOLL_E_INPUT, "scratch \"%s\" is %lld bytes at variant %s",
+                             s->subject->prepared->plan->scratch[index].name, (long long)bytes,
+                             s->variant->name);
+    return stage_open_block(s, (size_t)bytes, 0, err);
+}
+
+/* warming: inputs of another draw, which nobody asks the reference about. */
+static int stage_fill_tensor(struct stage *s, size_t tensor, int warming, struct atoll_err *err)
+{
+    const struct atoll_task *task = s->known->task;
+    const struct atoll_tensor *t = &task->tensors[tensor];
+    void *data = atoll_block_data(&s->blocks[tensor]);
+    if (t->role != ATOLL_ROLE_OUT && warming)
+        return atoll_init_fill(task, tensor, s->variant, atoll_random_at(s->order->placement, WARMING_SEED),
+                               s->order->draw->distribution, 0, s->answer->truth.counts[tensor], data, err);
+    if (t->role != ATOLL_ROLE_OUT)
+        return atoll_answers_input(s->cpu->answers, s->answer, task, tensor, data, err);
+    const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
+    atoll_fill_init(&s->fills[tensor], t->dtype, s->answer->truth.counts[tensor], stale,
+                    atoll_random_at(~s->order->placement, tensor));
+    atoll_fill_write(&s->fills[tensor], data);
+    return 0;
+}
+
+static void stage_fill_scratch(struct stage *s, size_t index)
+{
+    const struct atoll_block *b = &s->blocks[s->known->task->tensor_count + index];
+    atoll_fill_init(&s->scratch_fill, ATOLL_F32, b->bytes / 4, NULL,
+                    atoll_random_at(s->order->placement ^ 0x73637261ull, index));
+    atoll_fill_write(&s->scratch_fill, atoll_block_data(b));
+    memset((char *)atoll_block_data(b) + b->bytes / 4 * 4, 0x5a, b->bytes % 4);
+}
+
+/* Contents of every block; a sample's child may be set up meanwhile. */
+static int stage_fill(struct stage *s, int warming, struct atoll_err *err)
+{
+    for (size_t i = 0; i < s->known->task->tensor_count; i++)
+        if (stage_fill_tensor(s, i, warming, err) != 0)
+            return -1;
+    for (size_t i = 0; i < s->subject->prepared->plan->scratch_count; i++)
+        stage_fill_scratch(s, i);
+    return 0;
+}
+
+static int stage_argument(struct stage *s, const struct atoll_arg *a, struct atoll_run_argument *ret,
+                          struct atoll_err *err)
+{
+    size_t block = a->index + (a->kind == ATOLL_ARG_SCRATCH ? s->known->task->tensor_count : 0);
+    *ret = (struct atoll_run_argument){.buffer = -1};
+    switch (a->kind) {
+    case ATOLL_ARG_TENSOR:
+    case ATOLL_ARG_SCRATCH:
+        ret->buffer = (int)block;
+        ret->offset = s->blocks[block].offset;
+        return 0;
+    case ATOLL_ARG_INTEGER:
+        return atoll_expression_eval(a->value, s->bindings, s->binding_count, &ret->value.i64, err);
+    case ATOLL_ARG_FLOAT: ret->value.f64 = a->number; return 0;
+    case ATOLL_ARG_TENSORMAP: break;
+    }
+    return atoll_err_set(err, ATOLL_E_INPUT, "argument \"%s\": not on the cpu backend", a->text);
+}
+
+static int stage_launches(struct stage *s, struct atoll_err *err)
+{
+    const struct atoll_plan *plan = s->subject->prepared->plan;
+    s->request.launch_count = plan->launch_count;
+    for (size_t k = 0; k < plan->launch_count; k++) {
+        const struct atoll_launch *l = &plan->launches[k];
+        struct atoll_run_launch *r = &s->request.launches[k];
+        r->symbol = k;
+        r->argument_count = l->arg_count;
+        if (atoll_expression_eval(l->units, s->bindings, s->binding_count, &r->units, err) != 0)
+            return -1;
+        if (r->units < 0)
+            return atoll_err_set(err, ATOLL_E_INPUT, "launch %zu has %lld units at variant %s", k,
+                                 (long long)r->units, s->variant->name);
+        for (size_t i = 0; i < l->arg_count; i++)
+            if (stage_argument(s, &l->args[i], &r->arguments[i], err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* Where a late write would show: secret words of the outputs, all of them where there are few. */
+static void stage_watch(struct stage *s)
+{
+    const struct atoll_task *task = s->known->task;
+    size_t words[ATOLL_TASK_TENSOR_LIMIT] = {0}, total = 0;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        if (task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT)
+            words[i] = (s->blocks[i].bytes + 7) / 8;
+        total += words[i];
+    }
+    size_t count = total < ATOLL_RUN_WATCH_LIMIT ? total : ATOLL_RUN_WATCH_LIMIT;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t bits = atoll_random_at(s->order->placement ^ 0x7761746368ull, k);
+        size_t at = total == count ? k : (size_t)atoll_random_below(bits, total), tensor = 0;
+        while (at >= words[tensor])
+            at -= words[tensor++];
+        s->request.watch[k] = (const volatile uint64_t *)atoll_block_data(&s->blocks[tensor]) + at;
+    }
+    s->request.watch_count = count;
+}
+
+static void window_begin(void *compiler)
+{
+    atoll_compiler_pause(compiler);
+}
+
+static void window_end(void *compiler)
+{
+    atoll_compiler_resume(compiler);
+}
+
+static int stage_set(struct stage *s, struct atoll_err *err)
+{
+    const struct atoll_prepared *p = s->subject->prepared;
+    const struct atoll_task *task = s->known->task;
+    s->binding_count = atoll_plan_bindings(task, s->variant, p->plan, &p->choice, s->bindings);
+    for (size_t i = 0; i < task->tensor_count; i++)
+        if (stage_open_block(s, s->answer->truth.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype), 0,
+                             err) != 0)
+            return -1;
+    for (size_t i = 0; i < p->plan->scratch_count; i++)
+        if (stage_open_scratch(s, i, err) != 0)
+            return -1;
+    s->request.kind = ATOLL_RUN_CANDIDATE;
+    s->request.deadline_ns = s->order->deadline_ns;
+    s->request.touch = s->referee->setup.is_warm != 0;
+    s->request.window_begin = window_begin;
+    s->request.window_end = window_end;
+    s->request.context = s->referee->compiler;
+    stage_watch(s);
+    return stage_launches(s, err);
+}
+
+static void stage_clear(struct stage *s)
+{
+    for (size_t i = 0; i < s->block_count; i++)
+        atoll_block_close(s->cpu->memory, &s->blocks[i]);
+    s->block_count = 0;
+}
+
+static int stage_open_runner(struct stage *s, struct atoll_err *err)
+{
+    struct atoll_subject *u = s->subject;
+    if (!u->runner)
+        u->runner = atoll_runner_create(&s->cpu->runner, u->object, u->object_length,
+                                        s->known->task->allow_mutable_globals, u->prepared->symbols,
+                                        u->prepared->symbol_count, err);
+    return u->runner ? 0 : -1;
+}
+
+/* The child is forked while its buffers are filled, and its threads wake up while caches are flushed; a warm sample
+ * has no flush, but a run before it, in another child over the same memory, on contents of another draw: whatever a
+ * candidate leaves there is gone or of no use. */
+static int stage_run_once(struct stage *s, int warming, struct atoll_run_result *result,
+                          struct atoll_err *err)
+{
+    struct atoll_runner *runner = s->subject->runner;
+    if (atoll_runner_start(runner, &s->request, err) != 0)
+        return -1;
+    int failed = stage_fill(s, warming, err);
+    stage_mark(s, ATOLL_PHASE_INPUTS);
+    atoll_runner_arm(runner);
+    stage_mark(s, ATOLL_PHASE_FORK);
+    if (!s->referee->setup.is_warm)
+        atoll_memory_flush(s->cpu->memory, s->blocks, s->block_count);
+    stage_mark(s, ATOLL_PHASE_FLUSH);
+    if (failed) { /* nothing to run: the child goes with its worker */
+        atoll_runner_destroy(runner);
+        s->subject->runner = NULL;
+        return -1;
+    }
+    atoll_runner_finish(runner, &s->request, result);
+    double now = atoll_referee_now_ns(), *ns = s->referee->phases.ns;
+    ns[ATOLL_PHASE_SPAN] += result->ns;
+    ns[ATOLL_PHASE_DEATH] += result->stop_ns;
+    ns[ATOLL_PHASE_FORK] += now - s->mark_ns - result->ns - result->stop_ns;
+    s->mark_ns = now;
+    return 0;
+}
+
+/* Runs until the worker survives; a lost worker is never the candidate's fault. */
+static int stage_run(struct stage *s, struct atoll_run_result *result, struct atoll_err *err)
+{
+    for (int i = 0; i < LOST_LIMIT; i++) {
+        for (int warming = s->referee->setup.is_warm != 0; warming >= 0; warming--) {
+            if (stage_open_runner(s, err) != 0 || stage_run_once(s, warming, result, err) != 0)
+                return -1;
+            if (result->status != ATOLL_RUN_DONE)
+                break; /* of the candidate, or of the worker: no sample follows */
+        }
+        if (result->status != ATOLL_RUN_LOST)
+            return 0;
+        atoll_runner_destroy(s->subject->runner);
+        s->subject->runner = NULL;
+    }
+    return atoll_err_set(err, ATOLL_E_CHILD, "the worker was lost %d times: %s", LOST_LIMIT, result->detail);
+}
+
+static void trial_set(struct atoll_trial *t, enum atoll_verdict verdict, unsigned level, const char *format,
+                      ...) __attribute__((format(printf, 4, 5)));
+static void trial_set(struct atoll_trial *t, enum atoll_verdict verdict, unsigned level, const char *format,
+                      ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->detail, sizeof t->detail, format, args);
+    va_end(args);
+    t->verdict = verdict;
+    t->level = level;
+}
+
+/* How a run that did not finish is judged. */
+static void judge_end(const struct stage *s, const struct atoll_run_result *r, struct atoll_trial *t)
+{
+    static const enum atoll_verdict verdicts[] = {
+        [ATOLL_RUN_DONE] = ATOLL_V_CORRECT,    [ATOLL_RUN_CRASHED] = ATOLL_V_CRASH,
+        [ATOLL_RUN_FORBIDDEN] = ATOLL_V_CRASH, [ATOLL_RUN_EXITED] = ATOLL_V_CRASH,
+        [ATOLL_RUN_TIMEOUT] = ATOLL_V_TIMEOUT, [ATOLL_RUN_LOST] = ATOLL_V_INFRASTRUCTURE};
+    if (r->status == ATOLL_RUN_TIMEOUT)
+        trial_set(t, ATOLL_V_TIMEOUT, 4, "variant %s: not finished after %.3g s", s->variant->name,
+                  s->order->deadline_ns / 1e9);
+    else
+        trial_set(t, verdicts[r->status], 4, "variant %s: %s", s->variant->name, r->detail);
+}
+
+static const char *block_name(const struct stage *s, size_t block)
+{
+    size_t tensors = s->known->task->tensor_count;
+    return block < tensors ? s->known->task->tensors[block].name
+                           : s->subject->prepared->plan->scratch[block - tensors].name;
+}
+
+static int guards_hold(const struct stage *s, struct atoll_trial *t)
+{
+    int64_t where;
+    for (size_t i = 0; i < s->block_count; i++) {
+        const struct atoll_block *b = &s->blocks[i];
+        if (atoll_block_guards_intact(b, &where))
+            continue;
+        if (where < 0)
+            trial_set(t, ATOLL_V_WRONG, 5,
+                      "variant %s: wrote out of bounds: %lld bytes before the start of %s", s->variant->name,
+                      (long long)-where, block_name(s, i));
+        else
+            trial_set(t, ATOLL_V_WRONG, 5,
+                      "variant %s: wrote out of bounds: %lld bytes past the end of %s (%zu bytes)",
+                      s->variant->name, (long long)(where - (int64_t)b->bytes), block_name(s, i), b->bytes);
+        return 0;
+    }
+    return 1;
+}
+
+static int inputs_hold(const struct stage *s, struct atoll_trial *t)
+{
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_block *b = &s->blocks[i];
+        if (task->tensors[i].role != ATOLL_ROLE_IN && task->tensors[i].role != ATOLL_ROLE_CONSTANT)
+            continue;
+        if (atoll_memory_hash(s->referee->salt, atoll_block_data(b), b->bytes) ==
+            s->answer->truth.input_hash[i])
+            continue;
+        trial_set(t, ATOLL_V_WRONG, 5,
+                  "variant %s: changed the input %s; tensors of role %s must stay as they are",
+                  s->variant->name, task->tensors[i].name,
+                  task->tensors[i].role == ATOLL_ROLE_IN ? "in" : "constant");
+        return 0;
+    }
+    return 1;
+}
+
+int atoll_outputs_check(const struct atoll_case *known, const struct atoll_answer *answer,
+                        const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
+                        char *ret_detail, struct atoll_err *err)
+{
+    struct atoll_finding *f = malloc(sizeof *f);
+    int right = f ? 1 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a comparison");
+    *ret_worst = 0;
+    for (size_t i = 0; right == 1 && i < known->task->tensor_count; i++) {
+        struct atoll_check check = {.task = known->task,
+                                    .variant = &known->task->variants[answer->draw.variant],
+                                    .tensor = i,
+                                    .data = data[i],
+                                    .values = answer->truth.values[i],
+                                    .scale = answer->truth.scale[i],
+                                    .fill = fills ? fills[i] : NULL};
+        if (!check.values)
+            continue;
+        if (atoll_check_compare(&check, f, err) != 0) {
+            right = -1;
+            break;
+        }
+        *ret_worst = f->worst_error > *ret_worst ? f->worst_error : *ret_worst;
+        if (f->wrong) {
+            snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", f->detail);
+            right = 0;
+        }
+    }
+    free(f);
+    return right;
+}
+
+static int prints_match(const struct stage *s)
+{
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; i < task->tensor_count; i++)
+        if (s->answer->prints[i].count &&
+            !atoll_fingerprint_match(&s->answer->prints[i], task->tensors[i].dtype,
+                                     atoll_block_data(&s->blocks[i])))
+            return 0;
+    return 1;
+}
+
+static int answer_get(struct stage *s, int need_full, struct atoll_trial *t, struct atoll_err *err)
+{
+    double begin = atoll_referee_now_ns();
+    int is_new = !atoll_answers_know(s->cpu->answers, s->known->number, s->order->draw);
+    struct atoll_answer *a = atoll_answers_get(s->cpu->answers, s->known->oracle, s->known->task,
+                                               s->known->number, s->order->draw, need_full, err);
+    t->reference_ns += is_new ? atoll_referee_now_ns() - begin : 0;
+    if (!a)
+        return -1;
+    if (s->answer)
+        atoll_answers_release(s->cpu->answers, s->answer);
+    s->answer = a;
+    return 0;
+}
+
+/* A right output matches its fingerprint; what does not match, and what has none, is compared in full. */
+static int judge_outputs(struct stage *s, struct atoll_trial *t, struct atoll_err *err)
+{
+    const struct atoll_tolerance *tolerance = &s->known->task->tolerance;
+    const void *data[ATOLL_TASK_TENSOR_LIMIT];
+    const struct atoll_fill *fills[ATOLL_TASK_TENSOR_LIMIT];
+    enum atoll_comparing how = s->order->comparing;
+    int by_print = (how == ATOLL_COMPARING_PRINT || (how == ATOLL_COMPARING_HELD && !s->answer->is_full)) &&
+                   atoll_check_has_element_bound(tolerance);
+    if (by_print && !(tolerance->norm > 0) && !(tolerance->cosine > 0) && prints_match(s))
+        return 0;
+    if (answer_get(s, 1, t, err) != 0)
+        return -1;
+    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
+        data[i] = atoll_block_data(&s->blocks[i]);
+        fills[i] = s->known->task->tensors[i].role == ATOLL_ROLE_OUT ? &s->fills[i] : NULL;
+    }
+    char detail[ATOLL_DETAIL_BYTES];
+    int right = atoll_outputs_check(s->known, s->answer, data, fills, &t->worst_error, detail, err);
+    t->compared_fully = 1;
+    if (right == 0)
+        trial_set(t, ATOLL_V_WRONG, 5, "variant %s, %.1800s", s->variant->name, detail);
+    return right < 0 ? -1 : 0;
+}
+
+/* A plan that asks for more than there is, or evaluates to nonsense at this variant. */
+static int judge_setting(const struct stage *s, struct atoll_trial *t, const struct atoll_err *err)
+{
+    if (err->code != ATOLL_E_INPUT && err->code != ATOLL_E_LIMIT)
+        return -1;
+    trial_set(t, ATOLL_V_LAUNCH_ERROR, 4, "variant %s: %.1000s", s->variant->name, err->text);
+    return 0;
+}
+
+static uint64_t outputs_hash(const struct stage *s)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < s->known->task->tensor_count; i++)
+        if (s->answer->prints[i].count)
+            hash = atoll_memory_hash(s->referee->salt ^ hash, atoll_block_data(&s->blocks[i]),
+                                     s->blocks[i].bytes);
+    return hash;
+}
+
+static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *err)
+{
+    struct atoll_run_result result;
+    s->mark_ns = atoll_referee_now_ns();
+    if (answer_get(s, s->order->comparing == ATOLL_COMPARING_FULL, t, err) != 0)
+        return -1;
+    stage_mark(s, ATOLL_PHASE_ANSWER);
+    s->stale =
+        atoll_answers_other(s->cpu->answers, s->known->number, s->order->draw->variant, s->order->draw);
+    if (stage_set(s, err) != 0)
+        return judge_setting(s, t, err);
+    stage_mark(s, ATOLL_PHASE_INPUTS);
+    if (stage_run(s, &result, err) != 0)
+        return -1;
+    s->subject->candidate_ns += result.ns;
+    t->ns = result.ns;
+    t->stop_ns = result.stop_ns;
+    t->lost_ns = result.lost_ns;
+    if (result.status != ATOLL_RUN_DONE) {
+        judge_end(s, &result, t);
+        return 0;
+    }
+    if (s->order->hash_outputs)
+        t->output_hash = outputs_hash(s);
+    if (result.late_count) {
+        trial_set(t, ATOLL_V_WRONG, 6,
+                  "variant %s: outputs were written after the sample had said that it was done",
+                  s->variant->name);
+        return 0;
+    }
+    if (!guards_hold(s, t) || !inputs_hold(s, t))
+        return 0;
+    stage_mark(s, ATOLL_PHASE_UNTOUCHED);
+    int failed = judge_outputs(s, t, err);
+    stage_mark(s, ATOLL_PHASE_OUTPUTS);
+    s->referee->phases.trial_count++;
+    return failed;
+}
+
+void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
+                     const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct stage *s = calloc(1, sizeof *s);
+    *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
+    if (!s) {
+        trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "no memory for a sample");
+        return;
+    }
+    s->referee = referee;
+    s->cpu = atoll_cpu_of(referee);
+    s->known = known;
+    s->subject = subject;
+    s->order = order;
+    s->variant = &known->task->variants[order->draw->variant];
+    if (trial_do(s, ret_trial, &err) != 0)
+        trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
+    stage_clear(s);
+    atoll_answers_release(s->cpu->answers, s->stale);
+    atoll_answers_release(s->cpu->answers, s->answer);
+    free(s);
+}

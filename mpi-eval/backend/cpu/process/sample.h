@@ -1,0 +1,14 @@
+/* sample.h - one run in a child of the zygote: buffers, threads, final filter, doorbell, launches, done.
+ * Layer: mpi-eval, backend/cpu (inside atoll-worker). */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CPU_PROCESS_SAMPLE_H
+#define ATOLL_MPI_EVAL_BACKEND_CPU_PROCESS_SAMPLE_H
+
+#include "mpi-eval/backend/cpu/process/zygote.h"
+
+#define ATOLL_SAMPLE_TROUBLE 113 /* exit status: it never became ready; page->trouble says why */
+
+/* Called right after fork; never returns.  fds: one per buffer. */
+void atoll_sample_run(const struct atoll_zygote *zygote, const struct atoll_control_run *run, const int *fds)
+    __attribute__((noreturn));
+
+#endif

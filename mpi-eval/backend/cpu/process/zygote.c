@@ -1,0 +1,313 @@
+/* Order of loading: checks of the object come before ld.so sees it, privileges and the file system go before
+ * it too, and the zygote's own filter after it (ld.so needs executable maps).  A sample child stays a zombie
+ * until the next RUN, so that its pid names nothing else while the referee may still send it a signal. */
+#include "mpi-eval/backend/cpu/process/zygote.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "mpi-eval/backend/cpu/compile/object.h"
+#include "mpi-eval/backend/cpu/process/sample.h"
+
+#define POPULATE_READ 22 /* MADV_POPULATE_READ, Linux 5.14 */
+
+int atoll_zygote_reply(const struct atoll_control_reply *reply)
+{
+    ssize_t sent;
+    do
+        sent = send(ATOLL_CONTROL_FD_SOCKET, reply, sizeof *reply, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof *reply ? 0 : -1;
+}
+
+static int receive_setup(struct atoll_control_setup *setup, struct atoll_err *err)
+{
+    ssize_t got = recv(ATOLL_CONTROL_FD_SOCKET, setup, sizeof *setup, 0);
+    if (got != (ssize_t)sizeof *setup || setup->type != ATOLL_CONTROL_SETUP ||
+        setup->version != ATOLL_CONTROL_VERSION)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "atoll-worker is of another version than its caller");
+    if (setup->thread_count < 1 || setup->thread_count > ATOLL_CONTROL_THREAD_LIMIT ||
+        setup->symbol_count > ATOLL_CONTROL_SYMBOL_LIMIT)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "atoll-worker: setup out of range");
+    for (uint32_t i = 0; i < setup->symbol_count; i++)
+        setup->symbols[i][ATOLL_CONTROL_SYMBOL_BYTES - 1] = '\0';
+    return 0;
+}
+
+/* When memory runs out, the kernel should take this process and not the referee's. */
+static void offer_to_oom_killer(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t ignored = write(fd, "1000", 4);
+    (void)ignored;
+    close(fd);
+}
+
+/* What an object may need is loaded while files can still be opened. */
+static void preload_libraries(void)
+{
+    static const char *const names[] = {"libm.so.6", "libmvec.so.1"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
+}
+
+static int enter_sandbox(struct atoll_err *err)
+{
+    static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0},
+                                                {RLIMIT_FSIZE, 0},
+                                                {RLIMIT_NOFILE, 256},
+                                                {RLIMIT_MSGQUEUE, 0},
+                                                {RLIMIT_STACK, 8u << 20}};
+    int ruleset = -1;
+    int error = atoll_limits_apply(limits, sizeof limits / sizeof limits[0]);
+    if (!error)
+        error = atoll_privileges_drop();
+    if (error)
+        return atoll_err_errno(err, error, "atoll-worker cannot drop privileges");
+    if (atoll_landlock_create(NULL, 0, &ruleset, err) != 0)
+        return -1;
+    error = atoll_landlock_apply(ruleset);
+    if (ruleset >= 0)
+        close(ruleset);
+    return error ? atoll_err_errno(err, error, "atoll-worker cannot apply Landlock") : 0;
+}
+
+static int check_object(const struct atoll_control_setup *setup, struct atoll_err *err)
+{
+    struct stat st;
+    if (fstat(ATOLL_CONTROL_FD_OBJECT, &st) != 0 || st.st_size <= 0)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "atoll-worker got no object");
+    size_t length = (size_t)st.st_size;
+    void *image = mmap(NULL, length, PROT_READ, MAP_PRIVATE, ATOLL_CONTROL_FD_OBJECT, 0);
+    if (image == MAP_FAILED)
+        return atoll_err_errno(err, errno, "atoll-worker cannot map the object");
+    const char *names[ATOLL_CONTROL_SYMBOL_LIMIT];
+    for (uint32_t i = 0; i < setup->symbol_count; i++)
+        names[i] = setup->symbols[i];
+    int status =
+        atoll_object_check(image, length, (int)setup->allow_mutable_globals, names, setup->symbol_count, err);
+    munmap(image, length);
+    return status;
+}
+
+static int freeze(struct dl_phdr_info *info)
+{
+    const uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t begin = (info->dlpi_addr + p->p_vaddr) & ~mask;
+        uintptr_t end = (info->dlpi_addr + p->p_vaddr + p->p_memsz + mask) & ~mask;
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_W) &&
+            mprotect((void *)begin, end - begin, PROT_READ) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void note_ranges(struct atoll_zygote *zygote, struct dl_phdr_info *info)
+{
+    const uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    for (int i = 0; i < info->dlpi_phnum && zygote->range_count < ATOLL_ZYGOTE_RANGE_LIMIT; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD)
+            continue;
+        uintptr_t begin = (info->dlpi_addr + p->p_vaddr) & ~mask;
+        uintptr_t end = (info->dlpi_addr + p->p_vaddr + p->p_memsz + mask) & ~mask;
+        zygote->ranges[zygote->range_count++] = (struct atoll_zygote_range){(char *)begin, end - begin};
+    }
+}
+
+struct visit {
+    struct atoll_zygote *zygote;
+    uintptr_t base;
+    int status; /* of the object's own visit; 1 until then */
+};
+
+/* Whatever the headers said, an object without mutable globals gets no writable page. */
+static int visit_library(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    struct visit *visit = argument;
+    (void)size;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (info->dlpi_addr == visit->base) {
+        note_ranges(visit->zygote, info);
+        visit->status = visit->zygote->setup.allow_mutable_globals ? 0 : freeze(info);
+    } else if (slash && strncmp(slash, "/libm", 5) == 0) {
+        note_ranges(visit->zygote, info);
+    }
+    return 0;
+}
+
+static int resolve_symbols(struct atoll_zygote *zygote, void *handle, uintptr_t base, struct atoll_err *err)
+{
+    for (uint32_t i = 0; i < zygote->setup.symbol_count; i++) {
+        Dl_info where;
+        void *symbol = dlsym(handle, zygote->setup.symbols[i]);
+        if (!symbol || !dladdr(symbol, &where) || (uintptr_t)where.dli_fbase != base)
+            return atoll_err_set(err, ATOLL_E_INPUT, "function %s is not in the object",
+                                 zygote->setup.symbols[i]);
+        zygote->symbols[i] = symbol;
+    }
+    return 0;
+}
+
+static int load_object(struct atoll_zygote *zygote, struct atoll_err *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ATOLL_CONTROL_FD_OBJECT);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return atoll_err_set(err, ATOLL_E_INPUT, "the object does not load: %s", dlerror());
+    struct link_map *map = NULL;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "dlinfo: %s", dlerror());
+    struct visit visit = {zygote, map->l_addr, 1};
+    if (resolve_symbols(zygote, handle, map->l_addr, err) != 0)
+        return -1;
+    dl_iterate_phdr(visit_library, &visit);
+    return visit.status == 0
+               ? 0
+               : atoll_err_set(err, ATOLL_E_INTERNAL, "cannot make the object's data read-only");
+}
+
+void atoll_zygote_touch(const struct atoll_zygote *zygote)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < zygote->range_count; i++) {
+        const struct atoll_zygote_range *range = &zygote->ranges[i];
+        if (madvise(range->begin, range->bytes, POPULATE_READ) == 0)
+            continue;
+        for (size_t at = 0; at < range->bytes; at += page)
+            (void)*(volatile char *)(range->begin + at);
+    }
+}
+
+/* Children are forked where candidates run, so that the referee's core is free for inputs meanwhile. */
+static void move_to_cores(const struct atoll_control_setup *setup)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    for (uint32_t i = 0; i < setup->thread_count; i++) {
+        if (setup->cores[i] >= 0 && setup->cores[i] < CPU_SETSIZE)
+            CPU_SET((size_t)setup->cores[i], &cores);
+    }
+    if (CPU_COUNT(&cores) > 0)
+        sched_setaffinity(0, sizeof cores, &cores);
+}
+
+int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
+{
+    zygote->pid = getpid();
+    zygote->page =
+        mmap(NULL, ATOLL_CONTROL_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, ATOLL_CONTROL_FD_PAGE, 0);
+    if (zygote->page == MAP_FAILED)
+        return atoll_err_errno(err, errno, "atoll-worker cannot map its control page");
+    close(ATOLL_CONTROL_FD_PAGE);
+    if (receive_setup(&zygote->setup, err) != 0)
+        return -1;
+    move_to_cores(&zygote->setup);
+    offer_to_oom_killer();
+    preload_libraries();
+    if (atoll_filter_init(&zygote->own_filter, ATOLL_FILTER_ZYGOTE, err) != 0 ||
+        atoll_filter_init(&zygote->sample_filter, ATOLL_FILTER_SAMPLE, err) != 0 || enter_sandbox(err) != 0 ||
+        check_object(&zygote->setup, err) != 0 || load_object(zygote, err) != 0)
+        return -1;
+    close(ATOLL_CONTROL_FD_OBJECT);
+    int error = atoll_filter_apply(&zygote->own_filter, 0);
+    return error ? atoll_err_errno(err, error, "atoll-worker cannot apply its seccomp filter") : 0;
+}
+
+/* Length of the message, 0 at end of file, -1 on rubbish; ret_fd_count descriptors are the caller's. */
+static ssize_t receive_run(struct atoll_control_run *run, int *fds, size_t *ret_fd_count)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * ATOLL_RUN_BUFFER_LIMIT)];
+    struct iovec iov = {run, sizeof *run};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    ssize_t got;
+    do
+        got = recvmsg(ATOLL_CONTROL_FD_SOCKET, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    *ret_fd_count = 0;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (got > 0 && header && header->cmsg_type == SCM_RIGHTS) {
+        *ret_fd_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(fds, CMSG_DATA(header), *ret_fd_count * sizeof(int));
+    }
+    return (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ? -1 : got;
+}
+
+static int run_is_sound(const struct atoll_control_run *run, ssize_t length, size_t fd_count)
+{
+    const ssize_t head = (ssize_t)offsetof(struct atoll_control_run, launches);
+    return length >= head && run->type == ATOLL_CONTROL_RUN && run->launch_count <= ATOLL_RUN_LAUNCH_LIMIT &&
+           length == head + (ssize_t)(run->launch_count * sizeof run->launches[0]) &&
+           run->buffer_count == fd_count && run->dim_count <= ATOLL_TASK_DIM_LIMIT &&
+           run->tensor_count <= ATOLL_TASK_TENSOR_LIMIT;
+}
+
+static void await_end(pid_t pid, struct atoll_control_reply *reply)
+{
+    siginfo_t info;
+    struct rusage usage = {.ru_nivcsw = -1};
+    long status;
+    do /* the library's waitid hides the fifth argument */
+        status = syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOWAIT, &usage);
+    while (status != 0 && errno == EINTR);
+    memset(reply, 0, sizeof *reply);
+    reply->type = ATOLL_CONTROL_ENDED;
+    reply->pid = pid;
+    reply->end_code = info.si_code;
+    reply->end_status = info.si_status;
+    reply->switches = usage.ru_nivcsw;
+    reply->cpu_ns = usage.ru_nivcsw < 0 ? -1 : atoll_cpu_time_ns(&usage);
+}
+
+static int serve_run(struct atoll_zygote *zygote, const struct atoll_control_run *run, const int *fds,
+                     pid_t *ret_pid)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        atoll_sample_run(zygote, run, fds);
+    for (uint32_t i = 0; i < run->buffer_count; i++)
+        close(fds[i]);
+    if (pid < 0)
+        return -1;
+    setpgid(pid, pid); /* the child does it too: whoever is first */
+    *ret_pid = pid;
+    struct atoll_control_reply reply = {.type = ATOLL_CONTROL_STARTED, .pid = pid};
+    if (atoll_zygote_reply(&reply) != 0)
+        return -1;
+    await_end(pid, &reply);
+    return atoll_zygote_reply(&reply);
+}
+
+int atoll_zygote_serve(struct atoll_zygote *zygote)
+{
+    static struct atoll_control_run run;
+    int fds[ATOLL_RUN_BUFFER_LIMIT];
+    pid_t zombie = 0;
+    for (;;) {
+        size_t fd_count;
+        ssize_t got = receive_run(&run, fds, &fd_count);
+        if (got == 0)
+            return 0;
+        if (zombie)
+            waitpid(zombie, NULL, 0);
+        if (!run_is_sound(&run, got, fd_count) || serve_run(zygote, &run, fds, &zombie) != 0)
+            return 1;
+    }
+}

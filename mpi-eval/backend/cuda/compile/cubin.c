@@ -1,0 +1,373 @@
+/* cubin.c - an ELF64 file of NVIDIA's: .text.<kernel> holds a kernel's code, .nv.info.<kernel> its attributes,
+ * .nv.shared.<kernel> its static shared memory, .nv.info what concerns functions by symbol, .nv.global and
+ * .nv.global.init the module's variables.  Attributes are entries of (format, code, value); a format of 4 has a size
+ * and that many bytes. */
+#include "mpi-eval/backend/cuda/compile/cubin.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi-eval/backend/cuda/compile/sass.h"
+
+#define SECTION_LIMIT   8192
+#define SHARED_RESERVED 1024u /* bytes of a block that are the system's, from 8.0 on */
+#define ABI_SPLIT       8     /* from this version of the ABI on the target is the second byte of the flags */
+
+/* Attribute codes, as cuobjdump names them. */
+enum {
+    FORMAT_SIZED = 4,
+    EIATTR_MAX_THREADS = 0x05,
+    EIATTR_REQNTID = 0x10,
+    EIATTR_FRAME_SIZE = 0x11,
+    EIATTR_KPARAM_INFO = 0x17,
+    EIATTR_REGCOUNT = 0x2f
+};
+
+struct image {
+    const unsigned char *bytes;
+    size_t length;
+    Elf64_Ehdr head;
+    const char *names;
+    size_t names_length;
+    struct atoll_cubin *cubin;
+};
+
+static int broken(struct atoll_err *err, const char *what)
+{
+    return atoll_err_set(err, ATOLL_E_INPUT, "the compiler's output is no device image: %s", what);
+}
+
+static int section_at(const struct image *m, size_t index, Elf64_Shdr *ret)
+{
+    if (index >= m->head.e_shnum)
+        return -1;
+    memcpy(ret, m->bytes + m->head.e_shoff + index * sizeof *ret, sizeof *ret);
+    if (ret->sh_type == SHT_NOBITS)
+        return 0;
+    return ret->sh_offset <= m->length && ret->sh_size <= m->length - ret->sh_offset ? 0 : -1;
+}
+
+/* A text of a table, "" when it does not end inside. */
+static const char *text_at(const char *table, size_t length, size_t at)
+{
+    return at < length && memchr(table + at, 0, length - at) ? table + at : "";
+}
+
+static const char *section_name(const struct image *m, const Elf64_Shdr *s)
+{
+    return text_at(m->names, m->names_length, s->sh_name);
+}
+
+static int head_read(struct image *m, struct atoll_err *err)
+{
+    Elf64_Shdr names;
+    if (m->length < sizeof m->head)
+        return broken(err, "too short");
+    memcpy(&m->head, m->bytes, sizeof m->head);
+    if (memcmp(m->head.e_ident, ELFMAG, SELFMAG) != 0 || m->head.e_ident[EI_CLASS] != ELFCLASS64)
+        return broken(err, "not an ELF64 file");
+    if (m->head.e_machine != EM_CUDA)
+        return broken(err, "not for a CUDA device");
+    if (m->head.e_shentsize != sizeof(Elf64_Shdr) || m->head.e_shnum > SECTION_LIMIT ||
+        m->head.e_shoff > m->length || (m->length - m->head.e_shoff) / sizeof(Elf64_Shdr) < m->head.e_shnum)
+        return broken(err, "its sections do not fit");
+    if (section_at(m, m->head.e_shstrndx, &names) != 0 || names.sh_type == SHT_NOBITS)
+        return broken(err, "its names are missing");
+    m->names = (const char *)m->bytes + names.sh_offset;
+    m->names_length = (size_t)names.sh_size;
+    unsigned flags = m->head.e_flags;
+    m->cubin->target = m->head.e_ident[EI_ABIVERSION] >= ABI_SPLIT ? flags >> 8 & 0xff : flags & 0xff;
+    return 0;
+}
+
+static struct atoll_cubin_kernel *kernel_find(struct atoll_cubin *c, const char *name)
+{
+    for (size_t i = 0; i < c->kernel_count; i++)
+        if (strcmp(c->kernels[i].name, name) == 0)
+            return &c->kernels[i];
+    return NULL;
+}
+
+/* ---- attributes ---- */
+
+struct attribute {
+    unsigned format, code;
+    const unsigned char *bytes;
+    size_t length;
+};
+
+/* 1: an entry; 0: the end or garbage. */
+static int attribute_next(const unsigned char **at, const unsigned char *end, struct attribute *a)
+{
+    if (end - *at < 4)
+        return 0;
+    const unsigned char *p = *at;
+    *a = (struct attribute){p[0], p[1], p + 2, 2};
+    *at = p + 4;
+    if (a->format != FORMAT_SIZED)
+        return 1;
+    size_t size = p[2] | (size_t)p[3] << 8;
+    if ((size_t)(end - *at) < size)
+        return 0;
+    a->bytes = *at;
+    a->length = size;
+    *at += size;
+    return 1;
+}
+
+static uint32_t u32_at(const unsigned char *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static void param_take(struct atoll_cubin_kernel *k, const unsigned char *p)
+{
+    uint32_t ordinal = p[4] | (uint32_t)p[5] << 8;
+    if (ordinal >= ATOLL_CUBIN_PARAM_LIMIT)
+        return;
+    k->params[ordinal].offset = p[6] | (uint32_t)p[7] << 8;
+    k->params[ordinal].bytes = u32_at(p + 8) >> 18; /* below it alignment, space and bank */
+    if (ordinal >= k->param_count)
+        k->param_count = ordinal + 1;
+}
+
+static void kernel_attributes(struct atoll_cubin_kernel *k, const unsigned char *at, size_t length)
+{
+    const unsigned char *end = at + length;
+    struct attribute a;
+    while (attribute_next(&at, end, &a)) {
+        if (a.format != FORMAT_SIZED)
+            continue;
+        if (a.code == EIATTR_KPARAM_INFO && a.length >= 12)
+            param_take(k, a.bytes);
+        else if ((a.code == EIATTR_MAX_THREADS || a.code == EIATTR_REQNTID) && a.length >= 12)
+            k->threads_limit = u32_at(a.bytes) * u32_at(a.bytes + 4) * u32_at(a.bytes + 8);
+    }
+}
+
+/* ---- symbols ---- */
+
+struct symbols {
+    const unsigned char *bytes;
+    size_t count;
+    const char *names;
+    size_t names_length;
+};
+
+static int symbols_read(const struct image *m, struct symbols *ret)
+{
+    Elf64_Shdr s, names;
+    for (size_t i = 0; i < m->head.e_shnum; i++) {
+        if (section_at(m, i, &s) != 0 || s.sh_type != SHT_SYMTAB)
+            continue;
+        if (section_at(m, s.sh_link, &names) != 0 || names.sh_type == SHT_NOBITS)
+            return -1;
+        *ret = (struct symbols){m->bytes + s.sh_offset, (size_t)s.sh_size / sizeof(Elf64_Sym),
+                                (const char *)m->bytes + names.sh_offset, (size_t)names.sh_size};
+        return 0;
+    }
+    return -1;
+}
+
+static const char *symbol_at(const struct symbols *t, size_t index, Elf64_Sym *ret)
+{
+    if (index >= t->count) {
+        memset(ret, 0, sizeof *ret);
+        return "";
+    }
+    memcpy(ret, t->bytes + index * sizeof *ret, sizeof *ret);
+    return text_at(t->names, t->names_length, ret->st_name);
+}
+
+/* Functions that are not here. */
+static void symbols_judge(const struct image *m, const struct symbols *t)
+{
+    struct atoll_cubin *c = m->cubin;
+    Elf64_Sym symbol;
+    for (size_t i = 1; i < t->count; i++) {
+        const char *name = symbol_at(t, i, &symbol);
+        if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && *name &&
+            *name != '.')
+            snprintf(c->undefined_name, sizeof c->undefined_name, "%s", name);
+    }
+}
+
+static void module_attributes(const struct image *m, const struct symbols *t, const unsigned char *at,
+                              size_t length)
+{
+    const unsigned char *end = at + length;
+    struct attribute a;
+    Elf64_Sym symbol;
+    while (attribute_next(&at, end, &a)) {
+        if (a.format != FORMAT_SIZED || a.length < 8 ||
+            (a.code != EIATTR_REGCOUNT && a.code != EIATTR_FRAME_SIZE))
+            continue;
+        struct atoll_cubin_kernel *k = kernel_find(m->cubin, symbol_at(t, u32_at(a.bytes), &symbol));
+        if (k && a.code == EIATTR_REGCOUNT)
+            k->registers = u32_at(a.bytes + 4);
+        else if (k)
+            k->stack_bytes = u32_at(a.bytes + 4);
+    }
+}
+
+/* ---- sections ---- */
+
+static const char *after(const char *name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) == 0 ? name + n : NULL;
+}
+
+static int is_kernel(const struct image *m, const char *name)
+{
+    char info[160];
+    Elf64_Shdr s;
+    snprintf(info, sizeof info, ".nv.info.%s", name);
+    for (size_t i = 0; i < m->head.e_shnum; i++)
+        if (section_at(m, i, &s) == 0 && strcmp(section_name(m, &s), info) == 0)
+            return 1;
+    return 0;
+}
+
+static int kernels_read(const struct image *m, struct atoll_err *err)
+{
+    struct atoll_cubin *c = m->cubin;
+    Elf64_Shdr s;
+    for (size_t i = 0; i < m->head.e_shnum; i++) {
+        const char *name;
+        if (section_at(m, i, &s) != 0)
+            return broken(err, "a section reaches beyond its end");
+        name = after(section_name(m, &s), ".text.");
+        if (!name || s.sh_type == SHT_NOBITS || !is_kernel(m, name))
+            continue;
+        if (c->kernel_count == ATOLL_CUBIN_KERNEL_LIMIT || strlen(name) >= sizeof c->kernels[0].name)
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "more than %d kernels, or a name of more than %zu characters",
+                                 ATOLL_CUBIN_KERNEL_LIMIT, sizeof c->kernels[0].name - 1);
+        struct atoll_cubin_kernel *k = &c->kernels[c->kernel_count++];
+        snprintf(k->name, sizeof k->name, "%s", name);
+        k->registers = s.sh_info >> 24; /* of images without the attribute */
+        k->code_bytes = (uint32_t)s.sh_size;
+        atoll_sass_count(m->bytes + s.sh_offset, (size_t)s.sh_size, k->mix);
+    }
+    return 0;
+}
+
+/* From 9.0 on the section counts the system's part, too. */
+static uint32_t shared_of(const struct atoll_cubin *c, uint32_t section_bytes)
+{
+    uint32_t systems = c->target >= 90 ? SHARED_RESERVED : 0;
+    return section_bytes > systems ? section_bytes - systems : 0;
+}
+
+static void details_read(const struct image *m, const struct symbols *t)
+{
+    Elf64_Shdr s;
+    for (size_t i = 0; i < m->head.e_shnum; i++) {
+        if (section_at(m, i, &s) != 0)
+            continue;
+        const char *name = section_name(m, &s), *of;
+        struct atoll_cubin_kernel *k;
+        if (strcmp(name, ".nv.info") == 0 && s.sh_type != SHT_NOBITS)
+            module_attributes(m, t, m->bytes + s.sh_offset, (size_t)s.sh_size);
+        else if ((of = after(name, ".nv.info.")) && s.sh_type != SHT_NOBITS &&
+                 (k = kernel_find(m->cubin, of)))
+            kernel_attributes(k, m->bytes + s.sh_offset, (size_t)s.sh_size);
+        else if ((of = after(name, ".nv.shared.")) && (k = kernel_find(m->cubin, of)))
+            k->static_shared_bytes = shared_of(m->cubin, (uint32_t)s.sh_size);
+        else if (after(name, ".nv.global") || (after(name, ".nv.constant") && !after(name, ".nv.constant0")))
+            m->cubin->state_bytes += s.sh_size;
+    }
+}
+
+/* "ptxas info : Compiling entry function 'k' for 'sm_90a'", later "... bytes stack frame, 8 bytes spill stores, 8
+ * bytes spill loads". */
+static void report_read(struct atoll_cubin *c, const char *report)
+{
+    static const char properties[] = "Function properties for ";
+    for (const char *p = report; (p = strstr(p, properties));) {
+        char name[128];
+        unsigned stack, stores, loads;
+        p += sizeof properties - 1;
+        if (sscanf(p, "%127s %u bytes stack frame, %u bytes spill stores, %u bytes spill loads", name, &stack,
+                   &stores, &loads) != 4)
+            continue;
+        struct atoll_cubin_kernel *k = kernel_find(c, name);
+        if (!k)
+            continue;
+        k->spill_store_bytes = stores;
+        k->spill_load_bytes = loads;
+    }
+}
+
+int atoll_cubin_read(const void *bytes, size_t length, const char *report, struct atoll_cubin *ret_cubin,
+                     struct atoll_err *err)
+{
+    struct atoll_cubin *c = calloc(1, sizeof *c);
+    struct image m = {.bytes = bytes, .length = length, .cubin = c};
+    struct symbols symbols;
+    if (!c)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a device image");
+    int failed = head_read(&m, err) != 0 || kernels_read(&m, err) != 0;
+    if (!failed && symbols_read(&m, &symbols) != 0)
+        failed = broken(err, "it has no symbols");
+    if (!failed) {
+        symbols_judge(&m, &symbols);
+        details_read(&m, &symbols);
+        report_read(c, report ? report : "");
+        *ret_cubin = *c;
+    }
+    free(c);
+    return failed ? -1 : 0;
+}
+
+const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubin, const char *name)
+{
+    for (size_t i = 0; i < cubin->kernel_count; i++)
+        if (strcmp(cubin->kernels[i].name, name) == 0)
+            return &cubin->kernels[i];
+    return NULL;
+}
+
+/* ---- occupancy ---- */
+
+#define REGISTER_UNIT 256u /* registers are given to warps in these portions */
+#define WARP_UNIT     4u   /* and warps to schedulers in fours */
+#define SHARED_UNIT   128u
+
+static uint32_t round_up(uint32_t value, uint32_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel,
+                             const struct atoll_device_limits *limits, uint32_t threads_per_block,
+                             uint32_t dynamic_shared_bytes, const char **ret_by)
+{
+    *ret_by = "";
+    if (!limits->warp_size || !limits->threads_per_multiprocessor || !threads_per_block ||
+        threads_per_block > limits->threads_per_block)
+        return 0;
+    uint32_t warps = (threads_per_block + limits->warp_size - 1) / limits->warp_size;
+    uint32_t most = limits->threads_per_multiprocessor / limits->warp_size;
+    uint32_t per_warp = round_up(kernel->registers * limits->warp_size, REGISTER_UNIT);
+    uint32_t held = per_warp ? limits->registers_per_multiprocessor / per_warp / WARP_UNIT * WARP_UNIT : most;
+    uint32_t shared = kernel->static_shared_bytes + dynamic_shared_bytes +
+                      (limits->compute_capability >= 80 ? SHARED_RESERVED : 0);
+    shared = round_up(shared, SHARED_UNIT);
+    const struct {
+        uint32_t blocks;
+        const char *by;
+    } bounds[] = {{limits->blocks_per_multiprocessor, "blocks"},
+                  {most / warps, "warps"},
+                  {held / warps, "registers"},
+                  {shared ? limits->shared_bytes_per_multiprocessor / shared : ~0u, "shared memory"}};
+    size_t least = 0;
+    for (size_t i = 1; i < sizeof bounds / sizeof *bounds; i++)
+        if (bounds[i].blocks < bounds[least].blocks)
+            least = i;
+    *ret_by = bounds[least].by;
+    return (double)bounds[least].blocks * warps / most;
+}

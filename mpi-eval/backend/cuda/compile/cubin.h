@@ -1,0 +1,50 @@
+/* cubin.h - what a compiled device image says about itself, without a device: kernels, their resources, the mix of
+ * their instructions, what a kernel could change in it, what it would link.
+ * Layer: mpi-eval, backend/cuda.  Hostile input (the compiler's output is the candidate's doing): every offset is
+ * checked.  Sources: ELF64 and the section and attribute names of NVIDIA's cubin (.nv.info, EIATTR_*), as cuobjdump and
+ * readelf show them; opcodes of compute capability 7.0 and up from nvdisasm. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_COMPILE_CUBIN_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_COMPILE_CUBIN_H
+
+#include "core/message.h"
+#include "core/profile.h"
+
+#define ATOLL_CUBIN_KERNEL_LIMIT 64
+#define ATOLL_CUBIN_PARAM_LIMIT  64
+
+struct atoll_cubin_kernel {
+    char name[128];
+    uint32_t registers, static_shared_bytes, stack_bytes;
+    uint32_t spill_store_bytes, spill_load_bytes; /* from the compiler's report, 0 without */
+    uint32_t threads_limit;                       /* of __launch_bounds__; 0 none */
+    uint32_t param_count;                         /* in the order of the signature */
+    struct {
+        uint32_t offset, bytes;
+    } params[ATOLL_CUBIN_PARAM_LIMIT];
+    uint32_t code_bytes;
+    uint32_t mix[ATOLL_MIX_COUNT];
+};
+
+struct atoll_cubin {
+    unsigned target; /* 90 */
+    size_t kernel_count;
+    struct atoll_cubin_kernel kernels[ATOLL_CUBIN_KERNEL_LIMIT];
+    /* Everything a kernel could reach by a cast and find again in the next launch: globals (an image does not tell which of
+     * them are const), texts, the compiler's tables, constants.  Not the banks of parameters. */
+    uint64_t state_bytes;
+    char undefined_name[128]; /* a symbol it would need from elsewhere (device runtime ...), "" */
+};
+
+/* report: the compiler's (ptxas -v), may be "".  ATOLL_E_INPUT when it is no cubin. */
+int atoll_cubin_read(const void *bytes, size_t length, const char *report, struct atoll_cubin *ret_cubin,
+                     struct atoll_err *err);
+const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubin,
+                                                  const char *name); /* or NULL */
+
+/* Theoretical occupancy, 0..1, by registers, shared memory, warps and blocks (CUDA C++ programming guide, "compute
+ * capabilities"); *ret_by names what limits it. */
+double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel,
+                             const struct atoll_device_limits *limits, uint32_t threads_per_block,
+                             uint32_t dynamic_shared_bytes, const char **ret_by);
+
+#endif

@@ -1,0 +1,209 @@
+/* Headers of another toolkit than NVRTC's own would compile half the time: the first folder that has them counts, and
+ * those beside the library come first.  Layouts: a toolkit (lib64 or targets/<arch>/lib beside include), Python packages
+ * (nvidia/cuda_nvrtc/lib beside nvidia/cuda_runtime/include; nvidia/cu13/lib beside nvidia/cu13/include). */
+#include "mpi-eval/backend/cuda/compile/toolkit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mpi-eval/backend/cpu/process/spawn.h"
+
+#define PROGRAM_NAME      "atoll-compile-cuda"
+#define ANSWER_BYTES      8192
+#define ANSWER_TIMEOUT_MS 60000 /* a parallel file system may take its time for 100 MB */
+
+static int is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* ---- headers ---- */
+
+static int has_headers(const char *folder)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/cuda_fp16.h", folder);
+    return n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0;
+}
+
+/* 1: added, or there already. */
+static int add_include(struct atoll_toolkit *t, const char *root, const char *below)
+{
+    char path[PATH_MAX], resolved[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s%s%s", root, below[0] ? "/" : "", below);
+    if (n <= 0 || (size_t)n >= sizeof path || !realpath(path, resolved) || !is_folder(resolved))
+        return 0;
+    for (size_t i = 0; i < t->include_count; i++) {
+        if (strcmp(t->includes[i], resolved) == 0)
+            return 1;
+    }
+    if (t->include_count == ATOLL_TOOLKIT_FOLDER_LIMIT || !(t->includes[t->include_count] = strdup(resolved)))
+        return 0;
+    t->include_count++;
+    return 1;
+}
+
+/* Adds root/below, with what lies beside or in it, where it has the toolkit's headers. */
+static int add_headers(struct atoll_toolkit *t, const char *root, const char *below)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%s", root, below);
+    if (n <= 0 || (size_t)n >= sizeof path || !has_headers(path) || !add_include(t, path, ""))
+        return 0;
+    add_include(t, path, "cccl");
+    add_include(t, path, "../../cuda_cccl/include");
+    t->toolkit_include_count = t->include_count;
+    return 1;
+}
+
+void atoll_toolkit_find_headers(struct atoll_toolkit *t, const char *library_path)
+{
+    static const char *const beside[] = {"../include", "../../include", "../../cuda_runtime/include",
+                                         "../../../include"};
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    const char *slash = strrchr(library_path, '/');
+    char folder[PATH_MAX];
+    int n = snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - library_path) : 0, library_path);
+    for (size_t i = 0; n > 0 && i < sizeof beside / sizeof beside[0]; i++) {
+        if (add_headers(t, folder, beside[i]))
+            return;
+    }
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        if (roots[i] && roots[i][0] == '/' && add_headers(t, roots[i], "include"))
+            return;
+    }
+}
+
+static int add_user_folder(struct atoll_toolkit *t, const char *folder, struct atoll_err *err)
+{
+    if (!add_include(t, folder, ""))
+        return atoll_err_set(err, ATOLL_E_INPUT, "include path: %s is no folder, or more than %d folders",
+                             folder, ATOLL_TOOLKIT_FOLDER_LIMIT);
+    add_include(t, folder, "include");
+    add_include(t, folder, "tools/util/include");
+    return 0;
+}
+
+int atoll_toolkit_add_folders(struct atoll_toolkit *t, const char *list, struct atoll_err *err)
+{
+    while (list && *list) {
+        char folder[PATH_MAX];
+        size_t length = strcspn(list, ":");
+        int n = snprintf(folder, sizeof folder, "%.*s", (int)length, list);
+        if (length > 0 && (n <= 0 || (size_t)n >= sizeof folder || add_user_folder(t, folder, err) != 0))
+            return err && err->code ? -1
+                                    : atoll_err_set(err, ATOLL_E_INPUT, "include path: a name is too long");
+        list += length + (list[length] == ':');
+    }
+    return 0;
+}
+
+/* ---- the compile child's description ---- */
+
+static char *find_child(const char *program)
+{
+    static const char *const places[] = {"", "../", "../../"};
+    char self[PATH_MAX], path[PATH_MAX];
+    const char *chosen = program ? program : getenv("ATOLL_COMPILE_CUDA");
+    if (chosen && chosen[0])
+        return is_program(chosen) ? realpath(chosen, NULL) : NULL;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0)
+        return NULL;
+    self[length] = '\0';
+    char *slash = strrchr(self, '/');
+    self[slash ? slash + 1 - self : 0] = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int n = snprintf(path, sizeof path, "%s%s%s", self, places[i], PROGRAM_NAME);
+        if (n > 0 && (size_t)n < sizeof path && is_program(path))
+            return realpath(path, NULL);
+    }
+    return NULL;
+}
+
+static int read_description(struct atoll_toolkit *t, char *answer, struct atoll_err *err)
+{
+    for (char *rest = answer, *line; (line = strsep(&rest, "\n"));) {
+        if (strncmp(line, "error ", 6) == 0)
+            return atoll_err_set(err, ATOLL_E_MISSING, "%s", line + 6);
+        if (strncmp(line, "nvrtc /", 7) == 0 && !t->nvrtc)
+            t->nvrtc = strdup(line + 6);
+        if (strncmp(line, "version ", 8) == 0)
+            snprintf(t->version, sizeof t->version, "%s", line + 8);
+    }
+    if (!t->nvrtc || !t->version[0])
+        return atoll_err_set(err, ATOLL_E_MISSING, "%s does not tell what NVRTC there is", t->program);
+    t->library = strndup(t->nvrtc, (size_t)(strrchr(t->nvrtc, '/') - t->nvrtc));
+    return t->library ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the toolkit's folders");
+}
+
+int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char *include_path,
+                       struct atoll_err *err)
+{
+    char answer[ANSWER_BYTES];
+    memset(t, 0, sizeof *t);
+    t->program = find_child(program);
+    if (!t->program)
+        return atoll_err_set(err, ATOLL_E_MISSING,
+                             "no program " PROGRAM_NAME "%s%s; it is installed beside atoll-eval",
+                             program ? " at " : "", program ? program : "");
+    char describe[] = "describe";
+    char *argv[] = {t->program, describe, NULL};
+    if (atoll_spawn_ask(argv, NULL, ANSWER_TIMEOUT_MS, answer, sizeof answer, err) == 0 &&
+        read_description(t, answer, err) == 0) {
+        atoll_toolkit_find_headers(t, t->nvrtc);
+        if (atoll_toolkit_add_folders(t, include_path, err) == 0)
+            return 0;
+    }
+    atoll_toolkit_fini(t);
+    return -1;
+}
+
+void atoll_toolkit_fini(struct atoll_toolkit *t)
+{
+    free(t->program);
+    free(t->nvrtc);
+    free(t->library);
+    for (size_t i = 0; i < t->include_count; i++)
+        free(t->includes[i]);
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- programs ---- */
+
+static char *program_in(const char *folder, size_t length, const char *below, const char *name)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%.*s/%s%s", (int)length, folder, below, name);
+    return length > 0 && folder[0] == '/' && n > 0 && (size_t)n < sizeof path && is_program(path)
+               ? strdup(path)
+               : NULL;
+}
+
+char *atoll_toolkit_find_program(const char *command)
+{
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    char *found = NULL;
+    if (strchr(command, '/'))
+        return is_program(command) ? realpath(command, NULL) : NULL;
+    const char *search = getenv("PATH");
+    for (const char *at = search ? search : ""; *at && !found;) {
+        size_t length = strcspn(at, ":");
+        found = program_in(at, length, "", command);
+        at += length + (at[length] == ':');
+    }
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0] && !found; i++)
+        found = roots[i] ? program_in(roots[i], strlen(roots[i]), "bin/", command) : NULL;
+    return found;
+}

@@ -1,0 +1,41 @@
+/* toolkit.h - what of the CUDA toolkit compile children need: NVRTC, its version, and the folders of the headers that
+ * belong to it.
+ * Layer: mpi-eval, backend/cuda.  Lifetime: init/fini.  Runs the compile child once without any candidate text. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_COMPILE_TOOLKIT_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_COMPILE_TOOLKIT_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define ATOLL_TOOLKIT_FOLDER_LIMIT 16
+
+struct atoll_toolkit {
+    char *program;    /* owned; of the compile child, absolute */
+    char *nvrtc;      /* owned; the library, resolved */
+    char version[32]; /* "13.0" */
+    char *library;    /* owned; folder of NVRTC */
+    /* Owned, absolute, given with -I in this order: the toolkit's headers, then those of include_path. */
+    char *includes[ATOLL_TOOLKIT_FOLDER_LIMIT];
+    size_t include_count,
+        toolkit_include_count; /* all; the toolkit's own (0: kernels without includes only) */
+};
+
+/* program: of the compile child; NULL: ATOLL_COMPILE_CUDA, else atoll-compile-cuda beside this program or one folder
+ * up.  include_path: folders with ':' between them, "" or NULL none; of each its include/ and tools/util/include too.
+ * ATOLL_E_MISSING: no such program or no NVRTC; ATOLL_E_INPUT: a folder of include_path that does not exist. */
+int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char *include_path,
+                       struct atoll_err *err);
+void atoll_toolkit_fini(struct atoll_toolkit *t);
+
+/* Looks for the toolkit's headers from a library's path (adds to includes); for atoll_toolkit_init and tests. */
+void atoll_toolkit_find_headers(struct atoll_toolkit *t, const char *library_path);
+
+/* Adds the folders of an include_path; for those who have no NVRTC. */
+int atoll_toolkit_add_folders(struct atoll_toolkit *t, const char *include_path, struct atoll_err *err);
+
+/* A program of the toolkit ("nvcc") as a path: of the name or path `command`; from PATH, then bin of $CUDA_HOME, $CUDA_PATH,
+ * /usr/local/cuda.  NULL: none; the caller frees. */
+char *atoll_toolkit_find_program(const char *command);
+
+#endif

@@ -1,0 +1,82 @@
+/* params.h - what kernels of ours are given by value, one struct each; the host fills it, device/x.cu reads it.
+ * Layer: mpi-eval, backend/cuda.  Common subset of C11 and CUDA C++; addresses are of the device. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_KERNELS_PARAMS_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_KERNELS_PARAMS_H
+
+#include "core/task/init_value.h"
+
+struct atoll_init_launch {
+    atoll_u64 address, count;
+    struct atoll_init_params init;
+};
+
+enum atoll_fill_form {
+    ATOLL_FILL_FORM_BITS, /* every element is `top` */
+    ATOLL_FILL_FORM_FLOAT, /* sign | (top - (random & mask)): magnitudes below that of top, evenly in octaves */
+    ATOLL_FILL_FORM_INTEGER, /* 0 .. top-1 */
+    ATOLL_FILL_FORM_NORMAL   /* a normal of deviation `scale` */
+};
+
+struct atoll_fill_params {
+    atoll_u64 key;
+    atoll_u64 top;   /* bits of an element */
+    atoll_u64 mask;  /* of what is taken away from top */
+    atoll_u64 sign;  /* sign bit of the dtype, 0: none */
+    double scale;    /* of one unit of a sum of four 16-bit uniforms */
+    int form, dtype; /* enum atoll_fill_form, enum atoll_dtype */
+};
+
+struct atoll_fill_launch {
+    atoll_u64 address, count;
+    struct atoll_fill_params fill;
+};
+
+/* Guards, hashes, flushes, copies, reads. */
+struct atoll_area_launch {
+    atoll_u64 address, bytes, key, result, from;
+};
+
+struct atoll_probe_launch {
+    atoll_u64 area, key, result;
+    atoll_u64 rounds;
+};
+
+/* The gate waits while the word (u32) is 0, and no longer than this. */
+struct atoll_gate_launch {
+    atoll_u64 word, limit_ns;
+};
+#define ATOLL_GATE_LIMIT_NS 5000000
+
+struct atoll_seal_launch {
+    atoll_u64 expected, scale, count; /* scale 0: none */
+    atoll_u64 sealed, sealed_scale;   /* 16-byte aligned */
+    atoll_u64 key[2], salt;
+};
+
+struct atoll_compare_launch {
+    atoll_u64 address, count, result;
+    atoll_u64 expected, scale; /* plain doubles; sealed: what atoll_seal made of them */
+    atoll_u64 key[2], salt, hash_key;
+    double atol, rtol;
+    int dtype, is_sealed, has_fill;
+    int has_sums; /* difference2, got2 and product are wanted */
+    struct atoll_fill_params fill;
+};
+
+/* What compare adds to; 0 except where another start is named. */
+struct atoll_finding_area {
+    atoll_u64 wrong_count, nonfinite_count, unwritten_count;
+    atoll_u64 first_wrong; /* all ones */
+    atoll_u64 last_wrong;
+    atoll_u64 worst_bits; /* of the largest error seen, a double >= 0: its bits order like it does */
+    double worst_error;   /* the next four belong together, under the lock */
+    atoll_u64 worst_index;
+    double worst_expected, worst_got;
+    double difference2, expected2, got2, product;
+    atoll_u64 expected_hash, count;
+    unsigned lock, reserved;
+};
+
+#define ATOLL_FINDING_WORST 1e30 /* an error that no number of tolerances describes */
+
+#endif

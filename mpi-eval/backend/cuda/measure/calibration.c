@@ -1,0 +1,211 @@
+/* What the device can do, by kernels of ours: every number is the best of several runs, and only a better one replaces
+ * what is known, so that a floor is never too high for a candidate. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/stats.h"
+#include "mpi-eval/backend/cuda/measure/backend.h"
+#include "mpi-eval/backend/cuda/measure/device.h"
+
+#define RUNS              5u
+#define EMPTY_RUNS        15u
+#define EMPTY_TIMES       4u /* batches of them */
+#define ARENA_SHARE       4  /* of the free memory, at most */
+#define STREAM            ((uint64_t)2 << 30)
+#define RESOLUTION_MAX_NS 1000.0
+
+struct calibration {
+    struct atoll_cuda_device *device;
+    struct atoll_device_info *info;
+    double *jitter_ns;
+};
+
+/* Event pairs of the k-th run; event 0 only starts the clock. */
+static uint32_t pair_of(unsigned k)
+{
+    return 1 + 2 * k;
+}
+
+static void batch_begin(struct atoll_cuda_device *d)
+{
+    atoll_steps_clear(&d->steps);
+    atoll_steps_event(&d->steps, 0);
+}
+
+/* 0 with the shortest of `count` pairs, 1 lost, -1. */
+static int batch_end(struct atoll_cuda_device *d, const char *what, unsigned count, double *ret_ns,
+                     struct atoll_err *err)
+{
+    double best = HUGE_VAL;
+    int rc = atoll_cuda_device_run_own(d, what, err);
+    for (unsigned k = 0; rc == 0 && k < count; k++) {
+        double ns = d->reply.event_ns[pair_of(k) + 1] - d->reply.event_ns[pair_of(k)];
+        if (ns > 0 && ns < best)
+            best = ns;
+    }
+    if (rc == 0 && !isfinite(best))
+        return atoll_err_set(err, ATOLL_E_CHILD, "calibration, %s: the device's events tell no time", what);
+    *ret_ns = best;
+    return rc;
+}
+
+static void better(double *known, double value)
+{
+    if (isfinite(value) && value > *known)
+        *known = value;
+}
+
+/* Copying moves every byte twice.  Reading alone may be faster: the larger one counts. */
+static int bandwidth_measure(struct calibration *c, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = c->device;
+    const struct atoll_span *arena = &d->areas[ATOLL_AREA_ARENA];
+    uint32_t sms = d->facts.limits.multiprocessors;
+    uint64_t half = arena->bytes / 2 / 4096 * 4096;
+    if (half > STREAM / 2)
+        half = STREAM / 2;
+    for (int copies = 0; copies < 2; copies++) {
+        double ns;
+        batch_begin(d);
+        for (unsigned k = 0; k < RUNS; k++) {
+            atoll_steps_event(&d->steps, pair_of(k));
+            if (copies)
+                atoll_support_copy(&d->steps, arena->address + half, arena->address, half, sms);
+            else
+                atoll_support_read(&d->steps, arena->address, 2 * half, sms, atoll_cuda_result(d, 0));
+            atoll_steps_event(&d->steps, pair_of(k) + 1);
+        }
+        int rc = batch_end(d, copies ? "copy" : "read", RUNS, &ns, err);
+        if (rc != 0)
+            return rc;
+        better(&c->info->bandwidth_bytes_per_s, 1e9 * 2 * (double)half / ns);
+    }
+    return 0;
+}
+
+typedef int peak_step(struct atoll_steps *steps, unsigned type, uint32_t multiprocessors, uint64_t result,
+                      double *ret_flops);
+
+static int fma_step(struct atoll_steps *steps, unsigned type, uint32_t multiprocessors, uint64_t result,
+                    double *ret_flops)
+{
+    return atoll_support_fma(steps, (enum atoll_dtype)type, multiprocessors, result, ret_flops);
+}
+
+/* One peak; what the architecture has not stays 0. */
+static int peak_measure(struct calibration *c, peak_step *step, unsigned type, double *known,
+                        struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = c->device;
+    double ns, flops = 0;
+    batch_begin(d);
+    for (unsigned k = 0; k < RUNS; k++) {
+        atoll_steps_event(&d->steps, pair_of(k));
+        if (step(&d->steps, type, d->facts.limits.multiprocessors, atoll_cuda_result(d, 0), &flops) != 0)
+            return 0;
+        atoll_steps_event(&d->steps, pair_of(k) + 1);
+    }
+    atoll_steps_read(&d->steps, atoll_cuda_result(d, 0), 8);
+    int rc = batch_end(d, "arithmetic", RUNS, &ns, err);
+    if (rc == 0 && atoll_steps_take_u64(&d->reply) != 0) /* it did its work */
+        better(known, 1e9 * flops / ns);
+    return rc;
+}
+
+static int peaks_measure(struct calibration *c, struct atoll_err *err)
+{
+    static const enum atoll_dtype fma[] = {ATOLL_F64, ATOLL_F32, ATOLL_F16, ATOLL_BF16};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof fma / sizeof *fma; i++)
+        rc = peak_measure(c, fma_step, fma[i], &c->info->peak_flops[fma[i]], err);
+    for (unsigned type = 0; rc == 0 && type <= ATOLL_DTYPE_COUNT; type++)
+        rc = peak_measure(c, atoll_support_tensor, type, &c->info->limits.tensor_flops[type], err);
+    return rc;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The smallest step between two times of empty launches is what the device's clock can tell apart. */
+static double resolution_of(double *sorted, size_t count)
+{
+    double least = RESOLUTION_MAX_NS;
+    for (size_t i = 1; i < count; i++)
+        if (sorted[i] - sorted[i - 1] >= 0.5)
+            least = fmin(least, sorted[i] - sorted[i - 1]);
+    return least;
+}
+
+/* Work is queued ahead, as it is in a sample. */
+static int empty_batch(struct calibration *c, double *ret_ns, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = c->device;
+    const struct atoll_span *arena = &d->areas[ATOLL_AREA_ARENA];
+    batch_begin(d);
+    atoll_support_read(&d->steps, arena->address, arena->bytes / 4096 * 4096, d->facts.limits.multiprocessors,
+                       atoll_cuda_result(d, 0));
+    for (unsigned k = 0; k < EMPTY_RUNS; k++) {
+        atoll_steps_event(&d->steps, pair_of(k));
+        atoll_support_empty(&d->steps);
+        atoll_steps_event(&d->steps, pair_of(k) + 1);
+    }
+    int rc = atoll_cuda_device_run_own(d, "empty launch", err);
+    for (unsigned k = 0; rc == 0 && k < EMPTY_RUNS; k++) {
+        ret_ns[k] = d->reply.event_ns[pair_of(k) + 1] - d->reply.event_ns[pair_of(k)];
+        if (!(ret_ns[k] > 0))
+            return atoll_err_set(err, ATOLL_E_CHILD,
+                                 "calibration, empty launch: the device's events tell no time");
+    }
+    return rc;
+}
+
+static int empty_measure(struct calibration *c, struct atoll_err *err)
+{
+    double ns[EMPTY_RUNS * EMPTY_TIMES], scratch[EMPTY_RUNS * EMPTY_TIMES];
+    struct atoll_summary s;
+    size_t count = EMPTY_RUNS * EMPTY_TIMES;
+    for (unsigned i = 0; i < EMPTY_TIMES; i++) {
+        int rc = empty_batch(c, ns + i * EMPTY_RUNS, err);
+        if (rc != 0)
+            return rc;
+    }
+    atoll_summary_of(ns, count, scratch, &s);
+    qsort(ns, count, sizeof *ns, compare_doubles);
+    if (!(c->info->empty_launch_ns > 0) || s.min < c->info->empty_launch_ns)
+        c->info->empty_launch_ns = s.min;
+    if (!(*c->jitter_ns > 0) || s.p90 - s.p10 < *c->jitter_ns)
+        *c->jitter_ns = s.p90 - s.p10;
+    double resolution = resolution_of(ns, count);
+    if (!(c->info->clock_resolution_ns > 0) || resolution < c->info->clock_resolution_ns)
+        c->info->clock_resolution_ns = resolution;
+    return 0;
+}
+
+static int all_measure(struct calibration *c, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = c->device;
+    uint64_t stream = d->facts.free_bytes / ARENA_SHARE;
+    if (atoll_cuda_device_ready(d, err) != 0)
+        return -1;
+    int rc = atoll_cuda_device_reserve(d, 0, stream < STREAM ? stream : STREAM, 0, err);
+    if (rc == 0)
+        rc = bandwidth_measure(c, err);
+    if (rc == 0)
+        rc = peaks_measure(c, err);
+    return rc == 0 ? empty_measure(c, err) : rc;
+}
+
+int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err)
+{
+    struct calibration c = {atoll_cuda_device_of(referee), &referee->info, &referee->jitter_ns};
+    int rc = 1;
+    for (int i = 0; rc > 0 && i < ATOLL_CUDA_LOST_LIMIT; i++)
+        rc = all_measure(&c, err);
+    return rc > 0 ? atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost during calibration: %s",
+                                  c.device->reply.text)
+                  : rc;
+}

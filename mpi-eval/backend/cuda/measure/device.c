@@ -1,0 +1,381 @@
+/* States of the process: none -> started -> loaded -> qualified.  Whatever goes wrong between leads back to none. */
+#include "mpi-eval/backend/cuda/measure/device.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "mpi-eval/backend/cuda/measure/lock.h"
+#include "mpi-eval/node/gpus.h"
+
+#define FAILURE_LIMIT 2 /* known-answer kernels in a row */
+#define START_LIMIT   3
+#define SEALED_SHARE  0.35
+#define MARGIN_BYTES  ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
+#define ARENA_MIN     ((uint64_t)64 << 20)
+#define FLUSH_MIN     ((uint64_t)32 << 20)
+#define KNOWN_BYTES   ((uint64_t)1 << 20)
+#define FLUSH_CACHES  4 /* twice the cache is written, as much is read */
+
+void atoll_cuda_device_choose(struct atoll_cuda_worker_settings *ret)
+{
+    const char *text = getenv(ATOLL_GPU_VARIABLE);
+    char *end = NULL;
+    *ret = (struct atoll_cuda_worker_settings){0};
+    if (!text || !text[0])
+        return;
+    unsigned long ordinal = strtoul(text, &end, 10);
+    if (end && *end == 0 && ordinal < 1024)
+        ret->ordinal = (unsigned)ordinal;
+    else
+        ret->uuid = text;
+}
+
+void atoll_cuda_target(uint32_t capability, char *ret_target, size_t bytes)
+{
+    snprintf(ret_target, bytes, "sm_%u%s", capability, capability >= 90 ? "a" : "");
+}
+
+/* ---- batches ---- */
+
+int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struct atoll_err *err)
+{
+    if (!d->worker)
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "a batch without a device process");
+    if (atoll_cuda_worker_run(d->worker, &d->steps, deadline_ns, &d->reply, err) != 0)
+        return -1;
+    if (d->reply.status == ATOLL_STEPS_DONE || d->reply.status == ATOLL_STEPS_REFUSED)
+        return 0;
+    atoll_cuda_device_drop(d);
+    return 1;
+}
+
+int atoll_cuda_device_run_own(struct atoll_cuda_device *d, const char *what, struct atoll_err *err)
+{
+    int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
+    if (rc == 0 && d->reply.status == ATOLL_STEPS_REFUSED)
+        return atoll_err_set(err, ATOLL_E_CHILD, "%s: step %u was refused: %s", what, d->reply.step,
+                             d->reply.text);
+    return rc;
+}
+
+void atoll_cuda_device_drop(struct atoll_cuda_device *d)
+{
+    atoll_cuda_worker_destroy(d->worker);
+    d->worker = NULL;
+    memset(d->areas, 0, sizeof d->areas);
+    memset(d->subjects, 0, sizeof d->subjects);
+    memset(d->oracles, 0, sizeof d->oracles);
+    if (d->answers)
+        atoll_answer_store_reset(d->answers, 0);
+}
+
+/* ---- memory ---- */
+
+static uint64_t memory_budget(const struct atoll_cuda_device *d)
+{
+    return d->facts.free_bytes > MARGIN_BYTES ? d->facts.free_bytes - MARGIN_BYTES : 0;
+}
+
+/* Allocates the areas whose wanted size differs from what there is: first frees, then takes. */
+static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    int is_new[ATOLL_AREA_COUNT], count = 0;
+    atoll_steps_clear(&d->steps);
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
+        is_new[i] = d->wanted[i] != d->areas[i].bytes;
+        count += is_new[i];
+        if (is_new[i] && d->areas[i].bytes)
+            atoll_steps_free(&d->steps, i);
+    }
+    if (!count)
+        return 0;
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
+        if (is_new[i] && d->wanted[i])
+            atoll_steps_alloc(&d->steps, i, d->wanted[i]);
+    if (is_new[ATOLL_AREA_SEALED])
+        atoll_answer_store_reset(d->answers, d->wanted[ATOLL_AREA_SEALED]);
+    int rc = atoll_cuda_device_run_own(d, "memory of the device", err);
+    for (uint32_t i = 0; rc == 0 && i < ATOLL_AREA_COUNT; i++)
+        if (is_new[i])
+            d->areas[i] =
+                (struct atoll_span){d->wanted[i] ? atoll_steps_take_u64(&d->reply) : 0, d->wanted[i]};
+    if (rc == 0 && atoll_reader_finish(&d->reply.reader, "addresses of the device", err) != 0)
+        rc = -1;
+    if (rc < 0) /* what is allocated now is not known */
+        atoll_cuda_device_drop(d);
+    return rc;
+}
+
+int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least, uint64_t arena_wanted,
+                              uint64_t plain, struct atoll_err *err)
+{
+    uint64_t *w = d->wanted, budget = memory_budget(d), fixed = w[ATOLL_AREA_FLUSH] + w[ATOLL_AREA_RESULT];
+    uint64_t arena = w[ATOLL_AREA_ARENA] > arena_wanted ? w[ATOLL_AREA_ARENA] : arena_wanted;
+    uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
+    budget = budget > fixed ? budget - fixed : 0;
+    uint64_t sealed = (uint64_t)(SEALED_SHARE * (double)budget);
+    if (arena > budget || all_plain > budget - arena || arena + all_plain + sealed > budget) {
+        /* what earlier tasks wanted goes first, then the answers, then the rotation */
+        arena = arena_wanted > ARENA_MIN ? arena_wanted : ARENA_MIN;
+        all_plain = plain;
+        if (arena > budget || all_plain > budget - arena)
+            arena = arena_least;
+        if (arena > budget || all_plain > budget - arena)
+            return atoll_err_set(err, ATOLL_E_LIMIT, "needs %llu bytes, device has %llu",
+                                 (unsigned long long)arena_least + plain, (unsigned long long)budget);
+        if (arena == arena_least) /* as far as memory allows */
+            arena = budget - all_plain;
+        if (sealed > budget - arena - all_plain)
+            sealed = budget - arena - all_plain;
+    }
+    w[ATOLL_AREA_ARENA] = arena;
+    w[ATOLL_AREA_PLAIN] = all_plain;
+    w[ATOLL_AREA_SEALED] = sealed / ATOLL_LAYOUT_ALIGN * ATOLL_LAYOUT_ALIGN;
+    return areas_make(d, err);
+}
+
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t subject, uint64_t key,
+                                struct atoll_err *err)
+{
+    static const enum atoll_cuda_area areas[] = {ATOLL_AREA_ARENA, ATOLL_AREA_PLAIN, ATOLL_AREA_FLUSH};
+    if (d->last_subject == subject)
+        return 0;
+    atoll_steps_clear(&d->steps);
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
+        if (d->areas[areas[i]].bytes)
+            atoll_steps_set(&d->steps, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
+                            d->areas[areas[i]].bytes / 4);
+    int rc = atoll_cuda_device_run_own(d, "handing the memory over", err);
+    if (rc == 0)
+        d->last_subject = subject;
+    return rc;
+}
+
+int atoll_cuda_device_place(struct atoll_cuda_device *d, const uint64_t *bytes, size_t count, uint64_t key,
+                            struct atoll_layout *ret_layout, struct atoll_err *err)
+{
+    int is_again = key == d->last_key;
+    if (atoll_layout_make(&d->areas[ATOLL_AREA_ARENA], bytes, count, key, is_again ? -1 : d->last_place,
+                          ret_layout, err) != 0)
+        return -1;
+    /* The same key means the same place, even where the one before it had pushed it on. */
+    if (is_again && ret_layout->place != (unsigned)d->last_place && ret_layout->places > 1)
+        return atoll_layout_make(&d->areas[ATOLL_AREA_ARENA], bytes, count, key, (int)ret_layout->place,
+                                 ret_layout, err);
+    d->last_key = key;
+    d->last_place = (int)ret_layout->place;
+    d->places = ret_layout->places;
+    return 0;
+}
+
+/* ---- the process ---- */
+
+static int support_load(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    atoll_steps_clear(&d->steps);
+    atoll_support_load(&d->steps, d->support.bytes, d->support.length, d->calibration.bytes,
+                       d->calibration.length);
+    return atoll_cuda_device_run_own(d, "kernels of ours", err);
+}
+
+int atoll_cuda_device_qualify(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    uint64_t key = atoll_random_at(d->referee->salt ^ 0x7175616cull, ++d->clock),
+             result = atoll_cuda_result(d, 0);
+    size_t length = 0;
+    uint64_t got = 0;
+    atoll_steps_clear(&d->steps);
+    atoll_steps_set(&d->steps, result, 0, 2);
+    atoll_support_known_answer(&d->steps, d->areas[ATOLL_AREA_FLUSH].address, d->facts.limits.multiprocessors,
+                               key, result);
+    atoll_steps_read(&d->steps, result, 8);
+    int rc = atoll_cuda_device_run_own(d, "known-answer kernel", err);
+    if (rc > 0)
+        return atoll_err_set(err, ATOLL_E_CHILD, "the known-answer kernel did not end: %s", d->reply.text);
+    if (rc < 0)
+        return -1;
+    const void *bytes = atoll_steps_take_bytes(&d->reply, &length);
+    if (length == 8)
+        memcpy(&got, bytes, 8);
+    if (length == 8 && got == atoll_support_known_answer_expected(d->facts.limits.multiprocessors, key))
+        return 0;
+    return atoll_err_set(err, ATOLL_E_CHILD, "device %s computes a wrong known answer", d->facts.uuid);
+}
+
+static void fixed_areas_set(struct atoll_cuda_device *d)
+{
+    uint64_t cache = (uint64_t)fmax(d->facts.last_level_cache_bytes, 0);
+    uint64_t flush = FLUSH_CACHES * ((cache + 4095) / 4096 * 4096);
+    d->wanted[ATOLL_AREA_FLUSH] = flush > FLUSH_MIN ? flush : FLUSH_MIN;
+    d->wanted[ATOLL_AREA_RESULT] = ATOLL_CUDA_RESULT_BYTES;
+    if (!d->wanted[ATOLL_AREA_ARENA])
+        d->wanted[ATOLL_AREA_ARENA] = ARENA_MIN;
+}
+
+/* By its UUID: another device may have taken its number.  A part of one keeps the name that it was chosen by. */
+void atoll_cuda_device_settings(const struct atoll_cuda_device *d, struct atoll_cuda_worker_settings *ret)
+{
+    *ret = d->settings;
+    if (d->uuid[0] && !(ret->uuid && strncmp(ret->uuid, "MIG-", 4) == 0))
+        ret->uuid = d->uuid;
+}
+
+static int process_start(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    struct atoll_cuda_worker_settings settings;
+    atoll_cuda_device_settings(d, &settings);
+    d->worker = atoll_cuda_worker_create(&settings, err);
+    if (!d->worker)
+        return -1;
+    d->generation++;
+    struct atoll_cuda_facts facts = *atoll_cuda_worker_facts(d->worker);
+    if (d->facts.free_bytes && facts.free_bytes > d->facts.free_bytes)
+        facts.free_bytes = d->facts.free_bytes; /* a plan of memory holds */
+    d->facts = facts;
+    return 0;
+}
+
+static int process_equip(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    fixed_areas_set(d);
+    int rc = support_load(d, err);
+    if (rc == 0)
+        rc = atoll_cuda_device_reserve(d, ARENA_MIN, ARENA_MIN, 0, err);
+    if (rc > 0)
+        return atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost while it was set up: %s",
+                             d->reply.text);
+    return rc == 0 ? atoll_cuda_device_qualify(d, err) : -1;
+}
+
+int atoll_cuda_device_ready(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    for (int i = 0; !d->worker && !d->is_quarantined && i < START_LIMIT; i++) {
+        atoll_err_clear(&why);
+        if (process_start(d, &why) == 0 && process_equip(d, &why) == 0) {
+            d->failures = 0;
+            return 0;
+        }
+        atoll_cuda_device_drop(d);
+        if (why.code == ATOLL_E_MISSING)
+            break;
+        d->is_quarantined = ++d->failures >= FAILURE_LIMIT;
+    }
+    if (d->worker)
+        return 0;
+    if (d->is_quarantined)
+        return atoll_err_set(err, ATOLL_E_CHILD, "device %s is in quarantine: %.700s",
+                             d->uuid[0] ? d->uuid : "(unnamed)",
+                             why.text[0] ? why.text : "it failed its known-answer kernel twice");
+    return atoll_err_set(err, why.code, "%s", why.text);
+}
+
+/* ---- opening ---- */
+
+int atoll_cuda_compile(struct atoll_cuda_device *d, const char *name, const char *text, size_t length,
+                       struct atoll_cuda_cubin_bytes *ret_cubin, struct atoll_err *err)
+{
+    struct atoll_compiled compiled = {0};
+    int failed = atoll_compiler_run(d->referee->compiler, name, text, length, NULL, 0, &compiled, err);
+    if (!failed && compiled.status != ATOLL_COMPILE_OK)
+        failed =
+            atoll_err_set(err, compiled.status == ATOLL_COMPILE_ERROR ? ATOLL_E_INPUT : ATOLL_E_CHILD,
+                          "%s does not compile for the device: %.800s", name,
+                          compiled.diagnostics && compiled.diagnostics[0] ? compiled.diagnostics
+                                                                          : "the compiler did not finish");
+    if (!failed) {
+        *ret_cubin = (struct atoll_cuda_cubin_bytes){compiled.object, compiled.object_length};
+        compiled.object = NULL;
+    }
+    atoll_compiled_fini(&compiled);
+    return failed;
+}
+
+static int texts_compile(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    const char *support = atoll_support_text(), *calibration = atoll_support_calibration_text();
+    if (atoll_cuda_compile(d, "support.cu", support, strlen(support), &d->support, err) != 0)
+        return -1;
+    return atoll_cuda_compile(d, "calibration.cu", calibration, strlen(calibration), &d->calibration, err);
+}
+
+static void info_fill(const struct atoll_cuda_device *d, struct atoll_device_info *info)
+{
+    struct atoll_id id = atoll_id_of(d->facts.uuid, strlen(d->facts.uuid));
+    const char *toolchain = d->referee->compiler ? atoll_compiler_version(d->referee->compiler) : "";
+    info->key = atoll_id_u64(&id);
+    snprintf(info->backend, sizeof info->backend, "cuda");
+    snprintf(info->model, sizeof info->model, "%s", d->facts.model);
+    snprintf(info->uuid, sizeof info->uuid, "%s", d->facts.uuid);
+    if (gethostname(info->node, sizeof info->node - 1) != 0)
+        snprintf(info->node, sizeof info->node, "unknown");
+    snprintf(info->toolchain, sizeof info->toolchain, "%.*s", (int)sizeof info->toolchain - 1, toolchain);
+    info->last_level_cache_bytes = d->facts.last_level_cache_bytes;
+    info->limits = d->facts.limits;
+    snprintf(d->referee->pci, sizeof d->referee->pci, "%s", d->facts.pci);
+    atoll_cuda_target(info->limits.compute_capability, info->limits.target, sizeof info->limits.target);
+    snprintf(info->isolation, sizeof info->isolation,
+             "device process of its own, sandboxed; answers sealed; lock per device");
+}
+
+static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    d->answers = atoll_answer_store_create(err);
+    if (!d->answers || process_start(d, err) != 0)
+        return -1;
+    snprintf(d->uuid, sizeof d->uuid, "%s", d->facts.uuid);
+    info_fill(d, &d->referee->info);
+    d->lock_fd = atoll_cuda_lock(NULL, d->uuid, err);
+    if (d->lock_fd < 0)
+        return -1;
+    if (d->referee->setup.backend_null)
+        return 0;
+    atoll_watch_open(&d->watch, d->uuid);
+    if (texts_compile(d, err) != 0)
+        return -1;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (process_equip(d, &why) == 0)
+        return 0;
+    atoll_cuda_device_drop(d); /* once more, on another process */
+    d->failures = 1;
+    return atoll_cuda_device_ready(d, err);
+}
+
+int atoll_cuda_device_open(struct atoll_referee *referee, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a device");
+    d->referee = referee;
+    d->lock_fd = -1;
+    d->last_place = -1;
+    atoll_steps_init(&d->steps);
+    atoll_steps_reply_init(&d->reply);
+    atoll_cuda_device_choose(&d->settings);
+    referee->device_state = d;
+    if (device_begin(d, err) == 0)
+        return 0;
+    atoll_cuda_device_close(referee);
+    return -1;
+}
+
+void atoll_cuda_device_close(struct atoll_referee *referee)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    if (!d)
+        return;
+    atoll_cuda_device_drop(d);
+    atoll_answer_store_destroy(d->answers);
+    atoll_watch_close(&d->watch);
+    atoll_cuda_unlock(d->lock_fd);
+    free(d->support.bytes);
+    free(d->calibration.bytes);
+    atoll_steps_fini(&d->steps);
+    atoll_steps_reply_fini(&d->reply);
+    free(d);
+    referee->device_state = NULL;
+}

@@ -1,0 +1,136 @@
+/* device.h - one GPU under one referee: its process, its memory, its modules, and whether it can be trusted.
+ * Layer: mpi-eval, backend/cuda.  Lifetime: open/close with the referee; one owner thread.
+ *
+ * The device process survives over candidates.  After a fault, a deadline, a lost process or touched guard zones it is
+ * dropped: the next batch finds another one with everything to be loaded again, told by `generation`.  Every new process
+ * must pass the known-answer kernel; a device that fails twice in a row is in quarantine for good. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_DEVICE_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_DEVICE_H
+
+#include "mpi-eval/backend/cuda/measure/expected.h"
+#include "mpi-eval/backend/cuda/measure/layout.h"
+#include "mpi-eval/backend/cuda/measure/support.h"
+#include "mpi-eval/backend/cuda/measure/watch.h"
+#include "mpi-eval/backend/cuda/process/worker.h"
+#include "mpi-eval/evaluator/compiler.h"
+#include "mpi-eval/referee/state.h"
+
+#define ATOLL_CUDA_OWN_DEADLINE_NS 60e9 /* of a batch without candidates: only a broken device reaches it */
+#define ATOLL_CUDA_LOST_LIMIT      3    /* times one piece of work starts again on a new process */
+
+/* Areas of device memory, each one allocation (slot of the same number). */
+enum atoll_cuda_area {
+    ATOLL_AREA_ARENA,  /* buffers of candidates */
+    ATOLL_AREA_SEALED, /* answers, encrypted */
+    ATOLL_AREA_PLAIN,  /* expected values and scratch of references; wiped after use */
+    ATOLL_AREA_FLUSH,
+    ATOLL_AREA_RESULT,
+    ATOLL_AREA_COUNT
+};
+#define ATOLL_CUDA_RESULT_BYTES ((uint64_t)1 << 20)
+
+/* Modules beside support's: slots of subjects, then of references. */
+#define ATOLL_CUDA_SUBJECT_SLOTS 8u
+#define ATOLL_CUDA_ORACLE_SLOTS  48u
+
+struct atoll_cuda_cubin_bytes {
+    void *bytes; /* owned */
+    size_t length;
+};
+
+/* A finalist that was under compute-sanitizer; detail "": none. */
+#define ATOLL_CUDA_SANITIZED_LIMIT 8
+struct atoll_cuda_sanitized {
+    struct atoll_id candidate;
+    uint32_t task;
+    enum atoll_verdict verdict;
+    char detail[ATOLL_DETAIL_BYTES];
+};
+
+struct atoll_cuda_device {
+    struct atoll_referee *referee; /* borrowed */
+    struct atoll_cuda_worker_settings settings;
+    char uuid[64];
+    struct atoll_cuda_worker *worker; /* NULL: to be started */
+    struct atoll_cuda_facts facts;
+    uint32_t generation; /* of the process; from 1 */
+    unsigned failures;   /* known-answer kernels failed in a row */
+    int is_quarantined;
+    int lock_fd;
+    struct atoll_watch watch;
+    struct atoll_cuda_cubin_bytes support, calibration;
+    struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
+    uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
+    struct atoll_answer_store *answers;
+    /* who sits in which slot, and since when */
+    const void *subjects[ATOLL_CUDA_SUBJECT_SLOTS];
+    void *oracles[ATOLL_CUDA_ORACLE_SLOTS];
+    uint64_t clock;
+    uint64_t subject_count, last_subject; /* opened so far; who ran last */
+    /* the placement before this one: two subjects of a pair share it */
+    uint64_t last_key;
+    int last_place;
+    unsigned places;              /* of the last layout */
+    double flush_usual_ns;        /* the shortest flush of a sample so far; 0 none */
+    uint32_t counters_generation; /* of the process whose counters are set up */
+    char counters_reason[96];     /* why there are none; "" not known, or there are */
+    struct atoll_cuda_sanitized sanitized[ATOLL_CUDA_SANITIZED_LIMIT];
+    unsigned sanitized_count; /* so far */
+    struct atoll_steps steps; /* of one batch at a time */
+    struct atoll_steps_reply reply;
+};
+
+static inline struct atoll_cuda_device *atoll_cuda_device_of(const struct atoll_referee *referee)
+{
+    return (struct atoll_cuda_device *)referee->device_state;
+}
+
+/* Which GPU of this node: ATOLL_DEVICE (a number or "GPU-..."), else the first one visible. */
+void atoll_cuda_device_choose(struct atoll_cuda_worker_settings *ret_settings);
+/* How a process for this very device is started, once it is open; uuid is borrowed. */
+void atoll_cuda_device_settings(const struct atoll_cuda_device *device,
+                                struct atoll_cuda_worker_settings *ret_settings);
+/* "sm_90a" of compute capability 90: with the features of that very architecture where it has such. */
+void atoll_cuda_target(uint32_t compute_capability, char *ret_target, size_t bytes);
+
+/* Opens, locks, qualifies; fills referee->info but rates and times.  referee->device_state is set. */
+int atoll_cuda_device_open(struct atoll_referee *referee, struct atoll_err *err);
+void atoll_cuda_device_close(struct atoll_referee *referee);
+
+/* A process that computes: started and qualified when there is none.  ATOLL_E_CHILD when the device is in quarantine. */
+int atoll_cuda_device_ready(struct atoll_cuda_device *device, struct atoll_err *err);
+void atoll_cuda_device_drop(struct atoll_cuda_device *device); /* the process and all it held */
+/* Runs the known-answer kernel on the process there is. */
+int atoll_cuda_device_qualify(struct atoll_cuda_device *device, struct atoll_err *err);
+
+/* Runs device->steps; the reply is in device->reply.  0 done or refused (the status tells), 1 the process is lost and
+ * was dropped (status and text stay), -1 err: the batch could not be sent. */
+int atoll_cuda_device_run(struct atoll_cuda_device *device, double deadline_ns, struct atoll_err *err);
+/* The same for batches of ours, which nothing refuses: 0, 1, or -1 with what the device said. */
+int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what, struct atoll_err *err);
+
+/* Makes sure that the areas have at least this much, 0: whatever.  A larger arena or plain area takes from the sealed
+ * answers.  0, 1 lost, -1: ATOLL_E_LIMIT "needs X bytes, device has Y". */
+int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
+                              uint64_t plain, struct atoll_err *err);
+
+/* Another subject is about to run: what the last one may have left anywhere in the areas that nobody reads before writing
+ * them (notes for its relatives, EXPLOITS.md D1) is overwritten.  0, 1 lost, -1. */
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t subject, uint64_t key,
+                                struct atoll_err *err);
+
+/* Where the next sample's buffers lie. */
+int atoll_cuda_device_place(struct atoll_cuda_device *device, const uint64_t *bytes, size_t count,
+                            uint64_t key, struct atoll_layout *ret_layout, struct atoll_err *err);
+
+/* Address in the result area. */
+static inline uint64_t atoll_cuda_result(const struct atoll_cuda_device *device, uint64_t offset)
+{
+    return device->areas[ATOLL_AREA_RESULT].address + offset;
+}
+
+/* Compiles a text of ours (or a task's reference) for the device; ATOLL_E_INPUT with the diagnostics. */
+int atoll_cuda_compile(struct atoll_cuda_device *device, const char *name, const char *text, size_t length,
+                       struct atoll_cuda_cubin_bytes *ret_cubin, struct atoll_err *err);
+
+#endif

@@ -1,0 +1,229 @@
+#include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "mpi-eval/backend/cuda/measure/launch.h"
+
+/* ---- the image ---- */
+
+static enum atoll_verdict say(char *ret_detail, enum atoll_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static enum atoll_verdict say(char *ret_detail, enum atoll_verdict verdict, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(ret_detail, ATOLL_DETAIL_BYTES, format, args);
+    va_end(args);
+    return verdict;
+}
+
+static enum atoll_verdict kernel_missing(const struct atoll_cubin *cubin, const char *symbol,
+                                         char *ret_detail)
+{
+    size_t n = (size_t)snprintf(ret_detail, ATOLL_DETAIL_BYTES,
+                                "the source has no kernel \"%s\" that the plan launches; it has", symbol);
+    for (size_t i = 0; i < cubin->kernel_count && n < ATOLL_DETAIL_BYTES / 2; i++)
+        n += (size_t)snprintf(ret_detail + n, ATOLL_DETAIL_BYTES - n, "%s \"%s\"", i ? "," : "",
+                              cubin->kernels[i].name);
+    snprintf(ret_detail + n, ATOLL_DETAIL_BYTES - n, "%s (kernels are extern \"C\")",
+             cubin->kernel_count ? "" : " none");
+    return ATOLL_V_LAUNCH_ERROR;
+}
+
+enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared, const void *object,
+                                          size_t length, const char *report, struct atoll_cubin *ret_cubin,
+                                          char *ret_detail)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_cubin_read(object, length, report ? report : "", ret_cubin, &err) != 0)
+        return say(ret_detail, err.code == ATOLL_E_INPUT ? ATOLL_V_LAUNCH_ERROR : ATOLL_V_INFRASTRUCTURE,
+                   "%s", err.text);
+    if (ret_cubin->undefined_name[0])
+        return say(ret_detail, ATOLL_V_FORBIDDEN,
+                   "rule no-device-runtime: the image needs \"%s\" from outside; kernels launch nothing and "
+                   "link nothing",
+                   ret_cubin->undefined_name);
+    for (size_t k = 0; k < prepared->plan->launch_count; k++) {
+        const struct atoll_launch *l = &prepared->plan->launches[k];
+        const struct atoll_cubin_kernel *kernel = atoll_cubin_find(ret_cubin, l->symbol);
+        if (!kernel)
+            return kernel_missing(ret_cubin, l->symbol, ret_detail);
+        if (atoll_cuda_launch_fits(l, kernel, &err) != 0)
+            return say(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
+    }
+    return ATOLL_V_CORRECT;
+}
+
+static void most(uint32_t *to, uint32_t value)
+{
+    if (value > *to)
+        *to = value;
+}
+
+static void resources_add(struct atoll_resources *r, const struct atoll_cubin_kernel *k,
+                          const struct atoll_step_launch *l, const struct atoll_device_limits *limits)
+{
+    const char *by = "";
+    double occupancy =
+        atoll_cubin_occupancy(k, limits, l->block[0] * l->block[1] * l->block[2], l->shared_bytes, &by);
+    most(&r->registers, k->registers);
+    most(&r->static_shared_bytes, k->static_shared_bytes);
+    most(&r->dynamic_shared_bytes, l->shared_bytes);
+    most(&r->stack_bytes, k->stack_bytes);
+    most(&r->spill_store_bytes, k->spill_store_bytes);
+    most(&r->spill_load_bytes, k->spill_load_bytes);
+    if (r->kernel_count == 0 || occupancy < r->occupancy)
+        r->occupancy = occupancy;
+    for (int i = 0; i < ATOLL_MIX_COUNT; i++)
+        r->mix[i] += k->mix[i];
+    r->kernel_count++;
+}
+
+void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct atoll_variant *variant,
+                          const struct atoll_cubin *cubin, const struct atoll_device_limits *limits,
+                          struct atoll_resources *ret)
+{
+    const struct atoll_plan *plan = prepared->plan;
+    memset(ret, 0, sizeof *ret);
+    for (size_t k = 0; k < plan->launch_count; k++) {
+        struct atoll_step_launch launch;
+        const struct atoll_cubin_kernel *kernel = atoll_cubin_find(cubin, plan->launches[k].symbol);
+        int is_again = 0;
+        for (size_t i = 0; i < k; i++)
+            is_again |= strcmp(plan->launches[i].symbol, plan->launches[k].symbol) == 0;
+        if (kernel && !is_again && atoll_cuda_launch_make(prepared, variant, k, NULL, &launch, NULL) == 0)
+            resources_add(ret, kernel, &launch, limits);
+    }
+}
+
+/* ---- on the device ---- */
+
+static uint32_t module_of(const struct atoll_cuda_subject *u)
+{
+    return ATOLL_SUPPORT_MODULE_END + u->slot;
+}
+
+uint32_t atoll_cuda_subject_function(const struct atoll_subject *subject, size_t launch)
+{
+    return ATOLL_SUPPORT_FUNCTION_END + atoll_cuda_subject_of(subject)->slot * ATOLL_PLAN_LAUNCH_LIMIT +
+           (uint32_t)launch;
+}
+
+void atoll_cuda_subject_load_steps(struct atoll_steps *steps, const struct atoll_subject *subject)
+{
+    const struct atoll_plan *plan = subject->prepared->plan;
+    uint32_t module = module_of(atoll_cuda_subject_of(subject));
+    atoll_steps_module_load(steps, module, subject->object, subject->object_length);
+    for (size_t k = 0; k < plan->launch_count; k++)
+        atoll_steps_function(steps, atoll_cuda_subject_function(subject, k), module,
+                             plan->launches[k].symbol);
+}
+
+static int slot_take(struct atoll_cuda_device *d, struct atoll_cuda_subject *u, struct atoll_err *err)
+{
+    for (uint32_t i = 0; i < ATOLL_CUDA_SUBJECT_SLOTS; i++) {
+        if (d->subjects[i] && d->subjects[i] != u)
+            continue;
+        d->subjects[i] = u;
+        u->slot = i;
+        return 0;
+    }
+    return atoll_err_set(err, ATOLL_E_INTERNAL, "more than %u candidates are loaded",
+                         ATOLL_CUDA_SUBJECT_SLOTS);
+}
+
+int atoll_cuda_subject_load(struct atoll_cuda_device *d, const struct atoll_subject *subject,
+                            struct atoll_err *err)
+{
+    struct atoll_cuda_subject *u = atoll_cuda_subject_of(subject);
+    if (u->generation == d->generation)
+        return 0;
+    if (slot_take(d, u, err) != 0)
+        return -1;
+    atoll_steps_clear(&d->steps);
+    atoll_cuda_subject_load_steps(&d->steps, subject);
+    int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
+    if (rc == 0 && d->reply.status == ATOLL_STEPS_REFUSED)
+        return atoll_err_set(err, ATOLL_E_INPUT, "the device does not load the image: %s", d->reply.text);
+    if (rc == 0)
+        u->generation = d->generation;
+    return rc;
+}
+
+static enum atoll_verdict load_first(struct atoll_cuda_device *d, struct atoll_subject *subject,
+                                     char *ret_detail)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (int i = 0; i < ATOLL_CUDA_LOST_LIMIT; i++) {
+        if (atoll_cuda_device_ready(d, &err) != 0)
+            return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
+        int rc = atoll_cuda_subject_load(d, subject, &err);
+        if (rc == 0)
+            return ATOLL_V_CORRECT;
+        if (rc < 0)
+            return say(ret_detail, err.code == ATOLL_E_INPUT ? ATOLL_V_LAUNCH_ERROR : ATOLL_V_INFRASTRUCTURE,
+                       "%s", err.text);
+    }
+    return say(ret_detail, ATOLL_V_INFRASTRUCTURE,
+               "the device process was lost %d times while a candidate was loaded: %s", ATOLL_CUDA_LOST_LIMIT,
+               d->reply.text);
+}
+
+static const struct atoll_variant *first_bench(const struct atoll_task *task)
+{
+    for (size_t i = 0; i < task->variant_count; i++) {
+        const struct atoll_variant *v = &task->variants[i];
+        if (v->kind == ATOLL_VARIANT_BENCH && (!v->backend || strcmp(v->backend, "cuda") == 0))
+            return v;
+    }
+    return NULL;
+}
+
+enum atoll_verdict atoll_cuda_subject_open(struct atoll_referee *referee,
+                                           const struct atoll_prepared *prepared, const void *object,
+                                           size_t object_length, struct atoll_subject *ret_subject,
+                                           char *ret_detail)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_cuda_subject *u = calloc(1, sizeof *u);
+    *ret_subject =
+        (struct atoll_subject){.prepared = prepared, .object = object, .object_length = object_length};
+    if (!u)
+        return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "no memory for a candidate");
+    ret_subject->runner = u;
+    u->number = ++d->subject_count;
+    enum atoll_verdict verdict =
+        atoll_cuda_image_check(prepared, object, object_length, prepared->report, &u->cubin, ret_detail);
+    const struct atoll_variant *bench = first_bench(prepared->task);
+    if (verdict == ATOLL_V_CORRECT && bench)
+        atoll_cuda_resources(prepared, bench, &u->cubin, &d->facts.limits, &ret_subject->resources);
+    if (verdict == ATOLL_V_CORRECT)
+        verdict = load_first(d, ret_subject, ret_detail);
+    if (verdict != ATOLL_V_CORRECT)
+        atoll_cuda_subject_close(referee, ret_subject);
+    return verdict;
+}
+
+void atoll_cuda_subject_close(struct atoll_referee *referee, struct atoll_subject *subject)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_cuda_subject *u = atoll_cuda_subject_of(subject);
+    if (!u)
+        return;
+    if (d->worker && u->generation == d->generation) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        atoll_steps_clear(&d->steps);
+        atoll_steps_module_unload(&d->steps, module_of(u));
+        if (atoll_cuda_device_run_own(d, "unloading", &err) < 0)
+            atoll_cuda_device_drop(d); /* what it holds is not known */
+    }
+    for (size_t i = 0; i < ATOLL_CUDA_SUBJECT_SLOTS; i++)
+        if (d->subjects[i] == u)
+            d->subjects[i] = NULL;
+    free(u);
+    subject->runner = NULL;
+}

@@ -1,0 +1,146 @@
+#include "mpi-eval/backend/cuda/measure/lock.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CMD_BYTES 240
+
+static const char *folder_default(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    if (access("/dev/shm", W_OK) == 0)
+        return "/dev/shm";
+    return tmp && tmp[0] ? tmp : "/tmp";
+}
+
+static int path_set(const char *folder, const char *uuid, char *ret_path, size_t bytes, struct atoll_err *err)
+{
+    for (const char *p = uuid; *p; p++)
+        if (!isalnum((unsigned char)*p) && *p != '-')
+            return atoll_err_set(err, ATOLL_E_INPUT, "a device is called \"%.80s\", which is no UUID", uuid);
+    int n = snprintf(ret_path, bytes, "%s/atoll-gpu-%s.lock", folder ? folder : folder_default(), uuid);
+    if (!uuid[0] || n < 0 || (size_t)n >= bytes)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the lock of device \"%.80s\" is too long",
+                             uuid);
+    return 0;
+}
+
+/* A sticky folder may forbid to open another user's file for writing with O_CREAT: then it is there. */
+static int file_open(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EACCES)
+        fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES)
+        fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        (void)!fchmod(fd, 0666); /* against the umask; only the owner may, and once is enough */
+    return fd;
+}
+
+/* What a lock says of its holder, a line each: pid, host, command that runs its campaign.  Anybody may write there:
+ * nothing of it is believed, and only what can be printed is. */
+struct holder {
+    char pid[24], host[72], command[CMD_BYTES];
+};
+
+/* Of the process that started this one: an evaluator is told its campaign, its command line does not say it. */
+static void command_read(char *ret_text, size_t bytes)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)getppid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    n = n > 0 ? n : 0;
+    for (ssize_t i = 0; i < n; i++)
+        ret_text[i] = isprint((unsigned char)ret_text[i]) ? ret_text[i] : ' ';
+    while (n > 0 && ret_text[n - 1] == ' ')
+        n--;
+    ret_text[n] = 0;
+}
+
+static void holder_write(int fd)
+{
+    struct holder me = {.host = ""};
+    char text[sizeof me + 4];
+    if (gethostname(me.host, sizeof me.host - 1) != 0)
+        me.host[0] = 0;
+    command_read(me.command, sizeof me.command);
+    int n = snprintf(text, sizeof text, "%ld\n%s\n%s\n", (long)getpid(), me.host, me.command);
+    if (ftruncate(fd, 0) == 0)
+        (void)!pwrite(fd, text, (size_t)n, 0); /* of another user's file: nobody's pid */
+}
+
+/* The text up to the end of the line, as far as it is of such characters; past the line. */
+static const char *line_read(const char *at, int (*is_such)(int), char *ret_text, size_t bytes)
+{
+    size_t n = 0;
+    while (n + 1 < bytes && at[n] && at[n] != '\n' && is_such((unsigned char)at[n]))
+        n++;
+    memcpy(ret_text, at, n);
+    ret_text[n] = 0;
+    at += strcspn(at, "\n");
+    return *at ? at + 1 : at;
+}
+
+static void holder_read(int fd, struct holder *ret)
+{
+    char text[sizeof *ret + 4] = "";
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    const char *at = line_read(text, isdigit, ret->pid, sizeof ret->pid);
+    at = line_read(at, isgraph, ret->host, sizeof ret->host);
+    line_read(at, isprint, ret->command, sizeof ret->command);
+}
+
+static int refuse(int fd, const char *uuid, const char *path, struct atoll_err *err)
+{
+    struct holder h;
+    holder_read(fd, &h);
+    return atoll_err_set(
+        err, ATOLL_E_BUSY,
+        "device %s is measured already by process %s on %s, started by \"%s\" (%s); give every evaluator "
+        "a device of its own",
+        uuid, h.pid[0] ? h.pid : "(unknown)", h.host[0] ? h.host : "an unknown host", h.command, path);
+}
+
+int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
+{
+    char path[512];
+    struct stat st;
+    if (path_set(folder, uuid, path, sizeof path, err) != 0)
+        return -1;
+    int fd = file_open(path);
+    if (fd < 0)
+        return atoll_err_errno(err, errno, "cannot open the lock %s of the device", path);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return atoll_err_set(err, ATOLL_E_DENIED, "the lock %s of the device is no file", path);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int why = errno;
+        int rc = why == EWOULDBLOCK ? refuse(fd, uuid, path, err)
+                                    : atoll_err_errno(err, why, "cannot lock %s", path);
+        close(fd);
+        return rc;
+    }
+    holder_write(fd);
+    return fd;
+}
+
+void atoll_cuda_unlock(int fd)
+{
+    if (fd < 0)
+        return;
+    (void)!ftruncate(fd, 0);
+    close(fd);
+}

@@ -1,0 +1,44 @@
+/* oracle.h - the compiled reference of one task on the device, and where it works: plain expected values exist only in
+ * the plain area, between the end of a candidate and the wipe that ends the batch (docs/adr/0007).
+ * Layer: mpi-eval, backend/cuda.  Lifetime: open/close with the case. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_ORACLE_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_ORACLE_H
+
+#include "mpi-eval/backend/cuda/measure/device.h"
+
+struct atoll_cuda_oracle {
+    struct atoll_cuda_cubin_bytes cubin;
+    uint32_t generation; /* of the process that it is loaded into */
+    uint32_t slot;       /* of device->oracles */
+    uint64_t stamp;
+    double magnitude[ATOLL_TASK_TENSOR_LIMIT]; /* typical size of right values; 0 not seen yet */
+};
+
+/* Addresses of one variant in the plain area, by tensor number; 0 where there is nothing. */
+struct atoll_cuda_plain {
+    uint64_t need; /* bytes of the area */
+    uint64_t counts[ATOLL_TASK_TENSOR_LIMIT];
+    uint64_t expected[ATOLL_TASK_TENSOR_LIMIT], scale[ATOLL_TASK_TENSOR_LIMIT];
+    uint64_t spare[ATOLL_TASK_TENSOR_LIMIT]; /* inout as it was before the candidate */
+    uint64_t scratch, scratch_bytes;
+    uint64_t sealed_bytes;                           /* of one whole answer */
+    uint64_t sealed_offset[ATOLL_TASK_TENSOR_LIMIT]; /* of an output's array within it */
+};
+
+/* out: empty, with a limit of its own. */
+int atoll_cuda_case_unit(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                         struct atoll_err *err);
+int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
+void atoll_cuda_case_close(struct atoll_referee *referee, struct atoll_case *known);
+/* Loads the reference into the process there is: 0, 1 lost, -1. */
+int atoll_cuda_oracle_load(struct atoll_cuda_device *device, struct atoll_case *known, struct atoll_err *err);
+uint32_t atoll_cuda_oracle_function(const struct atoll_cuda_oracle *oracle);
+
+/* Offsets from `base`; pure. */
+int atoll_cuda_plain_plan(const struct atoll_task *task, const struct atoll_variant *variant,
+                          uint32_t multiprocessors, uint64_t base, struct atoll_cuda_plain *ret_plain,
+                          struct atoll_err *err);
+/* 1 for out and inout. */
+int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor);
+
+#endif

@@ -1,0 +1,405 @@
+#include "mpi-eval/backend/cuda/measure/sample.h"
+
+#include <string.h>
+
+#include "base/random.h"
+#include "mpi-eval/backend/cuda/measure/launch.h"
+
+/* The result area.  What the run batch writes comes first; the check batch clears the rest before it writes there. */
+enum {
+    AT_PROBES = 0,     /* 2 x 16 */
+    AT_STOP_HASH = 64, /* 8 each */
+    AT_FLUSH = 512,    /* sinks of reads */
+    AT_INPUT_HASH = 1024,
+    AT_END_HASH = 1152,
+    AT_GUARDS = 1280, /* 16 each */
+    AT_FINDINGS = 2048,
+    AT_END = AT_FINDINGS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_SUPPORT_FINDING_BYTES
+};
+_Static_assert(AT_GUARDS + 16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1) <= AT_FINDINGS, "guards have room");
+_Static_assert(AT_END <= ATOLL_CUDA_RESULT_BYTES, "results have room");
+
+#define TAIL_PATTERN 0xa5c3965au
+
+static uint64_t key_of(const struct atoll_cuda_sample *s, uint64_t purpose, uint64_t index)
+{
+    return atoll_random_at(s->placement ^ purpose * 0x9e3779b97f4a7c15ull, index);
+}
+
+static int is_input(const struct atoll_task *task, size_t tensor)
+{
+    return task->tensors[tensor].role == ATOLL_ROLE_IN || task->tensors[tensor].role == ATOLL_ROLE_CONSTANT;
+}
+
+static struct atoll_support_output output_of(const struct atoll_cuda_sample *s, size_t tensor)
+{
+    struct atoll_support_output o = {.tensor = tensor,
+                                     .address = s->layout.buffers[tensor].address,
+                                     .count = s->plain.counts[tensor],
+                                     .expected = s->plain.expected[tensor],
+                                     .scale = s->plain.scale[tensor],
+                                     .fill = s->fills[tensor],
+                                     .has_fill = s->task->tensors[tensor].role == ATOLL_ROLE_OUT};
+    return o;
+}
+
+int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
+{
+    const struct atoll_plan *plan = s->subject->prepared->plan;
+    s->launch_count = plan->launch_count;
+    for (size_t k = 0; k < plan->launch_count; k++) {
+        if (atoll_cuda_launch_make(s->subject->prepared, s->variant, k, &s->layout, &s->launches[k], err) !=
+            0)
+            return -1;
+        s->launches[k].function = atoll_cuda_subject_function(s->subject, k);
+    }
+    for (size_t i = 0; i < s->layout.count; i++) {
+        int is_tensor = i < s->task->tensor_count;
+        uint64_t key = key_of(s, 1, i);
+        s->fills[i] =
+            (struct atoll_support_fill){.kind = (enum atoll_fill_kind)(atoll_mix64(key) % ATOLL_FILL_COUNT),
+                                        .dtype = is_tensor ? s->task->tensors[i].dtype : ATOLL_F32,
+                                        .key = key,
+                                        .magnitude = is_tensor && s->oracle ? s->oracle->magnitude[i] : 0};
+    }
+    return 0;
+}
+
+static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t seed,
+                       struct atoll_err *err)
+{
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (s->task->tensors[i].role != ATOLL_ROLE_OUT &&
+            atoll_support_init(steps, s->task, i, s->variant, seed, s->draw->distribution,
+                               s->layout.buffers[i].address, err) != 0)
+            return -1;
+    return 0;
+}
+
+static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (is_input(s->task, i))
+            atoll_support_hash(steps, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+                               s->hash_key + i, s->result + AT_INPUT_HASH + 8 * i);
+}
+
+static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t at)
+{
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->task, i))
+            atoll_support_hash(steps, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+                               s->hash_key + i, s->result + at + 8 * i);
+}
+
+static void results_clear(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    atoll_steps_set(steps, s->result + AT_INPUT_HASH, 0, (AT_END - AT_INPUT_HASH) / 4);
+}
+
+/* A zone's first changed word is the least of those found. */
+static void guards_check(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    uint64_t none[2 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)];
+    for (size_t i = 0; i <= s->layout.count; i++) {
+        none[2 * i] = 0;
+        none[2 * i + 1] = UINT64_MAX;
+    }
+    atoll_steps_write(steps, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
+    for (size_t i = 0; i <= s->layout.count; i++)
+        atoll_support_guard_check(steps, s->layout.guards[i].address, s->layout.guards[i].bytes,
+                                  key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
+}
+
+/* Everything plain that a batch may have written. */
+static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    uint64_t begin = UINT64_MAX;
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (s->plain.expected[i] && s->plain.expected[i] < begin)
+            begin = s->plain.expected[i];
+    if (s->plain.need)
+        atoll_steps_set(steps, begin, 0, s->plain.need / 4);
+}
+
+/* Inputs as they were: in and constant where the candidate had them (their hashes tell), inout made again. */
+static int reference_run(const struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+{
+    uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0};
+    struct atoll_support_output outputs[ATOLL_TASK_TENSOR_LIMIT];
+    size_t count = 0;
+    for (size_t i = 0; i < s->task->tensor_count; i++) {
+        if (is_input(s->task, i))
+            inputs[i] = s->layout.buffers[i].address;
+        if (s->task->tensors[i].role == ATOLL_ROLE_INOUT) {
+            inputs[i] = s->plain.spare[i];
+            if (atoll_support_init(steps, s->task, i, s->variant, s->draw->seed, s->draw->distribution,
+                                   inputs[i], err) != 0)
+                return -1;
+        }
+        if (atoll_cuda_is_output(s->task, i))
+            outputs[count++] = output_of(s, i);
+    }
+    return atoll_support_reference(steps, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
+                                   outputs, count, s->plain.scratch, s->plain.scratch_bytes, err);
+}
+
+static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                            const struct atoll_sealed *seal)
+{
+    for (size_t i = 0; i < s->task->tensor_count; i++) {
+        uint64_t result = s->result + AT_FINDINGS + ATOLL_SUPPORT_FINDING_BYTES * i;
+        if (!atoll_cuda_is_output(s->task, i))
+            continue;
+        struct atoll_support_output o = output_of(s, i);
+        atoll_support_compare_clear(steps, result);
+        atoll_support_compare(steps, s->task, &o, seal ? s->sealed + seal->offset + seal->array_offset[i] : 0,
+                              seal ? &seal->key : NULL, i, result);
+    }
+}
+
+static int has_tail(const struct atoll_cuda_sample *s, size_t buffer)
+{
+    return s->layout.buffers[buffer].bytes % 8 != 0;
+}
+
+static uint64_t tail_address(const struct atoll_cuda_sample *s, size_t buffer)
+{
+    return s->layout.buffers[buffer].address + s->layout.buffers[buffer].bytes / 8 * 8;
+}
+
+static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    atoll_steps_read(steps, s->result, AT_END);
+    for (size_t i = 0; i < s->layout.count; i++)
+        if (has_tail(s, i))
+            atoll_steps_read(steps, tail_address(s, i), 8);
+    results_clear(s, steps); /* findings quote expected values */
+}
+
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                             const struct atoll_sealed *seal, struct atoll_err *err)
+{
+    results_clear(s, steps);
+    if (inputs_make(s, steps, s->draw->seed, err) != 0)
+        return -1;
+    inputs_hash(s, steps);
+    if (seal) {
+        if (reference_run(s, steps, err) != 0)
+            return -1;
+        for (size_t i = 0; i < s->task->tensor_count; i++) {
+            struct atoll_support_output o = output_of(s, i);
+            if (atoll_cuda_is_output(s->task, i))
+                atoll_support_seal(steps, &o, s->sealed + seal->offset + seal->array_offset[i], &seal->key,
+                                   i);
+        }
+        plain_wipe(s, steps);
+        outputs_compare(s, steps, seal); /* for the hash of what is sealed */
+    }
+    results_fetch(s, steps);
+    return 0;
+}
+
+/* Before the contents: guards reach over the last words of buffers, which the contents then take back. */
+static void guards_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    for (size_t i = 0; i <= s->layout.count; i++)
+        atoll_support_guard(steps, s->layout.guards[i].address, s->layout.guards[i].bytes, key_of(s, 2, i));
+    for (size_t i = 0; i < s->layout.count; i++)
+        if (has_tail(s, i))
+            atoll_steps_set(steps, tail_address(s, i), TAIL_PATTERN, 2);
+}
+
+static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t seed,
+                         struct atoll_err *err)
+{
+    if (inputs_make(s, steps, seed, err) != 0)
+        return -1;
+    for (size_t i = 0; i < s->layout.count; i++) {
+        int is_tensor = i < s->task->tensor_count;
+        if (!is_tensor || s->task->tensors[i].role == ATOLL_ROLE_OUT)
+            atoll_support_fill(steps, &s->fills[i], s->layout.buffers[i].address,
+                               is_tensor ? s->plain.counts[i] : s->layout.buffers[i].bytes / 4);
+    }
+    return 0;
+}
+
+/* Number of the first one's step. */
+static uint32_t launches_add(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    uint32_t first = steps->count;
+    for (size_t k = 0; k < s->launch_count; k++)
+        atoll_steps_launch(steps, &s->launches[k]);
+    return first;
+}
+
+long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step)
+{
+    if (step >= s->first_launch && step - s->first_launch < s->launch_count)
+        return (long)(step - s->first_launch);
+    if (s->is_warm && step >= s->first_warming && step - s->first_warming < s->launch_count)
+        return (long)(step - s->first_warming);
+    return -1;
+}
+
+/* On contents of another draw: whatever a candidate keeps of this launch, and wherever, is of no use in the timed one. */
+static int warming_add(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+{
+    if (contents_make(s, steps, key_of(s, 4, 0), err) != 0)
+        return -1;
+    s->first_warming = launches_add(s, steps);
+    if (atoll_cuda_subject_of(s->subject)->cubin.state_bytes) {
+        atoll_steps_sync(steps); /* a module goes when its kernels have ended */
+        atoll_cuda_subject_load_steps(steps, s->subject);
+    }
+    atoll_support_shared_wipe(steps, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0));
+    return 0;
+}
+
+/* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
+static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+{
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (s->task->tensors[i].role != ATOLL_ROLE_OUT)
+            atoll_support_touch(steps, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+                                key_of(s, 3, 1), s->result + AT_FLUSH);
+}
+
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+{
+    uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
+    if (atoll_cuda_subject_of(s->subject)->cubin.state_bytes)
+        atoll_cuda_subject_load_steps(steps, s->subject);
+    atoll_steps_cache_reset(steps);
+    atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
+    guards_make(s, steps);
+    if ((s->is_warm && warming_add(s, steps, err) != 0) || contents_make(s, steps, s->draw->seed, err) != 0)
+        return -1;
+    if (s->is_warm)
+        inputs_touch(s, steps);
+    atoll_support_gate(steps); /* what follows hides the rest of the way to the first launch */
+    atoll_steps_event(steps, ATOLL_SAMPLE_FILLED);
+    atoll_support_clock_probe(steps, s->result + AT_PROBES);
+    if (!s->is_warm)
+        atoll_support_flush(steps, s->flush.address, half, s->multiprocessors, s->shared_bytes,
+                            key_of(s, 3, 0), s->result + AT_FLUSH);
+    atoll_steps_event(steps, ATOLL_SAMPLE_START);
+    s->first_launch = launches_add(s, steps);
+    atoll_steps_event(steps, ATOLL_SAMPLE_STOP);
+    if (s->hashes_late) {
+        atoll_steps_set(steps, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
+        outputs_hash(s, steps, AT_STOP_HASH);
+    }
+    atoll_support_clock_probe(steps, s->result + AT_PROBES + 16);
+    return 0;
+}
+
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_steps *steps, const void *const *data,
+                          struct atoll_err *err)
+{
+    guards_make(s, steps);
+    if (contents_make(s, steps, s->draw->seed, err) != 0)
+        return -1;
+    for (size_t i = 0; i < s->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->task, i) && data[i])
+            atoll_steps_write(steps, s->layout.buffers[i].address, data[i], s->layout.buffers[i].bytes);
+    return 0;
+}
+
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+{
+    guards_make(s, steps);
+    if (contents_make(s, steps, s->draw->seed, err) != 0)
+        return -1;
+    atoll_steps_counters_begin(steps);
+    launches_add(s, steps);
+    atoll_steps_counters_end(steps);
+    return 0;
+}
+
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                            const struct atoll_sealed *seal, struct atoll_err *err)
+{
+    results_clear(s, steps);
+    atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
+    inputs_hash(s, steps);
+    guards_check(s, steps);
+    if (s->hashes_late)
+        outputs_hash(s, steps, AT_END_HASH);
+    atoll_steps_event(steps, ATOLL_SAMPLE_FILLED);
+    if (!seal && reference_run(s, steps, err) != 0)
+        return -1;
+    outputs_compare(s, steps, seal);
+    if (!seal)
+        plain_wipe(s, steps);
+    results_fetch(s, steps);
+    return 0;
+}
+
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
+                               struct atoll_err *err)
+{
+    if (reference_run(s, steps, err) != 0)
+        return -1;
+    atoll_steps_read(steps, s->layout.buffers[tensor].address, s->layout.buffers[tensor].bytes);
+    atoll_steps_read(steps, s->plain.expected[tensor], s->plain.counts[tensor] * 8);
+    if (s->plain.scale[tensor])
+        atoll_steps_read(steps, s->plain.scale[tensor], s->plain.counts[tensor] * 8);
+    plain_wipe(s, steps);
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static uint64_t u64_at(const unsigned char *bytes, size_t at)
+{
+    uint64_t value;
+    memcpy(&value, bytes + at, 8);
+    return value;
+}
+
+static void results_take(const unsigned char *bytes, struct atoll_cuda_sample_results *r)
+{
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        r->input_hash[i] = u64_at(bytes, AT_INPUT_HASH + 8 * i);
+        r->stop_hash[i] = u64_at(bytes, AT_STOP_HASH + 8 * i);
+        r->end_hash[i] = u64_at(bytes, AT_END_HASH + 8 * i);
+        atoll_support_finding_read(bytes + AT_FINDINGS + ATOLL_SUPPORT_FINDING_BYTES * i, &r->findings[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        r->probes[i].cycles = u64_at(bytes, AT_PROBES + 16 * i);
+        r->probes[i].ns = u64_at(bytes, AT_PROBES + 16 * i + 8);
+    }
+    for (size_t i = 0; i <= ATOLL_LAYOUT_BUFFER_LIMIT; i++) {
+        r->guards[i].changed = u64_at(bytes, AT_GUARDS + 16 * i);
+        r->guards[i].first = u64_at(bytes, AT_GUARDS + 16 * i + 8);
+    }
+}
+
+int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
+                           struct atoll_cuda_sample_results *ret, struct atoll_err *err)
+{
+    size_t length = 0;
+    const void *bytes = atoll_steps_take_bytes(reply, &length);
+    if (length != AT_END)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "results of a sample: %zu bytes, not %d", length, AT_END);
+    results_take(bytes, ret);
+    for (size_t i = 0; i < s->layout.count; i++) {
+        if (!has_tail(s, i))
+            continue;
+        bytes = atoll_steps_take_bytes(reply, &length);
+        if (length != 8)
+            return atoll_err_set(err, ATOLL_E_PROTOCOL,
+                                 "results of a sample: the end of buffer %zu is missing", i);
+        memcpy(ret->tails[i], bytes, 8);
+    }
+    return atoll_reader_finish(&reply->reader, "results of a sample", err);
+}
+
+int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,
+                                   const struct atoll_cuda_sample_results *r, size_t buffer)
+{
+    const uint32_t pattern[2] = {TAIL_PATTERN, TAIL_PATTERN};
+    size_t used = s->layout.buffers[buffer].bytes % 8;
+    return used && memcmp(r->tails[buffer] + used, (const unsigned char *)pattern + used, 8 - used) != 0;
+}

@@ -1,0 +1,79 @@
+/* sample.h - the batches that make, run and check one sample (MEASUREMENT.md 2, 3; docs/adr/0007):
+ *   answer   inputs of a draw, their hashes, and its expected values, sealed: no candidate runs in it
+ *   run      inputs, fills, guards, flush, the launches between two events, hashes right after: no key is in it
+ *            warm: the launches once before, on contents of another draw, and no flush
+ *   check    hashes, guards, every output compared with the sealed answer or with the reference: the candidate is gone
+ * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads replies. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
+
+#include "mpi-eval/backend/cuda/measure/oracle.h"
+#include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+
+struct atoll_cuda_sample {
+    const struct atoll_task *task;
+    const struct atoll_variant *variant;
+    const struct atoll_draw *draw;
+    const struct atoll_subject *subject;
+    const struct atoll_cuda_oracle *oracle;
+    uint64_t placement; /* secret key of guards, fills, garbage */
+    uint64_t hash_key;  /* secret, the same for the whole run */
+    struct atoll_layout layout;
+    struct atoll_cuda_plain plain;
+    struct atoll_span flush;
+    uint64_t result, sealed; /* addresses of the areas */
+    uint32_t multiprocessors, shared_bytes;
+    struct atoll_step_launch launches[ATOLL_PLAN_LAUNCH_LIMIT];
+    size_t launch_count;
+    struct atoll_support_fill fills[ATOLL_LAYOUT_BUFFER_LIMIT]; /* of outputs and scratch */
+    int is_warm;                                                /* of the setup */
+    int hashes_late; /* outputs are hashed right after the stop event */
+    /* by atoll_cuda_sample_run: number of the first step of the launches, timed and (warm) untimed ones */
+    uint32_t first_launch, first_warming;
+};
+
+/* Events of the run batch: stage times, then the span. */
+enum { ATOLL_SAMPLE_START, ATOLL_SAMPLE_STOP, ATOLL_SAMPLE_BEGUN, ATOLL_SAMPLE_FILLED };
+
+/* Sets launches, functions and fills; layout, plain and subject must be there. */
+int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
+
+/* seal: NULL hashes inputs only.  Read with atoll_cuda_sample_read. */
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                             const struct atoll_sealed *seal, struct atoll_err *err);
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+/* Which of the plan's launches a step of the run batch is, timed or not; -1: it is ours. */
+long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step);
+/* Contents as in a sample, then these outputs instead of fills: raw, by tensor; NULL leaves the fill. */
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_steps *steps, const void *const *data,
+                          struct atoll_err *err);
+/* The launches between the marks of the counters, on inputs and fills as in a sample. */
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+/* seal: NULL compares with the reference, run here. */
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+                            const struct atoll_sealed *seal, struct atoll_err *err);
+/* Reads output `tensor`, its expected values and its scale back (the reference is run); results in that order. */
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
+                               struct atoll_err *err);
+
+/* What the batches left in the result area. */
+struct atoll_cuda_sample_results {
+    uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];
+    uint64_t stop_hash[ATOLL_TASK_TENSOR_LIMIT]; /* of outputs right after the stop event */
+    uint64_t end_hash[ATOLL_TASK_TENSOR_LIMIT];  /* of outputs in the check batch */
+    struct {
+        uint64_t cycles, ns;
+    } probes[2]; /* before and after the span */
+    struct {
+        uint64_t changed, first; /* words */
+    } guards[ATOLL_LAYOUT_BUFFER_LIMIT + 1];
+    unsigned char tails[ATOLL_LAYOUT_BUFFER_LIMIT][8]; /* last word of buffers that end within one */
+    struct atoll_support_finding findings[ATOLL_TASK_TENSOR_LIMIT];
+};
+int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
+                           struct atoll_cuda_sample_results *ret_results, struct atoll_err *err);
+/* 1 when the bytes between a buffer's end and its guard zone were written to. */
+int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,
+                                   const struct atoll_cuda_sample_results *r, size_t buffer);
+
+#endif

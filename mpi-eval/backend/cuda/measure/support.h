@@ -1,0 +1,157 @@
+/* support.h - kernels of ours on the device, as steps of a batch: inputs, fills, guards, hashes, cache flush, sealed
+ * answers, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
+ * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads results; the folder device holds the texts.
+ *
+ * Sealed answers: what the reference says of a draw lies on the device only encrypted (Threefry-2x64-13 keystream;
+ * Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate has finished.
+ * So every sample is compared in full, the reference is paid once per draw, and no expected value is ever addressable
+ * by a candidate in the clear.  Plain values exist only between a candidate's end and the wipe that ends the batch. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
+
+#include "core/evaluation.h"
+#include "core/task/task.h"
+#include "mpi-eval/backend/cuda/process/command_batch.h"
+#include "mpi-eval/referee/fill.h"
+
+/* Slots that support uses; callers use modules from ATOLL_SUPPORT_MODULE_END and functions from
+ * ATOLL_SUPPORT_FUNCTION_END on. */
+#define ATOLL_SUPPORT_MODULE_END   2
+#define ATOLL_SUPPORT_FUNCTION_END 64
+
+/* The translation unit of the support module and of the calibration module, to be compiled for the device (sm_90a where
+ * the architecture has such a form: it decides which tensor instructions are used).  They need no header and no option
+ * besides the architecture; what must not be contracted is written so. */
+const char *atoll_support_text(void);
+const char *atoll_support_calibration_text(void);
+/* Loads both and looks their kernels up (FUNCTION results: skip atoll_support_result_count() of them). */
+void atoll_support_load(struct atoll_steps *s, const void *cubin, size_t length,
+                        const void *calibration_cubin, size_t calibration_length);
+unsigned atoll_support_result_count(void);
+
+/* ---- before the candidate ---- */
+
+/* Values of one draw, the same bits as atoll_init_fill. */
+int atoll_support_init(struct atoll_steps *s, const struct atoll_task *task, size_t tensor,
+                       const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
+                       uint64_t address, struct atoll_err *err);
+/* Fills `count` elements.  kind STALE takes plausible values of another draw: `stale_seed` of the tensor's own init or,
+ * for tensors without one, a normal of `magnitude`.  The same (kind, key, index) always gives the same bits. */
+struct atoll_support_fill {
+    enum atoll_fill_kind kind;
+    enum atoll_dtype dtype;
+    uint64_t key;
+    double magnitude; /* of RANDOM and STALE: a typical size of right values; 0 = 1 */
+};
+void atoll_support_fill(struct atoll_steps *s, const struct atoll_support_fill *fill, uint64_t address,
+                        uint64_t count);
+/* A keyed pattern over [address, address + bytes), bytes a multiple of 8; check adds to the 16-byte result slot at
+ * `result`, which guard_clear sets up: u64 number of changed words, u64 index of the first one (all ones: none).  Any
+ * address will do. */
+void atoll_support_guard_clear(struct atoll_steps *s, uint64_t result);
+void atoll_support_guard(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key);
+void atoll_support_guard_check(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+                               uint64_t result);
+/* Keyed hash of bytes into the u64 at result (added to what is there; order of threads does not matter).
+ * Equal bytes at another address, aligned otherwise, have the same hash. */
+void atoll_support_hash(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+                        uint64_t result);
+/* Puts everything out of the caches: writes `bytes` at area, then reads as much at area + bytes (the area has
+ * 2 * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets changing garbage. */
+void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, uint32_t multiprocessors,
+                         uint32_t shared_bytes, uint64_t key, uint64_t result);
+/* The last of it alone: what a kernel left in shared memory is gone. */
+void atoll_support_shared_wipe(struct atoll_steps *s, uint32_t multiprocessors, uint32_t shared_bytes,
+                               uint64_t key);
+/* Reads `bytes` at address, but the last bytes % 16: as much of it as fits is in the cache afterwards. */
+void atoll_support_touch(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+                         uint64_t result);
+/* What follows starts when the whole batch is queued (atoll_steps_gate). */
+void atoll_support_gate(struct atoll_steps *s);
+/* Spins about 20 us on one multiprocessor and writes u64 cycles, u64 nanoseconds to the 16 bytes at result. */
+void atoll_support_clock_probe(struct atoll_steps *s, uint64_t result);
+
+/* ---- after the candidate ---- */
+
+/* The reference of one task: its unit (reference.c within the device prelude), compiled by the caller. */
+int atoll_support_reference_text(const struct atoll_task *task, struct atoll_buffer *out,
+                                 struct atoll_err *err);
+/* Name of its kernel. */
+const char *atoll_support_reference_kernel(void);
+
+struct atoll_support_key {
+    uint64_t words[2];
+};
+
+/* One output tensor as it is referred to and compared.  expected, scale: device addresses of count doubles, plain
+ * (scale 0 = none). */
+struct atoll_support_output {
+    size_t tensor;
+    uint64_t address; /* of the candidate's output; any alignment that its dtype has */
+    uint64_t count;
+    uint64_t expected, scale;
+    struct atoll_support_fill fill; /* what it held before */
+    int has_fill;                   /* 0: inout */
+};
+
+/* Runs the reference over all units: expected (and scale) of every output is written; inputs: addresses by tensor
+ * number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
+ * threads in flight follow from it; ATOLL_E_LIMIT when it is too small for one.  expected is NaN where no unit puts a
+ * value. */
+int atoll_support_reference(struct atoll_steps *s, uint32_t function, const struct atoll_task *task,
+                            const struct atoll_variant *variant, const uint64_t *inputs,
+                            const struct atoll_support_output *outputs, size_t output_count, uint64_t scratch,
+                            uint64_t scratch_bytes, struct atoll_err *err);
+/* Sealed copies: 8 bytes per element of expected, 4 per element of scale (as float, rounded up).  salt makes every
+ * array of a draw another stream. */
+uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale);
+void atoll_support_seal(struct atoll_steps *s, const struct atoll_support_output *output, uint64_t sealed,
+                        const struct atoll_support_key *key, uint64_t salt);
+/* Compares an output against plain (sealed 0) or sealed expected values, every element, by float-rounded scales in both
+ * cases.  key (NULL: zeros) and salt also key the finding's hashes: the same for plain and sealed.  Adds the finding to the
+ * ATOLL_SUPPORT_FINDING_BYTES at result (which clear sets up).  Writes no expected value anywhere. */
+#define ATOLL_SUPPORT_FINDING_BYTES 256
+void atoll_support_compare_clear(struct atoll_steps *s, uint64_t result);
+void atoll_support_compare(struct atoll_steps *s, const struct atoll_task *task,
+                           const struct atoll_support_output *output, uint64_t sealed,
+                           const struct atoll_support_key *key, uint64_t salt, uint64_t result);
+
+struct atoll_support_finding {
+    uint64_t count, wrong_count, nonfinite_count, unwritten_count;
+    uint64_t worst_index, first_wrong, last_wrong;
+    double worst_error; /* in units of the tolerance */
+    double worst_expected, worst_got;
+    double difference2, expected2, got2,
+        product;            /* sums of squares and products: expected2 always, the others
+                                                      where the task has a norm or cosine */
+    uint64_t expected_hash; /* of the expected values used: a sealed answer that was damaged differs */
+};
+/* bytes: ATOLL_SUPPORT_FINDING_BYTES read back from result. */
+void atoll_support_finding_read(const void *bytes, struct atoll_support_finding *ret_finding);
+/* What MEASUREMENT.md 2 makes of it: 1 right, 0 wrong with the text. */
+int atoll_support_finding_judge(const struct atoll_support_finding *f, const struct atoll_task *task,
+                                size_t tensor, const struct atoll_variant *variant, char *ret_detail,
+                                size_t detail_bytes);
+
+/* ---- the device itself ---- */
+
+/* Known-answer kernel over an area of at least 1 MiB: exercises integer, float, double, shared memory and atomics on
+ * every multiprocessor; the 8-byte result is compared with what the host computes. */
+void atoll_support_known_answer(struct atoll_steps *s, uint64_t area, uint32_t multiprocessors, uint64_t key,
+                                uint64_t result);
+uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t key);
+/* Calibration: each appends its launch(es) between event and event + 1 and says what it did. */
+void atoll_support_empty(struct atoll_steps *s);
+void atoll_support_copy(struct atoll_steps *s, uint64_t to, uint64_t from, uint64_t bytes,
+                        uint32_t multiprocessors);
+void atoll_support_read(struct atoll_steps *s, uint64_t from, uint64_t bytes, uint32_t multiprocessors,
+                        uint64_t result);
+/* FMA peak of f64, f32, f16 (packed), bf16 (packed): operations done are in *ret_flops; -1 for other types.  The u64 at
+ * result is cleared and then 1 when the kernel did them, 0 when the architecture has no such instruction. */
+int atoll_support_fma(struct atoll_steps *s, enum atoll_dtype dtype, uint32_t multiprocessors,
+                      uint64_t result, double *ret_flops);
+/* Tensor peak by the type of the factors (index ATOLL_DTYPE_COUNT = tf32; f64, f16, bf16, both f8, i8); the same. */
+int atoll_support_tensor(struct atoll_steps *s, unsigned type, uint32_t multiprocessors, uint64_t result,
+                         double *ret_flops);
+
+#endif

@@ -1,0 +1,366 @@
+/* One sample: answer (when it is not known), run, check.  A lost device process starts it again; a fault while the
+ * candidate ran is the candidate's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/id.h"
+#include "base/random.h"
+#include "mpi-eval/backend/cuda/measure/backend.h"
+#include "mpi-eval/backend/cuda/measure/clocks.h"
+#include "mpi-eval/backend/cuda/measure/launch.h"
+#include "mpi-eval/backend/cuda/measure/trial.h"
+
+#define OWN_NS          0.5e9 /* of the run batch beside the candidate */
+#define OWN_BYTES_PER_S 20e9
+
+static void trial_mark(struct atoll_cuda_trial *s, enum atoll_phase phase)
+{
+    double now = atoll_referee_now_ns();
+    s->referee->phases.ns[phase] += now - s->mark_ns;
+    s->mark_ns = now;
+}
+
+/* What a plan asks for and cannot have is the candidate's doing. */
+static int trial_prepare(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int rc = atoll_cuda_stage_set(&s->stage, &why);
+    if (rc >= 0)
+        return rc;
+    if (why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT)
+        return atoll_cuda_trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why.text);
+    if (err)
+        *err = why;
+    return ATOLL_CUDA_TRIAL_FAILED;
+}
+
+/* ---- the answer ---- */
+
+/* A key per draw and sealing; it leaves the referee in batches without candidates only. */
+static struct atoll_support_key key_make(const struct atoll_cuda_trial *s)
+{
+    struct {
+        char purpose[8];
+        struct atoll_id task;
+        struct atoll_draw draw;
+        uint64_t salt, count;
+    } of;
+    struct atoll_support_key key;
+    memset(&of, 0, sizeof of);
+    memcpy(of.purpose, "seal", 4);
+    of.task = s->known->task->id;
+    of.draw.variant = s->answer->draw.variant;
+    of.draw.series = s->answer->draw.series;
+    of.draw.number = s->answer->draw.number;
+    of.draw.seed = s->answer->draw.seed;
+    of.salt = s->referee->salt;
+    of.count = ++s->device->clock;
+    struct atoll_id id =
+        atoll_id_keyed(s->referee->setup.secret, sizeof s->referee->setup.secret, &of, sizeof of);
+    memcpy(key.words, id.bytes, sizeof key.words);
+    return key;
+}
+
+static int answer_reserve(struct atoll_cuda_trial *s)
+{
+    const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
+    struct atoll_answer_store *store = s->device->answers;
+    size_t pool = s->known->pool_size[s->order->draw->variant];
+    if (!atoll_answer_is_kept(store, plain->sealed_bytes, pool) ||
+        atoll_answer_place(store, s->answer, plain->sealed_bytes) != 0)
+        return 0;
+    memcpy(s->answer->array_offset, plain->sealed_offset, sizeof s->answer->array_offset);
+    s->answer->key = key_make(s);
+    return 1;
+}
+
+/* The first sight of a draw defines its inputs; whatever differs later is the device's fault. */
+static int hashes_learn(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    struct atoll_sealed *a = s->answer;
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; a->has_hashes && i < task->tensor_count; i++)
+        if (a->input_hash[i] != s->results.input_hash[i]) {
+            atoll_cuda_device_drop(s->device);
+            atoll_err_set(err, ATOLL_E_CHILD, "the device makes other values of input %s of the same draw",
+                          task->tensors[i].name);
+            return ATOLL_CUDA_TRIAL_AGAIN;
+        }
+    memcpy(a->input_hash, s->results.input_hash, sizeof a->input_hash);
+    a->has_hashes = 1;
+    a->generation = s->device->generation;
+    return 0;
+}
+
+static int answer_run(struct atoll_cuda_trial *s, int is_new, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    double begin = atoll_referee_now_ns();
+    atoll_steps_clear(&d->steps);
+    int rc =
+        atoll_cuda_sample_answer(&s->stage.sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
+    if (rc == 0)
+        rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
+    if (rc == 0)
+        rc = atoll_cuda_sample_read(&s->stage.sample, &d->reply, &s->results, err);
+    if (rc == 0)
+        rc = hashes_learn(s, err);
+    if (rc == 0 && s->is_kept && is_new) {
+        atoll_cuda_trial_expect(s);
+        atoll_cuda_trial_magnitudes(s);
+    }
+    if (rc < 0) /* plain values may stand somewhere */
+        atoll_cuda_device_drop(d);
+    s->trial->reference_ns += is_new ? atoll_referee_now_ns() - begin : 0;
+    return rc;
+}
+
+static int trial_answer(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    struct atoll_sealed *a = s->answer;
+    s->is_kept = a->is_sealed;
+    int is_new = !a->is_sealed && answer_reserve(s);
+    if (is_new)
+        s->is_kept = 1;
+    if (!is_new && a->has_hashes && a->generation == s->device->generation)
+        return 0;
+    int rc = answer_run(s, is_new, err);
+    if (rc != 0 && is_new)
+        atoll_answer_unseal(s->device->answers, a);
+    return rc;
+}
+
+/* ---- the candidate ---- */
+
+/* Errors that a kernel cannot bring about: the machine's (CUDA driver API, CUresult). */
+static int is_hardware(int32_t code)
+{
+    static const int32_t codes[] = {46 /* device unavailable */,
+                                    214 /* ECC */,
+                                    220 /* NVLink */,
+                                    226,
+                                    721 /* contained */,
+                                    800,
+                                    802,
+                                    803,
+                                    810};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i] == code)
+            return 1;
+    return 0;
+}
+
+static int run_refused(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    char text[256];
+    long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->step);
+    if (k < 0) {
+        atoll_err_set(err, ATOLL_E_CHILD, "a sample's step %u was refused: %s", r->step, r->text);
+        atoll_cuda_device_drop(s->device);
+        return ATOLL_CUDA_TRIAL_AGAIN;
+    }
+    return atoll_cuda_trial_judge(
+        s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s", s->subject->prepared->plan->launches[k].symbol,
+        atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
+}
+
+/* The process is gone: whose doing was it? */
+static int run_lost(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    if (r->status == ATOLL_STEPS_TIMEOUT) {
+        s->subject->candidate_ns += s->order->deadline_ns;
+        return atoll_cuda_trial_judge(s, ATOLL_V_TIMEOUT, 4, "not finished after %.3g s",
+                                      s->order->deadline_ns / 1e9);
+    }
+    if (r->status == ATOLL_STEPS_FAULT && !is_hardware(r->code))
+        return atoll_cuda_trial_judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
+    atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost: %s", r->text);
+    return ATOLL_CUDA_TRIAL_AGAIN;
+}
+
+/* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
+static void run_account(struct atoll_cuda_trial *s)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
+    double flush = -r->event_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
+           span = s->trial->ns;
+    s->mark_ns = now;
+    if (!(flush >= 0) || !(start >= flush)) {
+        ns[ATOLL_PHASE_INPUTS] += wall;
+        return;
+    }
+    ns[ATOLL_PHASE_INPUTS] += start - flush;
+    ns[ATOLL_PHASE_FLUSH] += flush;
+    ns[ATOLL_PHASE_SPAN] += span;
+    ns[ATOLL_PHASE_FORK] += fmax(wall - start - span, 0); /* the way there and back, and hashes */
+}
+
+/* What the sample took; without any clock it is no sample. */
+static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    const struct atoll_steps_reply *r = &d->reply;
+    struct atoll_clocks clocks = {.span_ns = r->event_ns[ATOLL_SAMPLE_STOP],
+                                  .flush_ns = -r->event_ns[ATOLL_SAMPLE_FILLED],
+                                  .flush_usual_ns = d->flush_usual_ns,
+                                  .start_seen_ns = r->seen_ns[ATOLL_SAMPLE_START],
+                                  .stop_seen_ns = r->seen_ns[ATOLL_SAMPLE_STOP],
+                                  .opened_ns = r->opened_ns};
+    s->trial->ns = atoll_clocks_span(&clocks, &s->doubted);
+    if (isnan(s->trial->ns)) {
+        s->trial->ns = 0;
+        atoll_err_set(err, ATOLL_E_CHILD, "neither the device's clock nor the host's says how long it took");
+        atoll_cuda_device_drop(d);
+        return ATOLL_CUDA_TRIAL_AGAIN;
+    }
+    if (!s->doubted && !atoll_clocks_late(&clocks) && clocks.flush_ns > 0 &&
+        (!(d->flush_usual_ns > 0) || clocks.flush_ns < d->flush_usual_ns))
+        d->flush_usual_ns = clocks.flush_ns;
+    s->device_ns = clocks.span_ns;
+    s->subject->candidate_ns += s->trial->ns;
+    return 0;
+}
+
+static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    double each = s->order->deadline_ns + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
+    double deadline = OWN_NS + (s->stage.sample.is_warm ? 2 : 1) * each;
+    atoll_steps_clear(&d->steps);
+    if (atoll_cuda_sample_run(&s->stage.sample, &d->steps, err) != 0)
+        return ATOLL_CUDA_TRIAL_FAILED;
+    int rc = atoll_cuda_device_run(d, deadline, err);
+    if (rc != 0)
+        return rc > 0 ? run_lost(s, err) : ATOLL_CUDA_TRIAL_FAILED;
+    if (d->reply.status == ATOLL_STEPS_REFUSED)
+        return run_refused(s, err);
+    rc = run_time(s, err);
+    if (rc == 0)
+        run_account(s);
+    return rc;
+}
+
+/* ---- the check ---- */
+
+static void clock_note(struct atoll_cuda_trial *s)
+{
+    double hz = 0;
+    int count = 0;
+    for (int i = 0; i < 2; i++)
+        if (s->results.probes[i].ns > 0 && s->results.probes[i].cycles > 0) {
+            hz += 1e9 * (double)s->results.probes[i].cycles / (double)s->results.probes[i].ns;
+            count++;
+        }
+    s->trial->clock_hz = count ? hz / count : 0;
+}
+
+static void check_account(struct atoll_cuda_trial *s)
+{
+    const struct atoll_steps_reply *r = &s->device->reply;
+    double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
+    first = first >= 0 && first <= wall ? first : 0;
+    s->referee->phases.ns[ATOLL_PHASE_UNTOUCHED] += first;
+    s->referee->phases.ns[ATOLL_PHASE_OUTPUTS] += wall - first;
+    s->mark_ns = now;
+}
+
+static int trial_check(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    atoll_steps_clear(&d->steps);
+    int rc = atoll_cuda_sample_check(&s->stage.sample, &d->steps, s->is_kept ? s->answer : NULL, err);
+    if (rc == 0)
+        rc = atoll_cuda_device_run_own(d, "check of a sample", err);
+    if (rc == 0)
+        rc = atoll_cuda_sample_read(&s->stage.sample, &d->reply, &s->results, err);
+    if (rc < 0)
+        atoll_cuda_device_drop(d);
+    if (rc != 0)
+        return rc;
+    check_account(s);
+    clock_note(s);
+    return atoll_cuda_trial_conclude(s, err);
+}
+
+/* ---- the whole ---- */
+
+static int trial_once(struct atoll_cuda_trial *s, struct atoll_err *err)
+{
+    s->mark_ns = atoll_referee_now_ns();
+    int rc = trial_prepare(s, err);
+    if (rc == 0)
+        rc = atoll_cuda_device_hand_over(s->device, atoll_cuda_subject_of(s->subject)->number,
+                                         ~s->order->placement, err);
+    trial_mark(s, ATOLL_PHASE_INPUTS);
+    if (rc == 0)
+        rc = trial_answer(s, err);
+    trial_mark(s, ATOLL_PHASE_ANSWER);
+    if (rc == 0)
+        rc = sampled_run(s, err);
+    if (rc == 0)
+        rc = trial_check(s, err);
+    s->referee->phases.trial_count += rc == 0 || rc == ATOLL_CUDA_TRIAL_JUDGED;
+    return rc;
+}
+
+static void trial_run(struct atoll_cuda_trial *s)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int rc = ATOLL_CUDA_TRIAL_AGAIN;
+    for (int i = 0; rc == ATOLL_CUDA_TRIAL_AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
+        struct atoll_trial fresh = {.verdict = ATOLL_V_CORRECT, .reference_ns = s->trial->reference_ns};
+        *s->trial = fresh;
+        atoll_err_clear(&err);
+        rc = trial_once(s, &err);
+    }
+    if (rc == 0 || rc == ATOLL_CUDA_TRIAL_JUDGED) {
+        if (atoll_watch_note(&s->device->watch, s->mark_ns, s->trial))
+            atoll_cuda_device_drop(s->device);
+        return;
+    }
+    s->trial->verdict = ATOLL_V_INFRASTRUCTURE;
+    s->trial->level = 0;
+    snprintf(s->trial->detail, sizeof s->trial->detail, "%s",
+             err.text[0]                ? err.text
+             : s->device->reply.text[0] ? s->device->reply.text
+                                        : "the device was lost");
+}
+
+void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
+                      const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
+{
+    struct atoll_cuda_trial *s = calloc(1, sizeof *s);
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_sealed *answer = s ? atoll_answer_take(d->answers, known->number, order->draw) : NULL;
+    *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
+    if (!answer) {
+        ret_trial->verdict = ATOLL_V_INFRASTRUCTURE;
+        snprintf(ret_trial->detail, sizeof ret_trial->detail, "no memory for a sample");
+        free(s);
+        return;
+    }
+    s->referee = referee;
+    s->device = d;
+    s->known = known;
+    s->subject = subject;
+    s->order = order;
+    s->variant = &known->task->variants[order->draw->variant];
+    s->answer = answer;
+    s->trial = ret_trial;
+    s->stage = (struct atoll_cuda_stage){.referee = referee,
+                                         .device = d,
+                                         .known = known,
+                                         .subject = subject,
+                                         .draw = order->draw,
+                                         .placement = order->placement,
+                                         .hashes_late = order->comparing != ATOLL_COMPARING_PRINT ||
+                                                        order->hash_outputs};
+    trial_run(s);
+    atoll_answer_give(d->answers, answer);
+    free(s);
+}

@@ -1,0 +1,358 @@
+/* A run: the device process is started by the tool; at every check variant every buffer is an allocation of its own, so
+ * that its bounds are seen; inputs are written by the host and nothing else is, so that a read of what nobody wrote is seen;
+ * the launches are those of a sample; the process ends in order, and the tool writes its report.  What comes out is not
+ * looked at: samples do that. */
+#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/task/init.h"
+#include "mpi-eval/backend/cpu/compile/scratch.h"
+#include "mpi-eval/backend/cuda/measure/launch.h"
+#include "mpi-eval/referee/backend.h"
+
+#define SERIES       ((uint64_t)1 << 62)  /* draws of their own */
+#define BYTES_LIMIT  ((uint64_t)64 << 20) /* of a variant: accesses take a hundred times as long */
+#define WRITE_BYTES  ((size_t)32 << 20)   /* of one batch */
+#define REPORT_BYTES ((size_t)256 << 10)
+#define NOTES_BYTES  1024
+
+/* One tool's run. */
+struct run {
+    const struct atoll_prepared *prepared;
+    const struct atoll_subject *subject;
+    const struct atoll_variant *variant;
+    struct atoll_draw draw;
+    struct atoll_layout layout; /* buffers alone */
+    struct atoll_cuda_worker *worker;
+    struct atoll_steps steps;
+    struct atoll_steps_reply reply;
+    double until_ns;
+    struct atoll_sanitizer_report *report;
+};
+
+/* -1: the run ends here, and says so unless the tool has more to say. */
+static int give_up(struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int give_up(struct run *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->report->text, sizeof r->report->text, format, args);
+    va_end(args);
+    return -1;
+}
+
+static void append(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t bytes, const char *format, ...)
+{
+    size_t n = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, bytes - n, format, args);
+    va_end(args);
+}
+
+static int batch_run(struct run *r)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    double left = r->until_ns - atoll_referee_now_ns();
+    int rc = atoll_cuda_worker_run(r->worker, &r->steps, left > 0 ? left : 0, &r->reply, &err);
+    atoll_steps_clear(&r->steps);
+    if (rc != 0)
+        return give_up(r, "%.400s", err.text);
+    if (r->reply.status == ATOLL_STEPS_TIMEOUT)
+        return give_up(r, "not finished in time");
+    return r->reply.status == ATOLL_STEPS_DONE ? 0 : give_up(r, "%s", r->reply.text);
+}
+
+/* ---- what the launches work on ---- */
+
+static int module_load(struct run *r)
+{
+    const struct atoll_plan *plan = r->prepared->plan;
+    atoll_steps_module_load(&r->steps, 0, r->subject->object, r->subject->object_length);
+    for (uint32_t k = 0; k < plan->launch_count; k++)
+        atoll_steps_function(&r->steps, k, 0, plan->launches[k].symbol);
+    return batch_run(r);
+}
+
+/* What an earlier variant had in a slot is freed. */
+static int buffers_allocate(struct run *r)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (uint32_t i = 0; i < r->layout.count; i++)
+        atoll_steps_alloc(&r->steps, i, r->layout.buffers[i].bytes);
+    if (batch_run(r) != 0)
+        return -1;
+    for (size_t i = 0; i < r->layout.count; i++)
+        r->layout.buffers[i].address = atoll_steps_take_u64(&r->reply);
+    return atoll_reader_finish(&r->reply.reader, "addresses", &err) == 0 ? 0 : give_up(r, "%s", err.text);
+}
+
+static int bytes_write(struct run *r, uint64_t address, const unsigned char *bytes, size_t length)
+{
+    int rc = 0;
+    while (rc == 0 && length > 0) {
+        size_t n = length < WRITE_BYTES ? length : WRITE_BYTES;
+        atoll_steps_write(&r->steps, address, bytes, n);
+        rc = batch_run(r);
+        address += n;
+        bytes += n;
+        length -= n;
+    }
+    return rc;
+}
+
+static int input_write(struct run *r, size_t tensor)
+{
+    const struct atoll_task *task = r->prepared->task;
+    size_t length = (size_t)r->layout.buffers[tensor].bytes;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    unsigned char *bytes = malloc(length ? length : 1);
+    if (!bytes)
+        return give_up(r, "no memory for an input");
+    int rc = atoll_init_fill(task, tensor, r->variant, r->draw.seed, r->draw.distribution, 0,
+                             length / atoll_dtype_bytes(task->tensors[tensor].dtype), bytes, &err);
+    rc = rc == 0 ? bytes_write(r, r->layout.buffers[tensor].address, bytes, length)
+                 : give_up(r, "%.400s", err.text);
+    free(bytes);
+    return rc;
+}
+
+static int inputs_write(struct run *r)
+{
+    const struct atoll_task *task = r->prepared->task;
+    int rc = 0;
+    for (size_t i = 0; i < task->tensor_count && rc == 0; i++)
+        if (task->tensors[i].role != ATOLL_ROLE_OUT)
+            rc = input_write(r, i);
+    return rc;
+}
+
+static int launches_run(struct run *r)
+{
+    struct atoll_step_launch launch;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (uint32_t k = 0; k < r->prepared->plan->launch_count; k++) {
+        if (atoll_cuda_launch_make(r->prepared, r->variant, k, &r->layout, &launch, &err) != 0)
+            return give_up(r, "%.400s", err.text);
+        launch.function = k;
+        atoll_steps_launch(&r->steps, &launch);
+    }
+    return batch_run(r);
+}
+
+/* Sizes of all buffers; 0 where they are too many bytes to be watched. */
+static int is_small(struct run *r)
+{
+    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT], total = 0;
+    if (atoll_cuda_buffer_bytes(r->prepared, r->variant, bytes, &r->layout.count, NULL) != 0)
+        return 0;
+    for (size_t i = 0; i < r->layout.count; i++) {
+        r->layout.buffers[i].bytes = bytes[i];
+        total += bytes[i];
+    }
+    return total <= BYTES_LIMIT;
+}
+
+static int variants_run(struct run *r, struct atoll_referee *referee, uint64_t number)
+{
+    const struct atoll_task *task = r->prepared->task;
+    int rc = 0, count = 0;
+    for (uint32_t i = 0; i < task->variant_count && rc == 0; i++) {
+        r->variant = &task->variants[i];
+        if (r->variant->kind != ATOLL_VARIANT_CHECK ||
+            !atoll_variant_is_here(&atoll_backend_cuda, r->variant) || !is_small(r))
+            continue;
+        r->draw = atoll_draw_make(referee->setup.secret, task, i, SERIES, number);
+        count++;
+        rc = buffers_allocate(r) != 0 || inputs_write(r) != 0 || launches_run(r) != 0;
+    }
+    return rc || count
+               ? rc
+               : give_up(r, "no check variant has at most %llu bytes", (unsigned long long)BYTES_LIMIT);
+}
+
+/* ---- the process and its report ---- */
+
+static int process_start(struct run *r, struct atoll_cuda_device *device, const char *const *watcher,
+                         const char *scratch)
+{
+    struct atoll_cuda_worker_settings settings;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_cuda_device_settings(device, &settings);
+    settings.watcher = watcher;
+    settings.scratch = scratch;
+    settings.start_limit_ns = r->until_ns - atoll_referee_now_ns();
+    r->worker = atoll_cuda_worker_create(&settings, &err);
+    return r->worker ? 0 : give_up(r, "%.400s", err.text);
+}
+
+static size_t file_read(const char *path, char *ret_bytes, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t n = 1;
+    while (fd >= 0 && n > 0 && length < bytes) {
+        n = read(fd, ret_bytes + length, bytes - length);
+        length += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return length;
+}
+
+/* A finding counts however the run ended; that there is none, only of a run that came to its end. */
+static void report_read(struct run *r, const char *path, int has_failed)
+{
+    struct atoll_sanitizer_report said;
+    char *bytes = malloc(REPORT_BYTES);
+    size_t length = bytes ? file_read(path, bytes, REPORT_BYTES) : 0;
+    atoll_sanitizer_report_read(bytes ? bytes : "", length, &said);
+    if (said.state == ATOLL_SANITIZER_FOUND || !has_failed)
+        *r->report = said;
+    else if (said.text[0])
+        append(r->report->text, sizeof r->report->text, "; it says: %s", said.text);
+    if (r->report->state == ATOLL_SANITIZER_UNFINISHED && !r->report->text[0])
+        give_up(r, "its report has no end");
+    free(bytes);
+}
+
+static void run_in(struct run *r, struct atoll_referee *referee, const char *path,
+                   enum atoll_sanitizer_tool tool, const char *scratch)
+{
+    const char *watcher[ATOLL_SANITIZER_ARGUMENT_LIMIT];
+    char report[4096];
+    snprintf(report, sizeof report, "%s/report", scratch);
+    atoll_sanitizer_arguments(path, tool, report, watcher);
+    int rc = process_start(r, atoll_cuda_device_of(referee), watcher, scratch);
+    if (rc == 0)
+        rc = module_load(r) != 0 || variants_run(r, referee, tool) != 0;
+    if (r->worker && atoll_cuda_worker_end(r->worker, r->until_ns - atoll_referee_now_ns()) != 0 && rc == 0)
+        rc = give_up(r, "not finished in time");
+    atoll_cuda_worker_destroy(r->worker);
+    report_read(r, report, rc != 0);
+}
+
+void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_subject *subject,
+                              const char *path, enum atoll_sanitizer_tool tool, double limit_ns,
+                              struct atoll_sanitizer_report *ret_report)
+{
+    struct run r = {.prepared = subject->prepared,
+                    .subject = subject,
+                    .until_ns = atoll_referee_now_ns() + limit_ns,
+                    .report = ret_report};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    *ret_report = (struct atoll_sanitizer_report){.state = ATOLL_SANITIZER_UNFINISHED};
+    struct atoll_scratch *scratch = atoll_scratch_create(&err);
+    atoll_steps_init(&r.steps);
+    atoll_steps_reply_init(&r.reply);
+    if (scratch)
+        run_in(&r, referee, path, tool, atoll_scratch_path(scratch));
+    else
+        give_up(&r, "%.400s", err.text);
+    atoll_steps_fini(&r.steps);
+    atoll_steps_reply_fini(&r.reply);
+    atoll_scratch_destroy(scratch);
+}
+
+/* ---- all tools ---- */
+
+/* What the tools said so far. */
+struct words {
+    char clean[64], notes[NOTES_BYTES];
+};
+
+static void report_note(struct words *w, const char *name, const struct atoll_sanitizer_report *report)
+{
+    if (report->state == ATOLL_SANITIZER_CLEAN) {
+        append(w->clean, sizeof w->clean, "%s%s", w->clean[0] ? ", " : "", name);
+        if (report->warnings)
+            append(w->notes, sizeof w->notes, "; %s warns %llu times", name,
+                   (unsigned long long)report->warnings);
+    } else if (report->state == ATOLL_SANITIZER_FOUND) {
+        append(w->notes, sizeof w->notes,
+               "; %s, not believed of a kernel with barriers or copies of its own: %s", name, report->text);
+    } else {
+        append(w->notes, sizeof w->notes, "; %s did not look: %s", name, report->text);
+    }
+}
+
+static void words_say(const struct words *w, char *ret_detail)
+{
+    if (w->clean[0])
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "clean under compute-sanitizer (%s)%s", w->clean, w->notes);
+    else
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer%s", w->notes);
+}
+
+static enum atoll_verdict tools_run(struct atoll_referee *referee, const struct atoll_subject *subject,
+                                    const char *path, char *ret_detail)
+{
+    double until = atoll_referee_now_ns() + referee->setup.sanitize_deadline_ns;
+    struct words words = {"", ""};
+    atoll_cuda_device_drop(atoll_cuda_device_of(referee));
+    for (unsigned tool = 0; tool < ATOLL_SANITIZER_TOOL_COUNT; tool++) {
+        const char *name = atoll_sanitizer_name(tool);
+        struct atoll_sanitizer_report report;
+        if (atomic_load(&referee->cancelled)) {
+            snprintf(ret_detail, ATOLL_DETAIL_BYTES, "cancelled");
+            return ATOLL_V_INFRASTRUCTURE;
+        }
+        /* a tool that hangs leaves the others their share */
+        double share = (until - atoll_referee_now_ns()) / (ATOLL_SANITIZER_TOOL_COUNT - tool);
+        atoll_cuda_sanitize_with(referee, subject, path, tool, share, &report);
+        if (report.state == ATOLL_SANITIZER_FOUND &&
+            atoll_sanitizer_is_believed(tool, subject->prepared->plan, subject->prepared->body)) {
+            snprintf(ret_detail, ATOLL_DETAIL_BYTES, "compute-sanitizer %s: %s", name, report.text);
+            if (report.errors)
+                append(ret_detail, ATOLL_DETAIL_BYTES, " (errors: %llu)", (unsigned long long)report.errors);
+            return ATOLL_V_WRONG;
+        }
+        report_note(&words, name, &report);
+    }
+    words_say(&words, ret_detail);
+    return ATOLL_V_CORRECT;
+}
+
+/* Finalists of several duels are looked at once. */
+static struct atoll_cuda_sanitized *place_of(struct atoll_cuda_device *d, const struct atoll_case *known,
+                                             const struct atoll_prepared *prepared)
+{
+    for (size_t i = 0; i < ATOLL_CUDA_SANITIZED_LIMIT; i++) {
+        struct atoll_cuda_sanitized *s = &d->sanitized[i];
+        if (s->detail[0] && s->task == known->number && atoll_id_equal(&s->candidate, &prepared->id))
+            return s;
+    }
+    struct atoll_cuda_sanitized *next = &d->sanitized[d->sanitized_count++ % ATOLL_CUDA_SANITIZED_LIMIT];
+    *next = (struct atoll_cuda_sanitized){.candidate = prepared->id, .task = known->number};
+    return next;
+}
+
+enum atoll_verdict atoll_cuda_sanitize(struct atoll_referee *referee, struct atoll_case *known,
+                                       struct atoll_subject *subject, char *ret_detail)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    ret_detail[0] = 0;
+    if (!(referee->setup.sanitize_deadline_ns > 0))
+        return ATOLL_V_CORRECT;
+    char *path = atoll_sanitizer_find(&err);
+    if (!path) {
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer: %s", err.text);
+        return ATOLL_V_CORRECT;
+    }
+    struct atoll_cuda_sanitized *s = place_of(atoll_cuda_device_of(referee), known, subject->prepared);
+    if (!s->detail[0])
+        s->verdict = tools_run(referee, subject, path, s->detail);
+    enum atoll_verdict verdict = s->verdict;
+    snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", s->detail);
+    if (verdict == ATOLL_V_INFRASTRUCTURE)
+        s->detail[0] = 0;
+    free(path);
+    return verdict;
+}

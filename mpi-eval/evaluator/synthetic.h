@@ -1,0 +1,18 @@
+/* synthetic.h - answers without measuring, for the null backend: the time of a candidate is a function of its
+ * identity, so that coordinator, journal and search can be tested and timed without compilers and devices.
+ * Layer: mpi-eval.  Pure. */
+#ifndef ATOLL_MPI_EVAL_EVALUATOR_SYNTHETIC_H
+#define ATOLL_MPI_EVAL_EVALUATOR_SYNTHETIC_H
+
+#include "core/message.h"
+#include "core/task/task.h"
+
+void atoll_synthetic_device(struct atoll_device_info *ret_device);
+/* 1 ms to 3 ms, from the first bytes of the identity. */
+double atoll_synthetic_time_ns(const struct atoll_id *candidate);
+/* ret_evaluation: init'ed by the caller. */
+int atoll_synthetic_evaluate(const struct atoll_task *task, const struct atoll_order *order,
+                             struct atoll_evaluation *ret_evaluation, struct atoll_err *err);
+void atoll_synthetic_duel(const struct atoll_order *order, struct atoll_duel *ret_duel);
+
+#endif

@@ -1,0 +1,219 @@
+/* binding.c - sysfs tells what is near, sched_setaffinity binds.  What is bound later (threads, compile children, the
+ * device's process) inherits. */
+#include "mpi-eval/node/binding.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <hwloc.h>
+#include <hwloc/glibc-sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "mpi-eval/node/gpus.h"
+#include "mpi-eval/node/locality.h"
+
+#define NVIDIA        0x10deu
+#define CLASS_DISPLAY 0x03u /* the upper byte of three */
+#define DEPTH_LIMIT   8     /* processes below processes */
+
+/* ---- the device's seat ---- */
+
+static int attribute_read(const char *folder, const char *address, const char *name, char *ret_text,
+                          size_t bytes)
+{
+    char path[512];
+    int n = snprintf(path, sizeof path, "%s/%s/%s", folder, address, name);
+    FILE *file = n > 0 && (size_t)n < sizeof path ? fopen(path, "re") : NULL;
+    int rc = file && fgets(ret_text, (int)bytes, file) ? 0 : -1;
+    if (file)
+        fclose(file);
+    if (rc == 0)
+        ret_text[strcspn(ret_text, "\n")] = '\0';
+    return rc;
+}
+
+static int is_gpu(const char *folder, const char *address)
+{
+    char vendor[32], class[32];
+    return attribute_read(folder, address, "vendor", vendor, sizeof vendor) == 0 &&
+           attribute_read(folder, address, "class", class, sizeof class) == 0 &&
+           strtoul(vendor, NULL, 16) == NVIDIA && strtoul(class, NULL, 16) >> 16 == CLASS_DISPLAY;
+}
+
+/* The worker that says an address is not trusted with paths. */
+static int is_address(const char *text)
+{
+    return text[0] && strlen(text) < 32 && strspn(text, "0123456789abcdefABCDEF:.") == strlen(text) &&
+           isxdigit((unsigned char)text[0]);
+}
+
+int atoll_pci_seat(const char *folder, const char *address, struct atoll_pci_seat *ret_seat)
+{
+    struct atoll_pci_seat seat = {.local = ""};
+    char lower[32] = "", local[sizeof seat.local];
+    for (size_t i = 0; is_address(address) && address[i]; i++)
+        lower[i] = (char)tolower((unsigned char)address[i]);
+    DIR *dir = lower[0] && attribute_read(folder, lower, "local_cpulist", seat.local, sizeof seat.local) == 0
+                   ? opendir(folder)
+                   : NULL;
+    if (!dir)
+        return -1;
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        if (entry->d_name[0] == '.' || !is_gpu(folder, entry->d_name))
+            continue;
+        seat.total++;
+        if (attribute_read(folder, entry->d_name, "local_cpulist", local, sizeof local) != 0 ||
+            strcmp(local, seat.local) != 0)
+            continue;
+        seat.count++;
+        seat.index += strcasecmp(entry->d_name, lower) < 0 ? 1 : 0;
+    }
+    closedir(dir);
+    *ret_seat = seat;
+    return 0;
+}
+
+struct atoll_slice atoll_binding_part(const struct atoll_pci_seat *seat, const struct atoll_slice *slice,
+                                      int is_whole_gpu)
+{
+    if (is_whole_gpu && seat->total == slice->count && seat->count > 0)
+        return (struct atoll_slice){seat->index, seat->count};
+    return *slice;
+}
+
+/* ---- processes ---- */
+
+static void process_bind(pid_t pid, const cpu_set_t *cores, int depth);
+
+static void children_bind(pid_t pid, pid_t thread, const cpu_set_t *cores, int depth)
+{
+    char path[64];
+    int child;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)thread);
+    FILE *file = fopen(path, "re");
+    while (file && fscanf(file, "%d", &child) == 1)
+        process_bind(child, cores, depth + 1);
+    if (file)
+        fclose(file);
+}
+
+/* Before its children are listed, so that one made meanwhile has inherited. */
+static void process_bind(pid_t pid, const cpu_set_t *cores, int depth)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = depth < DEPTH_LIMIT ? opendir(path) : NULL;
+    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+        int thread = atoi(entry->d_name);
+        if (thread <= 0)
+            continue;
+        sched_setaffinity(thread, sizeof *cores, cores);
+        children_bind(pid, thread, cores, depth);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* ---- this process ---- */
+
+static struct atoll_slice slice_told(void)
+{
+    struct atoll_slice slice = {0, 1};
+    const char *text = getenv(ATOLL_SLICE_VARIABLE);
+    unsigned index, count;
+    if (text && sscanf(text, "%u/%u", &index, &count) == 2 && index < count)
+        slice = (struct atoll_slice){index, count};
+    return slice;
+}
+
+static hwloc_bitmap_t mask_of(hwloc_topology_t topology, pid_t pid)
+{
+    cpu_set_t set;
+    hwloc_bitmap_t mask = hwloc_bitmap_alloc();
+    if (mask && sched_getaffinity(pid, sizeof set, &set) == 0 &&
+        hwloc_cpuset_from_glibc_sched_affinity(topology, mask, &set, sizeof set) == 0)
+        return mask;
+    hwloc_bitmap_free(mask);
+    return NULL;
+}
+
+static void list_put(hwloc_const_bitmap_t set, char *ret_text, size_t bytes)
+{
+    int n = hwloc_bitmap_list_snprintf(ret_text, bytes, set);
+    if (n >= (int)bytes)
+        memcpy(ret_text + bytes - 4, "...", 4);
+}
+
+static void cores_bind(hwloc_topology_t topology, hwloc_const_cpuset_t cores)
+{
+    cpu_set_t set;
+    if (hwloc_cpuset_to_glibc_sched_affinity(topology, cores, &set, sizeof set) == 0 && CPU_COUNT(&set) > 0)
+        process_bind(getpid(), &set, 0);
+}
+
+static void place_describe(hwloc_topology_t topology, hwloc_const_cpuset_t cores, struct atoll_place *place)
+{
+    hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+    int count = hwloc_bitmap_weight(cores);
+    place->core_count = count > 0 ? (uint32_t)count : 0;
+    list_put(cores, place->cores, sizeof place->cores);
+    if (nodes && hwloc_cpuset_to_nodeset(topology, cores, nodes) == 0)
+        list_put(nodes, place->numa, sizeof place->numa);
+    hwloc_bitmap_free(nodes);
+}
+
+static void far_note(const struct atoll_pci_seat *seat, hwloc_const_cpuset_t mask, struct atoll_place *place)
+{
+    char had[128];
+    list_put(mask, had, sizeof had);
+    snprintf(
+        place->note, sizeof place->note,
+        "its cores (%s) are not near its device (%.200s); give each rank cores of its device's NUMA node, as "
+        "with srun --gpu-bind=closest or mpirun --bind-to none",
+        had, seat->local);
+}
+
+/* pool: of the spawner, which is not sliced. */
+static void place_make(hwloc_topology_t topology, const struct atoll_pci_seat *seat, int has_seat,
+                       struct atoll_place *place)
+{
+    const char *device = getenv(ATOLL_GPU_VARIABLE);
+    struct atoll_slice slice = slice_told();
+    struct atoll_slice part = atoll_binding_part(seat, &slice, !(device && strncmp(device, "MIG-", 4) == 0));
+    hwloc_bitmap_t mask = mask_of(topology, 0), pool = mask_of(topology, getppid());
+    hwloc_bitmap_t local = hwloc_bitmap_alloc(), cores = hwloc_bitmap_alloc();
+    if (mask && local && cores) {
+        const struct atoll_locality_request request = {.mask = mask,
+                                                       .pool = pool ? pool : mask,
+                                                       .local = local,
+                                                       .index = part.index,
+                                                       .count = part.count};
+        if (has_seat)
+            hwloc_bitmap_list_sscanf(local, seat->local);
+        enum atoll_locality found = atoll_locality_choose(topology, &request, cores);
+        if (found == ATOLL_LOCALITY_NEAR && !hwloc_bitmap_isequal(cores, mask))
+            cores_bind(topology, cores);
+        if (found == ATOLL_LOCALITY_FAR)
+            far_note(seat, mask, place);
+        place_describe(topology, cores, place);
+    }
+    hwloc_bitmap_free(mask);
+    hwloc_bitmap_free(pool);
+    hwloc_bitmap_free(local);
+    hwloc_bitmap_free(cores);
+}
+
+void atoll_binding_make(const char *address, struct atoll_place *ret_place)
+{
+    struct atoll_pci_seat seat = {.local = ""};
+    hwloc_topology_t topology;
+    int has_seat = address[0] && atoll_pci_seat(ATOLL_PCI_FOLDER, address, &seat) == 0;
+    if (hwloc_topology_init(&topology) != 0)
+        return;
+    if (hwloc_topology_load(topology) == 0)
+        place_make(topology, &seat, has_seat, ret_place);
+    hwloc_topology_destroy(topology);
+}

@@ -1,0 +1,130 @@
+/* forwarder.c - frames up, frames down.
+ * States: RUNNING --STOP--> STOPPING (the evaluator is told; waits for its end, bounded) -> ANSWERED
+ * (PEER_LOST sent; waits for STOP with the word that all may finalize, or that some are lost and the others leave as
+ * they are, bounded). */
+#include "mpi-eval/node/forwarder.h"
+
+#include <time.h>
+
+#include "base/log.h"
+#include "core/message.h"
+#include "base/clock.h"
+
+#define WAIT_MS        500
+#define EVALUATOR_ENDS 4e9 /* what an evaluator gets to leave */
+#define RANK0_ANSWERS  12e9
+
+struct forwarder {
+    const struct atoll_peers *up;
+    struct atoll_peers down;
+    struct atoll_keeper *keeper;
+    struct atoll_buffer frame;
+    double heard_ns; /* the evaluator */
+    int is_stopping, may_finalize, is_dismissed;
+};
+
+static int pass(struct forwarder *f, const struct atoll_peers *to, const struct atoll_frame *frame)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_buffer_clear(&f->frame);
+    if (atoll_frame_encode(&f->frame, frame->type, frame->payload, frame->length, &err) == 0 &&
+        to->send(to->context, 0, f->frame.data, f->frame.length, &err) == 0)
+        return 0;
+    atoll_log_err(ATOLL_LOG_WARNING, "eval.forwarder.dropped", &err);
+    return -1;
+}
+
+static void frames_down(struct forwarder *f)
+{
+    struct atoll_frame frame;
+    unsigned peer;
+    while (f->up->receive(f->up->context, &peer, &frame) > 0) {
+        if (frame.type == ATOLL_MSG_STOP && frame.length > 0) {
+            f->may_finalize = frame.payload[0] == ATOLL_STOP_FINALIZE;
+            f->is_dismissed = 1;
+            continue;
+        }
+        if (frame.type == ATOLL_MSG_STOP) {
+            f->is_stopping = 1;
+            atoll_keeper_retire(f->keeper);
+        }
+        if (atoll_keeper_alive(f->keeper) > 0)
+            pass(f, &f->down, &frame);
+    }
+}
+
+/* After STOP the loss of the evaluator is the answer, said once at the end. */
+static void frames_up(struct forwarder *f)
+{
+    struct atoll_frame frame;
+    unsigned peer;
+    while (f->down.receive(f->down.context, &peer, &frame) > 0) {
+        f->heard_ns = atoll_clock_mono_ns();
+        if (frame.type != ATOLL_MSG_PEER_LOST || !f->is_stopping)
+            pass(f, f->up, &frame);
+    }
+}
+
+static void sleep_till_something(struct forwarder *f, int timeout_ms)
+{
+    struct pollfd fds[4];
+    size_t count = f->down.pollfds(f->down.context, fds, sizeof fds / sizeof fds[0]);
+    f->up->wait(f->up->context, fds, count, timeout_ms);
+    f->down.waiting(f->down.context); /* writes what the evaluator's socket takes now */
+}
+
+static void evaluator_watch(struct forwarder *f, double timeout_ns)
+{
+    if (atoll_clock_mono_ns() - f->heard_ns <= timeout_ns)
+        return;
+    f->heard_ns = atoll_clock_mono_ns();
+    if (atoll_keeper_alive(f->keeper) > 0)
+        f->down.drop(f->down.context, 0);
+}
+
+static void evaluator_end(struct forwarder *f)
+{
+    double until_ns = atoll_clock_mono_ns() + EVALUATOR_ENDS;
+    while (atoll_keeper_alive(f->keeper) > 0 && atoll_clock_mono_ns() < until_ns) {
+        frames_up(f);
+        if (atoll_keeper_alive(f->keeper) > 0)
+            sleep_till_something(f, 10);
+    }
+    if (atoll_keeper_alive(f->keeper) > 0)
+        f->down.drop(f->down.context, 0);
+}
+
+static int farewell(struct forwarder *f)
+{
+    static const unsigned char gone = ATOLL_PEER_GONE;
+    const struct atoll_frame lost = {.type = ATOLL_MSG_PEER_LOST, .payload = &gone, .length = 1};
+    double until_ns = atoll_clock_mono_ns() + RANK0_ANSWERS;
+    if (pass(f, f->up, &lost) != 0)
+        return 0;
+    while (!f->is_dismissed && atoll_clock_mono_ns() < until_ns) {
+        frames_down(f);
+        if (!f->is_dismissed)
+            f->up->wait(f->up->context, NULL, 0, 100);
+    }
+    return f->may_finalize;
+}
+
+int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_keeper *keeper,
+                        double heartbeat_timeout_ns)
+{
+    struct forwarder f = {
+        .up = up, .down = atoll_keeper_peers(keeper), .keeper = keeper, .heard_ns = atoll_clock_mono_ns()};
+    atoll_buffer_init(&f.frame, (size_t)ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES);
+    while (!f.is_stopping) {
+        frames_down(&f);
+        frames_up(&f);
+        if (f.is_stopping)
+            break;
+        evaluator_watch(&f, heartbeat_timeout_ns);
+        sleep_till_something(&f, WAIT_MS);
+    }
+    evaluator_end(&f);
+    int is_allowed = farewell(&f);
+    atoll_buffer_fini(&f.frame);
+    return is_allowed;
+}

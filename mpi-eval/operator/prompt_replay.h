@@ -1,0 +1,43 @@
+/* prompt_replay.h - the dialogues of a campaign with its language model, derived again while its journals are replayed: every
+ * prompt is worded anew and compared with the one that was sent, every answer is read anew and compared with what the
+ * engine was told; with a recording, every answer is compared with the recorded one too.
+ * Layer: mpi-eval.  Lifetime: create/destroy. */
+#ifndef ATOLL_MPI_EVAL_OPERATOR_PROMPT_REPLAY_H
+#define ATOLL_MPI_EVAL_OPERATOR_PROMPT_REPLAY_H
+
+#include "archive-h5/campaign/campaign.h"
+#include "core/decision.h"
+#include "core/event.h"
+#include "core/message.h"
+#include "evolution/engine/engine.h"
+
+struct atoll_rehearsal_report {
+    uint64_t prompts;  /* worded again, equal */
+    uint64_t other;    /* worded by another version of the prompts: not compared */
+    uint64_t answers;  /* read again, equal */
+    uint64_t recorded; /* of those, found in the recording, equal */
+    uint64_t kept;     /* exchanges written into a new recording */
+};
+
+/* Campaign option: version of its prompts (evolution/prompt/prompt.h). */
+#define ATOLL_REHEARSAL_OPTION "prompt-version"
+
+struct atoll_rehearsal;
+/* recording: path of a store (llm-gateway/budget/store.h) to compare with; record: of one that is made, or added to, with what
+ * the journals tell; NULL none. */
+struct atoll_rehearsal *atoll_rehearsal_create(const struct atoll_campaign *campaign, const char *recording,
+                                               const char *record, struct atoll_err *err);
+void atoll_rehearsal_destroy(struct atoll_rehearsal *rehearsal);
+
+int atoll_rehearsal_device(struct atoll_rehearsal *rehearsal, const struct atoll_device_info *device,
+                           struct atoll_err *err);
+/* The engine has just stepped on the event and decided that.  Errors: MISMATCH names the ask. */
+int atoll_rehearsal_step(struct atoll_rehearsal *rehearsal, const struct atoll_engine *engine,
+                         const struct atoll_event *event, const struct atoll_decision *decisions,
+                         size_t count, struct atoll_err *err);
+/* After the last step: the new recording is durable. */
+int atoll_rehearsal_finish(struct atoll_rehearsal *rehearsal, struct atoll_err *err);
+void atoll_rehearsal_report(const struct atoll_rehearsal *rehearsal,
+                            struct atoll_rehearsal_report *ret_report);
+
+#endif

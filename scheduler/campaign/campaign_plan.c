@@ -1,0 +1,391 @@
+/* campaign_plan.c - the options that make a campaign, and the folder made of them. */
+#include "scheduler/campaign/campaign_plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "archive-h5/campaign/campaign.h"
+#include "archive-h5/campaign/prior.h"
+#include "evolution/engine/engine.h"
+#include "evolution/prompt/prompt.h"
+#include "mpi-eval/operator/llm_queue.h"
+#include "mpi-eval/operator/prompt_replay.h"
+#include "base/folder.h"
+
+/* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
+ * way that some are always compiled. */
+#define DEVICE_QUEUE_DEPTH 16u
+#define WALL_BUDGET_NS     120e9
+#define OPTION_ROWS        19
+
+#define FIELD(name) offsetof(struct atoll_plan_settings, name)
+
+const struct atoll_option atoll_plan_options[] = {
+    {"seconds", 's', ATOLL_OPT_TEXT, FIELD(search.seconds), "TIME", NULL, 0, 0, NULL,
+     "Wall-clock budget, finals included (90, 2m, 1h30m); 0 is no limit, 120 what is taken when it is not "
+     "given."},
+    {"evaluations", 'e', ATOLL_OPT_TEXT, FIELD(search.evaluations), "N", NULL, 0, 0, NULL,
+     "Budget of evaluations; 0, as without it, is no limit."},
+    {"device-seconds", 0, ATOLL_OPT_TEXT, FIELD(search.device_seconds), "TIME", NULL, 0, 0, NULL,
+     "Budget of occupied device time, that of all devices added up; 0 is no limit."},
+    {"tokens", 0, ATOLL_OPT_TEXT, FIELD(search.tokens), "N", NULL, 0, 0, NULL,
+     "Budget of tokens of language models; 0 is no limit."},
+    {"money", 0, ATOLL_OPT_TEXT, FIELD(search.money), "DOLLARS", NULL, 0, 0, NULL,
+     "Budget of what language models cost; 0 is no limit."},
+    {"floor-goal", 0, ATOLL_OPT_TEXT, FIELD(search.floor_goal), "PERCENT", NULL, 0, 0, NULL,
+     "A task is done when its best reaches this share of what the device allows at best."},
+    {"seed", 0, ATOLL_OPT_TEXT, FIELD(search.seed), "N", NULL, 0, 0, NULL,
+     "Seed of the search; random when not given, and kept in campaign.yaml."},
+    {"strategy", 0, ATOLL_OPT_TEXT, FIELD(search.strategy), "NAME", NULL, 0, 0, NULL,
+     "How it is searched: islands (populations of elites by behaviour, when nothing is given), beam, tree, "
+     "staged "
+     "or repeated."},
+    {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
+     "Language model (or ensemble) that writes candidates beside the tuner, as the gateway calls it; without "
+     "it the "
+     "tuner works alone. How often it is asked: --set ask_share, 0.5 when not given."},
+    {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
+     "Where the gateway to models is: http://HOST:PORT, unix:PATH, spool:DIR (files, where no socket passes) "
+     "or "
+     "replay:FILE (a recording); ATOLL_GATEWAY when not given."},
+    {"gateway-token", 0, ATOLL_OPT_TEXT, FIELD(model.token_file), "FILE", NULL, 0, 0, NULL,
+     "File with the gateway's token, for http and unix; ATOLL_GATEWAY_TOKEN_FILE when not given."},
+    {"ask-deadline", 0, ATOLL_OPT_DURATION, FIELD(model.deadline_s), "TIME", "15m", 1, 604800, NULL,
+     "A question to a model that is not answered by then has failed."},
+    {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL, "Only this task."},
+    {"islands", 0, ATOLL_OPT_TEXT, FIELD(search.islands), "N", NULL, 0, 0, NULL, "Islands per task."},
+    {"set", 0, ATOLL_OPT_LIST, FIELD(search.set), "NAME=VALUE", NULL, 0, 0, NULL,
+     "One setting of the search, of those that --list-settings prints (--set help prints them too)."},
+    {"reuse", 0, ATOLL_OPT_LIST, FIELD(reuse), "CAMPAIGN", NULL, 0, 0, NULL,
+     "An earlier campaign: for the same tasks on the same backend the tuner begins with what it measured, "
+     "and its best "
+     "sources that are no seeds are tried again."},
+    {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
+     "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
+    {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0.4", 0.01, 600, NULL,
+     "Wall-clock limit of sampling one candidate on one bench variant."},
+    {"backend", 'b', ATOLL_OPT_TEXT, FIELD(backend), "NAME", "cpu", 0, 0, NULL,
+     "What measures: cpu evolves the .c seeds on this machine's cores, cuda the .cu seeds on its GPUs, one "
+     "evaluator "
+     "for each."},
+    {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", NULL, 0, 0, NULL,
+     "Compiler for candidates: a C compiler, by default cc; with the backend cuda nvrtc (default), nvcc or "
+     "the path of "
+     "an nvcc."},
+    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", NULL, 0, 0, NULL,
+     "Flags candidates and baselines are compiled with; by default " ATOLL_SETUP_COMPILE_FLAGS
+     ", with the backend cuda none."},
+    {"include-path", 0, ATOLL_OPT_TEXT, FIELD(include_path), "DIR", NULL, 0, 0, NULL,
+     "Backend cuda: a folder of headers that candidates may include, such as CUTLASS."},
+    {"timing", 0, ATOLL_OPT_TEXT, FIELD(timing), "WHICH", "cold", 0, 0, NULL,
+     "Caches before each timed run: cold flushes them; warm runs the candidate once on other contents, "
+     "writes those of "
+     "the sample and flushes nothing. Elites, comparisons and baselines are all timed alike."},
+    {"counters", 0, ATOLL_OPT_TEXT, FIELD(counters), "WHICH", "near", 0, 0, NULL,
+     "Backend cuda: whose hardware counters are read: of all correct candidates, of those near the best of "
+     "their cell, "
+     "or of none."},
+    {"counters-ratio", 0, ATOLL_OPT_DOUBLE, FIELD(counters_ratio), "RATIO", "1.5", 1, 1e6, NULL,
+     "What is near: at most this many times the time of the best of its cell."},
+    {"sanitize", 0, ATOLL_OPT_TEXT, FIELD(sanitize), "WHICH", "auto", 0, 0, NULL,
+     "Backend cuda: which kernels must pass compute-sanitizer, where it is installed: those of final duels "
+     "(finals), none, or (auto) finals where the time that is kept for them is enough for all tasks."},
+    {"sanitize-deadline", 0, ATOLL_OPT_DURATION, FIELD(sanitize_seconds), "TIME", "60", 1, 300, NULL,
+     "Wall-clock limit of that for one kernel; what was not looked at by then is said in the duel's detail."},
+    {0}};
+
+void atoll_plan_search_defaults(const struct atoll_plan_settings *settings, struct atoll_search *ret_search)
+{
+    atoll_search_defaults(ret_search);
+    ret_search->wall_budget_ns =
+        settings->default_seconds > 0 ? settings->default_seconds * 1e9 : WALL_BUDGET_NS;
+    if (strcmp(settings->backend, "cuda") == 0) {
+        ret_search->queue_depth = DEVICE_QUEUE_DEPTH;
+    }
+}
+
+static int search_choose(struct atoll_plan_settings *settings, struct atoll_search *ret_search,
+                         struct atoll_err *err)
+{
+    atoll_plan_search_defaults(settings, ret_search);
+    if (atoll_search_options_apply(&settings->search, ret_search, err) != 0) {
+        return -1;
+    }
+    if (!atoll_search_options_has(&settings->search, "seed") &&
+        getrandom(&ret_search->seed, sizeof(ret_search->seed), 0) != (ssize_t)sizeof(ret_search->seed)) {
+        return atoll_err_errno(err, errno, "no random seed");
+    }
+    return atoll_model_options_apply(&settings->model, &settings->search, ret_search, err);
+}
+
+static int64_t unix_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Four tools take about so long for one kernel (docs/benchmarks/gpu.md). */
+#define SANITIZE_SECONDS 4.0
+
+/* A run that is too short for it would end without any final duel. */
+static const char *sanitize_auto(const struct atoll_campaign_plan *plan, double evaluators, int is_quiet)
+{
+    double kept = plan->search.finals_share * plan->search.wall_budget_ns / 1e9 * evaluators;
+
+    if (strcmp(plan->settings->backend, "cuda") != 0 || !(plan->search.wall_budget_ns > 0) ||
+        kept >= SANITIZE_SECONDS * (double)plan->tasks.count) {
+        return "finals";
+    }
+    if (!is_quiet) {
+        fprintf(stderr,
+                "atoll: this run is too short for compute-sanitizer on finalists: %.0f s are kept for %zu of "
+                "%.0f s "
+                "each; --sanitize finals insists\n",
+                kept, plan->tasks.count, SANITIZE_SECONDS);
+    }
+    return "none";
+}
+
+static int is_sanitize_auto(const struct atoll_plan_settings *settings)
+{
+    return strcmp(settings->sanitize, "auto") == 0;
+}
+
+/* When tasks are known. */
+static int sanitize_choose(struct atoll_campaign_plan *plan, double evaluators, int is_quiet,
+                           struct atoll_err *err)
+{
+    if (!is_sanitize_auto(plan->settings)) {
+        return 0;
+    }
+    plan->settings->sanitize = sanitize_auto(plan, evaluators, is_quiet);
+    return atoll_setup_option(&plan->setup, "sanitize", plan->settings->sanitize, err) < 0 ? -1 : 0;
+}
+
+/* Checks what evaluators would refuse later, and completes it: the compiler follows the backend. */
+static int setup_choose(const struct atoll_plan_settings *settings, struct atoll_setup *ret_setup,
+                        struct atoll_err *err)
+{
+    const char *const given[][2] = {{"compiler", settings->compiler},
+                                    {"compile-flags", settings->flags},
+                                    {"include-path", settings->include_path},
+                                    {"timing", settings->timing},
+                                    {"counters", settings->counters},
+                                    {"sanitize", is_sanitize_auto(settings) ? NULL : settings->sanitize},
+                                    {"backend", settings->backend}};
+
+    atoll_setup_defaults(ret_setup);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        if (given[i][1] && atoll_setup_option(ret_setup, given[i][0], given[i][1], err) < 0) {
+            atoll_err_add(err, "in --%s", given[i][0]);
+            err->code = ATOLL_E_USAGE;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_plan_settings *settings,
+                             const char *const *suites, size_t suite_count, double evaluators, int is_quiet,
+                             struct atoll_err *err)
+{
+    *ret_plan = (struct atoll_campaign_plan){.settings = settings};
+    if (search_choose(settings, &ret_plan->search, err) != 0 ||
+        setup_choose(settings, &ret_plan->setup, err) != 0 ||
+        atoll_run_tasks_collect(&ret_plan->tasks, suites, suite_count, &settings->only, settings->backend,
+                                err) != 0) {
+        return -1;
+    }
+    return sanitize_choose(ret_plan, evaluators, is_quiet, err);
+}
+
+void atoll_campaign_plan_fini(struct atoll_campaign_plan *plan)
+{
+    atoll_run_tasks_fini(&plan->tasks);
+    atoll_model_options_fini(&plan->settings->model);
+}
+
+void atoll_campaign_plan_say_reuse(const struct atoll_campaign_plan *plan)
+{
+    const struct atoll_option_list *reuse = &plan->settings->reuse;
+    const struct atoll_reuse_counts *counts = &plan->reused;
+
+    if (reuse->count == 0) {
+        return;
+    }
+    if (counts->hints + counts->sources == 0) {
+        fprintf(stderr,
+                "atoll: warning: nothing is taken over from %s%s: no result there is of a task of this run, "
+                "unchanged, on the same backend\n",
+                reuse->items[0], reuse->count > 1 ? " and the others" : "");
+        return;
+    }
+    fprintf(stderr, "atoll: taken over: %zu results and %zu sources, for %zu of %zu tasks\n", counts->hints,
+            counts->sources, counts->tasks, plan->tasks.count);
+    if (counts->other_models) {
+        fprintf(stderr, "atoll: warning: for %zu of them only another device model has results\n",
+                counts->other_models);
+    }
+}
+
+static int reuse_read(struct atoll_reuse *reuse, const struct atoll_option_list *campaigns,
+                      struct atoll_buffer *out, struct atoll_reuse_counts *ret_counts, struct atoll_err *err)
+{
+    for (size_t i = 0; i < campaigns->count; i++) {
+        if (atoll_reuse_add(reuse, campaigns->items[i], err) != 0) {
+            return atoll_err_add(err, "in --reuse %s", campaigns->items[i]);
+        }
+    }
+    return atoll_reuse_write(reuse, out, ret_counts, err);
+}
+
+/* What earlier campaigns know of the part's tasks. */
+static int reuse_take(struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
+                      struct atoll_buffer *out, struct atoll_err *err)
+{
+    const struct atoll_plan_settings *settings = plan->settings;
+    struct atoll_reuse_counts counts = {0};
+    struct atoll_reuse *reuse;
+    char model[96];
+    int status;
+
+    if (settings->reuse.count == 0) {
+        return 0;
+    }
+    atoll_reuse_model(settings->backend, model, sizeof(model));
+    reuse = atoll_reuse_create(plan->tasks.tasks + part->first, part->count, settings->backend, model, err);
+    status = reuse ? reuse_read(reuse, &settings->reuse, out, &counts, err) : -1;
+    atoll_reuse_destroy(reuse);
+    plan->reused.hints += counts.hints;
+    plan->reused.sources += counts.sources;
+    plan->reused.tasks += counts.tasks;
+    plan->reused.other_models += counts.other_models;
+    return status;
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Texts that the options of a folder point to. */
+struct option_texts {
+    char digest[ATOLL_ID_HEX], sweep[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32],
+        sanitize[32], deadline[32], prompts[16];
+};
+
+static void texts_fill(const struct atoll_plan_settings *settings, const struct atoll_plan_part *part,
+                       const struct atoll_buffer *prior, struct option_texts *texts)
+{
+    struct atoll_id prior_id = atoll_id_of(prior->data, prior->length);
+
+    memset(texts, 0, sizeof(*texts));
+    atoll_id_hex(&prior_id, texts->digest);
+    if (part->sweep) {
+        atoll_id_hex(part->sweep, texts->sweep);
+    }
+    snprintf(texts->ranks, sizeof(texts->ranks), "%u", part->ranks);
+    snprintf(texts->threads, sizeof(texts->threads), "%lld", settings->threads);
+    snprintf(texts->sample, sizeof(texts->sample), "%.17gs", settings->sample_seconds);
+    snprintf(texts->ratio, sizeof(texts->ratio), "%.17g", settings->counters_ratio);
+    snprintf(texts->sanitize, sizeof(texts->sanitize), "%.17gs", settings->sanitize_seconds);
+    snprintf(texts->prompts, sizeof(texts->prompts), "%d", ATOLL_PROMPT_VERSION);
+    snprintf(texts->deadline, sizeof(texts->deadline), "%.17gs", settings->model.deadline_s);
+}
+
+/* What a resume needs of the options; returns how many there are. */
+static size_t options_fill(const struct atoll_campaign_plan *plan, const struct option_texts *texts,
+                           int has_prior, struct atoll_campaign_option *ret_options)
+{
+    const struct atoll_plan_settings *settings = plan->settings;
+    const struct atoll_campaign_option options[OPTION_ROWS] = {
+        {"ranks", texts->ranks},
+        {"threads", texts->threads},
+        {"sample-wall", texts->sample},
+        {"backend", settings->backend},
+        {"compiler", plan->setup.compiler},
+        {"compile-flags", plan->setup.compile_flags},
+        {"include-path", plan->setup.include_path},
+        {"timing", settings->timing},
+        {"counters", settings->counters},
+        {"counters-ratio", texts->ratio},
+        {"sanitize", settings->sanitize},
+        {"sanitize-deadline", texts->sanitize},
+        {"model", text_or_empty(settings->model.model)},
+        {"gateway", text_or_empty(settings->model.where)},
+        {"gateway-token", text_or_empty(settings->model.token)},
+        {"ask-deadline", texts->deadline},
+        {ATOLL_REHEARSAL_OPTION, texts->prompts},
+        {has_prior ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
+        {*texts->sweep ? ATOLL_QUESTIONS_ACCOUNT_OPTION : NULL, texts->sweep}};
+    size_t count = 0;
+
+    for (size_t i = 0; i < OPTION_ROWS; i++) {
+        if (options[i].key) {
+            ret_options[count++] = options[i];
+        }
+    }
+    return count;
+}
+
+static int folder_create(const struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
+                         const struct atoll_buffer *prior, const char *dir, struct atoll_err *err)
+{
+    struct option_texts texts;
+    struct atoll_campaign_option options[OPTION_ROWS];
+    struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
+                                           .created_unix_ns = unix_ns(),
+                                           .atoll_version = ATOLL_VERSION,
+                                           .search = part->search,
+                                           .options = options,
+                                           .prior = prior->length ? prior->data : NULL,
+                                           .prior_length = prior->length,
+                                           .task_count = part->count};
+    struct atoll_campaign_task *tasks = calloc(part->count, sizeof(*tasks));
+    struct atoll_campaign *campaign = NULL;
+
+    if (!tasks) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
+    }
+    texts_fill(plan->settings, part, prior, &texts);
+    config.option_count = options_fill(plan, &texts, prior->length > 0, options);
+    for (size_t i = 0; i < part->count; i++) {
+        const struct atoll_task *task = plan->tasks.tasks[part->first + i];
+
+        tasks[i] = (struct atoll_campaign_task){task->name, plan->tasks.dirs[part->first + i], task->id};
+    }
+    config.tasks = tasks;
+    if (getrandom(&config.id, sizeof(config.id), 0) != (ssize_t)sizeof(config.id)) {
+        atoll_err_errno(err, errno, "no random id");
+    } else {
+        campaign = atoll_campaign_create(dir, &config, NULL, err);
+    }
+    free(tasks);
+    atoll_campaign_close(campaign);
+    return campaign ? 0 : -1;
+}
+
+struct atoll_plan_part atoll_campaign_plan_whole(const struct atoll_campaign_plan *plan, unsigned ranks)
+{
+    return (struct atoll_plan_part){.count = plan->tasks.count, .search = plan->search, .ranks = ranks};
+}
+
+int atoll_campaign_plan_create(struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
+                               const char *dir, struct atoll_err *err)
+{
+    struct atoll_buffer prior;
+    int status;
+
+    atoll_buffer_init(&prior, ATOLL_PRIOR_LIMIT_BYTES);
+    status = atoll_folder_make_parents(dir, err);
+    status = status == 0 ? reuse_take(plan, part, &prior, err) : status;
+    status = status == 0 ? folder_create(plan, part, &prior, dir, err) : status;
+    atoll_buffer_fini(&prior);
+    return status;
+}

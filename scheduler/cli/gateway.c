@@ -1,0 +1,220 @@
+/* gateway.c - `atoll gateway serve`. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "llm-gateway/server/gateway.h"
+#include "base/parent_folder.h"
+#include "scheduler/cli/gateway_file.h"
+#include "scheduler/cli/commands.h"
+
+struct serve_settings {
+    const char *config, *spool, *listen, *token_file, *url_file, *holder, *store;
+    double stop_s;
+    int verbose;
+};
+
+#define FIELD(name) offsetof(struct serve_settings, name)
+
+static const struct atoll_option serve_options[] = {
+    {"config", 'c', ATOLL_OPT_TEXT, FIELD(config), "FILE", NULL, 0, 0, NULL, ATOLL_GATEWAY_FILE_HELP},
+    {"spool", 0, ATOLL_OPT_TEXT, FIELD(spool), "DIR", NULL, 0, 0, NULL,
+     "Answer the requests in this spool, on a file system that jobs share; instead of the configuration's."},
+    {"listen", 0, ATOLL_OPT_TEXT, FIELD(listen), "ADDRESS", NULL, 0, 0, NULL,
+     "Open the HTTP door here: 127.0.0.1:0 (any port), [::1]:8080, unix:PATH, or an address that others "
+     "reach, "
+     "which needs a token; instead of the configuration's."},
+    {"token", 0, ATOLL_OPT_TEXT, FIELD(token_file), "FILE", NULL, 0, 0, NULL,
+     "File with the token that callers must show; instead of the configuration's."},
+    {"url-file", 0, ATOLL_OPT_TEXT, FIELD(url_file), "FILE", NULL, 0, 0, NULL,
+     "Write the door's URL into this file once it is open, and remove it at the end: `--gateway \"$(cat "
+     "FILE)\"` "
+     "finds it."},
+    {"holder", 0, ATOLL_OPT_TEXT, FIELD(holder), "NAME", NULL, 0, 0, NULL,
+     "Name of this gateway in the ledger it may share with others; a restart under the same name goes on."},
+    {"store", 0, ATOLL_OPT_TEXT, FIELD(store), "FILE", NULL, 0, 0, NULL,
+     "Keep its exchanges in this file instead of the configuration's; gateways that run at the same time "
+     "need "
+     "one each."},
+    {"grace", 0, ATOLL_OPT_DURATION, FIELD(stop_s), "TIME", "30s", 0, 86400, NULL,
+     "Calls in flight are given so long when it is asked to end."},
+    {"verbose", 'v', ATOLL_OPT_FLAG, FIELD(verbose), NULL, NULL, 0, 0, NULL, "Log more."},
+    {0}};
+
+static const struct atoll_command serve_command = {
+    "gateway serve",
+    "",
+    "be the door to language models, for jobs and other tools",
+    "Holds the keys, keeps the limits on money and tokens, records every exchange, and answers what comes "
+    "through its "
+    "HTTP door (OpenAI-compatible) or its spool. It may run inside a job, on a node with a network, or "
+    "beside a server "
+    "of one's own. Killed at any instant it loses nothing: started again it goes on.\n\n"
+    "SIGINT or SIGTERM ends it in order, a second one at once.",
+    "atoll gateway serve -c jobscripts/gateway.yaml --listen 127.0.0.1:0 --url-file url\n"
+    "atoll gateway serve -c gateway.yaml --spool /scratch/me/spool",
+    serve_options,
+    NULL};
+
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int signal_number)
+{
+    if (++interrupts > 1) {
+        _exit(128 + signal_number);
+    }
+}
+
+static void interrupts_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* Written beside and renamed: who reads the file reads all of it. */
+static FILE *announce_open(const char *path, char *ret_temporary, size_t bytes, struct atoll_err *err)
+{
+    FILE *file;
+
+    if ((size_t)snprintf(ret_temporary, bytes, "%s.%ld", path, (long)getpid()) >= bytes) {
+        atoll_err_set(err, ATOLL_E_USAGE, "the path of --url-file is too long");
+        return NULL;
+    }
+    if (atoll_parent_make(path, err) != 0) {
+        return NULL;
+    }
+    unlink(path); /* what a killed one left */
+    file = fopen(ret_temporary, "w");
+    if (!file) {
+        atoll_err_errno(err, errno, "cannot write %s", ret_temporary);
+    }
+    return file;
+}
+
+struct announcement {
+    const char *path;
+    char temporary[4096];
+    FILE *file;
+    char url[512]; /* what the file holds, "" nothing yet */
+};
+
+/* Who finds the file finds a door; one that another gateway has written since is left to it. */
+static void announcement_withdraw(const struct announcement *a)
+{
+    char url[sizeof(a->url)] = "";
+    FILE *file = *a->url ? fopen(a->path, "re") : NULL;
+
+    if (!file) {
+        return;
+    }
+    if (fgets(url, sizeof(url), file)) {
+        url[strcspn(url, "\n")] = '\0';
+    }
+    fclose(file);
+    if (strcmp(url, a->url) == 0) {
+        unlink(a->path);
+    }
+}
+
+static void announced(void *context, const char *url)
+{
+    struct announcement *a = context;
+
+    printf("%s\n", url);
+    fflush(stdout);
+    if (a->file) {
+        fprintf(a->file, "%s\n", url);
+        fclose(a->file);
+        a->file = NULL;
+        snprintf(a->url, sizeof(a->url), "%s", url);
+        if (rename(a->temporary, a->path) != 0) {
+            atoll_log(ATOLL_LOG_WARNING, "gateway.url", "cannot rename %s to %s: %s", a->temporary, a->path,
+                      strerror(errno));
+        }
+    }
+}
+
+/* For who started it and looks at its log. */
+static void say_start(const struct atoll_gateway_config *config)
+{
+    static const char *const modes[ATOLL_EXCHANGE_MODE_COUNT] = {"live", "record", "replay",
+                                                                 "replay-then-live"};
+
+    atoll_log(ATOLL_LOG_INFO, "gateway.start",
+              "models: %zu; endpoints: %zu; budget: %s%s; store: %s (%s); requests through %s%s%s",
+              config->model_count, config->endpoint_count, config->ledger ? config->ledger : "none is kept",
+              config->ledger && config->limit_count == 0 ? " (counted, no limits)" : "",
+              config->store ? config->store : "none", modes[config->mode],
+              config->listen ? config->listen : "", config->listen && config->spool ? " and " : "",
+              config->spool ? config->spool : "");
+}
+
+static int serve(const struct serve_settings *settings, const struct atoll_gateway_config *config,
+                 struct atoll_err *err)
+{
+    struct atoll_gateway_config given = *config;
+    struct announcement announcement = {.path = settings->url_file};
+    int status;
+
+    given.spool = settings->spool ? settings->spool : given.spool;
+    given.listen = settings->listen ? settings->listen : given.listen;
+    if (settings->store) {
+        given.mode = given.store ? given.mode : ATOLL_EXCHANGE_REPLAY_THEN_LIVE;
+        given.store = settings->store;
+    }
+    given.holder = settings->holder ? settings->holder : given.holder;
+    given.token_file = settings->token_file ? settings->token_file : given.token_file;
+    if (!given.spool && !given.listen) {
+        return atoll_err_set(
+            err, ATOLL_E_USAGE,
+            "nobody could ask this gateway: give --spool DIR or --listen ADDRESS, or the same in %s",
+            atoll_gateway_file_path(settings->config));
+    }
+    if (settings->url_file) {
+        announcement.file =
+            announce_open(settings->url_file, announcement.temporary, sizeof(announcement.temporary), err);
+        if (!announcement.file) {
+            return -1;
+        }
+    }
+    say_start(&given);
+    status = atoll_gateway_run(&given, announced, &announcement, &interrupts, settings->stop_s, err);
+    if (announcement.file) {
+        fclose(announcement.file);
+        unlink(announcement.temporary);
+    }
+    announcement_withdraw(&announcement);
+    return status;
+}
+
+static int run_serve(int argc, char **argv, struct atoll_err *err)
+{
+    struct serve_settings settings = {0};
+    struct atoll_gateway_config *config;
+    struct atoll_err hardening = ATOLL_ERR_INIT;
+    size_t count;
+    int status = atoll_verb_parse(&serve_command, argc, argv, &settings, NULL, 0, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "gateway");
+    if (atoll_secret_harden(&hardening) != 0) {
+        atoll_log_err(ATOLL_LOG_WARNING, "gateway.harden", &hardening);
+    }
+    interrupts_catch();
+    config = atoll_gateway_file_load(settings.config, err);
+    status = config ? serve(&settings, config, err) : -1;
+    atoll_gateway_config_destroy(config);
+    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+}
+
+const struct atoll_verb atoll_verb_gateway_serve = {&serve_command, run_serve};

@@ -1,0 +1,136 @@
+#include "scheduler/cli/model_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "llm-gateway/client/client.h"
+
+#define PATH_BYTES 8192u
+
+/* Prefixes of `where` behind which a path follows. */
+static const char *const path_forms[] = {"spool:", "replay:", "unix:"};
+
+/* What a path begins with besides its own text; shells leave the tilde of "spool:~/x" to us.  Owned, "" or a folder with its
+ * slash. */
+static char *base_of(const char *path, const char **ret_rest, struct atoll_err *err)
+{
+    const char *home = getenv("HOME");
+    char *base = NULL;
+    int is_home = strncmp(path, "~/", 2) == 0 && home && *home == '/';
+    *ret_rest = is_home ? path + 2 : path;
+    if (is_home)
+        base = strdup(home);
+    else
+        base = *path == '/' ? strdup("") : getcwd(NULL, 0);
+    if (!base)
+        atoll_err_errno(err, errno, "cannot name the working directory");
+    return base;
+}
+
+/* An owned copy of prefix and path, the path absolute. */
+static char *absolute(const char *prefix, const char *path, struct atoll_err *err)
+{
+    struct atoll_buffer text;
+    char *base = base_of(path, &path, err);
+    if (!base)
+        return NULL;
+    atoll_buffer_init(&text, PATH_BYTES);
+    atoll_buffer_printf(&text, "%s%s%s%s", prefix, base, *base ? "/" : "", path);
+    atoll_buffer_put_u8(&text, 0);
+    free(base);
+    if (atoll_buffer_check(&text, err) != 0) {
+        atoll_buffer_fini(&text);
+        return NULL;
+    }
+    return (char *)text.data;
+}
+
+char *atoll_model_where(const char *gateway, struct atoll_err *err)
+{
+    for (size_t i = 0; i < sizeof path_forms / sizeof *path_forms; i++) {
+        size_t length = strlen(path_forms[i]);
+        if (strncmp(gateway, path_forms[i], length) == 0)
+            return absolute(path_forms[i], gateway + length, err);
+    }
+    char *copy = strdup(gateway);
+    if (!copy)
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the gateway's address");
+    return copy;
+}
+
+/* What a campaign could not begin with is said before it is made. */
+static int where_check(const struct atoll_model_options *options, struct atoll_err *err)
+{
+    struct atoll_client *client = atoll_client_create(options->where, options->token, err);
+    atoll_client_destroy(client);
+    return client ? 0 : atoll_err_add(err, "in --gateway %s", options->where);
+}
+
+static int together_check(const struct atoll_model_options *options, const char *gateway,
+                          struct atoll_err *err)
+{
+    if (options->model && !gateway)
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--model %s needs a gateway: --gateway URL, unix:PATH, spool:DIR or replay:FILE "
+                             "(atoll gateway serve starts one)",
+                             options->model);
+    if (!options->model && options->gateway)
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--gateway needs --model NAME: a model or an ensemble, as the gateway calls it");
+    return 0;
+}
+
+static int paths_complete(struct atoll_model_options *options, const char *gateway, struct atoll_err *err)
+{
+    options->where = gateway ? atoll_model_where(gateway, err) : NULL;
+    if (gateway && !options->where)
+        return -1;
+    options->token = options->token_file ? absolute("", options->token_file, err) : NULL;
+    return options->token_file && !options->token ? -1 : 0;
+}
+
+int atoll_model_options_complete(struct atoll_model_options *options, struct atoll_err *err)
+{
+    if (paths_complete(options, options->gateway, err) != 0)
+        return -1;
+    return options->where && strcmp(options->where, "none") != 0 ? where_check(options, err) : 0;
+}
+
+int atoll_model_options_apply(struct atoll_model_options *options, const struct atoll_search_options *given,
+                              struct atoll_search *search, struct atoll_err *err)
+{
+    const char *gateway = options->gateway ? options->gateway : getenv("ATOLL_GATEWAY");
+    if (together_check(options, gateway, err) != 0)
+        return -1;
+    if (!options->model)
+        return 0;
+    if (paths_complete(options, gateway, err) != 0)
+        return -1;
+    if (!atoll_search_options_has(given, "ask_share"))
+        search->ask_share = ATOLL_MODEL_ASK_SHARE;
+    return where_check(options, err);
+}
+
+void atoll_model_options_fini(struct atoll_model_options *options)
+{
+    free(options->where);
+    free(options->token);
+    options->where = options->token = NULL;
+}
+
+size_t atoll_model_options_arguments(const struct atoll_model_options *options, const char **ret_arguments)
+{
+    const char *const pairs[][2] = {
+        {"--gateway", options->where}, {"--model", options->model}, {"--gateway-token", options->token}};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (pairs[i][1]) {
+            ret_arguments[count++] = pairs[i][0];
+            ret_arguments[count++] = pairs[i][1];
+        }
+    }
+    return count;
+}

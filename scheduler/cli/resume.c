@@ -1,0 +1,114 @@
+/* resume.c - `atoll resume`. */
+#include <stdlib.h>
+
+#include "archive-h5/campaign/campaign.h"
+#include "scheduler/cli/control.h"
+#include "scheduler/cli/drive.h"
+#include "scheduler/cli/model_options.h"
+#include "scheduler/cli/commands.h"
+
+#define FIELD(name) offsetof(struct resume_settings, name)
+
+struct resume_settings {
+    const char *ack_log;
+    struct atoll_model_options model;
+    int json, quiet;
+};
+
+static const struct atoll_option resume_options[] = {
+    {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
+     "Another model or ensemble than the campaign was made with."},
+    {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
+     "Another gateway than the campaign was made with (forms: see atoll-run), or none: the tuner goes on "
+     "alone."},
+    {"gateway-token", 0, ATOLL_OPT_TEXT, FIELD(model.token_file), "FILE", NULL, 0, 0, NULL,
+     "Another file with the gateway's token."},
+    {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
+     "Append the number of each evaluation once it is durable (for tests)."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
+     "Progress as JSON lines on standard error and the result as JSON on standard output."},
+    {"quiet", 'q', ATOLL_OPT_FLAG, FIELD(quiet), NULL, NULL, 0, 0, NULL, "No progress, only the result."},
+    {0}};
+
+static const struct atoll_command resume_command = {
+    "resume",
+    "DIR",
+    "go on with a campaign that was killed, interrupted or cancelled",
+    "Replays the campaign's journals, dispatches again what was under way, and goes on until the budget is "
+    "used. A campaign that "
+    "has ended only gets its archive and report again. For one that was submitted the jobs that it wants are "
+    "submitted.",
+    "atoll resume my-campaign",
+    resume_options,
+    NULL};
+
+/* Jobs keep the model and the gateway that the campaign was made with. */
+static int resume_sweep(const struct resume_settings *settings, const char *dir, struct atoll_err *err)
+{
+    struct atoll_sweep *sweep;
+    int status = -1;
+
+    if (settings->model.model || settings->model.gateway || settings->ack_log) {
+        atoll_err_set(err, ATOLL_E_USAGE, "%s was submitted: its jobs take no options of atoll resume", dir);
+        return atoll_code_exit_status(err->code);
+    }
+    sweep = atoll_sweep_open(dir, err);
+    if (sweep) {
+        atoll_sweep_tell(sweep->dir, "user", "resumed", "goes on");
+        status = atoll_control_go_on(sweep, 0, stdout, err);
+    }
+    atoll_sweep_close(sweep);
+    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+}
+
+static int run_resume(int argc, char **argv, struct atoll_err *err)
+{
+    struct resume_settings settings = {0};
+    const char *dir;
+    size_t count;
+    struct atoll_campaign *campaign;
+    const char *ranks;
+    struct atoll_drive drive;
+    int status = atoll_verb_parse(&resume_command, argc, argv, &settings, &dir, 1, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count != 1) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll resume: name the campaign's directory");
+        return atoll_code_exit_status(err->code);
+    }
+    if (atoll_sweep_is(dir)) {
+        return resume_sweep(&settings, dir, err);
+    }
+    campaign = atoll_campaign_open(dir, NULL, err);
+    if (!campaign) {
+        return atoll_code_exit_status(err->code);
+    }
+    if (settings.model.model && !(atoll_campaign_config(campaign)->search.ask_share > 0)) {
+        atoll_err_set(
+            err, ATOLL_E_USAGE,
+            "%s was made without a model, and a campaign's search is never changed: start a new one with "
+            "--model and --reuse %s",
+            dir, dir);
+        atoll_campaign_close(campaign);
+        return atoll_code_exit_status(err->code);
+    }
+    ranks = atoll_campaign_option(campaign, "ranks");
+    drive = (struct atoll_drive){dir,
+                                 ranks ? (unsigned)strtoul(ranks, NULL, 10) : 1u,
+                                 atoll_drive_mode(settings.json, settings.quiet),
+                                 settings.ack_log,
+                                 settings.json,
+                                 {NULL}};
+    atoll_campaign_close(campaign);
+    if (atoll_model_options_complete(&settings.model, err) != 0) {
+        return atoll_code_exit_status(err->code);
+    }
+    atoll_model_options_arguments(&settings.model, drive.arguments);
+    status = atoll_drive_campaign(&drive, err);
+    atoll_model_options_fini(&settings.model);
+    return status;
+}
+
+const struct atoll_verb atoll_verb_resume = {&resume_command, run_resume};

@@ -1,0 +1,272 @@
+/* reuse.c - one pass over the journals of each earlier campaign collects answers; reuse_choose.c makes hints of them. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive-h5/campaign/campaign.h"
+#include "core/candidate.h"
+#include "core/event.h"
+#include "mpi-eval/backend/cpu/measure/device.h"
+#include "scheduler/cli/reuse_state.h"
+
+#define NONE         UINT32_MAX
+#define EVENT_BYTES  ((size_t)256 << 20) /* of one event */
+#define SOURCE_BYTES ((size_t)64 << 20)  /* of all sources that are kept */
+
+/* An order of the campaign that is read. */
+struct order {
+    uint64_t evaluation;
+    uint32_t task; /* of the new run, NONE */
+    struct atoll_id source;
+    struct atoll_choice choice;
+};
+
+struct device {
+    uint64_t key;
+    uint32_t model;
+};
+
+static void *list_add(struct reuse_list *l, size_t bytes, struct atoll_err *err)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity ? 2 * l->capacity : 64;
+        void *items = realloc(l->items, capacity * bytes);
+        if (!items) {
+            atoll_err_set(err, ATOLL_E_MEMORY, "no memory for earlier results");
+            return NULL;
+        }
+        l->items = items;
+        l->capacity = capacity;
+    }
+    return memset((char *)l->items + l->count++ * bytes, 0, bytes);
+}
+
+struct atoll_reuse *atoll_reuse_create(struct atoll_task *const *tasks, size_t task_count,
+                                       const char *backend, const char *model, struct atoll_err *err)
+{
+    struct atoll_reuse *r = calloc(1, sizeof *r);
+    if (!r) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for earlier results");
+        return NULL;
+    }
+    r->tasks = tasks;
+    r->task_count = task_count;
+    r->backend = backend;
+    snprintf(r->models[0], sizeof r->models[0], "%s", model);
+    r->model_count = 1;
+    r->texts_arena = atoll_arena_create(SOURCE_BYTES, err);
+    r->event_arena = r->texts_arena ? atoll_arena_create(EVENT_BYTES, err) : NULL;
+    if (!r->event_arena) {
+        atoll_reuse_destroy(r);
+        return NULL;
+    }
+    return r;
+}
+
+void atoll_reuse_destroy(struct atoll_reuse *r)
+{
+    if (!r)
+        return;
+    atoll_arena_destroy(r->texts_arena);
+    atoll_arena_destroy(r->event_arena);
+    free(r->results.items);
+    free(r->texts.items);
+    free(r->orders.items);
+    free(r->devices.items);
+    free(r->numbers.items);
+    free(r);
+}
+
+static int read_task(struct atoll_reuse *r, const struct atoll_event *e, struct atoll_err *err)
+{
+    struct atoll_task *task = atoll_task_decode(e->task_bytes, e->task_length, err);
+    uint32_t *number = task ? list_add(&r->numbers, sizeof *number, err) : NULL;
+    if (number) {
+        *number = NONE;
+        for (uint32_t i = 0; i < r->task_count; i++)
+            if (atoll_id_equal(&r->tasks[i]->id, &task->id))
+                *number = i;
+    }
+    atoll_task_destroy(task);
+    return number ? 0 : -1;
+}
+
+static uint32_t number_of(const struct atoll_reuse *r, uint32_t task)
+{
+    return task < r->numbers.count ? ((const uint32_t *)r->numbers.items)[task] : NONE;
+}
+
+static int add_text(struct atoll_reuse *r, const char *language, const char *source, struct atoll_err *err)
+{
+    struct reuse_text *t = list_add(&r->texts, sizeof *t, err);
+    if (!t)
+        return -1;
+    t->id = atoll_source_id(language, source);
+    t->language = atoll_arena_text(r->texts_arena, language, strlen(language), err);
+    t->source = t->language ? atoll_arena_text(r->texts_arena, source, strlen(source), err) : NULL;
+    return t->source ? 0 : -1;
+}
+
+static int read_reply(struct atoll_reuse *r, const struct atoll_reply *reply, struct atoll_err *err)
+{
+    for (uint32_t i = 0; i < reply->source_count; i++)
+        if (add_text(r, reply->sources[i].language, reply->sources[i].text, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int compare_order(const void *key, const void *item)
+{
+    uint64_t a = *(const uint64_t *)key, b = ((const struct order *)item)->evaluation;
+    return a < b ? -1 : a > b;
+}
+
+static uint32_t model_of(const struct atoll_reuse *r, uint64_t device)
+{
+    const struct device *d = r->devices.items;
+    for (size_t i = r->devices.count; i-- > 0;)
+        if (d[i].key == device)
+            return d[i].model;
+    return 0;
+}
+
+/* What says nothing of the candidate is no result. */
+static int read_evaluation(struct atoll_reuse *r, const struct atoll_evaluation *e, struct atoll_err *err)
+{
+    const struct order *order = bsearch(&e->evaluation, r->orders.items ? r->orders.items : "",
+                                        r->orders.count, sizeof *order, compare_order);
+    int correct = e->verdict == ATOLL_V_CORRECT;
+    if (!order || order->task == NONE || e->verdict == ATOLL_V_INFRASTRUCTURE ||
+        e->verdict == ATOLL_V_UNSTABLE)
+        return 0;
+    double time_ns = correct ? atoll_evaluation_time_ns(e, r->tasks[order->task]) : 0;
+    if (correct && !(time_ns > 0))
+        return 0;
+    struct reuse_result *result = list_add(&r->results, sizeof *result, err);
+    if (!result)
+        return -1;
+    *result = (struct reuse_result){order->task,   model_of(r, e->device), r->results.count,
+                                    order->source, order->choice,          time_ns};
+    return 0;
+}
+
+static int read_event(struct atoll_reuse *r, const struct atoll_record *record, struct atoll_err *err)
+{
+    struct atoll_event e;
+    atoll_arena_reset(r->event_arena);
+    if (atoll_event_decode(record->bytes, record->length, r->event_arena, &e, err) != 0)
+        return -1;
+    int rc = 0;
+    if (e.type == ATOLL_EVENT_TASK)
+        rc = read_task(r, &e, err);
+    else if (e.type == ATOLL_EVENT_SOURCE && number_of(r, e.task) != NONE)
+        rc = add_text(r, e.language, e.source, err);
+    else if (e.type == ATOLL_EVENT_REPLY)
+        rc = read_reply(r, &e.reply, err);
+    else if (e.type == ATOLL_EVENT_EVALUATED)
+        rc = read_evaluation(r, &e.evaluation, err);
+    atoll_event_fini(&e);
+    return rc;
+}
+
+/* Numbers ascend; what does not is nobody's order. */
+static int read_decisions(struct atoll_reuse *r, const struct atoll_record *record, struct atoll_err *err)
+{
+    struct atoll_decision d;
+    size_t cursor = 0;
+    int got;
+    while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1) {
+        const struct order *last = r->orders.items;
+        if (d.type != ATOLL_DECIDE_EVALUATE || d.op == ATOLL_OPERATOR_NOOP ||
+            (r->orders.count && last[r->orders.count - 1].evaluation >= d.evaluation))
+            continue;
+        struct order *order = list_add(&r->orders, sizeof *order, err);
+        if (!order)
+            return -1;
+        *order = (struct order){d.evaluation, number_of(r, d.task), d.source, d.choice};
+    }
+    return got;
+}
+
+static int read_device(struct atoll_reuse *r, const struct atoll_device_info *info, struct atoll_err *err)
+{
+    struct device *d = list_add(&r->devices, sizeof *d, err);
+    uint32_t model = 0;
+    if (!d)
+        return -1;
+    while (model < r->model_count && strcmp(r->models[model], info->model) != 0)
+        model++;
+    if (model == ATOLL_REUSE_MODEL_LIMIT)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d device models", ATOLL_REUSE_MODEL_LIMIT - 1);
+    if (model == r->model_count)
+        snprintf(r->models[r->model_count++], sizeof r->models[0], "%s", info->model);
+    *d = (struct device){info->key, model};
+    return 0;
+}
+
+static int read_record(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
+                       struct atoll_err *err)
+{
+    struct atoll_reuse *r = context;
+    switch (record->type) {
+    case ATOLL_RECORD_EVENT: return read_event(r, record, err);
+    case ATOLL_RECORD_DECISIONS: return read_decisions(r, record, err);
+    case ATOLL_RECORD_DEVICE: return read_device(r, &record->device, err);
+    default: return 0;
+    }
+}
+
+int atoll_reuse_add(struct atoll_reuse *r, const char *dir, struct atoll_err *err)
+{
+    struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
+    if (!campaign)
+        return -1;
+    const char *backend = atoll_campaign_option(campaign, "backend");
+    int rc = 0;
+    if (strcmp(backend ? backend : "cpu", r->backend) == 0) {
+        r->orders.count = r->devices.count = r->numbers.count = 0;
+        rc = atoll_campaign_replay(campaign, read_record, r, NULL, err);
+    }
+    atoll_campaign_close(campaign);
+    return rc;
+}
+
+static void cpu_model(char *ret_model, size_t bytes)
+{
+    struct atoll_device *device = calloc(1, sizeof *device);
+    struct atoll_device_info *info = calloc(1, sizeof *info);
+    if (device && info && atoll_device_open(0, device, NULL) == 0) {
+        atoll_device_describe(device, "", info);
+        snprintf(ret_model, bytes, "%s", info->model);
+    }
+    free(device);
+    free(info);
+}
+
+/* The driver says it without a context on the device. */
+static void cuda_model(char *ret_model, size_t bytes)
+{
+    glob_t found;
+    char line[256];
+    if (glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) != 0)
+        return;
+    FILE *file = fopen(found.gl_pathv[0], "re");
+    while (file && !*ret_model && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "Model:", 6) == 0)
+            snprintf(ret_model, bytes, "%s", line + 6 + strspn(line + 6, " \t"));
+    }
+    if (file)
+        fclose(file);
+    globfree(&found);
+}
+
+void atoll_reuse_model(const char *backend, char *ret_model, size_t bytes)
+{
+    *ret_model = '\0';
+    if (strcmp(backend, "cpu") == 0)
+        cpu_model(ret_model, bytes);
+    else if (strcmp(backend, "cuda") == 0)
+        cuda_model(ret_model, bytes);
+}

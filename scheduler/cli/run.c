@@ -1,0 +1,155 @@
+/* run.c - `atoll run`. */
+#include "scheduler/cli/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi-eval/node/gpus.h"
+#include "scheduler/campaign/campaign_plan.h"
+#include "scheduler/cli/drive.h"
+
+struct run_settings {
+    struct atoll_plan_settings plan; /* first: run_command's shared rows */
+    const char *out, *ack_log;
+    long long ranks;
+    int list_settings, json, quiet, create_only;
+};
+
+#define FIELD(name) offsetof(struct run_settings, name)
+
+static const struct atoll_option run_options[] = {
+    {"output", 'o', ATOLL_OPT_TEXT, FIELD(out), "DIR", "my-campaign", 0, 0, NULL,
+     "Directory of the campaign; must not hold one yet."},
+    {"ranks", 'n', ATOLL_OPT_INT, FIELD(ranks), "N", "1", 1, 4096, NULL,
+     "MPI ranks. 1 needs no mpirun; with more, rank 0 coordinates and every other rank has an evaluator."},
+    {"list-settings", 0, ATOLL_OPT_FLAG, FIELD(list_settings), NULL, NULL, 0, 0, NULL,
+     "Print every setting of the search with its values, default and meaning; with --json as JSON."},
+    {"create-only", 0, ATOLL_OPT_FLAG, FIELD(create_only), NULL, NULL, 0, 0, NULL,
+     "Only make the campaign directory; `atoll resume DIR` starts it."},
+    {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
+     "Append the number of each evaluation once it is durable (for tests)."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
+     "Progress as JSON lines on standard error and the result as JSON on standard output."},
+    {"quiet", 'q', ATOLL_OPT_FLAG, FIELD(quiet), NULL, NULL, 0, 0, NULL, "No progress, only the result."},
+    {0}};
+
+static const struct atoll_command run_command = {
+    "run",
+    "SUITE...",
+    "evolve the tasks of a suite on this machine",
+    "Creates a campaign directory, evaluates seeds and tuned candidates of every task on this machine's "
+    "evaluators, and leaves "
+    "archive.h5 and report.html in it. SUITE is a folder of tasks or one task's folder.\n\n"
+    "A campaign that was killed or interrupted goes on with `atoll resume DIR`; nothing acknowledged is "
+    "lost.",
+    "atoll run suites/starter -o my-campaign\natoll run suites/starter -o quick --seconds 30 --only "
+    "softmax_rows --seed 7\n"
+    "atoll run suites/starter -o again --reuse my-campaign\n"
+    "atoll run suites/starter -o trees --strategy tree --set tree_drafts=4 --evaluations 500",
+    run_options,
+    atoll_plan_options};
+
+static int wants_listing(const struct run_settings *settings)
+{
+    for (size_t i = 0; i < settings->plan.search.set.count; i++) {
+        if (strcmp(settings->plan.search.set.items[i], "help") == 0) {
+            return 1;
+        }
+    }
+    return settings->list_settings;
+}
+
+static int list_settings(const struct run_settings *settings)
+{
+    struct atoll_search defaults;
+
+    atoll_plan_search_defaults(&settings->plan, &defaults);
+    if (settings->json) {
+        atoll_search_options_list_json(&defaults, stdout);
+    } else {
+        atoll_search_options_list(&defaults, stdout);
+    }
+    return 0;
+}
+
+/* Said before a campaign is made that could not begin. */
+static int devices_check(const struct run_settings *settings, struct atoll_err *err)
+{
+    struct atoll_gpus *gpus;
+    if (settings->create_only || strcmp(settings->plan.backend, "cuda") != 0) {
+        return 0;
+    }
+    gpus = calloc(1, sizeof(*gpus));
+    if (gpus == NULL) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of GPUs");
+    }
+    atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", gpus);
+    int status = gpus->count > 0
+                     ? 0
+                     : atoll_err_set(err, ATOLL_E_MISSING,
+                                     "%s; run on a node with one, or make the campaign here with "
+                                     "--create-only and resume it there",
+                                     gpus->are_hidden ? "CUDA_VISIBLE_DEVICES hides every GPU of this machine"
+                                                      : "this machine has no NVIDIA GPU");
+    free(gpus);
+    return status;
+}
+
+static int campaign_make(struct run_settings *settings, const char *const *suites, size_t count,
+                         struct atoll_err *err)
+{
+    struct atoll_campaign_plan plan;
+    struct atoll_plan_part whole;
+    double evaluators = settings->ranks > 1 ? (double)(settings->ranks - 1) : 1;
+    int status = atoll_campaign_plan_make(&plan, &settings->plan, suites, count, evaluators,
+                                          settings->quiet || settings->json, err);
+
+    status = status == 0 ? devices_check(settings, err) : status;
+    if (status == 0) {
+        whole = atoll_campaign_plan_whole(&plan, (unsigned)settings->ranks);
+        status = atoll_campaign_plan_create(&plan, &whole, settings->out, err);
+    }
+    if (status == 0) {
+        atoll_campaign_plan_say_reuse(&plan);
+    }
+    atoll_campaign_plan_fini(&plan);
+    return status;
+}
+
+static int run_run(int argc, char **argv, struct atoll_err *err)
+{
+    struct run_settings settings = {0};
+    const char *suites[16];
+    struct atoll_drive drive;
+    size_t count;
+    int status = atoll_verb_parse(&run_command, argc, argv, &settings, suites, 16, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (wants_listing(&settings)) {
+        return list_settings(&settings);
+    }
+    if (count == 0) {
+        atoll_err_set(err, ATOLL_E_USAGE,
+                      "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
+        return atoll_code_exit_status(err->code);
+    }
+    if (campaign_make(&settings, suites, count, err) != 0) {
+        return atoll_code_exit_status(err->code);
+    }
+    if (settings.create_only) {
+        printf("%s is ready; next: atoll resume %s\n", settings.out, settings.out);
+        return 0;
+    }
+    drive = (struct atoll_drive){settings.out,
+                                 (unsigned)settings.ranks,
+                                 atoll_drive_mode(settings.json, settings.quiet),
+                                 settings.ack_log,
+                                 settings.json,
+                                 {NULL}};
+    return atoll_drive_campaign(&drive, err);
+}
+
+const struct atoll_verb atoll_verb_run = {&run_command, run_run};

@@ -1,0 +1,24 @@
+/* run_tasks.h - the tasks of a run: those of its suites that were asked for and that its backend can evolve.
+ * Layer: scheduler.  Plain value; collect/fini. */
+#ifndef ATOLL_SCHEDULER_CLI_RUN_TASKS_H
+#define ATOLL_SCHEDULER_CLI_RUN_TASKS_H
+
+#include "base/option.h"
+#include "core/task/task.h"
+
+struct atoll_run_tasks {
+    const char *backend;                  /* as given */
+    const struct atoll_option_list *only; /* names; empty: all */
+    struct atoll_task **tasks;            /* owned, as their folders */
+    char **dirs;
+    size_t count, capacity, skipped; /* skipped: left out, each with a warning on standard error */
+};
+
+/* suites: folders of tasks or of one task, at least one.  Both arguments are borrowed until fini, which is for a failure
+ * too.  Errors: those of reading a task; INPUT (two tasks of one name, a task that was named and does not suit the
+ * backend, no task that does), NOTFOUND (no task, or none of that name). */
+int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,
+                            const struct atoll_option_list *only, const char *backend, struct atoll_err *err);
+void atoll_run_tasks_fini(struct atoll_run_tasks *tasks);
+
+#endif

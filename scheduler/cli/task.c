@@ -1,0 +1,179 @@
+/* task.c - `atoll task check`: the admission battery, one line a test. */
+#include "scheduler/cli/commands.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/task/task.h"
+#include "mpi-eval/coordinator/setup.h"
+#include "scheduler/doctor/calibrate_device.h"
+#include "base/json_text.h"
+
+struct check_settings {
+    const char *backend, *compiler, *flags;
+    int json;
+};
+
+#define FIELD(name) offsetof(struct check_settings, name)
+
+static const struct atoll_option check_options[] = {
+    {"backend", 'b', ATOLL_OPT_TEXT, FIELD(backend), "NAME", "cpu", 0, 0, NULL,
+     "cuda: on the first GPU as well. Its referee must refuse the same outputs, its reference must agree "
+     "with the "
+     "host's, and the seeds in CUDA are checked."},
+    {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler."},
+    {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_SETUP_COMPILE_FLAGS, 0, 0, NULL,
+     "Its flags."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
+     "One JSON object a test instead of lines."},
+    {0}};
+
+static const struct atoll_command check_command = {
+    "task check",
+    "SUITE|TASK...",
+    "say whether a task may be evolved, and what it fails",
+    "Runs the admission battery on each task: degenerate outputs (zeros, ones, the mean, a copy of an input, "
+    "a stale answer, a "
+    "prefix) must be rejected, every input must matter, outputs must have spread, the reference must agree "
+    "with itself, "
+    "and every seed must compile and be correct. Exit status 0 when all tasks pass.",
+    "atoll task check suites/starter\natoll task check --backend cuda suites/gpu",
+    check_options,
+    NULL};
+
+struct check_state {
+    struct atoll_bench_device *host, *device; /* device: NULL, the host alone */
+    const char *task;
+    int json;
+    unsigned passed, failed;
+};
+
+static void print_row(void *context, const char *test, int passed, const char *detail)
+{
+    struct check_state *state = context;
+
+    if (passed) {
+        state->passed++;
+    } else {
+        state->failed++;
+    }
+    if (state->json) {
+        json_t *row = json_pack("{s:s, s:s, s:b, s:o}", "task", state->task, "test", test, "passed", passed,
+                                "detail", atoll_json_text(detail ? detail : ""));
+
+        json_dumpf(row, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(row);
+        return;
+    }
+    printf("  %-4s %-28s %s\n", passed ? "ok" : "FAIL", test, detail ? detail : "");
+    fflush(stdout);
+}
+
+static int check_task(void *context, const char *dir, struct atoll_err *err)
+{
+    struct check_state *state = context;
+    struct atoll_task *task = atoll_task_load(dir, err);
+    int status;
+
+    if (!task) {
+        return -1;
+    }
+    state->task = task->name;
+    if (!state->json) {
+        printf("%s: %s\n", task->name, task->summary);
+    }
+    status = atoll_referee_admit(state->host->referee, state->device ? state->device->referee : NULL, task,
+                                 print_row, state, err);
+    atoll_task_destroy(task);
+    return status < 0 ? -1 : 0;
+}
+
+static int host_open(const struct check_settings *settings, struct atoll_bench_device *host,
+                     struct atoll_err *err)
+{
+    if (atoll_bench_setup(&host->setup, err) != 0) {
+        return -1;
+    }
+    snprintf(host->setup.compiler, sizeof(host->setup.compiler), "%s", settings->compiler);
+    snprintf(host->setup.compile_flags, sizeof(host->setup.compile_flags), "%s", settings->flags);
+    return atoll_bench_device_open(host, err);
+}
+
+static int device_open(const struct check_settings *settings, struct atoll_bench_device *device,
+                       struct atoll_err *err)
+{
+    if (atoll_bench_setup(&device->setup, err) != 0 ||
+        atoll_setup_option(&device->setup, "backend", settings->backend, err) < 0) {
+        return -1;
+    }
+    return atoll_bench_device_open(device, err);
+}
+
+static int check_suites(struct check_state *state, const char *const *suites, size_t count,
+                        struct atoll_err *err)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < count && status == 0; i++) {
+        status = atoll_suite_visit(suites[i], check_task, state, err);
+    }
+    if (status == 0 && !state->json) {
+        printf("%u tests passed, %u failed\n", state->passed, state->failed);
+    }
+    return status;
+}
+
+/* The devices that the battery runs on: the host, and what --backend names. */
+static int check_on(const struct check_settings *settings, struct check_state *state,
+                    const char *const *suites, size_t count, struct atoll_err *err)
+{
+    struct atoll_bench_device host, device;
+    int status = host_open(settings, &host, err);
+
+    if (status != 0) {
+        return status;
+    }
+    state->host = &host;
+    if (strcmp(settings->backend, "cpu") != 0) {
+        status = device_open(settings, &device, err);
+        state->device = status == 0 ? &device : NULL;
+    }
+    status = status == 0 ? check_suites(state, suites, count, err) : status;
+    if (state->device) {
+        atoll_bench_device_close(&device);
+    }
+    atoll_bench_device_close(&host);
+    state->host = state->device = NULL;
+    return status;
+}
+
+static int run_check(int argc, char **argv, struct atoll_err *err)
+{
+    struct check_settings settings = {0};
+    struct check_state state = {0};
+    const char *suites[64];
+    size_t count;
+    int status = atoll_verb_parse(&check_command, argc, argv, &settings, suites, 64, &count, err);
+
+    if (status != 0) {
+        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    }
+    if (count == 0) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll task check: name a task or a suite");
+        return atoll_code_exit_status(err->code);
+    }
+    state.json = settings.json;
+    if (strcmp(settings.backend, "cpu") != 0 && strcmp(settings.backend, "cuda") != 0) {
+        atoll_err_set(err, ATOLL_E_USAGE, "atoll task check: --backend %s: there are cpu and cuda",
+                      settings.backend);
+        return atoll_code_exit_status(err->code);
+    }
+    if (check_on(&settings, &state, suites, count, err) != 0) {
+        return atoll_code_exit_status(err->code);
+    }
+    return state.failed ? 1 : 0;
+}
+
+const struct atoll_verb atoll_verb_task_check = {&check_command, run_check};

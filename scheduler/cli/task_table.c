@@ -1,0 +1,170 @@
+#include "scheduler/cli/task_table.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "core/verdict.h"
+#include "base/json_text.h"
+
+/* Calls row for each task summary that is wanted. */
+typedef void summary_row(void *context, const struct atoll_query *query,
+                         const struct atoll_task_summary *summary, const struct atoll_row_task *task);
+
+static void each_task(const struct atoll_query *query, const char *only, summary_row *row, void *context)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++) {
+        struct atoll_task_summary summary;
+        struct atoll_row_task task;
+
+        atoll_query_task_summary(query, i, &summary);
+        atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &task);
+        if (!only || strcmp(only, summary.name) == 0) {
+            row(context, query, &summary, &task);
+        }
+    }
+}
+
+/* Name of the seed or source an evaluation was made from. */
+static const char *origin_of(const struct atoll_query *query, const struct atoll_row_evaluation *e)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+    int64_t row = atoll_query_candidate(query, e->campaign, &e->candidate);
+    struct atoll_row_candidate candidate;
+
+    if (row < 0) {
+        return "candidate";
+    }
+    atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &candidate);
+    return atoll_tables_text(tables, candidate.origin);
+}
+
+void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row, char *ret_text,
+                              size_t bytes)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+    struct atoll_row_task task;
+
+    *ret_text = '\0';
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, task_row, &task);
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS); i++) {
+        struct atoll_row_evaluation e;
+
+        atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, i, &e);
+        if (e.campaign == task.campaign && e.task == task.task && e.model == task.model &&
+            e.verdict != ATOLL_V_CORRECT) {
+            snprintf(ret_text, bytes, "%s, seed %s: %s: %.300s", atoll_tables_text(tables, task.name),
+                     origin_of(query, &e), atoll_verdict_name((enum atoll_verdict)e.verdict),
+                     atoll_tables_text(tables, e.detail));
+            return;
+        }
+    }
+}
+
+static void print_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
+                      const struct atoll_row_task *task)
+{
+    FILE *out = context;
+    char baseline[32], best[32];
+
+    fprintf(out, "%-20s %12s %12s ", s->name,
+            s->baseline_ns > 0 ? atoll_duration_text(s->baseline_ns, baseline, sizeof(baseline)) : "-",
+            s->best_ns > 0 ? atoll_duration_text(s->best_ns, best, sizeof(best)) : "-");
+    if (s->speedup > 0) {
+        fprintf(out, "%8.2fx%s ", s->speedup, s->speedup_is_final ? " " : "*");
+    } else {
+        fprintf(out, "%8s   ", "-");
+    }
+    if (s->floor_share > 0) {
+        fprintf(out, "%9.1f %%", 100 * s->floor_share);
+    } else {
+        fprintf(out, "%11s", "-");
+    }
+    fprintf(out, " %8llu %8llu%s%s\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct,
+            *s->model ? "  " : "", s->model);
+    if (s->baseline_ns <= 0) {
+        char failure[512];
+
+        atoll_task_table_failure(query, s->row, failure, sizeof(failure));
+        if (*failure) {
+            fprintf(out, "    %s\n", failure);
+        }
+    }
+}
+
+static int all_final(const struct atoll_query *query)
+{
+    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
+        struct atoll_task_summary summary;
+
+        atoll_query_task_summary(query, i, &summary);
+        if (summary.speedup > 0 && !summary.speedup_is_final) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
+{
+    struct atoll_archive_summary summary;
+
+    fprintf(out, "%-20s %12s %12s %9s  %11s %8s %8s\n", "task", "baseline", "best", "speedup", "of floor",
+            "evals", "correct");
+    each_task(query, only, print_row, out);
+    atoll_query_summary(query, &summary);
+    if (!only && summary.timed_count > 0) {
+        fprintf(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
+                (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
+                summary.geometric_mean,
+                all_final(query) ? "" : " (* not from an interleaved final comparison)");
+    }
+}
+
+/* What the best candidate is limited by; "unknown" where nothing was counted. */
+static const char *limiter_of(const struct atoll_query *query, const struct atoll_row_task *task)
+{
+    struct atoll_row_profile profile;
+    uint64_t evaluation;
+    int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
+
+    if (candidate >= 0) {
+        row = atoll_query_candidate_profile(query, (uint64_t)candidate, task->model, &evaluation);
+    }
+    if (row < 0) {
+        return atoll_limiter_name(ATOLL_LIMITER_UNKNOWN);
+    }
+    atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
+    return atoll_limiter_name((enum atoll_limiter)profile.limiter);
+}
+
+static json_t *model_of(const struct atoll_query *query, const struct atoll_row_task *task)
+{
+    return atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name));
+}
+
+static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
+                    const struct atoll_row_task *task)
+{
+    char best[ATOLL_ID_HEX] = "";
+
+    if (!atoll_id_is_zero(&task->best)) {
+        atoll_id_hex(&task->best, best);
+    }
+    json_array_append_new(
+        context, json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task",
+                           s->name, "model", model_of(query, task), "candidate", best, "baseline_ns",
+                           s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns, "speedup",
+                           s->speedup, "final", s->speedup_is_final, "p_value", s->p_value, "floor_share",
+                           s->floor_share, "evaluations", (json_int_t)s->evaluated, "correct",
+                           (json_int_t)s->correct, "limiter", limiter_of(query, task)));
+}
+
+json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)
+{
+    json_t *rows = json_array();
+
+    each_task(query, only, add_row, rows);
+    return rows;
+}

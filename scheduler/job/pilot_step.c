@@ -1,0 +1,184 @@
+/* pilot_step.c - a launcher (srun, mpirun) is asked to go by SIGINT, which both pass on as a kill of all ranks when it comes
+ * twice, then by SIGKILL of its process group.  What is left of ranks on other nodes is fenced by the next epoch. */
+#include "scheduler/job/pilot_step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/clock.h"
+
+#define POLL_NS       200000000
+#define LOOK_S        5.0
+#define CALLER_LOOK_S 15.0
+#define START_LIMIT_S 600.0
+#define SILENCE_TIMES 2 /* its lease's time: others take it over after one */
+#define LEAVE_S       15.0
+
+struct step {
+    const struct atoll_pilot_step_settings *settings;
+    pid_t pid;
+    struct atoll_lease_watch watch;
+    uint32_t epoch_before;
+    double started_ns, looked_ns, caller_looked_ns;
+    int drain_said, status;
+};
+
+static void become(const struct step *step, pid_t parent)
+{
+    int in = open("/dev/null", O_RDONLY);
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(127);
+    }
+    if (in >= 0) {
+        dup2(in, STDIN_FILENO);
+    }
+    execvp(step->settings->words[0], (char *const *)(uintptr_t)step->settings->words);
+    dprintf(STDERR_FILENO, "- error pilot.step cannot start %s\n", step->settings->words[0]);
+    _exit(127);
+}
+
+/* 1: it has ended. */
+static int reap(struct step *step)
+{
+    int status;
+    pid_t got = waitpid(step->pid, &status, WNOHANG);
+
+    if (got == 0 || (got < 0 && errno == EINTR)) {
+        return 0;
+    }
+    step->status = got < 0 ? 127 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return 1;
+}
+
+static int reap_within(struct step *step, double seconds)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NS};
+    double until_ns = atoll_clock_mono_ns() + seconds * 1e9;
+
+    while (atoll_clock_mono_ns() < until_ns) {
+        if (reap(step)) {
+            return 1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+static void end_it(struct step *step)
+{
+    for (int i = 0; i < 3; i++) {
+        kill(step->pid, SIGINT);
+        if (reap_within(step, 0.3)) {
+            return;
+        }
+    }
+    if (!reap_within(step, LEAVE_S)) {
+        kill(-step->pid, SIGKILL);
+        reap_within(step, LEAVE_S);
+    }
+}
+
+static void drain_ask(struct step *step)
+{
+    int fd;
+
+    if (step->drain_said || !step->settings->interrupts || !*step->settings->interrupts) {
+        return;
+    }
+    step->drain_said = 1;
+    atoll_log(ATOLL_LOG_INFO, "pilot.drain", "a signal came: the step is asked to end in order");
+    fd = open(step->settings->drain_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        close(fd);
+    } else {
+        atoll_log(ATOLL_LOG_WARNING, "pilot.drain.file",
+                  "cannot write %s; the step goes on until it is killed", step->settings->drain_file);
+    }
+}
+
+/* Whether the step's lease has stood still for too long.  Before its first beat nothing is known but the time. */
+static int is_silent(struct step *step, double now_ns)
+{
+    double limit_s = step->settings->start_limit_s > 0 ? step->settings->start_limit_s : START_LIMIT_S;
+    struct atoll_lease_seen seen;
+
+    if (now_ns - step->looked_ns < LOOK_S * 1e9) {
+        return 0;
+    }
+    step->looked_ns = now_ns;
+    if (atoll_lease_look(step->settings->part, step->settings->self, &seen, NULL) != 0) {
+        return 0;
+    }
+    if (seen.epoch == step->epoch_before) {
+        return now_ns - step->started_ns > limit_s * 1e9;
+    }
+    /* Released: it writes its last files. */
+    return seen.state != ATOLL_LEASE_RELEASED &&
+           atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings->lease_time_s;
+}
+
+static void caller_look(struct step *step, double now_ns)
+{
+    if (step->settings->look && now_ns - step->caller_looked_ns >= CALLER_LOOK_S * 1e9) {
+        step->caller_looked_ns = now_ns;
+        step->settings->look(step->settings->context);
+    }
+}
+
+static enum atoll_pilot_step_end watch_it(struct step *step)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NS};
+
+    for (;;) {
+        double now_ns = atoll_clock_mono_ns();
+
+        if (reap(step)) {
+            return ATOLL_STEP_EXITED;
+        }
+        drain_ask(step);
+        caller_look(step, now_ns);
+        if (now_ns > step->settings->end_mono_ns || is_silent(step, now_ns)) {
+            end_it(step);
+            return now_ns > step->settings->end_mono_ns ? ATOLL_STEP_LATE : ATOLL_STEP_SILENT;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
+                         struct atoll_pilot_step_result *ret_result, struct atoll_err *err)
+{
+    struct step step = {.settings = settings, .started_ns = atoll_clock_mono_ns()};
+    struct atoll_lease_seen seen;
+    pid_t parent = getpid();
+
+    if (atoll_lease_look(settings->part, settings->self, &seen, err) != 0) {
+        return -1;
+    }
+    step.epoch_before = seen.epoch;
+    step.looked_ns = step.caller_looked_ns = step.started_ns;
+    unlink(settings->drain_file);
+    step.pid = fork();
+    if (step.pid < 0) {
+        return atoll_err_errno(err, errno, "cannot start a process");
+    }
+    if (step.pid == 0) {
+        become(&step, parent);
+    }
+    ret_result->end = watch_it(&step);
+    kill(-step.pid, SIGKILL); /* a launcher that died leaves ranks that would go on renewing the lease */
+    ret_result->status = step.status;
+    unlink(settings->drain_file);
+    return 0;
+}

@@ -1,0 +1,371 @@
+/* step.c - one function for each launcher; all words go through one list.
+ *
+ * srun, Slurm 20.11 and later (the man page's options; layouts tried on a cluster of four nodes):
+ *   --overcommit      rank 0 waits most of its time and gets no processor of its own
+ *   --overlap         a step that is being killed still holds its resources
+ *   --wait=0, --kill-on-bad-exit=0, --no-kill   a lost rank or node ends itself alone
+ *   no --cpus-per-task  it would narrow the step to so many processors; evaluators pin their own threads
+ *   --gpu-bind=map_gpu:0,1,..  is dealt to the ranks of each node by local number and starts again at its end, so that on
+ *                     the first node rank 0 shares a GPU with one evaluator and every GPU has its evaluator */
+#include "scheduler/job/step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct step {
+    const struct atoll_site *site;
+    const struct atoll_step_request *request;
+    unsigned ranks_first, ranks_other; /* on the first node, on each other one */
+    int is_copy;                       /* not the program's ranks: one process for each node */
+    struct atoll_arena *arena;
+    const char **words;
+    size_t count;
+    struct atoll_err *err;
+};
+
+static int put(struct step *step, const char *word)
+{
+    if (step->count + 1 >= ATOLL_STEP_WORD_LIMIT) {
+        return atoll_err_set(step->err, ATOLL_E_LIMIT,
+                             "a step's command has more than %d words; give fewer arguments",
+                             ATOLL_STEP_WORD_LIMIT);
+    }
+    step->words[step->count++] = word;
+    return 0;
+}
+
+static int put_all(struct step *step, const char *const *words)
+{
+    for (; words && *words; words++) {
+        if (put(step, *words) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_number(struct step *step, const char *prefix, unsigned number)
+{
+    size_t bytes = strlen(prefix) + 12;
+    char *word = atoll_arena_alloc(step->arena, bytes, step->err);
+
+    if (!word) {
+        return -1;
+    }
+    snprintf(word, bytes, "%s%u", prefix, number);
+    return put(step, word);
+}
+
+static int put_buffer(struct step *step, struct atoll_buffer *text)
+{
+    const char *word = atoll_buffer_check(text, step->err) == 0
+                           ? atoll_arena_text(step->arena, (const char *)text->data, text->length, step->err)
+                           : NULL;
+
+    atoll_buffer_fini(text);
+    return word ? put(step, word) : -1;
+}
+
+static int put_text(struct step *step, const char *prefix, const char *value)
+{
+    struct atoll_buffer text;
+
+    atoll_buffer_init(&text, 1 << 16);
+    atoll_buffer_printf(&text, "%s%s", prefix, value);
+    return put_buffer(step, &text);
+}
+
+static unsigned rank_count(const struct step *step)
+{
+    size_t others = step->request->node_count - 1;
+
+    return step->ranks_first + (unsigned)others * step->ranks_other;
+}
+
+static void set_layout(struct step *step)
+{
+    step->ranks_first = atoll_site_ranks_per_node(step->request->evaluators_per_node);
+    step->ranks_other = step->site->step.is_uniform ? step->ranks_first : step->request->evaluators_per_node;
+    if (step->is_copy) {
+        step->ranks_first = step->ranks_other = 1;
+    }
+    if (step->site->step.start == ATOLL_SITE_DIRECT) {
+        step->ranks_first = 1;
+    }
+}
+
+/* "a,b,c" behind prefix; with counts "a:5,b:4". */
+static int put_nodes(struct step *step, const char *prefix, const char *const *nodes, size_t count,
+                     int has_counts)
+{
+    struct atoll_buffer text;
+
+    atoll_buffer_init(&text, 1 << 20);
+    atoll_buffer_printf(&text, "%s", prefix);
+    for (size_t i = 0; i < count; i++) {
+        atoll_buffer_printf(&text, "%s%s", i ? "," : "", nodes[i]);
+        if (has_counts) {
+            atoll_buffer_printf(&text, ":%u", i ? step->ranks_other : step->ranks_first);
+        }
+    }
+    return put_buffer(step, &text);
+}
+
+/* ---- srun ---- */
+
+static int put_gpu_map(struct step *step)
+{
+    struct atoll_buffer text;
+
+    atoll_buffer_init(&text, 1 << 16);
+    atoll_buffer_printf(&text, "--gpu-bind=map_gpu:");
+    for (unsigned i = 0; i < step->request->gpus_per_node; i++) {
+        atoll_buffer_printf(&text, "%s%u", i ? "," : "", i);
+    }
+    return put_buffer(step, &text);
+}
+
+static int put_srun_gpus(struct step *step)
+{
+    const struct atoll_site *site = step->site;
+    unsigned gpus = step->request->gpus_per_node;
+    char prefix[128];
+
+    if (gpus == 0 || step->is_copy) {
+        return 0;
+    }
+    if (site->gpus.ask != ATOLL_SITE_GPUS_NONE) {
+        int n = snprintf(prefix, sizeof(prefix), "--gres=%s:", site->gpus.gres);
+
+        if (n >= (int)sizeof(prefix)) {
+            return atoll_err_set(step->err, ATOLL_E_LIMIT, "gpus.gres of site %s is too long", site->name);
+        }
+        if (put_number(step, site->gpus.ask == ATOLL_SITE_GPUS_GRES ? prefix : "--gpus-per-node=", gpus) !=
+            0) {
+            return -1;
+        }
+    }
+    return site->gpus.visible == ATOLL_SITE_VISIBLE_ONE ? put_gpu_map(step) : 0;
+}
+
+static int put_srun(struct step *step)
+{
+    static const char *const fixed[] = {
+        "--distribution=cyclic", "--overcommit", "--wait=0",        "--no-kill", "--kill-on-bad-exit=0",
+        "--input=none",          "--export=ALL", "--cpu-bind=none", NULL};
+    const struct atoll_step_request *r = step->request;
+
+    if (put(step, "srun") != 0 || put_number(step, "--nodes=", (unsigned)r->node_count) != 0 ||
+        put_number(step, "--ntasks=", rank_count(step)) != 0 || put_all(step, fixed) != 0) {
+        return -1;
+    }
+    if (step->site->step.has_overlap && put(step, "--overlap") != 0) {
+        return -1;
+    }
+    if (r->left_out_count && put_nodes(step, "--exclude=", r->left_out, r->left_out_count, 0) != 0) {
+        return -1;
+    }
+    if (step->is_copy) {
+        return put(step, "--mpi=none");
+    }
+    if (step->site->step.mpi && put_text(step, "--mpi=", step->site->step.mpi) != 0) {
+        return -1;
+    }
+    return put_srun_gpus(step);
+}
+
+/* ---- the others ---- */
+
+static int put_mpirun(struct step *step)
+{
+    static const char *const fixed[] = {"--map-by", "slot", "--oversubscribe", "--bind-to", "none", NULL};
+    static const char *const passed[] = {"-x", "PATH", "-x", "LD_LIBRARY_PATH", "-x", "ATOLL_SCRATCH", NULL};
+    const struct atoll_step_request *r = step->request;
+
+    if (put(step, "mpirun") != 0 || put(step, "-n") != 0 || put_number(step, "", rank_count(step)) != 0) {
+        return -1;
+    }
+    if (r->host_file && !step->is_copy) {
+        if (put(step, "--hostfile") != 0 || put(step, r->host_file) != 0) {
+            return -1;
+        }
+    } else if (put(step, "--host") != 0 || put_nodes(step, "", r->nodes, r->node_count, 1) != 0) {
+        return -1;
+    }
+    if (put_all(step, fixed) != 0 || put_all(step, passed) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < step->site->environment_count; i++) {
+        if (put(step, "-x") != 0 || put(step, step->site->environment[i].name) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_mpiexec(struct step *step)
+{
+    const struct atoll_step_request *r = step->request;
+
+    if (r->left_out_count && !r->host_file) {
+        return atoll_err_set(step->err, ATOLL_E_INTERNAL,
+                             "mpiexec leaves nodes out by a host file, and the step has none");
+    }
+    if (put(step, "mpiexec") != 0 || put(step, "-n") != 0 || put_number(step, "", rank_count(step)) != 0 ||
+        put(step, "--ppn") != 0 || put_number(step, "", step->ranks_first) != 0) {
+        return -1;
+    }
+    return r->host_file && (put(step, "--hostfile") != 0 || put(step, r->host_file) != 0) ? -1 : 0;
+}
+
+static int put_ibrun(struct step *step)
+{
+    if (step->request->left_out_count || step->is_copy) {
+        return atoll_err_set(step->err, ATOLL_E_INPUT,
+                             "ibrun starts the whole job's layout and cannot %s; %s",
+                             step->is_copy ? "copy programs" : "leave nodes out",
+                             step->is_copy ? "write broadcast: none or sbcast in the site profile"
+                                           : "let the job end and submit it again without the bad nodes");
+    }
+    return put(step, "ibrun");
+}
+
+static int put_direct(struct step *step)
+{
+    return step->request->node_count == 1
+               ? 0
+               : atoll_err_set(step->err, ATOLL_E_INPUT,
+                               "start: direct is for one node, and the step has %zu; write start: mpirun",
+                               step->request->node_count);
+}
+
+static int put_launcher(struct step *step)
+{
+    static int (*const launchers[ATOLL_SITE_START_COUNT])(struct step *) = {put_srun, put_mpirun, put_mpiexec,
+                                                                            put_ibrun, put_direct};
+
+    return launchers[step->site->step.start](step) != 0 || put_all(step, step->site->step.extra.items) != 0
+               ? -1
+               : 0;
+}
+
+static int put_container(struct step *step)
+{
+    const struct atoll_site *site = step->site;
+
+    if (put(step, site->container.runtime) != 0 || put(step, "exec") != 0 ||
+        (site->container.device == ATOLL_SITE_DEVICE_NV && put(step, "--nv") != 0) ||
+        (site->container.device == ATOLL_SITE_DEVICE_ROCM && put(step, "--rocm") != 0)) {
+        return -1;
+    }
+    for (size_t i = 0; i < site->container.binds.count; i++) {
+        if (put(step, "--bind") != 0 || put(step, site->container.binds.items[i]) != 0) {
+            return -1;
+        }
+    }
+    return put_all(step, site->container.extra.items) != 0 ? -1 : put(step, site->container.image);
+}
+
+static int put_program(struct step *step)
+{
+    const struct atoll_site *site = step->site;
+
+    if (site->container.image && put_container(step) != 0) {
+        return -1;
+    }
+    return put(step, site->container.image && site->container.program ? site->container.program
+                                                                      : step->request->program) != 0
+               ? -1
+               : put_all(step, step->request->arguments);
+}
+
+static int begin(struct step *step)
+{
+    const struct atoll_step_request *r = step->request;
+
+    if (r->node_count == 0 || r->evaluators_per_node == 0) {
+        return atoll_err_set(
+            step->err, ATOLL_E_INPUT, "a step needs at least one node and one evaluator on each; %s",
+            r->node_count ? "ask for evaluators" : "all nodes of the job are bad, submit it again");
+    }
+    set_layout(step);
+    step->words =
+        atoll_arena_alloc_array(step->arena, ATOLL_STEP_WORD_LIMIT, sizeof(*step->words), step->err);
+    return step->words ? 0 : -1;
+}
+
+unsigned atoll_step_rank_count(const struct atoll_site *site, const struct atoll_step_request *request)
+{
+    struct step step = {.site = site, .request = request};
+
+    set_layout(&step);
+    return request->node_count ? rank_count(&step) : 0;
+}
+
+int atoll_step_command(const struct atoll_site *site, const struct atoll_step_request *request,
+                       struct atoll_arena *arena, const char *const **ret_words, struct atoll_err *err)
+{
+    struct step step = {.site = site, .request = request, .arena = arena, .err = err};
+
+    if (begin(&step) != 0 || put_launcher(&step) != 0 || put_program(&step) != 0) {
+        return -1;
+    }
+    *ret_words = step.words;
+    return 0;
+}
+
+int atoll_step_hosts(const struct atoll_site *site, const struct atoll_step_request *request,
+                     struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct step step = {.site = site, .request = request};
+
+    set_layout(&step);
+    for (size_t i = 0; i < request->node_count; i++) {
+        atoll_buffer_printf(out, "%s", request->nodes[i]);
+        if (site->step.start == ATOLL_SITE_MPIRUN) {
+            atoll_buffer_printf(out, " slots=%u", i ? step.ranks_other : step.ranks_first);
+        }
+        atoll_buffer_put_u8(out, '\n');
+    }
+    return atoll_buffer_check(out, err);
+}
+
+/* Written beside the target and renamed, so that no rank starts half a program; words in the positions $1 and $2. */
+static const char copy_script[] =
+    "mkdir -p -- \"$(dirname -- \"$2\")\" && cp -f -- \"$1\" \"$2.$$\" && mv -f -- \"$2.$$\" \"$2\"";
+
+static int put_copy(struct step *step, const char *source, const char *target)
+{
+    const char *const words[] = {"/bin/sh", "-c", copy_script, "sh", source, target, NULL};
+
+    return begin(step) != 0 || put_launcher(step) != 0 ? -1 : put_all(step, words);
+}
+
+static int put_sbcast(struct step *step, const char *source, const char *target)
+{
+    const char *const words[] = {"sbcast", "--force", "--preserve", source, target, NULL};
+
+    return begin(step) != 0 ? -1 : put_all(step, words);
+}
+
+int atoll_step_broadcast(const struct atoll_site *site, const struct atoll_step_request *request,
+                         const char *source, const char *target, struct atoll_arena *arena,
+                         const char *const **ret_words, struct atoll_err *err)
+{
+    struct step step = {.site = site, .request = request, .is_copy = 1, .arena = arena, .err = err};
+
+    if (source[0] != '/' || target[0] != '/') {
+        return atoll_err_set(err, ATOLL_E_INPUT, "a broadcast from '%.120s' to '%.120s' needs absolute paths",
+                             source, target);
+    }
+    if (site->files.broadcast == ATOLL_SITE_BROADCAST_NONE) {
+        *ret_words = NULL;
+        return 0;
+    }
+    if ((site->files.broadcast == ATOLL_SITE_BROADCAST_SBCAST ? put_sbcast : put_copy)(&step, source,
+                                                                                       target) != 0) {
+        return -1;
+    }
+    *ret_words = step.words;
+    return 0;
+}

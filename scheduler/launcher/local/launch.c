@@ -1,0 +1,165 @@
+/* launch.c - fork, redirect, exec; nothing between fork and exec but async-signal-safe calls. */
+#include "scheduler/launcher/local/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGUMENTS (ATOLL_LAUNCH_ARGUMENT_LIMIT + 24)
+
+struct command_line {
+    const char *items[ARGUMENTS];
+    size_t count;
+    char eval_path[PATH_MAX];
+    char ranks[16];
+};
+
+int atoll_launch_beside(const char *program, char *ret_path, size_t bytes, struct atoll_err *err)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+
+    if (length < 0) {
+        return atoll_err_errno(err, errno, "cannot find the running program");
+    }
+    self[length] = '\0';
+    slash = strrchr(self, '/');
+    if (slash) {
+        *slash = '\0';
+    }
+    if ((size_t)snprintf(ret_path, bytes, "%s/%s", self, program) >= bytes) {
+        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of %s is too long", program);
+    }
+    if (access(ret_path, X_OK) != 0) {
+        return atoll_err_set(err, ATOLL_E_MISSING, "%s is not there; build or install it beside atoll",
+                             ret_path);
+    }
+    return 0;
+}
+
+static void add(struct command_line *line, const char *item)
+{
+    if (line->count < ARGUMENTS - 1) {
+        line->items[line->count++] = item;
+        line->items[line->count] = NULL;
+    }
+}
+
+static int build(const struct atoll_launch_settings *settings, struct command_line *line,
+                 struct atoll_err *err)
+{
+    static const char *const mpirun[] = {"mpirun", "--oversubscribe", "--bind-to", "none", "-n"};
+
+    line->count = 0;
+    if (atoll_launch_beside("atoll-eval", line->eval_path, sizeof(line->eval_path), err) != 0) {
+        return -1;
+    }
+    if (settings->ranks > 1) {
+        for (size_t i = 0; i < sizeof(mpirun) / sizeof(mpirun[0]); i++) {
+            add(line, mpirun[i]);
+        }
+        snprintf(line->ranks, sizeof(line->ranks), "%u", settings->ranks);
+        add(line, line->ranks);
+    }
+    add(line, line->eval_path);
+    if (settings->ranks <= 1) {
+        add(line, "--local");
+    }
+    add(line, "--progress-fd");
+    add(line, "1");
+    for (size_t i = 0; settings->arguments[i]; i++) {
+        add(line, settings->arguments[i]);
+    }
+    add(line, settings->campaign);
+    return 0;
+}
+
+/* mpirun refuses root unless told; a container's only user often is root, and the campaign is the user's own.
+ */
+static void mpi_environment(void)
+{
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+}
+
+static void become(const struct command_line *line, int output, int log_fd, pid_t parent)
+{
+    sigset_t none;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(1);
+    }
+    setpgid(0, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    dup2(output, STDOUT_FILENO);
+    dup2(log_fd, STDERR_FILENO);
+    execvp(line->items[0], (char *const *)(uintptr_t)line->items);
+    /* Time, level, id and text, as every line of the log. */
+    dprintf(STDERR_FILENO, "- error launch.exec cannot start %s: %s%s\n", line->items[0], strerror(errno),
+            strcmp(line->items[0], "mpirun") == 0
+                ? "; install Open MPI (Debian: apt install openmpi-bin), load its module, or use --ranks 1"
+                : "");
+    _exit(atoll_code_exit_status(ATOLL_E_MISSING));
+}
+
+int atoll_launch_start(const struct atoll_launch_settings *settings, struct atoll_launched *ret_launch,
+                       struct atoll_err *err)
+{
+    struct command_line line;
+    int ends[2], log_fd;
+    pid_t parent = getpid(), pid;
+
+    if (build(settings, &line, err) != 0) {
+        return -1;
+    }
+    log_fd = open(settings->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (log_fd < 0) {
+        return atoll_err_errno(err, errno, "cannot write %s", settings->log_path);
+    }
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        close(log_fd);
+        return atoll_err_errno(err, errno, "cannot make a pipe");
+    }
+    mpi_environment();
+    pid = fork();
+    if (pid == 0) {
+        become(&line, ends[1], log_fd, parent);
+    }
+    close(ends[1]);
+    close(log_fd);
+    if (pid < 0) {
+        close(ends[0]);
+        return atoll_err_errno(err, errno, "cannot start %s", line.items[0]);
+    }
+    ret_launch->pid = pid;
+    ret_launch->progress_fd = ends[0];
+    return 0;
+}
+
+int atoll_launch_wait(struct atoll_launched *launch, int *ret_status, struct atoll_err *err)
+{
+    int status;
+
+    while (waitpid(launch->pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return atoll_err_errno(err, errno, "cannot wait for the run");
+        }
+    }
+    close(launch->progress_fd);
+    launch->progress_fd = -1;
+    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return 0;
+}

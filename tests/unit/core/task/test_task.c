@@ -1,0 +1,464 @@
+/* test_task.c - loading, every refusal with its place and words, numbers at variants, travel. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/random.h"
+#include "core/task/task.h"
+
+#define FIXTURES ATOLL_SOURCE_DIR "/tests/fixtures/tasks"
+
+static char folder[160];
+
+static void write_text(const char *name, const char *text)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int make_folder(void **state)
+{
+    char seeds[256];
+    snprintf(folder, sizeof folder, "%s/test-task-XXXXXX", ATOLL_BUILD_DIR);
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(seeds, sizeof seeds, "%s/seeds", folder);
+    if (mkdir(seeds, 0700))
+        return -1;
+    write_text("reference.c",
+               "void reference(const struct atoll_reference_args *a, long unit) { put_y(a, unit, 1); }\n");
+    write_text("seeds/naive.c", "/* naive */\n");
+    write_text("seeds/a.cu", "/* device */\n");
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const names[] = {"task.yaml",  "reference.c", "seeds/naive.c", "seeds/a.cu",
+                                        "seeds/x.py", "seeds/out.c", "seeds/.hidden"};
+    char path[320];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/seeds", folder);
+    rmdir(path);
+    return rmdir(folder);
+}
+
+/* The text of a good task with one line replaced: line n (from 1) becomes `with`; NULL drops it. */
+static const char *const good[] = {
+    "version: 1",
+    "name: square",
+    "summary: a task",
+    "dims: [N, M]",
+    "tensors:",
+    "  - {name: x, dtype: f32, shape: [N, M], role: in, init: {normal: {mean: 0, std: 1}}}",
+    "  - {name: y, dtype: f32, shape: [\"N * M\"], role: out}",
+    "reference: {file: reference.c, units: \"N * M\"}",
+    "work: {flops: \"N * M\"}",
+    "tolerance: {rtol: 1e-5}",
+    "variants:",
+    "  check: {N: 3, M: 5}",
+    "  bench: {N: 30, M: 50}",
+    "baselines: [{name: naive, file: seeds/naive.c}]",
+};
+#define GOOD_LINES (sizeof good / sizeof *good)
+
+static void write_task(size_t line, const char *with)
+{
+    char text[8192];
+    size_t used = 0;
+    for (size_t i = 0; i < GOOD_LINES; i++) {
+        const char *l = i + 1 == line ? with : good[i];
+        if (l)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s\n", l);
+    }
+    assert_true(used < sizeof text);
+    write_text("task.yaml", text);
+}
+
+static void test_good(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    write_task(0, NULL);
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_string_equal(task->name, "square");
+    assert_int_equal(task->dim_count, 2);
+    assert_int_equal(task->tensor_count, 2);
+    assert_int_equal(task->tensors[0].role, ATOLL_ROLE_IN);
+    assert_true(task->tensors[0].init.b == 1);
+    assert_int_equal(task->precisions, 1u << ATOLL_F32);
+    assert_int_equal(task->distributions, 31);
+    assert_int_equal(task->seed_count, 2);
+    assert_string_equal(task->seeds[0].name, "naive");
+    assert_int_equal(task->seeds[0].is_baseline, 1);
+    assert_string_equal(task->seeds[0].source, "/* naive */\n");
+    assert_string_equal(task->seeds[1].name, "a");
+    assert_string_equal(task->seeds[1].language, "cuda");
+    assert_int_equal(atoll_task_find_tensor(task, "y"), 1);
+    assert_int_equal(atoll_task_find_tensor(task, "z"), -1);
+    assert_false(atoll_id_is_zero(&task->id));
+    assert_int_equal(err.code, ATOLL_OK);
+    atoll_task_destroy(task);
+    atoll_task_destroy(NULL);
+}
+
+static const struct {
+    size_t line;      /* replaced */
+    const char *with; /* NULL: dropped */
+    int at;           /* line the error names */
+    const char *says; /* part of the text */
+} refused[] = {
+    {1, "version: 2", 1, "this program reads version 1"},
+    {1, NULL, 1, "key 'version' is missing"},
+    {1, "vrsion: 1", 1, "unknown key 'vrsion'; did you mean 'version'?"},
+    {1, "version: 1\nzzz: 1", 2, "unknown key 'zzz'; known here: version, name"},
+    {2, "name: Square", 2, "must match [a-z][a-z0-9_]*"},
+    {2, "name: square\nname: other", 3, "key 'name' stands here twice"},
+    {2, "name: [a]", 2, "must match"},
+    {3, "summary: \"\"", 3, "summary must be one text"},
+    {4, "dims: N", 4, "a list of dims is expected"},
+    {4, "dims: [N, N]", 4, "used twice"},
+    {4, "dims: [N, M, 3x]", 4, "must match [A-Za-z_]"},
+    {4, "dims: [N, M, min]", 4, "reserved"},
+    {4, "dims: [N, M, weight]", 4, "reserved"},
+    {4, "dims: [N, M, A, B, C, D, E, F, G, H, I, J, K, L, O, P, Q]", 4, "17 dims, at most 16"},
+    {4, "dims: [N, M, K]", 12, "gives no value for dim 'K'"},
+    {6, "  - {name: x, dtype: float, shape: [N, M], role: in, init: {index: {}}}", 6,
+     "unknown dtype 'float'; known: f64"},
+    {6, "  - {name: x, dtype: f32, shape: [N, K], role: in, init: {index: {}}}", 6,
+     "unknown name 'K' in 'K'"},
+    {6, "  - {name: x, dtype: f32, shape: [\"N +\"], role: in, init: {index: {}}}", 6, "expected"},
+    {6, "  - {name: x, dtype: f32, shape: [\"N - 3\"], role: in, init: {index: {}}}", 6,
+     "must be at least 1"},
+    {6, "  - {name: x, dtype: f32, shape: [\"N / (M - 5)\"], role: in, init: {index: {}}}", 6, "zero"},
+    {6, "  - {name: x, dtype: i8, shape: [\"N * 1000000 * 1000000\"], role: in, init: {constant: 0}}", 6,
+     "more than 2^40"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: input, init: {index: {}}}", 6, "unknown role 'input'"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in}", 6, "tensor 'x' needs an init"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: out, init: {index: {}}}", 6, "has an init; remove it"},
+    {6, "  - {name: y, dtype: f32, shape: [N], role: in, init: {index: {}}}", 7, "used twice"},
+    {6, "  - {name: N, dtype: f32, shape: [N], role: in, init: {index: {}}}", 6, "used twice"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: index}", 6, "init must name exactly one kind"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {std: 0}}}", 6,
+     "must be greater than 0"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {sdt: 1}}}", 6,
+     "did you mean 'std'?"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {mean: .inf}}}", 6,
+     "not a finite number"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {mean: 0x10}}}", 6,
+     "not a finite number"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {uniform: {low: 1, high: 1}}}", 6,
+     "low must be less"},
+    {6, "  - {name: x, dtype: i32, shape: [N], role: in, init: {normal: {}}}", 6, "use integer"},
+    {6, "  - {name: x, dtype: i32, shape: [N], role: in, init: {integer: {low: 3, high: N}}}", 6,
+     "is empty at variant 'check'"},
+    {6, "  - {name: x, dtype: u8, shape: [N], role: in, init: {integer: {low: -1, high: 4}}}", 6,
+     "use a wider dtype"},
+    {6, "  - {name: x, dtype: i8, shape: [N, M], role: in, init: {index: {}}}", 6, "exact to 127 only"},
+    {6, "  - {name: x, dtype: f16, shape: [\"N * 1000\"], role: in, init: {permutation: {}}}", 6,
+     "exact to 2048 only"},
+    {6, "  - {name: x, dtype: i64, shape: [N], role: in, init: {ragged: {total: \"0 - N\"}}}", 6,
+     "between 0 and 2^31"},
+    {6, "  - {name: x, dtype: f32, shape: [N, 1, 1, 1, 1, 1, 1], role: in, init: {index: {}}}", 6,
+     "7 extents, at most 6"},
+    {7, NULL, 1, "no tensor has role out or inout"},
+    {8, "reference: {file: none.c, units: N}", 8, "cannot open 'none.c'"},
+    {8, "reference: {file: ../task.yaml, units: N}", 8, "must stay inside the task's folder"},
+    {8, "reference: {file: /etc/passwd, units: N}", 8, "must stay inside the task's folder"},
+    {8, "reference: {file: seeds/, units: N}", 8, "must stay inside the task's folder"},
+    {8, "reference: {file: seeds, units: N}", 8, "not a regular file"},
+    {8, "reference: {file: reference.c}", 8, "key 'units' is missing"},
+    {8, "reference: {file: reference.c, units: \"N - 3\"}", 8, "units 'N - 3' is 0 at variant 'check'"},
+    {8, "reference: {file: reference.c, units: N, scratch: \"N - 4\"}", 8, "scratch 'N - 4' is -1"},
+    {9, "work: {}", 9, "key 'flops' is missing"},
+    {9, "work: {flops: \"N - 4\"}", 9, "work.flops is -1"},
+    {10, "tolerance: {}", 10, "states no bound"},
+    {10, "tolerance: {rtol: -1}", 10, "must not be negative"},
+    {10, "tolerance: {rtol: 1, wrong_share: 2}", 10, "between 0 and 1"},
+    {10, "tolerance: {rtol: 1}\nprecisions: [f31]", 11, "unknown precision 'f31'"},
+    {10, "tolerance: {rtol: 1}\ndistributions: [odd]", 11, "unknown distribution 'odd'"},
+    {10, "tolerance: {rtol: 1}\nallow_mutable_globals: maybe", 11, "neither true nor false"},
+    {12, NULL, 1, "variants holds no check variant"},
+    {13, NULL, 1, "variants holds no bench variant"},
+    {12, "  chck: {N: 1, M: 1}", 12, "must be check, bench or hidden"},
+    {12, "  check.: {N: 1, M: 1}", 12, "must be check, bench or hidden"},
+    {12, "  check: {N: 1, M: 1}\n  check: {N: 1, M: 1}", 13, "stands here twice"},
+    {12, "  check: {N: 0, M: 1}", 12, "must be an integer of at least 1"},
+    {12, "  check: {N: 1.5, M: 1}", 12, "must be an integer of at least 1"},
+    {12, "  check: {N: 1, M: 1, weight: 2}", 12, "only bench variants have a weight"},
+    {12, "  check: {N: 1, M: 1, N: 2}", 12, "twice"},
+    {12, "  check: {N: 1, M: 1, Q: 2}", 12, "unknown key 'Q' in a variant"},
+    {13, "  bench: {N: 1, M: 1, backend: tpu}", 13, "unknown backend 'tpu'"},
+    {13, "  bench: {N: 1, M: 1, weight: 0}", 13, "must be greater than 0"},
+    {14, "baselines: [{name: naive}]", 14, "key 'file' is missing"},
+    {14, "baselines: [{name: naive, file: seeds/naive.txt}]", 14, "end in .c, .cu or .cl"},
+    {14, "baselines: [{name: naive, file: seeds/none.c}]", 14, "cannot open 'seeds/none.c'"},
+    {14, "baselines: [{name: q, file: seeds/naive.c}, {name: q, file: seeds/naive.c}]", 14,
+     "two c seeds are called 'q'"},
+    {14, "---\nversion: 1", 15, "a second document"},
+    {14, "bad: [", 15, "not valid YAML"},
+    {14, "? [a]\n: 1", 14, "a key must be a word"},
+};
+
+static void test_refused(void **state)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        char place[320];
+        write_task(refused[i].line, refused[i].with);
+        struct atoll_task *task = atoll_task_load(folder, &err);
+        snprintf(place, sizeof place, "%s/task.yaml:%d: ", folder, refused[i].at);
+        if (task)
+            fail_msg("loaded: %s", refused[i].with ? refused[i].with : "(dropped line)");
+        if (!strstr(err.text, refused[i].says) || strncmp(err.text, place, strlen(place)) != 0)
+            fail_msg("'%s' gave '%s', expected line %d '%s'", refused[i].with ? refused[i].with : "(dropped)",
+                     err.text, refused[i].at, refused[i].says);
+        assert_int_equal(err.code, ATOLL_E_INPUT);
+    }
+}
+
+static void expect_failure(enum atoll_code code, const char *says)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (task || !strstr(err.text, says))
+        fail_msg("expected '%s', got '%s'", says, task ? "a task" : err.text);
+    assert_int_equal(err.code, code);
+}
+
+static void test_signed_needs_symmetry(void **state)
+{
+    write_task(6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {uniform: {low: 0, high: 1}}}\n"
+                  "  - {name: z, dtype: i32, shape: [N], role: in, init: {integer: {high: 5}}}");
+    struct atoll_task *task = atoll_task_load(folder, NULL);
+    assert_non_null(task);
+    assert_int_equal(task->distributions,
+                     ATOLL_DRAW_BASE | ATOLL_DRAW_SCALED | ATOLL_DRAW_TIES | ATOLL_DRAW_SPARSE);
+    atoll_task_destroy(task);
+    write_text("task.yaml",
+               "version: 1\nname: t\nsummary: s\ndims: [N]\ndistributions: [signed]\ntensors:\n"
+               "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {mean: 1}}}\n"
+               "  - {name: y, dtype: f32, shape: [N], role: out}\n"
+               "reference: {file: reference.c, units: N}\nwork: {flops: N}\ntolerance: {rtol: 0}\n"
+               "variants: {check: {N: 1}, bench: {N: 2}}\n");
+    expect_failure(ATOLL_E_INPUT, "symmetric about 0");
+}
+
+static void test_files(void **state)
+{
+    char path[320];
+    write_task(0, NULL);
+    write_text("seeds/.hidden", "x");
+    write_text("seeds/x.py", "x");
+    expect_failure(ATOLL_E_INPUT, "'seeds/x.py': seeds and baselines end in .c, .cu or .cl");
+    snprintf(path, sizeof path, "%s/seeds/x.py", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/seeds/out.c", folder);
+    assert_int_equal(symlink("/etc/hostname", path), 0);
+    expect_failure(ATOLL_E_INPUT, "leads out of the task's folder");
+    unlink(path);
+    assert_int_equal(symlink("naive.c", path), 0);
+    struct atoll_task *task = atoll_task_load(folder, NULL);
+    assert_non_null(task);
+    assert_int_equal(task->seed_count, 3);
+    atoll_task_destroy(task);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_failure(ATOLL_E_INPUT, "not a regular file");
+    unlink(path);
+    snprintf(path, sizeof path, "%s/task.yaml", folder);
+    write_text("task.yaml", "");
+    expect_failure(ATOLL_E_INPUT, ":1: the file is empty");
+    unlink(path);
+    expect_failure(ATOLL_E_NOTFOUND, "task.yaml");
+}
+
+static void test_too_long(void **state)
+{
+    char path[320];
+    write_task(0, NULL);
+    snprintf(path, sizeof path, "%s/seeds/out.c", folder);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 5000; i++)
+        fputs("/* 0123456789012345678901234567890123456789012345678 */\n", f);
+    fclose(f);
+    expect_failure(ATOLL_E_INPUT, "at most 262144 are allowed");
+    unlink(path);
+}
+
+static void test_numbers(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *task = atoll_task_load(FIXTURES "/rowsum", &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    struct atoll_work work;
+    size_t count = 0;
+    struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
+    assert_int_equal(task->variant_count, 4);
+    assert_int_equal(task->variants[1].kind, ATOLL_VARIANT_BENCH);
+    assert_true(task->variants[1].weight == 2);
+    assert_string_equal(task->variants[1].backend, "cpu");
+    assert_null(task->variants[2].backend);
+    assert_string_equal(task->variants[2].name, "bench.large");
+    assert_int_equal(task->precisions, 1u << ATOLL_F32 | 1u << ATOLL_F16 | 1u << ATOLL_DTYPE_COUNT);
+    assert_int_equal(task->distributions, ATOLL_DRAW_BASE | ATOLL_DRAW_TIES);
+    assert_int_equal(atoll_task_bindings(task, &task->variants[0], bindings), 2);
+    assert_string_equal(bindings[1].name, "N");
+    assert_int_equal(bindings[1].value, 17);
+    assert_int_equal(atoll_task_element_count(task, 0, &task->variants[0], &count, &err), 0);
+    assert_int_equal(count, 51);
+    assert_int_equal(atoll_task_work(task, &task->variants[0], &work, &err), 0);
+    assert_true(work.flops == 51 && work.read_bytes == 2 * 51 + 12 && work.write_bytes == 24);
+    atoll_task_destroy(task);
+    task = atoll_task_load(FIXTURES "/scale", &err);
+    assert_non_null(task);
+    assert_int_equal(atoll_task_work(task, &task->variants[0], &work, &err), 0);
+    assert_true(work.flops == 37 && work.read_bytes == 148 && work.write_bytes == 148);
+    atoll_task_destroy(task);
+}
+
+static void encode_fixture(const char *name, struct atoll_buffer *out)
+{
+    char path[512];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    snprintf(path, sizeof path, "%s/%s", FIXTURES, name);
+    struct atoll_task *task = atoll_task_load(path, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_int_equal(atoll_task_encode(task, out, &err), 0);
+    atoll_task_destroy(task);
+}
+
+static void test_round_trip(void **state)
+{
+    static const char *const names[] = {"scale", "rowsum", "gather"};
+    for (size_t i = 0; i < 3; i++) {
+        struct atoll_buffer first, second;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        atoll_buffer_init(&first, 1u << 22);
+        atoll_buffer_init(&second, 1u << 22);
+        encode_fixture(names[i], &first);
+        struct atoll_task *task = atoll_task_decode(first.data, first.length, &err);
+        if (!task)
+            fail_msg("%s", err.text);
+        assert_string_equal(task->name, names[i]);
+        assert_int_equal(atoll_task_encode(task, &second, &err), 0);
+        assert_int_equal(first.length, second.length);
+        assert_memory_equal(first.data, second.data, first.length);
+        atoll_task_destroy(task);
+        atoll_buffer_fini(&first);
+        atoll_buffer_fini(&second);
+    }
+}
+
+static void test_decode_hostile(void **state)
+{
+    struct atoll_buffer good_bytes;
+    struct atoll_random r = {3, 0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_buffer_init(&good_bytes, 1u << 22);
+    encode_fixture("scale", &good_bytes);
+    for (size_t cut = 0; cut < good_bytes.length; cut += 7)
+        assert_null(atoll_task_decode(good_bytes.data, cut, &err));
+    for (int round = 0; round < 1500; round++) {
+        unsigned char *copy = malloc(good_bytes.length);
+        assert_non_null(copy);
+        memcpy(copy, good_bytes.data, good_bytes.length);
+        for (int k = 0; k < 3; k++)
+            copy[atoll_random_below(atoll_random_next(&r), good_bytes.length)] =
+                (unsigned char)atoll_random_next(&r);
+        atoll_task_destroy(atoll_task_decode(copy, good_bytes.length, NULL));
+        free(copy);
+    }
+    good_bytes.data[0] = 9;
+    assert_null(atoll_task_decode(good_bytes.data, good_bytes.length, &err));
+    assert_int_equal(err.code, ATOLL_E_PROTOCOL);
+    assert_null(atoll_task_decode(good_bytes.data, (size_t)1 << 30, &err));
+    assert_int_equal(err.code, ATOLL_E_LIMIT);
+    atoll_buffer_fini(&good_bytes);
+}
+
+static void test_suite(void **state)
+{
+    char **dirs = NULL;
+    size_t count = 0;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    assert_int_equal(atoll_suite_list(FIXTURES, &dirs, &count, &err), 0);
+    assert_true(count >= 3);
+    for (size_t i = 1; i < count; i++)
+        assert_true(strcmp(dirs[i - 1], dirs[i]) < 0);
+    atoll_suite_free(dirs, count);
+    assert_int_equal(atoll_suite_list(FIXTURES "/scale", &dirs, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(dirs[0], FIXTURES "/scale");
+    atoll_suite_free(dirs, count);
+    assert_int_equal(atoll_suite_list(FIXTURES "/scale/seeds", &dirs, &count, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_NOTFOUND);
+    assert_int_equal(atoll_suite_list(FIXTURES "/none", &dirs, &count, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_NOTFOUND);
+    atoll_suite_free(NULL, 0);
+}
+
+/* Refuses the task whose number is limit. */
+struct visitor {
+    size_t seen, limit;
+};
+
+static int visit(void *context, const char *dir, struct atoll_err *err)
+{
+    struct visitor *v = context;
+    return ++v->seen == v->limit ? atoll_err_set(err, ATOLL_E_INPUT, "%s is refused", dir) : 0;
+}
+
+static void test_suite_visit(void **state)
+{
+    char **dirs = NULL;
+    size_t count = 0;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct visitor all = {0, 0}, some = {0, 2}, none = {0, 0};
+    assert_int_equal(atoll_suite_list(FIXTURES, &dirs, &count, &err), 0);
+    atoll_suite_free(dirs, count);
+    assert_int_equal(atoll_suite_visit(FIXTURES, visit, &all, &err), 0);
+    assert_int_equal(all.seen, count);
+    assert_int_equal(atoll_suite_visit(FIXTURES, visit, &some, &err), -1);
+    assert_int_equal(some.seen, 2);
+    assert_non_null(strstr(err.text, " is refused"));
+    assert_int_equal(atoll_suite_visit(FIXTURES "/none", visit, &none, &err), -1);
+    assert_int_equal(none.seen, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_signed_needs_symmetry),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_decode_hostile),
+        cmocka_unit_test(test_suite),
+        cmocka_unit_test(test_suite_visit),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

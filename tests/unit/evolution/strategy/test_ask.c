@@ -1,0 +1,143 @@
+/* Who answers: an operator outside, or the built-in one; for one task, or for all. */
+#include "tests/support/operator.h"
+
+#include "evolution/strategy/ask.h"
+
+static const struct sim_seed seeds[] = {
+    {"naive", NULL, NULL},
+    {"tiled", "\"A\": [1, 2, 3, 4], \"B\": [1, 2, 3]", NULL},
+};
+
+static int set_up(void **state)
+{
+    static struct atoll_buffer bytes;
+    atoll_buffer_init(&bytes, 1u << 24);
+    sim_task("copy", seeds, 2, 1, &bytes);
+    *state = &bytes;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    atoll_buffer_fini(*state);
+    return 0;
+}
+
+static struct sim *begin(const struct atoll_buffer *task, enum atoll_strategy_kind strategy)
+{
+    struct sim *s = malloc(sizeof *s);
+    struct atoll_search search;
+    assert_non_null(s);
+    atoll_search_defaults(&search);
+    search.strategy = strategy;
+    search.evaluation_budget = 200;
+    search.noop_interval = 0;
+    search.ask_share = 1;
+    sim_start(s, 7, &search);
+    sim_add_task(s, 0, task);
+    sim_add_task(s, 1, task);
+    sim_capacity(s, 4);
+    return s;
+}
+
+static void end(struct sim *s)
+{
+    sim_check_replay(s);
+    sim_fini(s);
+    free(s);
+}
+
+/* Until `asks` are under way, or nothing is. */
+static void answer_until(struct sim *s, uint32_t asks)
+{
+    for (int i = 0; i < 400 && s->order_count && op_count(s) < asks; i++)
+        sim_answer(s);
+}
+
+static uint32_t asks_of(const struct sim *s, uint32_t task)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < op_count(s); i++)
+        count += op_at(s, i)->task == task;
+    return count;
+}
+
+static void answer_all(struct sim *s, uint32_t task, enum atoll_reply_status status)
+{
+    for (uint32_t i = 0; i < op_count(s);) {
+        if (op_at(s, i)->task == task) {
+            op_status(s, op_at(s, i)->number, status);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+}
+
+/* What an ask tells of its task is what is known when it is made. */
+static void asks_tell_times(void **state)
+{
+    struct sim *s = begin(*state, ATOLL_STRATEGY_ISLANDS);
+    answer_until(s, 2);
+    assert_true(op_count(s) > 0);
+    const struct atoll_ask *ask = op_at(s, 0);
+    struct atoll_task_status status;
+    assert_int_equal(atoll_engine_task_status(s->engine, ask->task, 0, &status), 0);
+    assert_true(ask->baseline_ns > 0 && ask->baseline_ns == status.baseline_ns);
+    assert_true(ask->best_ns > 0 && ask->best_ns <= ask->baseline_ns);
+    assert_true(ask->floor_ns == status.floor_ns);
+    end(s);
+}
+
+/* The tuner goes on with that task, and the other one keeps its operator. */
+static void spent_for_one_task(void **state)
+{
+    struct sim *s = begin(*state, ATOLL_STRATEGY_ISLANDS);
+    answer_until(s, 4);
+    assert_true(asks_of(s, 0) > 0 && asks_of(s, 1) > 0);
+    answer_all(s, 0, ATOLL_REPLY_TASK_SPENT);
+    assert_int_equal(asks_of(s, 0), 0);
+    struct atoll_task_status before, after;
+    assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &before), 0);
+    for (int i = 0; i < 6 && s->order_count; i++)
+        sim_answer(s);
+    assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &after), 0);
+    assert_int_equal(asks_of(s, 0), 0);
+    assert_true(asks_of(s, 1) > 0);
+    assert_true(after.evaluated > before.evaluated);
+    sim_reload(s); /* a snapshot keeps it */
+    answer_all(s, 1, ATOLL_REPLY_EMPTY);
+    assert_int_equal(asks_of(s, 0), 0);
+    end(s);
+}
+
+/* Nobody outside plans: the engine's own operator does, and asks about candidates go outside as before. */
+static void builtin_answers_one_kind(void **state)
+{
+    struct sim *s = begin(*state, ATOLL_STRATEGY_BEAM);
+    unsigned plans = 0, writes = 0;
+    for (int i = 0; i < 400 && (s->order_count || op_count(s)); i++) {
+        if (!op_count(s)) {
+            sim_answer(s);
+            continue;
+        }
+        const struct atoll_ask ask = *op_at(s, 0);
+        int is_plan = ask.kind == ATOLL_ASK_PLAN;
+        plans += (unsigned)is_plan;
+        writes += !is_plan;
+        op_status(s, ask.number, is_plan ? ATOLL_REPLY_BUILTIN : ATOLL_REPLY_EMPTY);
+    }
+    assert_true(plans > 0);
+    assert_true(writes > 0);
+    end(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asks_tell_times),
+        cmocka_unit_test(spent_for_one_task),
+        cmocka_unit_test(builtin_answers_one_kind),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,799 @@
+/* test_broker.c - the broker against the fault server, over real sockets. */
+#include "tests/unit/llm-gateway/broker_case.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "llm-gateway/broker/broker_state.h"
+
+static struct broker_case bench;
+
+static int setup(void **state)
+{
+    case_begin(&bench);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    case_end(&bench);
+    return 0;
+}
+
+static uint64_t worst_tokens(struct broker_case *c, const char *id)
+{
+    const struct atoll_llm_request request = case_request(c, "m0", id);
+    return atoll_llm_request_input_bound(&request) + 100;
+}
+
+static atoll_nanousd worst_money(struct broker_case *c, const char *id)
+{
+    const struct atoll_llm_request request = case_request(c, "m0", id);
+    return atoll_llm_request_input_bound(&request) * 1000 + 100 * 2000;
+}
+
+/* ---- one try, or several ---- */
+
+enum bill { NOTHING, USAGE, WORST };
+
+static const struct {
+    const char *scenario;
+    enum atoll_llm_status status;
+    unsigned tries;
+    enum bill bill; /* of the last try; those before cost nothing unless said */
+    unsigned worst_before;
+} ends[] = {
+    {"ok", ATOLL_LLM_OK, 1, USAGE, 0},
+    {"ok-tokens-7-3", ATOLL_LLM_OK, 1, USAGE, 0},
+    {"interim-bytes-1", ATOLL_LLM_OK, 1, USAGE, 0},
+    {"usage-missing", ATOLL_LLM_OK, 1, WORST, 0},
+    {"usage-negative", ATOLL_LLM_OK, 1, WORST, 0},
+    {"length", ATOLL_LLM_TRUNCATED, 1, USAGE, 0},
+    {"empty", ATOLL_LLM_EMPTY, 1, USAGE, 0},
+    {"refusal", ATOLL_LLM_REFUSED, 1, USAGE, 0},
+    {"status-400", ATOLL_LLM_INVALID, 1, NOTHING, 0},
+    {"status-401", ATOLL_LLM_DENIED, 1, NOTHING, 0},
+    {"status-403", ATOLL_LLM_DENIED, 1, NOTHING, 0},
+    {"status-404", ATOLL_LLM_NOTFOUND, 1, NOTHING, 0},
+    {"status-413", ATOLL_LLM_TOO_LARGE, 1, NOTHING, 0},
+    {"quota", ATOLL_LLM_QUOTA, 1, NOTHING, 0},
+    {"redirect-307", ATOLL_LLM_PROTOCOL, 1, NOTHING, 0},
+    {"html", ATOLL_LLM_PROTOCOL, 1, WORST, 0},
+    {"bad-json", ATOLL_LLM_PROTOCOL, 1, WORST, 0},
+    {"status-429-retry-after-ms-1", ATOLL_LLM_RATE, 4, NOTHING, 0},
+    {"status-429-retry-after-ms-1-fails-2", ATOLL_LLM_OK, 3, USAGE, 0},
+    {"status-500-fails-1", ATOLL_LLM_OK, 2, USAGE, 0},
+    {"status-503-should-not-retry", ATOLL_LLM_OVERLOADED, 1, NOTHING, 0},
+    {"overloaded-fails-3", ATOLL_LLM_OK, 4, USAGE, 0},
+    {"status-408", ATOLL_LLM_OVERLOADED, 4, NOTHING, 0},
+    {"error-event-fails-1", ATOLL_LLM_OK, 2, USAGE, 1},
+    {"no-end-fails-1", ATOLL_LLM_OK, 2, USAGE, 1},
+    {"reset-0-fails-1", ATOLL_LLM_OK, 2, USAGE, 1},
+    {"reset-300-fails-2", ATOLL_LLM_OK, 3, USAGE, 2},
+    {"huge-8", ATOLL_LLM_PROTOCOL, 1, WORST, 0},
+    {"cut-300", ATOLL_LLM_STREAM, 4, WORST, 3},
+};
+
+static void expect_bill(size_t at, const struct answer *answer, const char *id,
+                        const struct atoll_spending_sum *before, const struct atoll_spending_sum *after)
+{
+    uint64_t money = after->spent_money - before->spent_money,
+             tokens = after->spent_tokens - before->spent_tokens;
+    uint64_t wanted_money = ends[at].worst_before * worst_money(&bench, id);
+    uint64_t wanted_tokens = ends[at].worst_before * worst_tokens(&bench, id);
+    const struct atoll_llm_usage *usage = &answer->usage;
+    assert_int_equal(usage->is_estimated, ends[at].bill == WORST);
+    assert_int_equal(usage->input > 0, ends[at].bill != NOTHING);
+    wanted_tokens += usage->input + usage->output;
+    wanted_money += usage->input * 1000 + usage->output * 2000;
+    if (ends[at].bill == WORST)
+        assert_int_equal(usage->input + usage->output, worst_tokens(&bench, id));
+    assert_int_equal(tokens, wanted_tokens);
+    assert_int_equal(money, wanted_money);
+    expect_close(answer->cost_usd * 1e9, (double)money, 1e-12);
+    assert_int_equal(after->reserved_money + after->unknown_money, 0);
+}
+
+static void every_end_has_its_outcome_tries_and_price(void **state)
+{
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char id[16];
+        struct atoll_spending_sum before = case_spent(&bench), after;
+        snprintf(id, sizeof id, "end%zu", i);
+        bench.models[0].traits.model = ends[i].scenario;
+        long seen = case_counted(&bench, "seen");
+        case_open(&bench);
+        struct answer answer = *case_answer(&bench, "m0", id);
+        case_close(&bench);
+        if (answer.status != ends[i].status || answer.tries != ends[i].tries)
+            fail_msg("%s: %s after %u tries: %s", ends[i].scenario, atoll_llm_status_name(answer.status),
+                     answer.tries, answer.detail);
+        assert_int_equal(case_counted(&bench, "seen") - seen, ends[i].tries);
+        after = case_spent(&bench);
+        expect_bill(i, &answer, id, &before, &after);
+        assert_string_equal(answer.name, "m0");
+        assert_string_equal(answer.endpoint, "first");
+    }
+}
+
+static void a_refused_connection_costs_nothing(void **state)
+{
+    bench.endpoints[0].url = "http://127.0.0.1:1/v1";
+    case_open(&bench);
+    const struct answer *answer = case_answer(&bench, "m0", "a");
+    assert_int_equal(answer->status, ATOLL_LLM_NETWORK);
+    assert_int_equal(answer->tries, 4);
+    assert_int_equal(answer->usage.input, 0);
+    case_close(&bench);
+    assert_int_equal(case_spent(&bench).spent_money, 0);
+}
+
+/* A hundred calls with faults: the ledger and the server agree to the token. */
+static void the_ledger_agrees_with_the_server(void **state)
+{
+    uint64_t worst = 0;
+    bench.models[0].traits.model = "mix-30-tokens-11-5";
+    case_open(&bench);
+    for (unsigned i = 0; i < 100; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "mix%u", i);
+        case_ask(&bench, i, "m0", id);
+    }
+    case_finish(&bench);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(bench.answers[i].status, ATOLL_LLM_OK);
+    case_close(&bench);
+    const struct atoll_spending_sum sum = case_spent(&bench);
+    json_t *stats = case_stats(&bench, "/__stats"), *row;
+    const char *id;
+    json_object_foreach(json_object_get(stats, "ids"), id, row) worst +=
+        (uint64_t)json_integer_value(json_object_get(row, "broken")) * worst_tokens(&bench, id);
+    json_decref(stats);
+    assert_int_equal(case_counted(&bench, "answered"), 100);
+    assert_int_equal(case_counted(&bench, "distinct"), 100);
+    assert_true(case_counted(&bench, "seen") > 110);
+    assert_int_equal(sum.spent_tokens, (uint64_t)case_counted(&bench, "input") +
+                                           (uint64_t)case_counted(&bench, "output") + worst);
+    assert_int_equal(sum.excess_money + sum.reserved_money + sum.unknown_money, 0);
+}
+
+/* ---- which model ---- */
+
+static void take_ensemble(unsigned first, unsigned fallback)
+{
+    bench.ensemble = (struct atoll_ensemble){.name = "role",
+                                             .member_count = 1,
+                                             .members = {{first, 1, 0, UINT32_MAX}},
+                                             .fallback_count = 1,
+                                             .fallbacks = {fallback}};
+    bench.config.ensemble_count = 1;
+}
+
+static void a_fallback_takes_over(void **state)
+{
+    static const struct {
+        const char *scenario;
+        enum atoll_llm_status status;
+        const char *name;
+        unsigned tries;
+    } cases[] = {
+        {"status-401", ATOLL_LLM_OK, "m1", 2},      {"status-500", ATOLL_LLM_OK, "m1", 5},
+        {"quota", ATOLL_LLM_OK, "m1", 2},           {"status-429-retry-after-100", ATOLL_LLM_OK, "m1", 2},
+        {"status-400", ATOLL_LLM_INVALID, "m0", 1}, {"refusal", ATOLL_LLM_REFUSED, "m0", 1}};
+    take_ensemble(0, 1);
+    bench.models[1].endpoint = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "fall%zu", i);
+        bench.models[0].traits.model = cases[i].scenario;
+        case_open(&bench);
+        const struct answer *answer = case_answer(&bench, "role", id);
+        if (answer->status != cases[i].status || answer->tries != cases[i].tries)
+            fail_msg("%s: %s after %u tries: %s", cases[i].scenario, atoll_llm_status_name(answer->status),
+                     answer->tries, answer->detail);
+        assert_string_equal(answer->name, cases[i].name);
+        case_close(&bench);
+    }
+    assert_int_equal(case_spent(&bench).reserved_money, 0);
+}
+
+/* Calls that wait for an endpoint whose breaker opened go to the other model. */
+static void an_open_breaker_sends_calls_elsewhere(void **state)
+{
+    take_ensemble(0, 1);
+    bench.models[1].endpoint = 1;
+    bench.models[0].traits.model = "status-500";
+    bench.endpoints[0].concurrency = 1;
+    bench.config.retry.try_limit = 100;
+    case_open(&bench);
+    for (unsigned i = 0; i < 20; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "open%u", i);
+        case_ask(&bench, i, "role", id);
+    }
+    case_finish(&bench);
+    for (unsigned i = 0; i < 20; i++) {
+        assert_int_equal(bench.answers[i].status, ATOLL_LLM_OK);
+        assert_string_equal(bench.answers[i].name, "m1");
+    }
+    assert_int_equal(case_counted(&bench, "refused"), 5); /* where it opened */
+}
+
+static void those_who_came_first_go_first(void **state)
+{
+    bench.endpoints[0].concurrency = 1;
+    bench.models[1].traits.model = "ok-words-3";
+    case_open(&bench);
+    for (unsigned i = 0; i < 10; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "order%u", i);
+        case_ask(&bench, i, i % 2 ? "m1" : "m0", id);
+    }
+    case_finish(&bench);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(bench.answers[i].order, i);
+    assert_int_equal(case_counted(&bench, "connections") <= 3, 1);
+}
+
+/* ---- budget ---- */
+
+static void take_limit(atoll_nanousd money)
+{
+    bench.limits[0] =
+        (struct atoll_spending_limit){.scope = ATOLL_SCOPE_MODEL, .money = money, .tokens = UINT64_MAX};
+    strcpy(bench.limits[0].name, "m0");
+    bench.config.limit_count = 1;
+}
+
+static void the_budget_is_kept_to_the_nanodollar(void **state)
+{
+    bench.models[0].traits.model = "ok-tokens-10-5";
+    const atoll_nanousd price = 10 * 1000 + 5 * 2000, worst = worst_money(&bench, "bud0");
+    for (int missing = 1; missing >= 0;
+         missing--) { /* room for one; for two, one nanodollar short of it first */
+        take_limit(worst + price - (atoll_nanousd)missing);
+        case_open(&bench);
+        const struct answer *answer = case_answer(&bench, "m0", missing ? "bud0" : "bud1");
+        assert_int_equal(answer->status, ATOLL_LLM_OK);
+        if (missing) {
+            answer = case_answer(&bench, "m0", "bud2");
+            assert_int_equal(answer->status, ATOLL_LLM_BUDGET);
+            assert_int_equal(answer->tries, 0);
+            assert_non_null(strstr(answer->detail, "m0"));
+        }
+        case_close(&bench);
+        assert_int_equal(case_spent(&bench).spent_money, missing ? price : 2 * price);
+    }
+    assert_int_equal(case_counted(&bench, "seen"), 2);
+}
+
+/* Many at once: what all may cost together never exceeds the limit, and who has to wait gets what others leave. */
+static void many_calls_share_a_budget(void **state)
+{
+    unsigned answered = 0, refused = 0;
+    bench.models[0].traits.model = "ok-tokens-10-5";
+    take_limit(worst_money(&bench, "many00") + 39 * 20000);
+    case_open(&bench);
+    for (unsigned i = 0; i < 60; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "many%02u", i);
+        case_ask(&bench, i, "m0", id);
+    }
+    case_finish(&bench);
+    case_close(&bench);
+    for (unsigned i = 0; i < 60; i++) {
+        answered += bench.answers[i].status == ATOLL_LLM_OK;
+        refused += bench.answers[i].status == ATOLL_LLM_BUDGET && bench.answers[i].tries == 0;
+    }
+    assert_int_equal(answered, 40);
+    assert_int_equal(refused, 20);
+    assert_int_equal(case_spent(&bench).spent_money, 40 * 20000);
+    assert_int_equal(case_counted(&bench, "seen"), 40);
+}
+
+/* A try that may have been billed needs a reservation of its own for the next one. */
+static void another_try_needs_money_of_its_own(void **state)
+{
+    bench.models[0].traits.model = "error-event";
+    take_limit(2 * worst_money(&bench, "own") + 5);
+    case_open(&bench);
+    const struct answer *answer = case_answer(&bench, "m0", "own");
+    assert_int_equal(answer->status, ATOLL_LLM_BUDGET);
+    assert_int_equal(answer->tries, 2);
+    if (!strstr(answer->detail, "ended as overloaded"))
+        fail_msg("%s", answer->detail);
+    case_close(&bench);
+    assert_int_equal(case_spent(&bench).spent_money, 2 * worst_money(&bench, "own"));
+}
+
+/* ---- store ---- */
+
+static void what_was_answered_is_not_asked_again(void **state)
+{
+    char text[256];
+    case_open(&bench);
+    strcpy(text, case_answer(&bench, "m0", "again")->text);
+    const struct answer *answer = case_answer(&bench, "m0", "again");
+    assert_int_equal(answer->is_from_store, 1);
+    assert_string_equal(answer->text, text);
+    case_close(&bench);
+    bench.config.mode = ATOLL_EXCHANGE_REPLAY;
+    case_open(&bench);
+    answer = case_answer(&bench, "m0", "again");
+    assert_int_equal(answer->status, ATOLL_LLM_OK);
+    assert_string_equal(answer->text, text);
+    answer = case_answer(&bench, "m0", "never");
+    assert_int_equal(answer->status, ATOLL_LLM_MISS);
+    assert_non_null(strstr(answer->detail, bench.store));
+    case_close(&bench);
+    bench.config.mode = ATOLL_EXCHANGE_RECORD;
+    case_open(&bench);
+    assert_int_equal(case_answer(&bench, "m0", "again")->is_from_store, 0);
+    case_close(&bench);
+    bench.config.mode = ATOLL_EXCHANGE_LIVE;
+    bench.config.store = NULL;
+    case_open(&bench);
+    assert_int_equal(case_answer(&bench, "m0", "again")->is_from_store, 0);
+    assert_int_equal(case_counted(&bench, "seen"), 3);
+}
+
+static void one_question_has_one_call(void **state)
+{
+    uint64_t numbers[3];
+    bench.models[0].traits.model = "ok-delay-50";
+    case_open(&bench);
+    for (unsigned i = 0; i < 3; i++)
+        numbers[i] = case_ask(&bench, i, "m0", "joined");
+    atoll_broker_cancel(bench.broker, numbers[1]);
+    assert_int_equal(bench.answers[1].count, 0);
+    case_finish(&bench);
+    assert_int_equal(bench.answers[0].status, ATOLL_LLM_OK);
+    assert_int_equal(bench.answers[1].status, ATOLL_LLM_CANCELLED);
+    assert_int_equal(bench.answers[2].status, ATOLL_LLM_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(bench.answers[i].count, 1);
+    assert_int_equal(case_counted(&bench, "seen"), 1);
+    atoll_broker_cancel(bench.broker, numbers[0]); /* over: nothing */
+    case_close(&bench);
+    bench.config.mode = ATOLL_EXCHANGE_RECORD; /* by the key alone */
+    case_open(&bench);
+    struct atoll_llm_request request = case_request(&bench, "m0", "keyed");
+    request.key = "k1";
+    case_submit(&bench, 0, &request);
+    case_submit(&bench, 1, &request);
+    request.key = "k2";
+    case_submit(&bench, 2, &request);
+    case_finish(&bench);
+    assert_int_equal(case_counted(&bench, "seen"), 3);
+}
+
+/* ---- deadlines and cancelling ---- */
+
+static void silence_ends_at_the_deadline(void **state)
+{
+    static const char *const scenarios[] = {"silent", "silent-after-400"};
+    for (unsigned i = 0; i < 2; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "mute%u", i);
+        bench.models[0].traits.model = scenarios[i];
+        struct atoll_spending_sum before = case_spent(&bench), after;
+        case_open(&bench);
+        struct atoll_llm_request request = case_request(&bench, "m0", id);
+        request.deadline_s = 0.2;
+        double began_ns = atoll_loop_now_ns(bench.loop);
+        case_submit(&bench, 0, &request);
+        case_finish(&bench);
+        assert_true(atoll_loop_now_ns(bench.loop) - began_ns >= 0.2e9);
+        assert_int_equal(bench.answers[0].status, ATOLL_LLM_TIMEOUT);
+        assert_int_equal(bench.answers[0].tries, 1);
+        case_close(&bench);
+        after = case_spent(&bench);
+        assert_int_equal(after.spent_money - before.spent_money, worst_money(&bench, id));
+    }
+}
+
+/* Whoever waits in a queue has a deadline too, and those who joined keep theirs. */
+static void every_waiter_has_a_deadline(void **state)
+{
+    bench.models[0].traits.model = "ok-delay-300";
+    bench.endpoints[0].concurrency = 1;
+    case_open(&bench);
+    case_ask(&bench, 0, "m0", "long");
+    struct atoll_llm_request request = case_request(&bench, "m0", "long");
+    request.deadline_s = 0.1;
+    case_submit(&bench, 1, &request);
+    request = case_request(&bench, "m0", "queued");
+    request.deadline_s = 0.1;
+    case_submit(&bench, 2, &request);
+    case_finish(&bench);
+    assert_int_equal(bench.answers[0].status, ATOLL_LLM_OK);
+    assert_int_equal(bench.answers[1].status, ATOLL_LLM_TIMEOUT);
+    assert_int_equal(bench.answers[2].status, ATOLL_LLM_TIMEOUT);
+    assert_int_equal(bench.answers[2].tries, 0);
+    assert_int_equal(case_counted(&bench, "seen"), 1);
+    case_close(&bench);
+    assert_int_equal(case_spent(&bench).spent_tokens, 30); /* 20 in, 10 out */
+}
+
+static void until_it_is_seen(long count)
+{
+    for (int turn = 0; case_counted(&bench, "seen") < count; turn++) {
+        assert_true(turn < CASE_TURNS);
+        case_turn(&bench);
+    }
+}
+
+static void a_cancelled_call_counts_as_billed(void **state)
+{
+    bench.models[0].traits.model = "silent";
+    bench.endpoints[0].concurrency = 1; /* whose place is free again each time */
+    case_open(&bench);
+    uint64_t number = case_ask(&bench, 0, "m0", "gone");
+    until_it_is_seen(1);
+    atoll_broker_cancel(bench.broker, number);
+    atoll_broker_cancel(bench.broker, number);
+    case_finish(&bench);
+    assert_int_equal(bench.answers[0].count, 1);
+    assert_int_equal(bench.answers[0].status, ATOLL_LLM_CANCELLED);
+    number = case_ask(&bench, 1, "m0", "unsent"); /* cancelled before it was sent */
+    atoll_broker_cancel(bench.broker, number);
+    case_finish(&bench);
+    assert_int_equal(bench.answers[1].status, ATOLL_LLM_CANCELLED);
+    assert_int_equal(case_answer(&bench, "m1", "next")->status, ATOLL_LLM_OK);
+    case_close(&bench);
+    assert_int_equal(case_spent(&bench).spent_money, worst_money(&bench, "gone") + 20 * 1000 + 10 * 2000);
+    assert_int_equal(case_counted(&bench, "seen"), 2);
+}
+
+static void destroying_answers_everybody(void **state)
+{
+    bench.models[0].traits.model = "silent";
+    case_open(&bench);
+    case_ask(&bench, 0, "m0", "one");
+    case_ask(&bench, 1, "m0", "one");
+    until_it_is_seen(1);
+    case_ask(&bench, 2, "m0", "two");
+    case_close(&bench);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(bench.answers[i].count, 1);
+        assert_int_equal(bench.answers[i].status, ATOLL_LLM_CANCELLED);
+    }
+    const struct atoll_spending_sum sum = case_spent(&bench);
+    assert_int_equal(sum.spent_money, worst_money(&bench, "one"));
+    assert_int_equal(sum.unknown_money, 0);
+}
+
+static void a_hedge_answers_for_a_silent_try(void **state)
+{
+    bench.models[0].traits.model = "silent-fails-1";
+    bench.config.hedge_s = 0.05;
+    case_open(&bench);
+    const struct answer *answer = case_answer(&bench, "m0", "hedge");
+    assert_int_equal(answer->status, ATOLL_LLM_OK);
+    assert_int_equal(answer->tries, 2);
+    case_close(&bench);
+    const struct atoll_spending_sum sum = case_spent(&bench);
+    assert_int_equal(sum.spent_tokens, worst_tokens(&bench, "hedge") + 30); /* the silent one may be billed */
+    assert_int_equal(sum.reserved_money + sum.unknown_money, 0);
+}
+
+/* ---- after a kill ---- */
+
+/* A broker that vanishes while n calls are in flight. */
+static void die_with(unsigned count)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        case_open(&bench);
+        for (unsigned i = 0; i < count; i++) {
+            char id[16];
+            snprintf(id, sizeof id, "dead%u", i);
+            case_ask(&bench, i, "m0", id);
+        }
+        until_it_is_seen(count);
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+/* No reservation of the request is left that another try would be excused by. */
+static void expect_excused(const char *id)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    const struct atoll_llm_request request = case_request(&bench, "m0", id);
+    const struct atoll_id request_id = atoll_llm_request_id(&request);
+    const struct atoll_spending_settings settings = {.folder = bench.ledger, .holder = "tester"};
+    struct atoll_spending *spending = atoll_spending_open(&settings, 0, &err);
+    uint64_t number;
+    assert_non_null(spending);
+    assert_int_equal(atoll_spending_unknown(spending, &request_id, &number), 0);
+    atoll_spending_close(spending);
+}
+
+static void what_was_in_flight_is_unknown_and_tried_once_more(void **state)
+{
+    bench.models[0].traits.model = "silent-fails-1";
+    die_with(3);
+    assert_int_equal(case_spent(&bench).unknown_calls, 3);
+    assert_int_equal(case_spent(&bench).unknown_money, 3 * worst_money(&bench, "dead0"));
+    case_open(&bench);
+    for (unsigned i = 0; i < 3; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "dead%u", i);
+        assert_int_equal(case_answer(&bench, "m0", id)->status, ATOLL_LLM_OK);
+    }
+    case_close(&bench);
+    expect_excused("dead0");
+    const struct atoll_spending_sum sum = case_spent(&bench);
+    assert_int_equal(sum.spent_tokens, 3 * 30);
+    assert_int_equal(sum.unknown_money, 3 * worst_money(&bench, "dead0"));
+    assert_int_equal(case_counted(&bench, "seen"), 6);
+}
+
+static void unknown_calls_leave_no_room(void **state)
+{
+    bench.models[0].traits.model = "silent-fails-1";
+    take_limit(2 * worst_money(&bench, "dead0") - 1);
+    die_with(1);
+    case_open(&bench);
+    assert_int_equal(case_answer(&bench, "m0", "dead0")->status, ATOLL_LLM_BUDGET);
+}
+
+/* The exchange was durable and its settlement was not. */
+static void a_stored_exchange_is_settled(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_llm_request request = case_request(&bench, "m0", "kept");
+    struct atoll_llm_outcome outcome;
+    uint64_t number = 0;
+    case_open(&bench);
+    case_close(&bench); /* makes the files */
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct atoll_spending_settings settings = {.folder = bench.ledger, .holder = "tester"};
+        const struct atoll_spending_purpose purpose = {"", "", "m0", atoll_llm_request_id(&request)};
+        struct atoll_spending *spending = atoll_spending_open(&settings, 0, &err);
+        struct atoll_store *store = atoll_store_open(bench.store, ATOLL_STORE_WRITE, &err);
+        atoll_llm_outcome_init(&outcome);
+        atoll_llm_outcome_say(&outcome, ATOLL_LLM_OK, "%s", "");
+        outcome.usage = (struct atoll_llm_usage){.input = 8, .output = 4};
+        outcome.cost_usd = 16e-6;
+        outcome.tries = 1;
+        outcome.request = purpose.request;
+        strcpy(outcome.name, "m0");
+        if (!spending || !store ||
+            atoll_spending_reserve(spending, &purpose, worst_money(&bench, "kept"),
+                                   worst_tokens(&bench, "kept"), 0, &number, &err) ||
+            atoll_spending_sync(spending, &err) ||
+            atoll_store_append(store, &request, &outcome, number, &err) || atoll_store_sync(store, &err))
+            _exit(1);
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    case_open(&bench);
+    assert_int_equal(case_answer(&bench, "m0", "kept")->is_from_store, 1);
+    case_close(&bench);
+    const struct atoll_spending_sum sum = case_spent(&bench);
+    assert_int_equal(sum.unknown_calls, 0);
+    assert_int_equal(sum.spent_money, 16000);
+    assert_int_equal(sum.spent_tokens, 12);
+}
+
+/* ---- refusals ---- */
+
+static void submit_says_what_it_does_not_take(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t number;
+    bench.config.in_flight_limit = 2;
+    bench.models[0].traits.model = "silent";
+    case_open(&bench);
+    struct atoll_llm_request request = case_request(&bench, "nobody", "x");
+    assert_int_equal(atoll_broker_submit(bench.broker, &request, case_done, NULL, &number, &err), -1);
+    expect_err(&err, ATOLL_E_INPUT, "nobody");
+    case_ask(&bench, 0, "m0", "x");
+    case_ask(&bench, 1, "m0", "y");
+    assert_int_equal(atoll_broker_count(bench.broker), 2);
+    request = case_request(&bench, "m0", "z");
+    assert_int_equal(atoll_broker_submit(bench.broker, &request, case_done, NULL, &number, &err), -1);
+    expect_err(&err, ATOLL_E_LIMIT, "in_flight_limit");
+    atoll_broker_cancel(bench.broker, 1);
+    case_turn(&bench);
+    atoll_broker_stop(bench.broker);
+    assert_int_equal(atoll_broker_submit(bench.broker, &request, case_done, NULL, &number, &err), -1);
+    expect_err(&err, ATOLL_E_LIMIT, "ending");
+}
+
+static void create_says_what_is_missing(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_loop *loop = atoll_loop_create(NULL, NULL, &err);
+    bench.endpoints[1].key_env = "ATOLL_TEST_NO_SUCH_KEY";
+    assert_null(atoll_broker_create(loop, &bench.config, NULL, &err));
+    expect_err(&err, ATOLL_E_NOTFOUND, "endpoint second");
+    bench.config.mode = ATOLL_EXCHANGE_REPLAY; /* needs no key, but a store that is there */
+    assert_null(atoll_broker_create(loop, &bench.config, NULL, &err));
+    expect_err(&err, ATOLL_E_NOTFOUND, bench.store);
+    bench.config.store = NULL;
+    assert_null(atoll_broker_create(loop, &bench.config, NULL, &err));
+    expect_err(&err, ATOLL_E_INPUT, "store");
+    atoll_broker_destroy(NULL);
+    atoll_loop_destroy(loop);
+}
+
+static void keys_are_sent(void **state)
+{
+    setenv("ATOLL_TEST_KEY", "bad-key", 1);
+    bench.endpoints[0].key_env = "ATOLL_TEST_KEY";
+    case_open(&bench);
+    const struct answer *answer = case_answer(&bench, "m0", "key");
+    assert_int_equal(answer->status, ATOLL_LLM_DENIED);
+    assert_null(strstr(answer->detail, "bad-key"));
+    assert_null(getenv("ATOLL_TEST_KEY"));
+}
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static unsigned count_ended(void)
+{
+    unsigned count = 0;
+    for (const struct atoll_call *call = bench.broker->ended.first; call; call = call->next)
+        count++;
+    return count;
+}
+
+/* On a disk that takes nothing, more replies come than may wait for it: none is given before it is kept. */
+static void no_answer_is_given_that_was_not_kept(void **state)
+{
+    enum { CALLS = 48 };
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char id[16];
+    bench.models[0].traits.model = "huge-8";
+    case_open(&bench);
+    for (unsigned i = 0; i < CALLS; i++) {
+        snprintf(id, sizeof id, "%u", i);
+        case_ask(&bench, i, "m0", id);
+    }
+    case_turn(&bench); /* reservations are durable */
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files(1);
+    for (int i = 0; i < CASE_TURNS && count_ended() < CALLS; i++) {
+        assert_int_equal(atoll_loop_run(bench.loop, 10, &err), 0);
+        atoll_broker_turn(bench.broker, &err);
+    }
+    assert_int_equal(count_ended(), CALLS);
+    assert_int_equal(bench.done, 0);
+    limit_files(RLIM_INFINITY);
+    case_finish(&bench);
+    case_close(&bench);
+    struct atoll_store *store = atoll_store_open(bench.store, ATOLL_STORE_READ, &err);
+    assert_non_null(store);
+    assert_int_equal(atoll_store_count(store), CALLS);
+    atoll_store_close(store);
+}
+
+/* A campaign believes that its money is spent where it is told so: nothing else may say that. */
+static void trouble_with_the_ledger_is_no_limit(void **state)
+{
+    char name[160];
+    case_open(&bench);
+    struct atoll_llm_request request = case_request(&bench, "m0", "name");
+    memset(name, 'c', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    request.campaign = name;
+    case_submit(&bench, 0, &request);
+    case_finish(&bench);
+    assert_int_equal(bench.answers[0].status, ATOLL_LLM_INVALID);
+    assert_non_null(strstr(bench.answers[0].detail, "campaign"));
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files(1); /* the ledger cannot be written */
+    case_ask(&bench, 1, "m0", "trouble");
+    assert_int_equal(atoll_loop_run(bench.loop, 10, NULL), 0);
+    limit_files(RLIM_INFINITY);
+    case_finish(&bench);
+    assert_int_equal(bench.answers[1].status, ATOLL_LLM_OVERLOADED);
+}
+
+/* Servers that show what they were sent are common where something is wrong. */
+static void an_echoed_key_goes_nowhere(void **state)
+{
+    static const char key[] = "key-that-is-echoed";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_llm_outcome kept;
+    struct atoll_buffer request;
+    setenv("ATOLL_TEST_KEY", key, 1);
+    bench.endpoints[0].key_env = "ATOLL_TEST_KEY";
+    bench.models[0].traits.model = "echo";
+    case_open(&bench);
+    const struct answer *answer = case_answer(&bench, "m0", key); /* the prompt is what is echoed */
+    assert_int_equal(answer->status, ATOLL_LLM_OK);
+    assert_non_null(strstr(answer->text, "id=******************"));
+    case_close(&bench);
+    struct atoll_store *store = atoll_store_open(bench.store, ATOLL_STORE_READ, &err);
+    atoll_llm_outcome_init(&kept);
+    atoll_buffer_init(&request, 1u << 20);
+    assert_int_equal(atoll_store_read(store, 0, &request, &kept, &err), 0);
+    assert_true(kept.raw.length > 0);
+    assert_null(memmem(kept.raw.data, kept.raw.length, key, strlen(key)));
+    atoll_buffer_fini(&request);
+    atoll_llm_outcome_fini(&kept);
+    atoll_store_close(store);
+}
+
+/* The place of a call that ends with the broker is nobody's: what waited for it was never sent, and costs nothing. */
+static void destroying_sends_nothing(void **state)
+{
+    bench.endpoints[0].concurrency = 1;
+    bench.config.ledger = NULL;
+    bench.models[0].traits.model = "silent";
+    case_open(&bench);
+    case_ask(&bench, 0, "m0", "first");
+    case_ask(&bench, 1, "m0", "second");
+    while (case_counted(&bench, "seen") < 1)
+        case_turn(&bench);
+    case_close(&bench);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(bench.answers[i].count, 1);
+        assert_int_equal(bench.answers[i].status, ATOLL_LLM_CANCELLED);
+        assert_int_equal(bench.answers[i].tries, i == 0);
+    }
+}
+
+/* Reading a variable takes it out of the environment. */
+static void endpoints_share_a_variable(void **state)
+{
+    setenv("ATOLL_TEST_KEY", "bad-key", 1);
+    bench.endpoints[0].key_env = bench.endpoints[1].key_env = "ATOLL_TEST_KEY";
+    bench.models[1].endpoint = 1;
+    case_open(&bench);
+    assert_int_equal(case_answer(&bench, "m0", "one")->status, ATOLL_LLM_DENIED);
+    assert_int_equal(case_answer(&bench, "m1", "two")->status, ATOLL_LLM_DENIED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_end_has_its_outcome_tries_and_price),
+        TEST(a_refused_connection_costs_nothing),
+        TEST(the_ledger_agrees_with_the_server),
+        TEST(a_fallback_takes_over),
+        TEST(an_open_breaker_sends_calls_elsewhere),
+        TEST(those_who_came_first_go_first),
+        TEST(the_budget_is_kept_to_the_nanodollar),
+        TEST(many_calls_share_a_budget),
+        TEST(another_try_needs_money_of_its_own),
+        TEST(what_was_answered_is_not_asked_again),
+        TEST(one_question_has_one_call),
+        TEST(silence_ends_at_the_deadline),
+        TEST(every_waiter_has_a_deadline),
+        TEST(a_cancelled_call_counts_as_billed),
+        TEST(destroying_answers_everybody),
+        TEST(a_hedge_answers_for_a_silent_try),
+        TEST(what_was_in_flight_is_unknown_and_tried_once_more),
+        TEST(unknown_calls_leave_no_room),
+        TEST(a_stored_exchange_is_settled),
+        TEST(submit_says_what_it_does_not_take),
+        TEST(create_says_what_is_missing),
+        TEST(keys_are_sent),
+        TEST(endpoints_share_a_variable),
+        TEST(no_answer_is_given_that_was_not_kept),
+        TEST(an_echoed_key_goes_nowhere),
+        TEST(destroying_sends_nothing),
+        TEST(trouble_with_the_ledger_is_no_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,724 @@
+#include "tests/support/expect.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include "tests/unit/llm-gateway/spool_scene.h"
+
+#define S 1e9
+
+static struct atoll_spool_client *client_of(struct scene *scene)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_spool_client *client = atoll_spool_client_open(scene->folder, &err);
+    if (!client)
+        fail_msg("%s", err.text);
+    atoll_spool_client_clock(client, scene_clock, scene);
+    return client;
+}
+
+static struct atoll_spool_server *server_of(struct scene *scene, const char *holder)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_spool_server *server = atoll_spool_server_open(scene->folder, holder, 60, &err);
+    if (!server)
+        fail_msg("%s", err.text);
+    atoll_spool_server_clock(server, scene_clock, scene);
+    return server;
+}
+
+static void ask(struct atoll_spool_client *client, const char *key, char name[ATOLL_SPOOL_NAME_BYTES])
+{
+    struct atoll_llm_request request;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    scene_request(&request, key);
+    if (atoll_spool_client_ask(client, &request, name, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+/* What a sink was given. */
+struct taken {
+    size_t count, refusals;
+    char names[64][ATOLL_SPOOL_NAME_BYTES];
+    char keys[64][64];
+};
+
+static int take(void *context, const char *name, const struct atoll_llm_request *request)
+{
+    struct taken *taken = context;
+    if (taken->refusals) {
+        taken->refusals--;
+        return -1;
+    }
+    assert_in_range(taken->count, 0, 63);
+    snprintf(taken->names[taken->count], ATOLL_SPOOL_NAME_BYTES, "%s", name);
+    snprintf(taken->keys[taken->count++], 64, "%.63s", request->key);
+    return 0;
+}
+
+/* A scan that looks into every folder. */
+static size_t scan(struct scene *scene, struct atoll_spool_server *server, size_t limit, struct taken *taken)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    taken->count = 0;
+    scene->now_ns += 2 * S;
+    if (atoll_spool_server_scan(server, limit, take, taken, &err) != 0)
+        fail_msg("%s", err.text);
+    return taken->count;
+}
+
+static void answer(struct atoll_spool_server *server, const char *name, const char *text)
+{
+    struct atoll_llm_outcome outcome;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_llm_outcome_init(&outcome);
+    atoll_buffer_put_bytes(&outcome.text, text, strlen(text) + 1);
+    outcome.text.length--;
+    if (atoll_spool_server_reply(server, name, &outcome, &err) != 0)
+        fail_msg("%s", err.text);
+    atoll_llm_outcome_fini(&outcome);
+}
+
+/* 1 and the text that came, after a time in which views grow old. */
+static int look(struct scene *scene, struct atoll_spool_client *client, const char *name,
+                enum atoll_llm_status status, const char *text)
+{
+    struct atoll_llm_outcome outcome;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    scene->now_ns += S;
+    atoll_llm_outcome_init(&outcome);
+    int found = atoll_spool_client_look(client, name, &outcome, &err);
+    if (found < 0)
+        fail_msg("%s", err.text);
+    if (found) {
+        if (outcome.status != status)
+            fail_msg("%s: %s", atoll_llm_status_name(outcome.status), outcome.detail);
+        if (!strstr(status == ATOLL_LLM_OK ? (const char *)outcome.text.data : outcome.detail, text))
+            fail_msg("'%s' without '%s'", outcome.detail, text);
+    }
+    atoll_llm_outcome_fini(&outcome);
+    return found;
+}
+
+static void gone(void *context, const char *name)
+{
+    struct taken *taken = context;
+    snprintf(taken->names[taken->count++], ATOLL_SPOOL_NAME_BYTES, "%s", name);
+}
+
+static size_t renew(struct scene *scene, struct atoll_spool_server *server, struct taken *taken)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    taken->count = 0;
+    scene->now_ns += S;
+    if (atoll_spool_server_renew(server, gone, taken, &err) != 0)
+        fail_msg("%s", err.text);
+    return taken->count;
+}
+
+static void clean(struct atoll_spool_server *server, double keep_s)
+{
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(atoll_spool_server_clean(server, keep_s, NULL), 0);
+}
+
+/* ---- the way of a request ---- */
+
+static void test_there_and_back(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES];
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    ask(client, "k1", name);
+    assert_true(scene_has(scene, name, "request"));
+    assert_false(look(scene, client, name, ATOLL_LLM_OK, ""));
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    assert_string_equal(taken.names[0], name);
+    assert_string_equal(taken.keys[0], "k1");
+    assert_true(scene_has(scene, name, "lease-1"));
+    assert_int_equal(scan(scene, server, 10, &taken), 0); /* once */
+    assert_false(look(scene, client, name, ATOLL_LLM_OK, ""));
+    answer(server, name, "32 lanes");
+    assert_false(scene_has(scene, name, "lease-1"));
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "32 lanes"));
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "32 lanes")); /* it stays */
+    assert_int_equal(atoll_spool_client_done(client, name, NULL), 0);
+    assert_int_equal(scene_count(scene, "*"), 0);
+    assert_int_equal(scene_count(scene, ".?*"), 256); /* ".." of each: no temporary file */
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+static void test_asking_again_finds_the_reply(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES], again[ATOLL_SPOOL_NAME_BYTES];
+    struct atoll_spool_client *client = client_of(scene);
+    ask(client, "k1", name);
+    ask(client, "k1", again); /* a duplicate */
+    assert_string_equal(name, again);
+    atoll_spool_client_close(client); /* a kill */
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    answer(server, name, "first");
+    client = client_of(scene);
+    ask(client, "k1", again);
+    assert_string_equal(name, again);
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "first"));
+    ask(client, "k2", again);
+    assert_string_not_equal(name, again);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+static void test_names_follow_from_key_or_id(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_llm_request request;
+    char names[4][ATOLL_SPOOL_NAME_BYTES];
+    scene_request(&request, "");
+    for (unsigned i = 0; i < 2; i++) {
+        request.sample = i;
+        assert_int_equal(atoll_spool_client_ask(client, &request, names[i], NULL), 0);
+        request.key = "key";
+        assert_int_equal(atoll_spool_client_ask(client, &request, names[2 + i], NULL), 0);
+        request.key = "";
+    }
+    assert_string_not_equal(names[0], names[1]); /* another sample is another question */
+    assert_string_equal(names[2], names[3]);     /* the same key is the same */
+    atoll_spool_client_close(client);
+}
+
+static void test_a_reply_is_never_overwritten(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    char name[ATOLL_SPOOL_NAME_BYTES];
+    ask(client, "k1", name);
+    answer(server, name, "first");
+    answer(server, name, "second");
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "first"));
+    assert_int_equal(scene_count(scene, "*.reply"), 1);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+static void test_limits_and_refusals_of_the_sink(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {.refusals = 1};
+    char name[ATOLL_SPOOL_NAME_BYTES], key[16];
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        ask(client, key, name);
+    }
+    assert_int_equal(scan(scene, server, 0, &taken), 0);
+    assert_int_equal(scan(scene, server, 20, &taken), 0); /* the first is refused, so it ends */
+    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
+    assert_int_equal(scan(scene, server, 7, &taken), 7);
+    assert_int_equal(scan(scene, server, 7, &taken), 7);
+    assert_int_equal(scan(scene, server, 7, &taken), 6);
+    assert_int_equal(scan(scene, server, 7, &taken), 0);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* Without a sweep: only where a bell rang, and only once. */
+static void test_bells(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES], bell[PATH_MAX];
+    struct stat status;
+    scan(scene, server, 10, &taken);
+    ask(client, "k1", name);
+    snprintf(bell, sizeof bell, "%s/bell/%.2s", scene->folder, name);
+    assert_int_equal(stat(bell, &status), 0);
+    assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, NULL), 0); /* no time has passed */
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(stat(bell, &status), -1);
+    ask(client, "k2", name);
+    snprintf(bell, sizeof bell, "%s/bell/%.2s", scene->folder, name);
+    assert_int_equal(unlink(bell), 0);
+    assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, NULL), 0);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(scan(scene, server, 10, &taken), 1); /* two seconds later it is found without */
+    static const char *const strange[] = {"zz", "-1", "0x", "abc", "+f"};
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        snprintf(bell, sizeof bell, "%s/bell/%s", scene->folder, strange[i]);
+        scene_write(bell, "", 0);
+    }
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* ---- leases ---- */
+
+static void test_another_server_takes_over_what_stands_still(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *one = server_of(scene, "one"), *two = server_of(scene, "two");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES];
+    ask(client, "k1", name);
+    assert_int_equal(scan(scene, one, 10, &taken), 1);
+    assert_int_equal(scan(scene, two, 10, &taken), 0);
+    for (int i = 0; i < 40; i++) { /* 120 s: renewed, it stays */
+        assert_int_equal(renew(scene, one, &taken), 0);
+        assert_int_equal(scan(scene, two, 10, &taken), 0);
+    }
+    for (int i = 0; i < 18; i++) /* 36 s without; the last time it was renewed is up to 20 s before */
+        assert_int_equal(scan(scene, two, 10, &taken), 0);
+    scene->now_ns += 30 * S;
+    assert_int_equal(scan(scene, two, 10, &taken), 1);
+    assert_true(scene_has(scene, name, "lease-2"));
+    assert_int_equal(renew(scene, one, &taken), 1); /* the one learns of it */
+    assert_string_equal(taken.names[0], name);
+    assert_int_equal(renew(scene, two, &taken), 0);
+    answer(one, name, "late, but here"); /* it may still be first */
+    assert_int_equal(renew(scene, two, &taken), 1);
+    answer(two, name, "too late");
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "late, but here"));
+    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(one);
+    atoll_spool_server_close(two);
+}
+
+static void test_a_restarted_server_goes_on_at_once(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES];
+    ask(client, "k1", name);
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    atoll_spool_server_close(server);
+    server = server_of(scene, "one");
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    assert_true(scene_has(scene, name, "lease-2"));
+    answer(server, name, "still here");
+    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "still here"));
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* Whatever stands in a lease: it is nobody's, and stale when it stays so. */
+static void test_strange_leases_grow_stale(void **state)
+{
+    static const char *const lines[] = {"", "atoll-lease 1 one", "atoll-lease 2 one x y z",
+                                        "\xff\xfe\x00garbage without an end"};
+    struct scene *scene = *state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct atoll_spool_client *client = client_of(scene);
+        struct atoll_spool_server *server = server_of(scene, "one");
+        struct taken taken = {0};
+        char name[ATOLL_SPOOL_NAME_BYTES], key[8], path[PATH_MAX];
+        snprintf(key, sizeof key, "k%zu", i);
+        ask(client, key, name);
+        scene_path(scene, name, "lease-7", path);
+        scene_write(path, lines[i], strlen(lines[i]));
+        assert_int_equal(scan(scene, server, 10, &taken), 0);
+        scene->now_ns += 61 * S;
+        assert_int_equal(scan(scene, server, 10, &taken), 1);
+        assert_true(scene_has(scene, name, "lease-8"));
+        answer(server, name, "");
+        atoll_spool_client_close(client);
+        atoll_spool_server_close(server);
+    }
+}
+
+/* The time in a lease says nothing: a node whose clock is years ahead or behind is as good as any. */
+static void test_clocks_of_nodes_do_not_count(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "two");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX], line[128];
+    ask(client, "k1", name);
+    scene_path(scene, name, "lease-1", path);
+    for (int count = 1; count < 30;
+         count++) { /* renewed every 10 s by one whose clock stands still in 1999 */
+        int length =
+            snprintf(line, sizeof line, "atoll-lease 1 one 0123456789abcdef %012d %012d\n", count, 915148800);
+        scene_write(path, line, (size_t)length);
+        scene->now_ns += 8 * S;
+        assert_int_equal(scan(scene, server, 10, &taken), 0);
+    }
+    scene->now_ns += 61 * S;
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+static void test_withdrawn_requests(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES];
+    ask(client, "k1", name);
+    atoll_spool_client_withdraw(client, name);
+    assert_int_equal(scene_count(scene, "*"), 0);
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    ask(client, "k1", name);
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    atoll_spool_client_withdraw(client, name); /* while somebody works on it */
+    assert_int_equal(renew(scene, server, &taken), 1);
+    assert_string_equal(taken.names[0], name);
+    assert_int_equal(renew(scene, server, &taken), 0); /* said once */
+    answer(server, name, "for nobody");
+    assert_int_equal(scene_count(scene, "*"), 0);
+    ask(client, "k1", name);
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    answer(server, name, "kept");
+    atoll_spool_client_withdraw(client, name); /* too late: it is there for who asks again */
+    assert_true(scene_has(scene, name, "request") && scene_has(scene, name, "reply"));
+    ask(client, "k1", name);
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "kept"));
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* Two clients of one question: the first is done with the reply, so the second must ask again. */
+static void test_what_was_fetched_by_another_is_said(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_llm_outcome outcome;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX];
+    ask(client, "k1", name);
+    scene_path(scene, name, "request", path);
+    assert_int_equal(unlink(path), 0);
+    atoll_llm_outcome_init(&outcome);
+    assert_int_equal(atoll_spool_client_look(client, name, &outcome, &err), -1);
+    expect_err(&err, ATOLL_E_NOTFOUND, "ask again");
+    ask(client, "k1", name);
+    assert_int_equal(atoll_spool_client_look(client, name, &outcome, &err), 0);
+    atoll_llm_outcome_fini(&outcome);
+    atoll_spool_client_close(client);
+}
+
+/* ---- by hand ---- */
+
+static void test_replies_of_people(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t length; /* 0: of the text */
+        enum atoll_llm_status status;
+        const char *part;
+    } cases[] = {
+        {"A warp has 32 lanes.\n", 0, ATOLL_LLM_OK, "A warp has 32 lanes."},
+        {"{\"choices\":[{\"message\":{\"content\":\"32\"},\"finish_reason\":\"stop\"}]}", 0, ATOLL_LLM_OK,
+         "32"},
+        {" \n", 0, ATOLL_LLM_EMPTY, "without any text"},
+        {"{\"choices\": [", 0, ATOLL_LLM_PROTOCOL, ".reply: reply: it begins with a brace"},
+        {"a\0b", 3, ATOLL_LLM_PROTOCOL, "no text of UTF-8"},
+        {"\xff\xfe", 0, ATOLL_LLM_PROTOCOL, "no text of UTF-8"},
+    };
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX], key[8];
+        snprintf(key, sizeof key, "k%zu", i);
+        ask(client, key, name);
+        scene_path(scene, name, "reply", path);
+        scene_write(path, "", 0); /* an editor's empty file is not yet a reply */
+        assert_false(look(scene, client, name, ATOLL_LLM_OK, ""));
+        scene_write(path, cases[i].bytes, cases[i].length ? cases[i].length : strlen(cases[i].bytes));
+        assert_true(look(scene, client, name, cases[i].status, cases[i].part));
+    }
+    atoll_spool_client_close(client);
+}
+
+static void test_a_reply_by_hand_ends_a_lease(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX];
+    ask(client, "k1", name);
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    scene_path(scene, name, "reply", path);
+    scene_write(path, "by hand", 7);
+    assert_int_equal(renew(scene, server, &taken), 1);
+    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "by hand"));
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* Requests written by a script: any valid name; what cannot be read gets an answer that says so. */
+static void test_requests_of_scripts(void **state)
+{
+    static const struct {
+        const char *name, *bytes;
+        int is_taken;
+        const char *part;
+    } cases[] = {
+        {"00by-hand_1", "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}", 1, NULL},
+        {"01x", "{\"model\":\"m\"", 0, "request 01x:"},
+        {"02x", "", 0, "request 02x:"},
+        {"03x", "{\"messages\":[]}", 0, "request 03x:"},
+        {"ffx", "\xff", 0, "request ffx:"},
+    };
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct taken taken = {0};
+        char path[PATH_MAX];
+        scene_path(scene, cases[i].name, "request", path);
+        scene_write(path, cases[i].bytes, strlen(cases[i].bytes));
+        assert_int_equal(scan(scene, server, 10, &taken), cases[i].is_taken);
+        if (!cases[i].is_taken)
+            assert_true(look(scene, client, cases[i].name, ATOLL_LLM_INVALID, cases[i].part));
+    }
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* What is no file, or not ours, holds nobody up and is not followed. */
+static void test_strange_things_in_folders(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char path[PATH_MAX], name[ATOLL_SPOOL_NAME_BYTES];
+    static const char *const ignored[] = {
+        "aa/README",      "aa/.x.request",   "aa/bbx.request", "aa/aa.request",        "aa/aax.request.txt",
+        "aa/AAx.request", "aa/aa x.request", "aa/aax.lease-0", "aa/aax.lease-1000001", "aa/aax.lease-1x"};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+        snprintf(path, sizeof path, "%s/%s", scene->folder, ignored[i]);
+        scene_write(path, "x", 1);
+    }
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    scene_path(scene, "b0pipe", "request", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    scene_path(scene, "b1folder", "request", path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    scene_path(scene, "b2link", "request", path);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    static const char *const named[] = {"b0pipe", "b1folder", "b2link"};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(look(scene, client, named[i], ATOLL_LLM_INVALID, "not a regular file"));
+    ask(client, "k1", name);
+    scene_path(scene, name, "reply", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_true(look(scene, client, name, ATOLL_LLM_PROTOCOL, "not a regular file"));
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* ---- cleaning ---- */
+
+static void make_old(const char *path, time_t seconds)
+{
+    struct timespec times[2];
+    clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[0].tv_sec -= seconds;
+    times[1] = times[0];
+    assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+static void test_cleaning(void **state)
+{
+    static const struct {
+        const char *files[3]; /* suffixes of files of one name, or names of temporary files */
+        int age_s;
+        size_t kept;
+    } cases[] = {
+        {{"request"}, 1000000, 1},
+        {{"request", "lease-1"}, 1000000, 2}, /* whose it is the lookers decide */
+        {{"request", "reply"}, 3500, 2},
+        {{"request", "reply"}, 3700, 0},
+        {{"reply"}, 3700, 0},
+        {{"reply"}, 3500, 1},
+        {{"lease-1"}, 500, 1},
+        {{"lease-1"}, 700, 0},
+        {{"lease-1", "request", "lease-2"}, 700, 2}, /* taken over */
+        {{"lease-1", "request", "reply"}, 700, 2},
+        {{".00x.0123456789abcdef.tmp"}, 500, 1},
+        {{".00x.0123456789abcdef.tmp"}, 700, 0},
+        {{"strange"}, 1000000, 1},
+    };
+    struct scene *scene = *state;
+    struct atoll_spool_server *server = server_of(scene, "one");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[PATH_MAX];
+        for (size_t k = 0; k < 3 && cases[i].files[k]; k++) {
+            scene_path(scene, "00x", cases[i].files[k], path);
+            if (cases[i].files[k][0] == '.')
+                snprintf(path, sizeof path, "%s/00/%s", scene->folder, cases[i].files[k]);
+            scene_write(path, "x", 1);
+            make_old(path, cases[i].age_s);
+        }
+        clean(server, 3600);
+        size_t left = scene_count(scene, "00x.*") + scene_count(scene, ".00x.*");
+        if (left != cases[i].kept)
+            fail_msg("case %zu: %zu left", i, left);
+        clean(server, 0);
+        scene_path(scene, "00x", "request", path);
+        unlink(path);
+        scene_path(scene, "00x", "lease-1", path);
+        unlink(path);
+        scene_path(scene, "00x", "strange", path);
+        unlink(path);
+        clean(server, 0);
+        assert_int_equal(scene_count(scene, "00x.*") + scene_count(scene, ".00x.*"), 0);
+    }
+    atoll_spool_server_close(server);
+}
+
+static void test_cleaning_leaves_what_is_held(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX];
+    ask(client, "k1", name);
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    scene_path(scene, name, "request", path);
+    assert_int_equal(unlink(path), 0);
+    clean(server, 0);
+    assert_true(scene_has(scene, name, "lease-1")); /* the server ends it itself */
+    assert_int_equal(renew(scene, server, &taken), 1);
+    assert_false(scene_has(scene, name, "lease-1"));
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* ---- errors ---- */
+
+static void test_folders_that_are_no_spool(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char path[PATH_MAX], longest[PATH_MAX];
+    assert_null(atoll_spool_client_open("", &err));
+    expect_err(&err, ATOLL_E_INPUT, "a folder's path");
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    assert_null(atoll_spool_client_open(longest, &err));
+    expect_err(&err, ATOLL_E_INPUT, "a folder's path");
+    snprintf(path, sizeof path, "%s/thesis.tex", scene->folder);
+    scene_write(path, "x", 1);
+    snprintf(longest, sizeof longest, "%s/thesis.tex/deep/spool",
+             scene->folder); /* folders above it are made */
+    assert_null(atoll_spool_client_open(longest, &err));
+    expect_err(&err, ATOLL_E_IO, "cannot make the folder");
+    assert_null(atoll_spool_server_open(scene->folder, "one", 0, &err));
+    expect_err(&err, ATOLL_E_INPUT, "thesis.tex");
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/spool", scene->folder);
+    scene_write(path, "atoll-spool 2\n", 14);
+    assert_null(atoll_spool_client_open(scene->folder, &err));
+    expect_err(&err, ATOLL_E_SCHEMA, "newer version");
+    scene_write(path, "other", 5);
+    assert_null(atoll_spool_client_open(scene->folder, &err));
+    expect_err(&err, ATOLL_E_INPUT, "not the mark");
+    assert_int_equal(unlink(path), 0);
+    static const char *const holders[] = {"", "a b", "a/b",
+                                          "0123456789012345678901234567890123456789012345678901234567890123"};
+    for (size_t i = 0; i < sizeof holders / sizeof *holders; i++) {
+        assert_null(atoll_spool_server_open(scene->folder, holders[i], 0, &err));
+        expect_err(&err, ATOLL_E_INPUT, "holder");
+    }
+    assert_null(atoll_spool_server_open(scene->folder, NULL, 0, &err));
+    atoll_spool_client_close(NULL);
+    atoll_spool_server_close(NULL);
+}
+
+static void test_wrong_names(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    static const char *const names[] = {
+        "",        "a",    "zz1",   "../../etc/passwd",
+        "ab/../x", "ab.c", "aB1\n", "0123456789012345678901234567890123456789012345678901234567890123456789"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_llm_outcome outcome;
+        atoll_llm_outcome_init(&outcome);
+        assert_int_equal(atoll_spool_client_look(client, names[i], &outcome, &err), -1);
+        assert_int_equal(err.code, ATOLL_E_INPUT);
+        assert_int_equal(atoll_spool_client_done(client, names[i], &err), -1);
+        assert_int_equal(atoll_spool_server_reply(server, names[i], &outcome, &err), -1);
+        atoll_spool_client_withdraw(client, names[i]);
+    }
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+/* A folder that cannot be read is said, and holds up no other. */
+static void test_a_missing_folder(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene, "one");
+    struct taken taken = {0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char path[PATH_MAX], name[ATOLL_SPOOL_NAME_BYTES];
+    ask(client, "k1", name);
+    snprintf(path, sizeof path, "%s/%s", scene->folder, name[0] == '0' && name[1] == '0' ? "01" : "00");
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, &err), -1);
+    expect_err(&err, ATOLL_E_NOTFOUND, path);
+    assert_int_equal(taken.count, 1);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_there_and_back, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_asking_again_finds_the_reply, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_names_follow_from_key_or_id, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_reply_is_never_overwritten, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_limits_and_refusals_of_the_sink, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_bells, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_another_server_takes_over_what_stands_still, scene_make,
+                                        scene_end),
+        cmocka_unit_test_setup_teardown(test_a_restarted_server_goes_on_at_once, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_strange_leases_grow_stale, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_clocks_of_nodes_do_not_count, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_withdrawn_requests, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_what_was_fetched_by_another_is_said, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_replies_of_people, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_reply_by_hand_ends_a_lease, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_requests_of_scripts, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_strange_things_in_folders, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_cleaning, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_cleaning_leaves_what_is_held, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_folders_that_are_no_spool, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_wrong_names, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_missing_folder, scene_make, scene_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* The memory of the referee, with the reference of the fixture task in a real worker. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/backend/cpu/measure/expected.h"
+
+enum { COUNT = 19 * 37, X = 0, W = 1, Y = 2 };
+
+static const uint8_t secret[32] = {9};
+static struct atoll_task *task;
+static struct atoll_compiler *compiler;
+static struct atoll_memory *memory;
+static struct atoll_oracle *oracle;
+
+static int set_up(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_compiler_settings settings = {.command = "cc",
+                                               .flags = "-O1",
+                                               .slots = 1,
+                                               .deadline_ns = 20e9,
+                                               .memory_bytes = (uint64_t)2 << 30,
+                                               .output_bytes = (uint64_t)16 << 20};
+    struct atoll_runner_settings runner = {.worker_path = ATOLL_BUILD_DIR "/atoll-worker", .thread_count = 2};
+    (void)state;
+    if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
+        !(compiler = atoll_cc_create(&settings, &err)) ||
+        !(memory = atoll_memory_create((size_t)64 << 20, 0, &err)) ||
+        !(oracle = atoll_oracle_create(task, compiler, &runner, memory, 5, &err))) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_oracle_destroy(oracle);
+    atoll_memory_destroy(memory);
+    atoll_compiler_destroy(compiler);
+    atoll_task_destroy(task);
+    return 0;
+}
+
+static struct atoll_answer *get(struct atoll_answers *answers, uint64_t series, uint64_t number,
+                                int need_full)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_draw d = atoll_draw_make(secret, task, 0, series, number);
+    struct atoll_answer *a = atoll_answers_get(answers, oracle, task, 0, &d, need_full, &err);
+    if (!a)
+        fail_msg("%s", err.text);
+    return a;
+}
+
+static void test_values(void **state)
+{
+    struct atoll_answers *answers = atoll_answers_create((size_t)1 << 20, (size_t)1 << 20, 7, NULL);
+    struct atoll_answer *a = get(answers, 0, 0, 1);
+    float x[COUNT], w[37];
+    (void)state;
+    assert_int_equal(a->truth.counts[Y], COUNT);
+    assert_int_equal(atoll_answers_input(answers, a, task, X, x, NULL), 0);
+    assert_int_equal(atoll_answers_input(answers, a, task, W, w, NULL), 0);
+    for (int k = 0; k < COUNT; k++) {
+        int j = k % 37, row = k - j;
+        double r = (double)x[k] * w[j] + (double)x[row + (j + 1) % 37];
+        assert_true(a->truth.values[Y][k] == r);
+    }
+    assert_true(a->truth.input_hash[X] == atoll_memory_hash(5, x, sizeof x));
+    assert_null(a->truth.scale[Y]);
+    atoll_answers_release(answers, a);
+    atoll_answers_destroy(answers);
+}
+
+/* Room for two answers: the third pushes the oldest out, its fingerprint stays, and it is asked again when
+ * needed. */
+static void test_budget(void **state)
+{
+    struct atoll_answers *answers =
+        atoll_answers_create(2 * COUNT * sizeof(double), (size_t)1 << 20, 7, NULL);
+    uint16_t kept[8];
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++)
+        atoll_answers_release(answers, get(answers, 0, i, 1));
+    atoll_answers_release(answers, get(answers, 0, 1, 0));
+    assert_int_equal(atoll_answers_held_bytes(answers), 2 * COUNT * sizeof(double));
+    assert_int_equal(atoll_answers_kept(answers, 0, 0, kept, 8), 2);
+    assert_true((kept[0] == 1 && kept[1] == 2) || (kept[0] == 2 && kept[1] == 1));
+    struct atoll_answer *a = get(answers, 0, 0, 0);
+    assert_int_equal(a->is_full, 0);
+    assert_int_equal(a->prints[Y].count, COUNT);
+    atoll_answers_release(answers, a);
+    a = get(answers, 0, 0, 1);
+    assert_int_equal(a->is_full, 1);
+    assert_int_equal(atoll_answers_held_bytes(answers), 2 * COUNT * sizeof(double));
+    atoll_answers_release(answers, a);
+    atoll_answers_destroy(answers);
+}
+
+/* Held answers are never pushed out; fresh ones are forgotten with their last user. */
+static void test_users(void **state)
+{
+    struct atoll_answers *answers = atoll_answers_create(1, 1, 7, NULL);
+    struct atoll_answer *a = get(answers, 3, 0, 1), *same = get(answers, 3, 0, 1), *b = get(answers, 0, 1, 1);
+    uint16_t kept[8];
+    (void)state;
+    assert_ptr_equal(a, same);
+    assert_int_equal(a->is_full && b->is_full, 1);
+    struct atoll_answer *other = atoll_answers_other(answers, 0, 0, &a->draw);
+    assert_ptr_equal(other, b);
+    assert_null(atoll_answers_other(answers, 1, 0, &a->draw));
+    assert_int_equal(atoll_answers_kept(answers, 0, 0, kept, 8), 1); /* the fresh one is no pool draw */
+    atoll_answers_release(answers, other);
+    atoll_answers_release(answers, same);
+    assert_int_equal(a->is_full, 1);
+    atoll_answers_release(answers, a);
+    assert_int_equal(atoll_answers_held_bytes(answers), COUNT * sizeof(double));
+    atoll_answers_release(answers, b);
+    atoll_answers_release(answers, NULL);
+    atoll_answers_destroy(answers);
+}
+
+static void test_inputs_again(void **state)
+{
+    struct atoll_answers *small = atoll_answers_create((size_t)1 << 20, 1, 7, NULL);
+    struct atoll_answer *a = get(small, 0, 4, 1);
+    float before[COUNT], after[COUNT];
+    (void)state;
+    assert_int_equal(atoll_answers_input(small, a, task, X, before, NULL), 0);
+    atoll_answers_release(small, a);
+    atoll_answers_release(small, get(small, 0, 5, 1)); /* drops the inputs of 4 */
+    a = get(small, 0, 4, 0);
+    assert_null(a->truth.inputs[X]);
+    assert_int_equal(atoll_answers_input(small, a, task, X, after, NULL), 0);
+    assert_memory_equal(before, after, sizeof before);
+    assert_non_null(a->truth.inputs[X]);
+    atoll_answers_release(small, a);
+    atoll_answers_destroy(small);
+}
+
+static void test_impact(void **state)
+{
+    struct atoll_draw d = atoll_draw_make(secret, task, 0, 0, 0);
+    struct atoll_truth same = {0}, changed = {0};
+    (void)state;
+    assert_int_equal(atoll_oracle_ask(oracle, &d, -1, &same, NULL), 0);
+    assert_int_equal(atoll_oracle_ask(oracle, &d, W, &changed, NULL), 0);
+    assert_true(same.input_hash[X] == changed.input_hash[X]);
+    assert_true(same.input_hash[W] != changed.input_hash[W]);
+    assert_memory_not_equal(same.values[Y], changed.values[Y], COUNT * sizeof(double));
+    atoll_truth_fini(&same);
+    atoll_truth_fini(&changed);
+}
+
+/* A reference that does not compile, or runs out of bounds, says so and names the task. */
+static void test_bad_reference(void **state)
+{
+    static const struct {
+        const char *source, *says;
+    } cases[] = {
+        {"void reference(const struct atoll_reference_args *a, long unit) { nonsense; }", "does not compile"},
+        {"void reference(const struct atoll_reference_args *a, long unit) { put_y(a, 703, 1.0); }",
+         "writes outside of y"},
+        {"void reference(const struct atoll_reference_args *a, long unit) { put_y(a, 1L << 40, 1.0); }",
+         "SIGSEGV"},
+    };
+    struct atoll_runner_settings runner = {.worker_path = ATOLL_BUILD_DIR "/atoll-worker", .thread_count = 1};
+    struct atoll_draw d = atoll_draw_make(secret, task, 0, 0, 0);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_task copy = *task;
+        struct atoll_truth truth = {0};
+        copy.reference_source = cases[i].source;
+        struct atoll_oracle *o = atoll_oracle_create(&copy, compiler, &runner, memory, 5, &err);
+        if (o)
+            assert_int_equal(atoll_oracle_ask(o, &d, -1, &truth, &err), -1);
+        if (err.code != ATOLL_E_INPUT || !strstr(err.text, cases[i].says) || !strstr(err.text, "blend"))
+            fail_msg("case %zu: %s", i, err.text);
+        atoll_truth_fini(&truth);
+        atoll_oracle_destroy(o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_budget),
+                                       cmocka_unit_test(test_users),  cmocka_unit_test(test_inputs_again),
+                                       cmocka_unit_test(test_impact), cmocka_unit_test(test_bad_reference)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,143 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "mpi-eval/referee/fill.h"
+#include "mpi-eval/backend/cpu/measure/memory.h"
+
+static void test_layout(void **state)
+{
+    static const size_t sizes[] = {0, 1, 7, 64, 4095, 4096, 100000};
+    struct atoll_memory *m = atoll_memory_create((size_t)64 << 20, 0, NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint64_t key = 1; key < 50; key++) {
+            struct atoll_block b;
+            int64_t where;
+            assert_int_equal(atoll_block_open(m, sizes[i], key, &b, NULL), 0);
+            assert_int_equal(b.offset % ATOLL_MEMORY_LINE_BYTES, 0);
+            assert_true(b.offset >= ATOLL_MEMORY_GUARD_BYTES);
+            assert_true(b.file_bytes - b.offset - b.bytes >= ATOLL_MEMORY_GUARD_BYTES);
+            assert_int_equal(b.file_bytes % 4096, 0);
+            memset(atoll_block_data(&b), 0x77, sizes[i]);
+            assert_int_equal(atoll_block_guards_intact(&b, &where), 1);
+            atoll_memory_flush(m, &b, 1);
+            atoll_block_close(m, &b);
+        }
+    atoll_memory_destroy(m);
+}
+
+static void test_guards(void **state)
+{
+    static const int64_t places[] = {-1, -64, -4096, 1000, 1003, 1000 + 4095};
+    struct atoll_memory *m = atoll_memory_create((size_t)1 << 20, 0, NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct atoll_block b;
+        int64_t where = 0;
+        assert_int_equal(atoll_block_open(m, 1000, 5, &b, NULL), 0);
+        ((unsigned char *)atoll_block_data(&b))[places[i]] ^= 1;
+        assert_int_equal(atoll_block_guards_intact(&b, &where), 0);
+        assert_int_equal(where, places[i]);
+        atoll_block_close(m, &b);
+    }
+    atoll_memory_destroy(m);
+}
+
+static void test_rotation(void **state)
+{
+    struct atoll_memory *m = atoll_memory_create((size_t)1 << 20, 0, NULL);
+    struct atoll_block b;
+    int fds[4];
+    size_t offsets = 0, last = 0;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(atoll_block_open(m, 1000, (uint64_t)i, &b, NULL), 0);
+        fds[i] = b.fd;
+        offsets += b.offset != last ? 1 : 0;
+        last = b.offset;
+        atoll_block_close(m, &b);
+    }
+    assert_int_not_equal(fds[0], fds[1]);
+    assert_int_equal(fds[0], fds[2]);
+    assert_int_equal(fds[1], fds[3]);
+    assert_true(offsets >= 3);
+    atoll_memory_destroy(m);
+}
+
+static void test_limit(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_memory *m = atoll_memory_create((size_t)1 << 20, 0, NULL);
+    struct atoll_block a, b;
+    (void)state;
+    assert_int_equal(atoll_block_open(m, (size_t)2 << 20, 1, &a, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_LIMIT);
+    assert_int_equal(atoll_block_open(m, 700000, 1, &a, NULL), 0);
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_block_open(m, 700000, 1, &b, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_LIMIT);
+    atoll_block_close(m, &a);
+    assert_int_equal(atoll_block_open(m, 600000, 1, &b, NULL), 0); /* the closed one makes room */
+    assert_true(atoll_memory_held_bytes(m) <= (size_t)1 << 20);
+    atoll_block_close(m, &b);
+    atoll_memory_destroy(m);
+}
+
+static void test_hash(void **state)
+{
+    unsigned char bytes[1000];
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7);
+    uint64_t before = atoll_memory_hash(9, bytes, sizeof bytes);
+    assert_true(before == atoll_memory_hash(9, bytes, sizeof bytes));
+    assert_true(before != atoll_memory_hash(8, bytes, sizeof bytes));
+    assert_true(before != atoll_memory_hash(9, bytes, sizeof bytes - 1));
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] ^= 1;
+        assert_true(before != atoll_memory_hash(9, bytes, sizeof bytes));
+        bytes[i] ^= 1;
+    }
+}
+
+static void test_fills(void **state)
+{
+    enum { COUNT = 5000 };
+    static double stale[COUNT];
+    static unsigned char base[COUNT * 8];
+    unsigned seen = 0;
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        stale[i] = i * 0.25;
+    for (int t = 0; t < ATOLL_DTYPE_COUNT; t++)
+        for (uint64_t key = 0; key < 40; key++) {
+            struct atoll_fill f;
+            atoll_fill_init(&f, (enum atoll_dtype)t, COUNT, stale, key);
+            seen |= 1u << f.kind;
+            atoll_fill_write(&f, base);
+            for (size_t i = 0; i < COUNT; i += 13)
+                assert_int_equal(atoll_fill_holds(&f, base, i), 1);
+            base[1021 * atoll_dtype_bytes((enum atoll_dtype)t)] ^= 1;
+            assert_int_equal(atoll_fill_holds(&f, base, 1021), 0);
+            assert_int_equal(atoll_fill_holds(&f, base, 1020), 1);
+        }
+    assert_int_equal(seen, (1u << ATOLL_FILL_COUNT) - 1);
+    struct atoll_fill f;
+    for (uint64_t key = 0; key < 40; key++) {
+        atoll_fill_init(&f, ATOLL_F32, COUNT, NULL, key);
+        assert_true(f.kind != ATOLL_FILL_STALE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout),   cmocka_unit_test(test_guards),
+                                       cmocka_unit_test(test_rotation), cmocka_unit_test(test_limit),
+                                       cmocka_unit_test(test_hash),     cmocka_unit_test(test_fills)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mpi-eval/backend/cuda/compile/cubin.h"
+
+static unsigned char image[1 << 16];
+static struct atoll_cubin cubin;
+
+static size_t fixture(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/fixtures/cubin/%s.cubin", ATOLL_SOURCE_DIR, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t length = fread(image, 1, sizeof image, f);
+    fclose(f);
+    assert_true(length > 0 && length < sizeof image);
+    return length;
+}
+
+static void read_fixture(const char *name, const char *report)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_cubin_read(image, fixture(name), report, &cubin, &err) != 0)
+        fail_msg("%s: %s", name, err.text);
+}
+
+static void kernels_and_resources(void **state)
+{
+    static const char report[] = "ptxas info    : Function properties for scale\n"
+                                 "    16 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\n"
+                                 "ptxas info    : Function properties for nobody\n    1 bytes stack frame, 1 "
+                                 "bytes spill stores, 1 bytes "
+                                 "spill loads\n";
+    static const struct {
+        const char *name;
+        unsigned target;
+    } rows[] = {{"mixed_80", 80}, {"mixed_90a", 90}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        read_fixture(rows[i].name, report);
+        assert_int_equal(cubin.target, rows[i].target);
+        assert_int_equal(cubin.kernel_count, 3);
+        const struct atoll_cubin_kernel *k = atoll_cubin_find(&cubin, "scale");
+        assert_non_null(k);
+        assert_true(k->registers >= 8 && k->registers <= 32);
+        assert_int_equal(k->static_shared_bytes, 1024);
+        assert_int_equal(k->threads_limit, 256);
+        assert_int_equal(k->spill_store_bytes, 12);
+        assert_int_equal(k->spill_load_bytes, 8);
+        assert_int_equal(k->param_count, 4);
+        assert_int_equal(k->params[1].offset, 8);
+        assert_int_equal(k->params[3].offset, 24);
+        assert_int_equal(k->params[3].bytes, 4);
+        assert_int_equal(k->mix[ATOLL_MIX_GLOBAL_LOAD], 1);
+        assert_int_equal(k->mix[ATOLL_MIX_GLOBAL_STORE], 1);
+        assert_int_equal(k->mix[ATOLL_MIX_SHARED], 2);
+        assert_int_equal(k->mix[ATOLL_MIX_BARRIER], 1);
+        assert_int_equal(k->mix[ATOLL_MIX_FP32], 1);
+        assert_int_equal(atoll_cubin_find(&cubin, "twice")->mix[ATOLL_MIX_FP64], 1);
+        assert_null(atoll_cubin_find(&cubin, "scal"));
+    }
+}
+
+static void globals_and_needs(void **state)
+{
+    read_fixture("mixed_90a", "");
+    assert_int_equal(cubin.state_bytes, 4 + 64 + 16); /* and the addresses of both */
+    assert_string_equal(cubin.undefined_name, "");
+    read_fixture("needs_90a", "");
+    assert_int_equal(cubin.state_bytes, 0x1b + 0x18); /* texts and tables can be written to as well */
+    assert_string_equal(cubin.undefined_name, "vprintf");
+}
+
+static void tensor_units_and_maps(void **state)
+{
+    read_fixture("tensor_90a", "");
+    const struct atoll_cubin_kernel *k = atoll_cubin_find(&cubin, "tensor");
+    assert_non_null(k);
+    assert_int_equal(cubin.state_bytes, 0);
+    assert_int_equal(k->mix[ATOLL_MIX_TENSOR_F16], 1);
+    assert_int_equal(k->mix[ATOLL_MIX_TENSOR_TF32], 1);
+    assert_int_equal(k->mix[ATOLL_MIX_TENSOR_F8], 1);
+    assert_int_equal(k->mix[ATOLL_MIX_ASYNC_COPY], 1);
+    assert_int_equal(k->static_shared_bytes, 4096 + 8);
+    assert_int_equal(k->params[0].bytes, 128);
+    assert_int_equal(k->params[0].offset, 48); /* aligned with the bank that starts at 0x210 */
+    assert_string_equal(cubin.undefined_name, "");
+}
+
+/* Every prefix and every damaged byte is an answer or an error, never more (address sanitizer looks on). */
+static void hostile(void **state)
+{
+    size_t length = fixture("mixed_90a");
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (size_t cut = 0; cut < length; cut += cut < 256 ? 1 : 61) {
+        unsigned char *copy = malloc(cut + 1);
+        memcpy(copy, image, cut);
+        atoll_cubin_read(copy, cut, "", &cubin, NULL);
+        free(copy);
+    }
+    for (size_t at = 0; at < length; at += 3) {
+        unsigned char old = image[at];
+        image[at] = (unsigned char)(old ^ 0xff);
+        atoll_cubin_read(image, length, "", &cubin, NULL);
+        image[at] = old;
+    }
+    assert_int_equal(atoll_cubin_read("hello", 5, "", &cubin, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_INPUT);
+}
+
+/* The figures of an H200. */
+static const struct atoll_device_limits hopper = {.compute_capability = 90,
+                                                  .multiprocessors = 132,
+                                                  .warp_size = 32,
+                                                  .threads_per_block = 1024,
+                                                  .threads_per_multiprocessor = 2048,
+                                                  .blocks_per_multiprocessor = 32,
+                                                  .registers_per_multiprocessor = 65536,
+                                                  .shared_bytes_per_block = 232448,
+                                                  .shared_bytes_per_multiprocessor = 233472};
+
+static void occupancy(void **state)
+{
+    static const struct {
+        uint32_t registers, shared, threads, dynamic;
+        double occupancy;
+        const char *by;
+    } rows[] = {
+        {32, 0, 256, 0, 1.0, "warps"},
+        {64, 0, 256, 0, 0.5, "registers"},
+        {255, 0, 256, 0, 0.125, "registers"},
+        {32, 0, 32, 0, 0.5, "blocks"},
+        {32, 0, 256, 100000, 0.25, "shared memory"},
+        {32, 49152, 128, 0, 0.25, "shared memory"},
+        {168, 0, 384, 0, 0.1875, "registers"},
+        {32, 0, 2048, 0, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct atoll_cubin_kernel k = {.registers = rows[i].registers, .static_shared_bytes = rows[i].shared};
+        const char *by;
+        double got = atoll_cubin_occupancy(&k, &hopper, rows[i].threads, rows[i].dynamic, &by);
+        if (got != rows[i].occupancy || strcmp(by, rows[i].by) != 0)
+            fail_msg("row %zu: %g by %s, expected %g by %s", i, got, by, rows[i].occupancy, rows[i].by);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_and_resources),
+        cmocka_unit_test(globals_and_needs),
+        cmocka_unit_test(tensor_units_and_maps),
+        cmocka_unit_test(hostile),
+        cmocka_unit_test(occupancy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* Which draws' answers lie sealed on the device: budget, eviction, what is in use, what is forgotten. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "mpi-eval/backend/cuda/measure/expected.h"
+
+static struct atoll_answer_store *store;
+
+static int set_up(void **state)
+{
+    (void)state;
+    store = atoll_answer_store_create(NULL);
+    if (store)
+        atoll_answer_store_reset(store, 10 * 1024);
+    return store ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_answer_store_destroy(store);
+    return 0;
+}
+
+static struct atoll_draw draw(uint32_t variant, uint64_t series, uint64_t number)
+{
+    struct atoll_draw d = {
+        .variant = variant, .series = series, .number = number, .seed = 77 * number + series};
+    return d;
+}
+
+static struct atoll_sealed *take(uint32_t task, uint32_t variant, uint64_t series, uint64_t number)
+{
+    struct atoll_draw d = draw(variant, series, number);
+    struct atoll_sealed *a = atoll_answer_take(store, task, &d);
+    assert_non_null(a);
+    return a;
+}
+
+static void fill(uint32_t task, uint32_t variant, uint64_t count, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        struct atoll_sealed *a = take(task, variant, 0, i);
+        assert_int_equal(atoll_answer_place(store, a, bytes), 0);
+        atoll_answer_give(store, a);
+    }
+}
+
+static void test_records(void **state)
+{
+    struct atoll_sealed *a = take(1, 0, 0, 5), *b;
+    (void)state;
+    a->input_hash[0] = 99;
+    assert_ptr_equal(take(1, 0, 0, 5), a);
+    atoll_answer_give(store, a);
+    atoll_answer_give(store, a);
+    b = take(1, 0, 0, 5); /* a pool draw is remembered */
+    assert_ptr_equal(b, a);
+    assert_int_equal(b->input_hash[0], 99);
+    atoll_answer_give(store, b);
+    assert_ptr_not_equal(take(2, 0, 0, 5), a);
+    b = take(1, 0, 9, 5);
+    b->input_hash[0] = 98;
+    atoll_answer_give(store, b); /* a fresh one is not */
+    assert_int_equal(take(1, 0, 9, 5)->input_hash[0], 0);
+}
+
+static void test_budget(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        size_t pool;
+        int kept;
+    } cases[] = {{0, 1, 0}, {1, 16, 1}, {512, 19, 1}, {512, 20, 0}, {10 * 1024, 0, 1}, {10 * 1024 + 1, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(atoll_answer_is_kept(store, cases[i].bytes, cases[i].pool), cases[i].kept);
+}
+
+static void test_no_overlap(void **state)
+{
+    struct atoll_sealed *all[10];
+    (void)state;
+    for (uint64_t i = 0; i < 10; i++) {
+        all[i] = take(1, 0, 0, i);
+        assert_int_equal(atoll_answer_place(store, all[i], 1000), 0);
+        assert_true(all[i]->is_sealed && all[i]->offset % 256 == 0 && all[i]->offset + 1000 <= 10 * 1024);
+        for (uint64_t k = 0; k < i; k++)
+            assert_true(all[k]->offset + 1000 <= all[i]->offset || all[i]->offset + 1000 <= all[k]->offset);
+    }
+    struct atoll_sealed *more = take(1, 0, 0, 10);
+    assert_int_equal(atoll_answer_place(store, more, 1000), -1); /* all are in use */
+    atoll_answer_give(store, all[4]);
+    assert_int_equal(atoll_answer_place(store, more, 1000), 0);
+    assert_false(all[4]->is_sealed);
+    assert_true(all[3]->is_sealed);
+    assert_int_equal(atoll_answer_place(store, more, 10 * 1024 + 1), -1);
+    assert_false(more->is_sealed);
+}
+
+/* The variant that was not asked for longest makes room, the one at work keeps its own. */
+static void test_eviction(void **state)
+{
+    uint16_t numbers[32];
+    (void)state;
+    fill(1, 0, 5, 1024);
+    fill(1, 1, 5, 1024);
+    atoll_answer_give(store, take(1, 0, 0, 2)); /* variant 0 is asked for again */
+    fill(2, 0, 3, 1024);
+    assert_int_equal(atoll_answer_kept(store, 1, 0, numbers, 32), 5);
+    assert_int_equal(atoll_answer_kept(store, 1, 1, numbers, 32), 2);
+    assert_int_equal(atoll_answer_kept(store, 2, 0, numbers, 32), 3);
+    assert_int_equal(atoll_answer_kept(store, 2, 0, numbers, 1), 1);
+    atoll_answer_forget(store, 1);
+    assert_int_equal(atoll_answer_kept(store, 1, 0, numbers, 32), 0);
+    fill(3, 0, 12, 1024); /* more than there is: its own oldest go last of all */
+    assert_int_equal(atoll_answer_kept(store, 3, 0, numbers, 32), 10);
+    assert_int_equal(atoll_answer_kept(store, 2, 0, numbers, 32), 0);
+}
+
+static void test_reset(void **state)
+{
+    uint16_t numbers[4];
+    struct atoll_sealed *a;
+    (void)state;
+    fill(1, 0, 3, 1024);
+    atoll_answer_store_reset(store, 2048);
+    assert_int_equal(atoll_answer_store_bytes(store), 2048);
+    assert_int_equal(atoll_answer_kept(store, 1, 0, numbers, 4), 0);
+    a = take(1, 0, 0, 1);
+    assert_false(a->is_sealed);
+    assert_int_equal(atoll_answer_place(store, a, 2048), 0);
+    atoll_answer_unseal(store, a);
+    assert_int_equal(atoll_answer_place(store, take(1, 0, 0, 2), 2048), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_records, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_no_overlap, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_eviction, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_reset, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* What an image and a plan say of each other, without a device. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "mpi-eval/backend/cuda/measure/launch.h"
+#include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+#include "tests/unit/mpi-eval/fixture_cuda.h"
+
+#define K_PLAN(kernel, args)                                                                                 \
+    CUDA_PLAN("{\"kernel\": \"" kernel "\", \"grid\": [1], \"block\": [32], \"args\": [" args "]}")
+
+static unsigned char image[1 << 16];
+static struct atoll_cubin cubin;
+
+static size_t fixture(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/fixtures/cubin/%s.cubin", ATOLL_SOURCE_DIR, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t length = fread(image, 1, sizeof image, f);
+    fclose(f);
+    assert_true(length > 0 && length < sizeof image);
+    return length;
+}
+
+static void test_image_check(void **state)
+{
+    static const struct {
+        const char *file, *source;
+        int globals_allowed;
+        enum atoll_verdict verdict;
+        const char *text;
+    } rows[] = {
+        /* globals that the rules did not see are reset before each sample */
+        {"mixed_90a", K_PLAN("twice", "\"y\""), 0, ATOLL_V_CORRECT, ""},
+        {"mixed_90a", K_PLAN("twice", "\"y\""), 1, ATOLL_V_CORRECT, ""},
+        {"mixed_90a", K_PLAN("scale", "\"y\", \"x\", \"i64:N\", \"i32:N\""), 1, ATOLL_V_CORRECT, ""},
+        {"mixed_90a", K_PLAN("scale", "\"y\", \"x\", \"i32:N\", \"i32:N\""), 1, ATOLL_V_LAUNCH_ERROR,
+         "kernel scale: parameter 3 has 8 bytes, the plan's argument \"i32:N\" has 4"},
+        {"mixed_90a", K_PLAN("scale", "\"y\", \"x\""), 1, ATOLL_V_LAUNCH_ERROR,
+         "kernel scale takes 4 parameters, the plan's launch has 2 arguments"},
+        {"mixed_90a", K_PLAN("other", "\"y\""), 1, ATOLL_V_LAUNCH_ERROR,
+         "the source has no kernel \"other\" that the plan launches; it has"},
+        {"needs_90a", K_PLAN("tell", "\"y\""), 1, ATOLL_V_FORBIDDEN,
+         "rule no-device-runtime: the image needs \"vprintf\" from outside"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cuda_candidate c;
+        char detail[ATOLL_DETAIL_BYTES] = "";
+        cuda_candidate_open(&c, rows[i].source);
+        c.task->allow_mutable_globals = rows[i].globals_allowed;
+        size_t length = fixture(rows[i].file);
+        enum atoll_verdict v = atoll_cuda_image_check(&c.prepared, image, length, "", &cubin, detail);
+        if (v != rows[i].verdict || strncmp(detail, rows[i].text, strlen(rows[i].text)) != 0)
+            fail_msg("row %zu: %s, %s", i, atoll_verdict_name(v), detail);
+        cuda_candidate_close(&c);
+    }
+}
+
+static void test_no_image(void **state)
+{
+    struct cuda_candidate c;
+    char detail[ATOLL_DETAIL_BYTES] = "";
+    (void)state;
+    cuda_candidate_open(&c, K_PLAN("twice", "\"y\""));
+    assert_int_equal(atoll_cuda_image_check(&c.prepared, "ELF", 3, NULL, &cubin, detail),
+                     ATOLL_V_LAUNCH_ERROR);
+    assert_non_null(strstr(detail, "is no device image"));
+    cuda_candidate_close(&c);
+}
+
+/* A scratch of no bytes has an address of its own. */
+static void test_empty_scratch(void **state)
+{
+    static const char source[] = "/* atoll-plan {\"version\": 1, \"scratch\": {\"s\": \"N - N\"}, "
+                                 "\"launch\": [{\"kernel\": \"twice\", "
+                                 "\"grid\": [1], \"block\": [32], \"args\": [\"s\"]}]} */\n";
+    struct cuda_candidate c;
+    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT];
+    size_t count = 0;
+    (void)state;
+    cuda_candidate_open(&c, source);
+    assert_int_equal(atoll_cuda_buffer_bytes(&c.prepared, &c.task->variants[0], bytes, &count, NULL), 0);
+    assert_int_equal(count, 4);
+    assert_int_equal(bytes[3], 1);
+    cuda_candidate_close(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_image_check), cmocka_unit_test(test_no_image),
+                                       cmocka_unit_test(test_empty_scratch)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

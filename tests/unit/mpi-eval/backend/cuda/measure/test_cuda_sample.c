@@ -1,0 +1,576 @@
+/* The batches of a sample, decoded: what is in them, in which order, and above all what is not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "mpi-eval/backend/cuda/measure/launch.h"
+#include "mpi-eval/backend/cuda/measure/sample.h"
+#include "mpi-eval/backend/cuda/measure/support_launch.h"
+#include "tests/unit/mpi-eval/fixture_cuda.h"
+
+#define SOURCE                                                                                               \
+    CUDA_PLAN(                                                                                               \
+        "{\"kernel\": \"k\", \"grid\": [\"M\"], \"block\": [128], \"args\": [\"x\", \"w\", \"s\"]}, "        \
+        "{\"kernel\": \"l\", \"grid\": [\"M\"], \"block\": [32], \"args\": [\"s\", \"y\", \"i32:N\"]}")
+#define ARENA  0x7f0000000000ull
+#define PLAIN  0x7e0000000000ull
+#define SEALED 0x7d0000000000ull
+#define FLUSH  0x7c0000000000ull
+#define RESULT 0x7b0000000000ull
+#define STEPS  256
+
+static struct cuda_candidate candidate;
+static struct atoll_cuda_subject image;
+static struct atoll_subject subject;
+static struct atoll_cuda_oracle oracle;
+static struct atoll_draw draw;
+static struct atoll_sealed seal;
+static struct atoll_cuda_sample *sample;
+static struct atoll_steps steps;
+static struct atoll_step list[STEPS];
+static struct atoll_step_launch launches[STEPS];
+static size_t count;
+
+static int set_up(void **state)
+{
+    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT];
+    size_t buffers;
+    struct atoll_span arena = {ARENA, (uint64_t)64 << 20};
+    (void)state;
+    cuda_candidate_open(&candidate, SOURCE);
+    memset(&image, 0, sizeof image);
+    image.slot = 3;
+    memset(&oracle, 0, sizeof oracle);
+    oracle.magnitude[2] = 2.5;
+    subject = (struct atoll_subject){
+        .prepared = &candidate.prepared, .object = "cubin", .object_length = 5, .runner = &image};
+    draw = (struct atoll_draw){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
+    seal = (struct atoll_sealed){
+        .is_sealed = 1, .offset = 4096, .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}}};
+    sample = calloc(1, sizeof *sample);
+    assert_non_null(sample);
+    sample->task = candidate.task;
+    sample->variant = &candidate.task->variants[0];
+    sample->draw = &draw;
+    sample->subject = &subject;
+    sample->oracle = &oracle;
+    sample->placement = 77;
+    sample->hash_key = 78;
+    sample->flush = (struct atoll_span){FLUSH, (uint64_t)1 << 20};
+    sample->result = RESULT;
+    sample->sealed = SEALED;
+    sample->multiprocessors = 132;
+    sample->shared_bytes = 232448;
+    sample->hashes_late = 1;
+    assert_int_equal(atoll_cuda_buffer_bytes(&candidate.prepared, sample->variant, bytes, &buffers, NULL), 0);
+    assert_int_equal(atoll_layout_make(&arena, bytes, buffers, 77, -1, &sample->layout, NULL), 0);
+    assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, &sample->plain, NULL),
+                     0);
+    assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
+    atoll_steps_init(&steps);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_steps_fini(&steps);
+    free(sample);
+    cuda_candidate_close(&candidate);
+    return 0;
+}
+
+static void decode(void)
+{
+    struct atoll_reader reader;
+    int more = 1;
+    assert_int_equal(atoll_buffer_check(&steps.bytes, NULL), 0);
+    atoll_reader_init(&reader, steps.bytes.data, steps.bytes.length);
+    for (count = 0; more == 1; count += more == 1) {
+        assert_true(count < STEPS);
+        more = atoll_step_next(&reader, &list[count], &launches[count]);
+    }
+    assert_int_equal(more, 0);
+    assert_int_equal(count, steps.count);
+}
+
+static int has_words(uint64_t word)
+{
+    for (size_t i = 0; i + 8 <= steps.bytes.length; i++)
+        if (memcmp(steps.bytes.data + i, &word, 8) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_launch_of(size_t step, uint32_t function)
+{
+    return list[step].kind == ATOLL_STEP_LAUNCH && launches[step].function == function;
+}
+
+static size_t launches_between(uint32_t low, uint32_t high)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += list[i].kind == ATOLL_STEP_LAUNCH && launches[i].function >= low && launches[i].function < high;
+    return n;
+}
+
+static size_t candidate_launches(void)
+{
+    uint32_t first = atoll_cuda_subject_function(&subject, 0);
+    return launches_between(first, first + ATOLL_PLAN_LAUNCH_LIMIT);
+}
+
+static size_t kinds(enum atoll_step_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += list[i].kind == kind;
+    return n;
+}
+
+/* Number of the step that wipes the plain area, count when none does. */
+static size_t wipe(void)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_SET && list[i].address == PLAIN && list[i].slot == 0 &&
+            list[i].count * 4 == sample->plain.need)
+            return i;
+    return count;
+}
+
+static void test_run(void **state)
+{
+    size_t start = 0, stop = 0;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++) {
+        start = list[i].kind == ATOLL_STEP_EVENT && list[i].slot == ATOLL_SAMPLE_START ? i : start;
+        stop = list[i].kind == ATOLL_STEP_EVENT && list[i].slot == ATOLL_SAMPLE_STOP ? i : stop;
+        assert_int_not_equal(list[i].kind, ATOLL_STEP_SYNC); /* nothing waits before the launches */
+        assert_int_not_equal(list[i].kind, ATOLL_STEP_READ);
+    }
+    size_t gate = count;
+    for (size_t i = 0; i < count; i++)
+        gate = list[i].kind == ATOLL_STEP_GATE ? i : gate;
+    assert_int_equal(kinds(ATOLL_STEP_GATE), 1); /* after the contents, before the flush, which is timed */
+    assert_true(gate < start);
+    assert_int_equal(list[gate].slot, ATOLL_KERNEL_gate);
+    assert_int_equal(list[gate + 1].kind, ATOLL_STEP_EVENT);
+    assert_int_equal(list[gate + 1].slot, ATOLL_SAMPLE_FILLED);
+    assert_true(is_launch_of(gate + 2, ATOLL_KERNEL_clock));
+    assert_true(is_launch_of(gate + 3, ATOLL_KERNEL_flush_write));
+    assert_true(is_launch_of(gate + 4, ATOLL_KERNEL_flush_read));
+    assert_int_equal(gate + 5, start);
+    assert_int_equal(stop, start + 3); /* the two launches and nothing else */
+    assert_int_equal(sample->first_launch, start + 1);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(atoll_cuda_sample_launch_of(sample, (uint32_t)i),
+                         i > start && i < stop ? (long)(i - start - 1) : -1);
+    assert_true(is_launch_of(start + 1, atoll_cuda_subject_function(&subject, 0)));
+    assert_true(is_launch_of(start + 2, atoll_cuda_subject_function(&subject, 1)));
+    assert_int_equal(candidate_launches(), 2);
+    assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 0);
+    assert_int_equal(kinds(ATOLL_STEP_CACHE_RESET), 1);
+    assert_int_equal(kinds(ATOLL_STEP_MODULE_LOAD), 0);
+    assert_false(has_words(seal.key.words[0]) || has_words(seal.key.words[1]));
+    assert_false(has_words(PLAIN) || has_words(SEALED) || has_words(SEALED + seal.offset));
+}
+
+static void test_run_restores_globals(void **state)
+{
+    (void)state;
+    image.cubin.state_bytes = 8;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    assert_int_equal(list[0].kind, ATOLL_STEP_MODULE_LOAD);
+    assert_int_equal(list[0].slot, ATOLL_SUPPORT_MODULE_END + 3);
+    assert_int_equal(list[1].kind, ATOLL_STEP_FUNCTION);
+    assert_int_equal(list[2].kind, ATOLL_STEP_FUNCTION);
+    assert_true(is_launch_of(sample->first_launch, atoll_cuda_subject_function(&subject, 0)));
+}
+
+/* The n-th launch of a kernel of ours, its parameters copied; its step, count when there is none. */
+static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t bytes)
+{
+    memset(ret_params, 0, bytes);
+    for (size_t i = 0; i < count; i++)
+        if (is_launch_of(i, kernel) && n-- == 0) {
+            memcpy(ret_params, launches[i].params, bytes);
+            return i;
+        }
+    return count;
+}
+
+static size_t step_of_event(uint32_t event)
+{
+    size_t i = 0;
+    while (i < count && (list[i].kind != ATOLL_STEP_EVENT || list[i].slot != event))
+        i++;
+    return i;
+}
+
+/* The launches once before, on other contents at the same addresses; then the sample's own contents, and no flush. */
+static void test_warm_run(void **state)
+{
+    struct atoll_area_launch p;
+    struct atoll_init_launch before, after;
+    struct atoll_fill_launch fills[2];
+    uint32_t first = atoll_cuda_subject_function(&subject, 0);
+    (void)state;
+    sample->is_warm = 1;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    size_t warming = sample->first_warming, start = step_of_event(ATOLL_SAMPLE_START);
+    assert_int_equal(candidate_launches(), 4);
+    assert_true(is_launch_of(warming, first) && is_launch_of(warming + 1, first + 1));
+    assert_true(is_launch_of(start + 1, first) && is_launch_of(start + 2, first + 1));
+    assert_int_equal(step_of_event(ATOLL_SAMPLE_STOP), start + 3);
+    assert_int_equal(sample->first_launch, start + 1);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(atoll_cuda_sample_launch_of(sample, (uint32_t)i), is_launch_of(i, first)       ? 0
+                                                                           : is_launch_of(i, first + 1) ? 1
+                                                                                                        : -1);
+    for (size_t i = 0; i < 2; i++) { /* x and w */
+        assert_true(own_launch(ATOLL_KERNEL_init, i, &before, sizeof before) < warming);
+        assert_true(own_launch(ATOLL_KERNEL_init, 2 + i, &after, sizeof after) > warming + 1);
+        assert_true(before.address == after.address && after.address == sample->layout.buffers[i].address);
+        assert_memory_not_equal(&before, &after, sizeof before);
+        assert_true(own_launch(ATOLL_KERNEL_fill, i, &fills[0], sizeof fills[0]) < warming);
+        size_t filled = own_launch(ATOLL_KERNEL_fill, 2 + i, &fills[1], sizeof fills[1]);
+        assert_true(filled > warming + 1 && filled < start);
+        assert_memory_equal(&fills[0], &fills[1], sizeof fills[0]);
+        size_t touched = own_launch(ATOLL_KERNEL_flush_read, i, &p, sizeof p);
+        assert_true(touched > filled && touched < step_of_event(ATOLL_SAMPLE_FILLED));
+        assert_true(p.address == sample->layout.buffers[i].address &&
+                    p.bytes == sample->layout.buffers[i].bytes);
+    }
+    assert_int_equal(own_launch(ATOLL_KERNEL_flush_read, 2, &p, sizeof p), count);
+    size_t wiped = own_launch(ATOLL_KERNEL_flush_write, 0, &p, sizeof p);
+    assert_true(wiped > warming + 1 && wiped < start && p.bytes == 0);
+    assert_int_equal(launches[wiped].shared_bytes, sample->shared_bytes);
+    assert_int_equal(own_launch(ATOLL_KERNEL_flush_write, 1, &p, sizeof p), count);
+    assert_false(has_words(FLUSH));
+    assert_int_equal(step_of_event(ATOLL_SAMPLE_FILLED), start - 2); /* and the clock probe */
+    assert_int_equal(list[start - 3].kind, ATOLL_STEP_GATE);
+    assert_int_equal(own_launch(ATOLL_KERNEL_guard, sample->layout.count + 1, &p, sizeof p),
+                     count); /* once: what the untimed launch did to them is seen */
+    assert_int_equal(kinds(ATOLL_STEP_SYNC) + kinds(ATOLL_STEP_MODULE_LOAD) + kinds(ATOLL_STEP_READ), 0);
+    assert_false(has_words(seal.key.words[0]) || has_words(PLAIN) || has_words(SEALED + seal.offset));
+}
+
+static void test_warm_run_restores_globals(void **state)
+{
+    size_t loads = 0;
+    (void)state;
+    sample->is_warm = 1;
+    image.cubin.state_bytes = 8;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++) {
+        loads += list[i].kind == ATOLL_STEP_MODULE_LOAD;
+        if (list[i].kind == ATOLL_STEP_MODULE_LOAD && loads == 2) {
+            assert_int_equal(list[i - 1].kind, ATOLL_STEP_SYNC);
+            assert_true(i > sample->first_warming + 1 && i < sample->first_launch);
+        }
+    }
+    assert_int_equal(loads, 2);
+}
+
+/* Fills follow the key alone; different keys give all kinds. */
+static void test_fills(void **state)
+{
+    unsigned seen = 0;
+    (void)state;
+    for (uint64_t key = 0; key < 64; key++) {
+        sample->placement = key;
+        assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
+        enum atoll_fill_kind kind = sample->fills[2].kind;
+        seen |= 1u << kind;
+        assert_true(sample->fills[2].magnitude == 2.5);
+        assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
+        assert_int_equal(sample->fills[2].kind, kind);
+        assert_int_not_equal(sample->fills[2].key, sample->fills[3].key);
+    }
+    assert_int_equal(seen, (1u << ATOLL_FILL_COUNT) - 1);
+}
+
+static void test_answer(void **state)
+{
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, &seal, NULL), 0);
+    decode();
+    size_t wiped = wipe(), read = 0;
+    assert_int_equal(candidate_launches(), 0);
+    assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 1);
+    assert_true(has_words(seal.key.words[0]) && has_words(SEALED + seal.offset));
+    assert_true(wiped < count);
+    for (size_t i = 0; i < count; i++) {
+        if (is_launch_of(i, atoll_cuda_oracle_function(&oracle)))
+            assert_true(i < wiped);
+        read = list[i].kind == ATOLL_STEP_READ ? i : read;
+    }
+    assert_true(read > wiped);
+    assert_int_equal(list[count - 1].kind, ATOLL_STEP_SET); /* findings quote expected values */
+    assert_true(list[count - 1].address > RESULT && count - 1 > read);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, NULL, NULL), 0); /* hashes alone */
+    decode();
+    assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
+    assert_int_equal(wipe(), count);
+}
+
+static void test_check(void **state)
+{
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX),
+                     0); /* neither candidate nor reference */
+    assert_true(has_words(seal.key.words[0]) && has_words(SEALED + seal.offset));
+    assert_int_equal(list[count - 1].kind, ATOLL_STEP_SET);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, NULL, NULL), 0);
+    decode();
+    assert_int_equal(candidate_launches(), 0);
+    assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 1);
+    assert_true(wipe() < count && wipe() > 0);
+    assert_false(has_words(SEALED + seal.offset));
+}
+
+/* ---- what our kernels are told ---- */
+
+/* Outputs that no candidate made: written over the fill, inputs beside them, nothing of a candidate. */
+static void test_put(void **state)
+{
+    static float y[19 * 37];
+    const void *data[ATOLL_TASK_TENSOR_LIMIT] = {NULL, NULL, y};
+    const struct atoll_span *out = &sample->layout.buffers[2];
+    struct atoll_fill_launch fill;
+    (void)state;
+    y[5] = 42;
+    assert_int_equal(atoll_cuda_sample_put(sample, &steps, data, NULL), 0);
+    decode();
+    size_t written = count;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_WRITE)
+            written = i;
+    assert_true(written < count);
+    assert_int_equal(kinds(ATOLL_STEP_WRITE), 1);
+    assert_true(list[written].address == out->address && list[written].length == sizeof y);
+    assert_memory_equal(list[written].bytes, y, sizeof y);
+    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) < written);
+    assert_int_equal(candidate_launches(), 0);
+    assert_int_equal(launches_between(ATOLL_KERNEL_init, ATOLL_KERNEL_init + 1), 2);
+    atoll_steps_clear(&steps);
+    data[2] = NULL; /* the fill stays */
+    assert_int_equal(atoll_cuda_sample_put(sample, &steps, data, NULL), 0);
+    decode();
+    assert_int_equal(kinds(ATOLL_STEP_WRITE), 0);
+}
+
+/* Every zone gets its pattern before any content, and is looked at under the same key afterwards. */
+static void test_guards(void **state)
+{
+    struct atoll_area_launch made[ATOLL_LAYOUT_BUFFER_LIMIT + 1], p;
+    struct atoll_fill_launch fill;
+    size_t zones = sample->layout.count + 1, last = 0;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < zones; i++) {
+        last = own_launch(ATOLL_KERNEL_guard, i, &made[i], sizeof made[i]);
+        assert_true(last < count);
+        assert_true(made[i].address == sample->layout.guards[i].address);
+        assert_true(made[i].bytes == sample->layout.guards[i].bytes);
+    }
+    assert_int_equal(own_launch(ATOLL_KERNEL_guard, zones, &p, sizeof p), count);
+    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) > last);
+    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, 0) > last);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    for (size_t i = 0; i < zones; i++) {
+        assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &p, sizeof p) < count);
+        assert_true(p.address == made[i].address && p.bytes == made[i].bytes && p.key == made[i].key);
+        assert_true(p.result == p.result / 8 * 8 && p.result > RESULT);
+    }
+}
+
+/* Bytes between the end of a buffer and the next whole word: not zero, or zeros written there would not be seen. */
+static void test_tails(void **state)
+{
+    size_t tails = 0;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++)
+        for (size_t b = 0; b < sample->layout.count; b++) {
+            const struct atoll_span *buffer = &sample->layout.buffers[b];
+            if (list[i].kind != ATOLL_STEP_SET || list[i].address != buffer->address + buffer->bytes / 8 * 8)
+                continue;
+            assert_int_equal(list[i].count, 2);
+            assert_true(list[i].slot & 0xff && list[i].slot >> 24);
+            tails++;
+        }
+    assert_int_equal(tails, 4);
+}
+
+/* Inputs are hashed in the check; outputs there and right after the stop, at different places of the results. */
+static void test_hashes(void **state)
+{
+    struct atoll_area_launch p, late;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(own_launch(ATOLL_KERNEL_hash, i, &late, sizeof late) < count);
+        assert_true(late.address == sample->layout.buffers[i].address &&
+                    late.bytes == sample->layout.buffers[i].bytes);
+    }
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 3, &p, sizeof p), count);
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    decode();
+    assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof p) < count);
+    assert_true(p.address == late.address && p.key == late.key && p.result != late.result);
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 1, &p, sizeof p),
+                     count); /* no input is looked at in time */
+}
+
+/* Sealed and compared: the same place, key and stream, one per tensor; no value is NaN until the reference puts one. */
+static void test_seal(void **state)
+{
+    struct atoll_seal_launch made;
+    struct atoll_compare_launch p;
+    size_t poison = 0;
+    (void)state;
+    seal.array_offset[2] = 768;
+    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, &seal, NULL), 0);
+    decode();
+    size_t sealed = own_launch(ATOLL_KERNEL_seal, 0, &made, sizeof made);
+    assert_true(sealed < count);
+    assert_true(made.sealed == SEALED + 4096 + 768 && made.expected == PLAIN && made.count == 19 * 37);
+    assert_true(made.key[0] == seal.key.words[0] && made.key[1] == seal.key.words[1] && made.salt == 2);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_SET && list[i].address == PLAIN && list[i].slot == 0xffffffffu) {
+            assert_int_equal(list[i].count, 2 * 19 * 37);
+            poison = i;
+        }
+    assert_true(poison && is_launch_of(poison + 1, atoll_cuda_oracle_function(&oracle)));
+    atoll_steps_clear(&steps);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &p, sizeof p) < count);
+    assert_true(p.expected == made.sealed && p.is_sealed && p.salt == made.salt && p.key[1] == made.key[1]);
+    assert_true(p.address == sample->layout.buffers[2].address && p.count == 19 * 37 && p.has_fill);
+    assert_true(p.fill.key == sample->fills[2].key);
+    assert_int_equal(own_launch(ATOLL_KERNEL_compare, 1, &p, sizeof p), count);
+}
+
+/* inout: an output as well, of its own stream; what it was is made again where the candidate has not been. */
+static void test_inout(void **state)
+{
+    struct atoll_init_launch p;
+    struct atoll_compare_launch c;
+    struct atoll_cuda_plain *plain = &sample->plain;
+    (void)state;
+    candidate.task->tensors[0].role = ATOLL_ROLE_INOUT;
+    assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, plain, NULL), 0);
+    assert_true(plain->expected[0] == PLAIN && plain->spare[0] > PLAIN && plain->spare[2] == 0);
+    assert_true(plain->sealed_offset[2] >= atoll_support_sealed_bytes(plain->counts[0], 0));
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, NULL, NULL), 0);
+    decode();
+    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, sizeof p) < count);
+    assert_true(p.address == plain->spare[0]);
+    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &c, sizeof c) < count);
+    assert_true(c.salt == 0 && !c.has_fill && !c.is_sealed);
+    assert_true(own_launch(ATOLL_KERNEL_compare, 1, &c, sizeof c) < count);
+    assert_true(c.salt == 2 && c.has_fill);
+    assert_true(wipe() < count);
+}
+
+static void test_plain_plan(void **state)
+{
+    const struct atoll_cuda_plain *p = &sample->plain;
+    (void)state;
+    assert_int_equal(p->counts[2], 19 * 37);
+    assert_int_equal(p->expected[0], 0);
+    assert_int_equal(p->expected[2], PLAIN);
+    assert_int_equal(p->scale[2], 0);
+    assert_true(p->need >= 19 * 37 * 8 && p->need % 256 == 0);
+    assert_true(p->sealed_bytes >= atoll_support_sealed_bytes(19 * 37, 0) && p->sealed_bytes % 256 == 0);
+}
+
+/* A reply as the device process would send it. */
+static void reply_put(struct atoll_steps_reply *reply, const unsigned char *results, size_t length, int tails)
+{
+    atoll_buffer_put_blob(&reply->results, results, length);
+    for (int i = 0; i < tails; i++)
+        atoll_buffer_put_blob(&reply->results, "\x96\xc3\xa5\x96\x96\xc3\xa5\x96", 8);
+    atoll_reader_init(&reply->reader, reply->results.data, reply->results.length);
+}
+
+static void test_read(void **state)
+{
+    struct atoll_cuda_sample_results *r = calloc(1, sizeof *r);
+    struct atoll_steps_reply *reply = calloc(1, sizeof *reply);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t length = 0;
+    int tails = 0;
+    (void)state;
+    assert_true(r && reply);
+    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_STEP_READ) {
+            tails += length != 0;
+            length = length ? length : list[i].count;
+        }
+    assert_int_equal(tails, 4); /* 19 * 37 floats do not fill words, neither do 37 */
+    unsigned char *results = calloc(1, length);
+    assert_non_null(results);
+    atoll_steps_reply_init(reply);
+    reply_put(reply, results, length, tails);
+    assert_int_equal(atoll_cuda_sample_read(sample, reply, r, &err), 0);
+    assert_true(atoll_cuda_sample_tail_touched(sample, r, 0)); /* that is not what had been written there */
+    atoll_steps_reply_fini(reply);
+    atoll_steps_reply_init(reply);
+    reply_put(reply, results, length - 8, tails);
+    assert_int_equal(atoll_cuda_sample_read(sample, reply, r, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_PROTOCOL);
+    atoll_steps_reply_fini(reply);
+    atoll_steps_reply_init(reply);
+    reply_put(reply, results, length, tails - 1);
+    assert_int_equal(atoll_cuda_sample_read(sample, reply, r, NULL), -1);
+    atoll_steps_reply_fini(reply);
+    free(results);
+    free(reply);
+    free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_run_restores_globals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_warm_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_warm_run_restores_globals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fills, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_guards, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hashes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_seal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_inout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_plain_plan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_read, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

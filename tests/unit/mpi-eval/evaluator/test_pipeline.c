@@ -1,0 +1,330 @@
+/* Orders through prepare, compile and the real referee, on the fixture task. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/clock.h"
+#include "mpi-eval/evaluator/pipeline.h"
+#include "tests/unit/mpi-eval/fixture_candidates.h"
+
+#define HANG_NS 60e9
+
+static struct atoll_compiler *compiler;
+static struct atoll_examiner *examiner;
+static struct atoll_pipeline *pipeline;
+static uint64_t next_evaluation = 100;
+
+static int set_up_on(const struct atoll_backend *backend)
+{
+    struct atoll_setup setup = fixture_setup();
+    struct atoll_err err = ATOLL_ERR_INIT;
+    compiler = fixture_compiler();
+    examiner = atoll_examiner_create(&setup, compiler, &err);
+    pipeline = examiner ? atoll_pipeline_create(backend, compiler, examiner, &err) : NULL;
+    return pipeline && atoll_pipeline_add_task(pipeline, 0, fixture_task(), &err) == 0 ? 0 : -1;
+}
+
+static int set_up(void **state)
+{
+    return set_up_on(&atoll_backend_cpu);
+}
+
+static int tear_down(void **state)
+{
+    assert_int_equal(atoll_examiner_destroy(examiner, 20e9), 0);
+    atoll_pipeline_destroy(pipeline);
+    atoll_compiler_destroy(compiler);
+    return 0;
+}
+
+static struct atoll_order_candidate side_of(const char *source)
+{
+    struct atoll_order_candidate side = {.language = "", .source = ""};
+    if (source)
+        side = (struct atoll_order_candidate){
+            .id = atoll_id_of(source, strlen(source)), .language = "c", .source = source};
+    return side;
+}
+
+static struct atoll_order order_of(const char *candidate, const char *elite)
+{
+    return (struct atoll_order){.evaluation = next_evaluation++,
+                                .is_duel = elite != NULL,
+                                .purpose = ATOLL_DUEL_PROMOTION,
+                                .candidate = side_of(candidate),
+                                .elite = side_of(elite),
+                                .alpha = 0.01,
+                                .margin = 0.01,
+                                .pair_limit = 6};
+}
+
+static int order_say(const struct atoll_order *order, struct atoll_err *err)
+{
+    struct atoll_buffer payload;
+    atoll_buffer_init(&payload, 1 << 20);
+    atoll_order_encode(order, &payload);
+    int rc = atoll_pipeline_order(pipeline, payload.data, payload.length, err);
+    atoll_buffer_fini(&payload);
+    return rc;
+}
+
+static void wait_a_little(void)
+{
+    struct pollfd fds[16] = {{.fd = atoll_examiner_fd(examiner), .events = POLLIN}};
+    size_t count = 1;
+    if (atoll_pipeline_owns_compiler(pipeline))
+        count += atoll_compiler_pollfds(compiler, fds + 1, 15);
+    poll(fds, count, 100);
+}
+
+/* Until one answer is there. */
+static uint16_t answer_wait(struct atoll_buffer *out)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint16_t type;
+    for (double until_ns = atoll_clock_mono_ns() + HANG_NS; atoll_clock_mono_ns() < until_ns;) {
+        if (atoll_pipeline_advance(pipeline, &err) != 0)
+            fail_msg("%s", err.text);
+        if (atoll_pipeline_answer(pipeline, &type, out) == 1)
+            return type;
+        wait_a_little();
+    }
+    fail_msg("no answer");
+    return 0;
+}
+
+static const struct {
+    const char *candidate, *elite;
+    enum atoll_verdict verdict;
+    unsigned level; /* of an evaluation that the referee does not see; 0 = it does, or a duel */
+    const char *says;
+} cases[] = {
+    {FIXTURE_RIGHT, NULL, ATOLL_V_CORRECT, 0, ""},
+    {FIXTURE_WRONG, NULL, ATOLL_V_WRONG, 0, "constant factor of 2"},
+    {"int x;\n", NULL, ATOLL_V_BAD_PLAN, 1, "plan"},
+    {FIXTURE_PLAN "#include <stdio.h>\n", NULL, ATOLL_V_FORBIDDEN, 2, "include"},
+    {FIXTURE_ERROR, NULL, ATOLL_V_COMPILE_ERROR, 3, "no_such_thing"},
+    {FIXTURE_RIGHT, FIXTURE_SLOW, ATOLL_V_CORRECT, 0, ""},
+    {FIXTURE_ERROR, FIXTURE_SLOW, ATOLL_V_COMPILE_ERROR, 0, "no_such_thing"},
+    {FIXTURE_RIGHT, FIXTURE_ERROR, ATOLL_V_INFRASTRUCTURE, 0, "no_such_thing"},
+    {FIXTURE_RIGHT, "int x;\n", ATOLL_V_INFRASTRUCTURE, 0, "plan"},
+};
+#define CASES (sizeof cases / sizeof *cases)
+
+/* A busy machine may spoil a measurement; that is said, and is nothing that this test is about. */
+static int is_spoiled(enum atoll_verdict verdict, const char *detail)
+{
+    return verdict == ATOLL_V_INFRASTRUCTURE && strstr(detail, "other programs took the device's cores");
+}
+
+static void duel_check(size_t index, const struct atoll_buffer *answer, uint64_t *ret_evaluation)
+{
+    struct atoll_duel duel;
+    assert_int_equal(atoll_duel_decode(answer->data, answer->length, &duel, NULL), 0);
+    *ret_evaluation = duel.evaluation;
+    if (is_spoiled(duel.verdict, duel.detail))
+        return;
+    if (duel.verdict != cases[index].verdict || !strstr(duel.detail, cases[index].says))
+        fail_msg("case %zu: %s, \"%s\"", index, atoll_verdict_name(duel.verdict), duel.detail);
+    assert_int_equal(duel.purpose, ATOLL_DUEL_PROMOTION);
+    assert_int_equal(duel.better, duel.verdict == ATOLL_V_CORRECT);
+}
+
+static void evaluation_check(size_t index, const struct atoll_buffer *answer, uint64_t *ret_evaluation)
+{
+    struct atoll_evaluation e;
+    struct atoll_id id = atoll_id_of(cases[index].candidate, strlen(cases[index].candidate));
+    atoll_evaluation_init(&e);
+    assert_int_equal(atoll_evaluation_decode(answer->data, answer->length, &e, NULL), 0);
+    if (!is_spoiled(e.verdict, e.detail) &&
+        (e.verdict != cases[index].verdict || !strstr(e.detail, cases[index].says)))
+        fail_msg("case %zu: %s, \"%s\"", index, atoll_verdict_name(e.verdict), e.detail);
+    if (cases[index].level)
+        assert_int_equal(e.level, cases[index].level);
+    else
+        assert_true(e.compile_ns > 0 && !atoll_id_is_zero(&e.binary));
+    assert_true(atoll_id_equal(&e.candidate, &id));
+    assert_true(e.started_unix_ns > 0);
+    *ret_evaluation = e.evaluation;
+    atoll_evaluation_fini(&e);
+}
+
+/* All at once, before the device is there; the answers come in any order, each once. */
+static void test_all_at_once(void **state)
+{
+    struct atoll_pulse pulse = {.uptime_ns = 0};
+    struct atoll_buffer answer;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t first = next_evaluation, evaluation;
+    int seen[CASES] = {0};
+    atoll_buffer_init(&answer, 1 << 20);
+    assert_int_equal(atoll_pipeline_is_open(pipeline), 0);
+    assert_int_equal(atoll_pipeline_owns_compiler(pipeline), 0); /* lent for the calibration */
+    for (size_t i = 0; i < CASES; i++) {
+        struct atoll_order order = order_of(cases[i].candidate, cases[i].elite);
+        if (order_say(&order, &err) != 0)
+            fail_msg("case %zu: %s", i, err.text);
+    }
+    atoll_pipeline_pulse(pipeline, &pulse);
+    assert_int_equal(pulse.queued, CASES);
+    for (size_t i = 0; i < CASES; i++) {
+        uint16_t type = answer_wait(&answer);
+        struct atoll_reader reader;
+        atoll_reader_init(&reader, answer.data, answer.length);
+        size_t index = (size_t)(atoll_reader_u64(&reader) - first); /* both begin with their number */
+        assert_true(index < CASES);
+        assert_int_equal(type, cases[index].elite ? ATOLL_MSG_DUELLED : ATOLL_MSG_EVALUATED);
+        (cases[index].elite ? duel_check : evaluation_check)(index, &answer, &evaluation);
+        assert_int_equal(evaluation, first + index);
+        assert_int_equal(seen[index]++, 0);
+        atoll_buffer_clear(&answer);
+    }
+    assert_int_equal(atoll_pipeline_is_open(pipeline), 1);
+    pulse = (struct atoll_pulse){.uptime_ns = 0};
+    atoll_pipeline_pulse(pipeline, &pulse);
+    assert_int_equal(pulse.queued, 0);
+    assert_int_equal(pulse.compiling, 0);
+    assert_true(pulse.occupied_ns > pulse.candidate_ns && pulse.candidate_ns > 0 && pulse.compile_ns > 0);
+    atoll_buffer_fini(&answer);
+}
+
+/* A candidate that was compiled once is not compiled again; one that failed is. */
+static void test_compiled_once(void **state)
+{
+    static const struct {
+        const char *source;
+        int again;
+    } sources[] = {{FIXTURE_WRONG, 0}, {FIXTURE_ERROR, 1}};
+    struct atoll_buffer answer;
+    atoll_buffer_init(&answer, 1 << 20);
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_pulse before = {.uptime_ns = 0}, after = before;
+        atoll_pipeline_pulse(pipeline, &before);
+        struct atoll_order order = order_of(sources[i].source, NULL);
+        assert_int_equal(order_say(&order, NULL), 0);
+        answer_wait(&answer);
+        atoll_buffer_clear(&answer);
+        atoll_pipeline_pulse(pipeline, &after);
+        assert_int_equal(after.compile_ns > before.compile_ns, sources[i].again);
+    }
+    atoll_buffer_fini(&answer);
+}
+
+static void refused(int rc, const struct atoll_err *err, const char *says)
+{
+    assert_int_equal(rc, -1);
+    assert_int_equal(err->code, ATOLL_E_PROTOCOL);
+    if (!strstr(err->text, says))
+        fail_msg("%s", err->text);
+}
+
+static void test_refusals(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_order order = order_of(FIXTURE_RIGHT, NULL);
+    struct atoll_buffer answer;
+    refused(atoll_pipeline_add_task(pipeline, 0, fixture_task(), &err), &err, "task 0 came where task 1");
+    refused(atoll_pipeline_order(pipeline, "garbage", 7, &err), &err, "");
+    order.task = 1;
+    refused(order_say(&order, &err), &err, "task 1, which was never sent");
+    atoll_buffer_init(&answer, 1 << 20);
+    order = order_of("int x;\n", NULL); /* answered at once */
+    for (unsigned i = 0; i < ATOLL_PIPELINE_ORDER_LIMIT; i++)
+        assert_int_equal(order_say(&order, NULL), 0);
+    refused(order_say(&order, &err), &err, "more than 64 orders");
+    for (unsigned i = 0; i < ATOLL_PIPELINE_ORDER_LIMIT; i++) {
+        assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+        atoll_buffer_clear(&answer);
+    }
+    atoll_buffer_fini(&answer);
+}
+
+/* A task whose reference does not compile costs its own orders; another task's are measured as before. */
+static void test_broken_reference(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *task = fixture_task();
+    struct atoll_buffer answer;
+    task->reference_source = "void reference(";
+    assert_int_equal(atoll_pipeline_add_task(pipeline, 1, task, &err), 0);
+    atoll_buffer_init(&answer, 1 << 20);
+    for (uint32_t number = 1; number <= 3; number++) {
+        struct atoll_order order = order_of(FIXTURE_WRONG, NULL);
+        struct atoll_evaluation e;
+        order.task = number % 2; /* broken, good, broken */
+        assert_int_equal(order_say(&order, &err), 0);
+        assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+        atoll_evaluation_init(&e);
+        assert_int_equal(atoll_evaluation_decode(answer.data, answer.length, &e, NULL), 0);
+        assert_int_equal(e.evaluation, order.evaluation);
+        if (!is_spoiled(e.verdict, e.detail))
+            assert_int_equal(e.verdict, order.task ? ATOLL_V_COMPILE_ERROR : ATOLL_V_WRONG);
+        assert_true(!order.task || (e.level == 3 && *e.detail));
+        atoll_evaluation_fini(&e);
+        atoll_buffer_clear(&answer);
+    }
+    atoll_buffer_fini(&answer);
+}
+
+static int unit_of(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                   struct atoll_err *err)
+{
+    *ret_name = "unit.c";
+    if (strcmp(task->reference_source, "refused") == 0)
+        return atoll_err_set(err, ATOLL_E_INPUT, "no unit for this one");
+    atoll_buffer_put_bytes(out, "no_such_type x;\n", 16);
+    return 0;
+}
+
+/* Where the backend gives units of references, they are compiled beside the candidates, which may be compiled first:
+ * without a good one nothing is measured, and the compiler is not lent. */
+static void test_unit_of_a_reference(void **state)
+{
+    static const struct {
+        const char *source, *says;
+    } rows[] = {{"refused", "no unit for this one"},
+                {"broken", "the reference of task 'blend' does not compile for the device"}};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_backend backend = atoll_backend_cpu;
+    struct atoll_buffer answer;
+    backend.case_unit = unit_of;
+    assert_int_equal(tear_down(state), 0);
+    assert_int_equal(set_up_on(&backend), 0);
+    atoll_buffer_init(&answer, 1 << 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct atoll_task *task = fixture_task();
+        struct atoll_order order = order_of(FIXTURE_WRONG, NULL);
+        struct atoll_evaluation e;
+        task->reference_source = rows[i].source;
+        assert_int_equal(atoll_pipeline_add_task(pipeline, i + 1, task, &err), 0);
+        order.task = i + 1;
+        assert_int_equal(order_say(&order, &err), 0);
+        assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+        atoll_evaluation_init(&e);
+        assert_int_equal(atoll_evaluation_decode(answer.data, answer.length, &e, NULL), 0);
+        assert_int_equal(e.verdict, ATOLL_V_COMPILE_ERROR);
+        assert_int_equal(e.level, 3);
+        if (!strstr(e.detail, rows[i].says))
+            fail_msg("%s", e.detail);
+        assert_int_equal(atoll_pipeline_owns_compiler(pipeline), 1);
+        atoll_evaluation_fini(&e);
+        atoll_buffer_clear(&answer);
+    }
+    atoll_buffer_fini(&answer);
+}
+
+int main(void)
+{
+    atoll_log_setup(-1, ATOLL_LOG_ERROR, "");
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_at_once),
+                                       cmocka_unit_test(test_compiled_once), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_broken_reference),
+                                       cmocka_unit_test(test_unit_of_a_reference)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,244 @@
+/* From asks to requests and from outcomes to replies, on an engine whose evaluators are played (tests/support). */
+#include "tests/support/operator.h"
+
+#include <math.h>
+
+#include "mpi-eval/operator/prompt_io.h"
+
+static const struct sim_seed seeds[] = {
+    {"naive", NULL, NULL},
+    {"tiled", "\"A\": [1, 2, 3, 4, 5, 6], \"B\": [1, 2, 3, 4]", NULL},
+};
+
+struct stand {
+    struct sim *sim;
+    struct atoll_dossier *dossier;
+    struct atoll_universal universal;
+    struct atoll_arena *arena, *other;
+    size_t fed; /* events that the dossier has seen */
+};
+
+static void feed(struct stand *s)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 26, NULL);
+    for (; s->fed < s->sim->event_count; s->fed++) {
+        struct atoll_event event;
+        const struct sim_bytes *bytes = &s->sim->events[s->fed];
+        assert_int_equal(atoll_event_decode(bytes->bytes, bytes->length, arena, &event, NULL), 0);
+        assert_int_equal(atoll_dossier_add_event(s->dossier, &event, NULL), 0);
+        atoll_event_fini(&event);
+        atoll_arena_reset(arena);
+    }
+    atoll_arena_destroy(arena);
+    s->universal.engine = s->sim->engine;
+}
+
+static int set_up(void **state)
+{
+    static struct stand stand;
+    struct atoll_buffer task;
+    struct atoll_search search;
+    struct atoll_device_info device = {.key = 0, .model = "processor", .backend = "cpu", .threads = 4};
+    atoll_buffer_init(&task, 1u << 24);
+    sim_task("copy", seeds, 2, 1, &task);
+    atoll_search_defaults(&search);
+    search.evaluation_budget = 400;
+    search.ask_share = 1;
+    stand = (struct stand){.sim = malloc(sizeof *stand.sim), .dossier = atoll_dossier_create(NULL)};
+    assert_non_null(stand.sim);
+    sim_start(stand.sim, 7, &search);
+    sim_add_task(stand.sim, 0, &task);
+    sim_capacity(stand.sim, 4);
+    atoll_dossier_add_device(stand.dossier, &device, NULL);
+    stand.universal = (struct atoll_universal){.dossier = stand.dossier,
+                                               .campaign = "0123456789abcdef0123456789abcdef0123456789abcdef",
+                                               .model = "some-model",
+                                               .backend = "cpu",
+                                               .deadline_s = 60};
+    stand.arena = atoll_arena_create(ATOLL_UNIVERSAL_ARENA_BYTES, NULL);
+    stand.other = atoll_arena_create(ATOLL_UNIVERSAL_ARENA_BYTES, NULL);
+    for (int i = 0; i < 200 && op_count(stand.sim) == 0; i++)
+        sim_answer(stand.sim);
+    assert_true(op_count(stand.sim) > 0);
+    feed(&stand);
+    atoll_buffer_fini(&task);
+    *state = &stand;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stand *s = *state;
+    sim_fini(s->sim);
+    free(s->sim);
+    atoll_dossier_destroy(s->dossier);
+    atoll_arena_destroy(s->arena);
+    atoll_arena_destroy(s->other);
+    return 0;
+}
+
+static struct atoll_llm_request request_of(struct stand *s, const struct atoll_ask *ask,
+                                           struct atoll_arena *arena)
+{
+    struct atoll_llm_request request;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_universal_request(&s->universal, ask, arena, &request, &err) != 0)
+        fail_msg("%s", err.text);
+    return request;
+}
+
+static void an_ask_becomes_a_request(void **state)
+{
+    struct stand *s = *state;
+    const struct atoll_ask ask = *op_at(s->sim, 0);
+    struct atoll_llm_request request = request_of(s, &ask, s->arena);
+    char key[64];
+    snprintf(key, sizeof key, "%.32s.%llu", s->universal.campaign, (unsigned long long)ask.number);
+    assert_string_equal(request.key, key);
+    assert_string_equal(request.model, "some-model");
+    assert_string_equal(request.task, "copy");
+    assert_string_equal(request.purpose, "universal");
+    assert_int_equal(request.sample, ask.number);
+    assert_true(request.deadline_s == 60);
+    assert_int_equal(request.message_count, 2);
+    assert_int_equal(request.messages[0].role, ATOLL_LLM_SYSTEM);
+    assert_true(request.messages[0].is_cacheable);
+    assert_non_null(strstr(request.messages[1].text, "copy"));
+    assert_non_null(strstr(request.messages[1].text, "processor"));
+}
+
+/* docs/adr/0014: whatever else is measured while a model thinks, and over a snapshot, the words stay. */
+static void words_do_not_change(void **state)
+{
+    struct stand *s = *state;
+    const struct atoll_ask ask = *op_at(s->sim, 0);
+    struct atoll_llm_request before = request_of(s, &ask, s->arena), after;
+    struct atoll_task_status status;
+    for (int i = 0; i < 60 && s->sim->order_count; i++)
+        sim_answer(s->sim);
+    sim_reload(s->sim);
+    feed(s);
+    assert_int_equal(atoll_engine_task_status(s->sim->engine, 0, 0, &status), 0);
+    assert_true(status.best_ns < ask.best_ns); /* what a prompt could tell did change */
+    after = request_of(s, &ask, s->other);
+    assert_string_equal(before.messages[0].text, after.messages[0].text);
+    assert_string_equal(before.messages[1].text, after.messages[1].text);
+    struct atoll_id a = atoll_llm_request_id(&before), b = atoll_llm_request_id(&after);
+    assert_true(atoll_id_equal(&a, &b));
+    struct atoll_ask another = ask;
+    another.best_ns = ask.best_ns / 2; /* and the test can see a change */
+    after = request_of(s, &another, s->other);
+    assert_string_not_equal(before.messages[1].text, after.messages[1].text);
+}
+
+static void say(struct atoll_llm_outcome *outcome, enum atoll_llm_status status, const char *text,
+                size_t length)
+{
+    atoll_llm_outcome_init(outcome);
+    atoll_llm_outcome_say(outcome, status, "as it is");
+    atoll_buffer_put_bytes(&outcome->text, text, length);
+    snprintf(outcome->model, sizeof outcome->model, "model-1");
+    outcome->usage = (struct atoll_llm_usage){.input = 100, .cached_input = 40, .output = 20, .reasoning = 5};
+    outcome->cost_usd = 0.5;
+    outcome->elapsed_s = 3;
+}
+
+static struct atoll_reply reply_of(struct stand *s, const struct atoll_llm_outcome *outcome)
+{
+    const struct atoll_ask ask = *op_at(s->sim, 0);
+    struct atoll_llm_request request = request_of(s, &ask, s->arena);
+    struct atoll_reply reply;
+    assert_int_equal(atoll_universal_reply(&s->universal, &ask, &request, outcome, s->arena, &reply, NULL),
+                     0);
+    assert_int_equal(reply.ask, ask.number);
+    assert_string_equal(reply.dialogue.prompt, request.messages[1].text);
+    return reply;
+}
+
+static const char kernel[] =
+    "```c\n/* atoll-plan {\"version\": 1, \"launch\": [{\"function\": \"f\", \"units\": \"N\", \"args\": "
+    "[\"x\", \"y\"]}]} */\n"
+    "void f(long a, long b, const float *x, float *y) { for (long i = a; i < b; i++) y[i] = x[i]; }\n```\n";
+
+static void outcomes_become_replies(void **state)
+{
+    static const struct {
+        enum atoll_llm_status status;
+        const char *text;
+        enum atoll_reply_status reply;
+        uint32_t sources;
+    } cases[] = {
+        {ATOLL_LLM_OK, kernel, ATOLL_REPLY_OK, 1},
+        {ATOLL_LLM_TRUNCATED, kernel, ATOLL_REPLY_OK, 1},
+        {ATOLL_LLM_OK, "I do not know.", ATOLL_REPLY_OK, 1}, /* the complaint, as bad_plan */
+        {ATOLL_LLM_EMPTY, "", ATOLL_REPLY_EMPTY, 0},
+        {ATOLL_LLM_REFUSED, kernel, ATOLL_REPLY_REFUSED, 0},
+        {ATOLL_LLM_BUDGET, "", ATOLL_REPLY_TASK_SPENT, 0},
+        {ATOLL_LLM_TIMEOUT, "", ATOLL_REPLY_FAILED, 0},
+        {ATOLL_LLM_MISS, kernel, ATOLL_REPLY_FAILED, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_llm_outcome outcome;
+        say(&outcome, cases[i].status, cases[i].text, strlen(cases[i].text));
+        struct atoll_reply reply = reply_of(*state, &outcome);
+        assert_int_equal(reply.status, cases[i].reply);
+        assert_int_equal(reply.source_count, cases[i].sources);
+        assert_string_equal(reply.origin, "model-1");
+        assert_true(reply.tokens == 120 && reply.cost_usd == 0.5);
+        assert_string_equal(reply.dialogue.answer, cases[i].text);
+        assert_true(reply.dialogue.cached_tokens == 40 && reply.dialogue.reasoning_tokens == 5);
+        atoll_llm_outcome_fini(&outcome);
+    }
+}
+
+/* A replay reads what the journal holds: of what a run read there must be no more in it. */
+static void what_is_read_is_what_is_kept(void **state)
+{
+    const size_t length = (size_t)2 << 20;
+    struct atoll_llm_outcome outcome, again;
+    char *text = malloc(length);
+    memset(text, ' ', length);
+    memcpy(text, "\0\xc3\xa4", 3);
+    for (size_t i = 3; i + 1 < length; i += 2)
+        memcpy(text + i, "\xc3\xa4", 2);
+    memcpy(text + length - sizeof kernel, kernel, sizeof kernel - 1);
+    say(&outcome, ATOLL_LLM_OK, text, length);
+    struct atoll_reply first = reply_of(*state, &outcome);
+    assert_true(strlen(first.dialogue.answer) < length);
+    char *kept = strdup(first.dialogue.answer), *source = strdup(first.sources[0].text);
+    assert_int_equal(kept[strlen(kept) - 1] & 0xff, 0xa4); /* a whole character */
+    say(&again, ATOLL_LLM_OK, kept, strlen(kept));
+    struct atoll_reply second = reply_of(*state, &again);
+    assert_int_equal(second.source_count, first.source_count);
+    assert_string_equal(second.sources[0].text, source);
+    atoll_llm_outcome_fini(&outcome);
+    atoll_llm_outcome_fini(&again);
+    free(source);
+    free(kept);
+    free(text);
+}
+
+/* A journal cannot hold them, and a cost that is none counts as nothing. */
+static void nuls_and_odd_costs_do_no_harm(void **state)
+{
+    struct atoll_llm_outcome outcome;
+    say(&outcome, ATOLL_LLM_OK, "a\0b", 3);
+    outcome.cost_usd = NAN;
+    outcome.elapsed_s = -1;
+    struct atoll_reply reply = reply_of(*state, &outcome);
+    assert_string_equal(reply.dialogue.answer, "a b");
+    assert_true(reply.cost_usd == 0 && reply.dialogue.elapsed_s == 0);
+    atoll_llm_outcome_fini(&outcome);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_ask_becomes_a_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(words_do_not_change, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(outcomes_become_replies, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nuls_and_odd_costs_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_read_is_what_is_kept, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

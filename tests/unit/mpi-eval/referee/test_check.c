@@ -1,0 +1,284 @@
+/* Element-wise comparison, fingerprints and the guess at the cause, on outputs made in memory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "mpi-eval/referee/check.h"
+#include "mpi-eval/backend/cpu/measure/fingerprint.h"
+
+static struct atoll_task *task;
+static const struct atoll_variant *variant; /* M 19, N 37 */
+enum { ROWS = 19, COLUMNS = 37, COUNT = ROWS * COLUMNS, TENSOR = 2 };
+
+static double expected[COUNT];
+static float output[COUNT];
+static struct atoll_fill fill;
+
+static int set_up(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err);
+    if (!task) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    variant = &task->variants[0];
+    for (size_t i = 0; i < COUNT; i++)
+        expected[i] = 4 * atoll_random_unit(atoll_random_at(5, i)) - 2;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_task_destroy(task);
+    return 0;
+}
+
+static void fill_with(enum atoll_fill_kind kind)
+{
+    for (uint64_t key = 0;; key++) {
+        atoll_fill_init(&fill, ATOLL_F32, COUNT, expected, key);
+        if (fill.kind == kind)
+            break;
+    }
+    atoll_fill_write(&fill, output);
+}
+
+static void copy_right(size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++)
+        output[i] = (float)expected[i];
+}
+
+static struct atoll_finding compare(void)
+{
+    struct atoll_finding f;
+    struct atoll_check c = {task, variant, TENSOR, output, expected, NULL, &fill};
+    assert_int_equal(atoll_check_compare(&c, &f, NULL), 0);
+    return f;
+}
+
+static int print_matches(const double *scale)
+{
+    struct atoll_fingerprint p;
+    assert_int_equal(atoll_fingerprint_make(&p, &task->tolerance, expected, scale, COUNT, 77, NULL), 0);
+    int match = atoll_fingerprint_match(&p, ATOLL_F32, output);
+    atoll_fingerprint_fini(&p);
+    return match;
+}
+
+static void make_right(void)
+{
+    copy_right(0, COUNT);
+}
+static void make_transposed(void)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < COLUMNS; j++)
+            output[j * ROWS + i] = (float)expected[i * COLUMNS + j];
+}
+static void make_shifted(void)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = (float)expected[(i + 1) % COUNT];
+}
+static void make_prefix(void)
+{
+    copy_right(0, 300);
+}
+static void make_zeros_after(void)
+{
+    copy_right(0, 300);
+    memset(output + 300, 0, sizeof(float) * (COUNT - 300));
+}
+static void make_column_tail(void)
+{
+    copy_right(0, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        if (i % COLUMNS >= 32)
+            output[i] = (float)(expected[i] + 0.5 + 0.1 * (double)(i % 3));
+}
+static void make_factor(void)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = (float)(-0.5 * expected[i]);
+}
+static void make_offset(void)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = (float)(expected[i] + 0.25);
+}
+static void make_one(void)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = 1;
+}
+static void make_nan(void)
+{
+    copy_right(0, COUNT);
+    output[5 * COLUMNS + 6] = NAN;
+}
+static void make_inf(void)
+{
+    copy_right(0, COUNT);
+    output[0] = INFINITY;
+}
+static void make_imprecise(void)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = (float)(expected[i] * (1 + 2e-4 * (atoll_random_unit(atoll_random_at(9, i)) - 0.5)));
+}
+static void make_race(void)
+{
+    copy_right(0, COUNT);
+    output[111] = 100;
+    output[500] = -50;
+}
+
+static void test_causes(void **state)
+{
+    static const struct {
+        void (*make)(void);
+        enum atoll_fill_kind fill;
+        int wrong;
+        const char *says;
+    } cases[] = {
+        {make_right, ATOLL_FILL_POISON, 0, ""},
+        {make_right, ATOLL_FILL_STALE, 0, ""},
+        {make_transposed, ATOLL_FILL_ZERO, 1, "probably transposed"},
+        {make_shifted, ATOLL_FILL_ZERO, 1, "off by 1 elements"},
+        {make_prefix, ATOLL_FILL_POISON, 1, "everything from flat index 300 on is missing"},
+        {make_prefix, ATOLL_FILL_ZERO, 1, "403 were never written"},
+        {make_prefix, ATOLL_FILL_RANDOM, 1, "403 were never written"},
+        {make_zeros_after, ATOLL_FILL_POISON, 1, "a missing tail: everything from flat index 300"},
+        {make_column_tail, ATOLL_FILL_POISON, 1, "only indices from 32 of 37 on are wrong"},
+        {make_factor, ATOLL_FILL_POISON, 1, "constant factor of -0.5"},
+        {make_offset, ATOLL_FILL_POISON, 1, "constant offset of 0.25"},
+        {make_one, ATOLL_FILL_POISON, 1, "the same value 1"},
+        {make_nan, ATOLL_FILL_ZERO, 1, "worst y[5, 6]"},
+        {make_nan, ATOLL_FILL_ZERO, 1, "1 are NaN or Inf"},
+        {make_inf, ATOLL_FILL_ZERO, 1, "1 are NaN or Inf"},
+        {make_imprecise, ATOLL_FILL_POISON, 1, "precision"},
+        {make_race, ATOLL_FILL_POISON, 1, "few and scattered"},
+        {make_race, ATOLL_FILL_POISON, 1, "2 of 703 elements wrong"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fill_with(cases[i].fill);
+        cases[i].make();
+        struct atoll_finding f = compare();
+        if (f.wrong != cases[i].wrong || !strstr(f.detail, cases[i].says))
+            fail_msg("case %zu: wrong %d, \"%s\" lacks \"%s\"", i, f.wrong, f.detail, cases[i].says);
+        if (print_matches(NULL) == cases[i].wrong)
+            fail_msg("case %zu: the fingerprint disagrees", i);
+    }
+}
+
+static void test_tolerance(void **state)
+{
+    static const struct {
+        struct atoll_tolerance tolerance;
+        double r, scale, y;
+        int wrong;
+    } cases[] = {
+        {{.rtol = 1e-3}, 2, 0, 2.0019, 0},
+        {{.rtol = 1e-3}, 2, 0, 2.0021, 1},
+        {{.rtol = 1e-3}, 0, 0, 1e-9, 1},
+        {{.rtol = 1e-3}, 0, 5, 0.0049, 0},
+        {{.rtol = 1e-3}, 0, 5, 0.0051, 1},
+        {{.atol = 0.1}, 0, 0, -0.09, 0},
+        {{.atol = 0.1}, 0, 0, -0.11, 1},
+        {{.rtol = 0}, 3, 0, 3, 0},
+        {{.rtol = 0}, 3, 0, 3.0000002, 1},
+        {{.atol = 1e30}, 0, 0, NAN, 1},
+        {{.atol = 1e30}, 0, 0, INFINITY, 1},
+        {{.rtol = 1}, INFINITY, 0, INFINITY, 0},
+        {{.rtol = 1}, INFINITY, 0, -INFINITY, 1},
+        {{.rtol = 1}, INFINITY, 0, 1, 1},
+        {{.rtol = 1}, NAN, 0, NAN, 0},
+        {{.rtol = 1}, NAN, 0, 1, 1},
+        {{.norm = 1e-3}, 2, 0, 2.5, 1},
+        {{.norm = 1}, 2, 0, 2.5, 0},
+        {{.cosine = 0.99999}, 2, 0, -2, 1},
+        {{.norm = 1e-6}, 2, 0, NAN, 1},
+    };
+    static double values[COUNT], scale[COUNT];
+    struct atoll_tolerance saved = task->tolerance;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_finding f;
+        for (size_t k = 0; k < COUNT; k++) {
+            values[k] = 1;
+            scale[k] = 0;
+            output[k] = 1;
+        }
+        values[100] = cases[i].r;
+        scale[100] = cases[i].scale;
+        output[100] = (float)cases[i].y;
+        task->tolerance = cases[i].tolerance;
+        if (cases[i].tolerance.cosine > 0)
+            for (size_t k = 0; k < COUNT; k++)
+                output[k] = k % 2 ? 1 : -1;
+        struct atoll_check c = {task, variant, TENSOR, output, values, scale, NULL};
+        assert_int_equal(atoll_check_compare(&c, &f, NULL), 0);
+        if (f.wrong != cases[i].wrong)
+            fail_msg("case %zu: wrong %d, %s", i, f.wrong, f.detail);
+    }
+    task->tolerance = saved;
+}
+
+static void test_wrong_share(void **state)
+{
+    (void)state;
+    task->tolerance.wrong_share = 0.01;
+    fill_with(ATOLL_FILL_POISON);
+    make_race();
+    assert_int_equal(compare().wrong, 0); /* 2 of 703 */
+    fill_with(ATOLL_FILL_ZERO);
+    copy_right(0, COUNT - 1);
+    struct atoll_finding f = compare(); /* one element, but never written */
+    assert_int_equal(f.wrong, 1);
+    assert_int_equal(f.unwritten_count, 1);
+    task->tolerance.wrong_share = 0;
+}
+
+/* Any single element that is off by more than what a block may be off is seen; rounding never is. */
+static void test_fingerprint(void **state)
+{
+    struct atoll_fingerprint p;
+    (void)state;
+    copy_right(0, COUNT);
+    for (uint64_t key = 0; key < 50; key++) {
+        assert_int_equal(atoll_fingerprint_make(&p, &task->tolerance, expected, NULL, COUNT, key, NULL), 0);
+        assert_int_equal(atoll_fingerprint_match(&p, ATOLL_F32, output), 1);
+        for (size_t i = (size_t)key % 7; i < COUNT; i += 7) {
+            float right = output[i];
+            output[i] = right + 0.05f;
+            assert_int_equal(atoll_fingerprint_match(&p, ATOLL_F32, output), 0);
+            output[i] = right;
+        }
+        atoll_fingerprint_fini(&p);
+    }
+    double infinite = INFINITY;
+    float got = INFINITY;
+    assert_int_equal(atoll_fingerprint_make(&p, &task->tolerance, &infinite, NULL, 1, 3, NULL), 0);
+    assert_int_equal(atoll_fingerprint_match(&p, ATOLL_F32, &got), 0); /* cannot tell */
+    atoll_fingerprint_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_causes), cmocka_unit_test(test_tolerance),
+                                       cmocka_unit_test(test_wrong_share),
+                                       cmocka_unit_test(test_fingerprint)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

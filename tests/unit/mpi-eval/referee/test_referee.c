@@ -1,0 +1,361 @@
+/* The real thing: worker, compiler, reference and candidates of the fixture task. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/referee/state.h"
+#include "mpi-eval/referee/trial.h"
+
+static struct atoll_task *task;
+static struct atoll_compiler *compiler;
+static struct atoll_referee *referee;
+static uint64_t next_evaluation = 1;
+
+static const char plan[] =
+    "/* atoll-plan {\"version\": 1, \"scratch\": {\"s\": \"4 * N\"}, \"launch\": [{\"function\": \"f\", "
+    "\"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"s\", \"i32:N\"]}]} */\n";
+static const char head[] = "void f(long b, long e, float *x, const float *w, float *y, float *s, int n)\n{\n";
+#define LOOP  "for (long i = b; i < e; i++) for (int j = 0; j < n; j++) "
+#define RIGHT "x[i * n + j] * w[j] + x[i * n + (j + 1) % n]"
+
+static char *source_of(const char *body)
+{
+    char *text = NULL;
+    assert_true(asprintf(&text, "%s%s%s\n}\n", plan, head, body) > 0);
+    return text;
+}
+
+struct built {
+    struct atoll_prepared *prepared;
+    struct atoll_compiled compiled;
+};
+
+/* Compiles a body once; what is built lives until the end. */
+static struct {
+    const char *body;
+    struct built built;
+} shelf[32];
+static size_t shelf_count;
+
+static struct built compile_body(const char *body)
+{
+    struct built b = {0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char *source = source_of(body);
+    struct atoll_order_candidate c = {.language = "c", .source = source};
+    b.prepared = atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, &err);
+    free(source);
+    assert_non_null(b.prepared);
+    if (b.prepared->verdict != ATOLL_V_CORRECT)
+        fail_msg("%s", b.prepared->detail);
+    assert_int_equal(atoll_compiler_run(compiler, "candidate.c", b.prepared->unit_text,
+                                        b.prepared->unit_length, NULL, 0, &b.compiled, &err),
+                     0);
+    if (b.compiled.status != ATOLL_COMPILE_OK)
+        fail_msg("%s", b.compiled.diagnostics);
+    return b;
+}
+
+static struct built build(const char *body)
+{
+    for (size_t i = 0; i < shelf_count; i++)
+        if (strcmp(shelf[i].body, body) == 0)
+            return shelf[i].built;
+    assert_in_range(shelf_count, 0, sizeof shelf / sizeof *shelf - 1);
+    shelf[shelf_count].body = body;
+    shelf[shelf_count].built = compile_body(body);
+    return shelf[shelf_count++].built;
+}
+
+static void shelf_clear(void)
+{
+    while (shelf_count) {
+        struct built *b = &shelf[--shelf_count].built;
+        atoll_prepared_destroy(b->prepared);
+        atoll_compiled_fini(&b->compiled);
+    }
+}
+
+static int set_up(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_compiler_settings settings = {.command = "cc",
+                                               .flags = "-O1",
+                                               .slots = 1,
+                                               .deadline_ns = 20e9,
+                                               .memory_bytes = (uint64_t)2 << 30,
+                                               .output_bytes = (uint64_t)16 << 20};
+    struct atoll_setup setup = {.secret = {1, 2, 3},
+                                .sample_device_ns = 20e6,
+                                .sample_wall_ns = 60e6,
+                                .sample_min = 7,
+                                .interval_target = 0.005,
+                                .full_compares = 5,
+                                .compile_deadline_ns = 20e9,
+                                .compile_memory_bytes = (uint64_t)2 << 30};
+    (void)state;
+    setenv("ATOLL_WORKER", ATOLL_BUILD_DIR "/atoll-worker", 1);
+    snprintf(setup.compiler, sizeof setup.compiler, "cc");
+    if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
+        !(compiler = atoll_cc_create(&settings, &err)) ||
+        !(referee = atoll_referee_create(&setup, compiler, &err)) ||
+        atoll_referee_add_task(referee, 0, task, &err) != 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    shelf_clear();
+    atoll_referee_destroy(referee);
+    atoll_compiler_destroy(compiler);
+    atoll_task_destroy(task);
+    return 0;
+}
+
+/* One body, the verdict it must get and what the text must say. */
+static const struct {
+    const char *body;
+    enum atoll_verdict verdict;
+    const char *says;
+} cases[] = {
+    {LOOP "y[i * n + j] = " RIGHT ";", ATOLL_V_CORRECT, ""},
+    {"for (int k = 0; k < n; k++) s[k] = 1; " LOOP "y[i * n + j] = " RIGHT ";", ATOLL_V_CORRECT, ""},
+    {LOOP "y[i * n + j] = 2 * (" RIGHT ");", ATOLL_V_WRONG, "constant factor of 2"},
+    {LOOP "y[i * n + j] = " RIGHT " + 1;", ATOLL_V_WRONG, "constant offset of 1"},
+    {"for (long i = b; i < e; i++) for (int j = 0; j < n / 8 * 8; j++) y[i * n + j] = " RIGHT ";",
+     ATOLL_V_WRONG, "missing tail of the last axis"},
+    {LOOP "y[i * n + j] = 3;", ATOLL_V_WRONG, "the same value 3"},
+    {LOOP "y[i * n + j] = __builtin_nanf(\"\");", ATOLL_V_WRONG, "NaN or Inf"},
+    {"(void)b;", ATOLL_V_WRONG, "nothing was written"},
+    {LOOP "y[i * n + j] = " RIGHT "; if (b == 0) y[-1] = 1;", ATOLL_V_WRONG, "bytes before the start of y"},
+    {LOOP "y[i * n + j] = " RIGHT "; s[n] = 1;", ATOLL_V_WRONG, "bytes past the end of s"},
+    {LOOP "y[i * n + j] = " RIGHT "; x[0] = 1;", ATOLL_V_WRONG, "changed the input x"},
+    {LOOP "{ float r = " RIGHT "; if (y[i * n + j] != y[i * n + j]) y[i * n + j] = r; }", ATOLL_V_WRONG,
+     "never written"},
+    {LOOP "y[i * n + j] = " RIGHT "; *(volatile int *)8 = 1;", ATOLL_V_CRASH, "SIGSEGV"},
+    {LOOP "y[i * n + j] = " RIGHT "; for (volatile int k = 1; k;) ;", ATOLL_V_TIMEOUT,
+     "not finished after 0.2 s"},
+};
+
+static void test_verdicts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct built b = build(cases[i].body);
+        struct atoll_order order = {.evaluation = next_evaluation++,
+                                    .baseline_ns = cases[i].verdict == ATOLL_V_TIMEOUT ? 1 : 0};
+        struct atoll_evaluation e;
+        atoll_evaluation_init(&e);
+        atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
+                               &e);
+        if (e.verdict != cases[i].verdict || !strstr(e.detail, cases[i].says))
+            fail_msg("case %zu: %s, \"%s\"", i, atoll_verdict_name(e.verdict), e.detail);
+        if (e.verdict == ATOLL_V_CORRECT) {
+            assert_int_equal(e.timing_count, 1);
+            assert_true(e.timings[0].sample_count >= 7);
+            assert_true(e.timings[0].summary.median > 0 && e.timings[0].floor_ns > 0);
+            assert_true(e.fully_compared_count >= 5 && e.draw_count >= 9);
+            assert_true(e.worst_error < 1 && e.candidate_ns > 0 && e.occupied_ns > e.candidate_ns);
+        }
+        atoll_evaluation_fini(&e);
+    }
+}
+
+static void duel(const char *elite_body, const char *challenger_body, enum atoll_duel_purpose purpose,
+                 struct atoll_duel *ret_duel)
+{
+    struct built a = build(elite_body), b = build(challenger_body);
+    struct atoll_order order = {.evaluation = next_evaluation++,
+                                .is_duel = 1,
+                                .purpose = purpose,
+                                .alpha = 0.01,
+                                .margin = 0.00995,
+                                .pair_limit = 16};
+    atoll_referee_duel(referee, 0, &order, a.prepared, a.compiled.object, a.compiled.object_length,
+                       b.prepared, b.compiled.object, b.compiled.object_length, ret_duel);
+}
+
+#define RIGHT_BODY LOOP "y[i * n + j] = " RIGHT ";"
+#define SLOW_BODY  "for (volatile int k = 0; k < 3000000; k++) ; " RIGHT_BODY
+
+static void test_duels(void **state)
+{
+    struct atoll_duel d;
+    (void)state;
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_PROMOTION, &d);
+    if (d.verdict != ATOLL_V_CORRECT || !d.better || d.ratio < 2)
+        fail_msg("fast against slow: %s, better %d, %s", atoll_verdict_name(d.verdict), d.better, d.detail);
+    assert_int_equal(d.pair_count, 6);
+    assert_true(d.elite_ns > 2 * d.challenger_ns && d.p_value < 0.01);
+    duel(RIGHT_BODY, SLOW_BODY, ATOLL_DUEL_PROMOTION, &d);
+    assert_int_equal(d.verdict, ATOLL_V_CORRECT);
+    assert_int_equal(d.better, 0);
+    duel(SLOW_BODY, SLOW_BODY, ATOLL_DUEL_NOOP, &d);
+    assert_int_equal(d.verdict, ATOLL_V_CORRECT);
+    assert_int_equal(d.better, 0);
+}
+
+static void test_final(void **state)
+{
+    struct atoll_duel d;
+    (void)state;
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(d.verdict, ATOLL_V_CORRECT);
+    assert_non_null(strstr(d.detail, "right at the hidden variants, deterministic"));
+    /* Within the tolerance, but by the address: shift and page. */
+    duel(SLOW_BODY,
+         RIGHT_BODY
+         " for (int j = 0; j < n; j++) y[b * n + j] += 1.4e-8f * (float)((unsigned long)y >> (j & 1 ? 6 : "
+         "12) & 63);",
+         ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(d.verdict, ATOLL_V_CORRECT);
+    assert_non_null(strstr(d.detail, "two runs on the same inputs differ"));
+    duel(SLOW_BODY, LOOP "y[i * n + j] = n == 41 ? 0 : " RIGHT ";", ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(d.verdict, ATOLL_V_WRONG);
+    assert_int_equal(d.better, 0);
+    assert_non_null(strstr(d.detail, "variant hidden"));
+    duel(LOOP "y[i * n + j] = 0;", RIGHT_BODY, ATOLL_DUEL_PROMOTION, &d);
+    assert_int_equal(d.verdict, ATOLL_V_CORRECT);
+    assert_int_equal(d.better, 1);
+    assert_non_null(strstr(d.detail, "the defender failed: wrong"));
+    duel(LOOP "y[i * n + j] = 0;", LOOP "y[i * n + j] = 0;", ATOLL_DUEL_NOOP, &d);
+    assert_int_equal(d.verdict, ATOLL_V_WRONG);
+    assert_int_equal(d.better, 0);
+}
+
+static unsigned watched_count;
+
+static enum atoll_verdict watch(struct atoll_referee *r, struct atoll_case *known,
+                                struct atoll_subject *subject, char *ret_detail)
+{
+    assert_ptr_equal(r, referee);
+    assert_ptr_equal(known->task, task);
+    assert_ptr_equal(subject->prepared, build(RIGHT_BODY).prepared);
+    snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", watched_count++ ? "two hazards" : "watched closely");
+    return watched_count == 1 ? ATOLL_V_CORRECT : ATOLL_V_WRONG;
+}
+
+/* A backend that can watch accesses is asked about the challenger of a final duel, and of no other. */
+static void test_watched_final(void **state)
+{
+    struct atoll_backend watching = *referee->backend;
+    const struct atoll_backend *usual = referee->backend;
+    struct atoll_duel d;
+    (void)state;
+    watching.sanitize = watch;
+    referee->backend = &watching;
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_PROMOTION, &d);
+    assert_int_equal(watched_count, 0);
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(watched_count, 1);
+    assert_int_equal(d.verdict, ATOLL_V_CORRECT);
+    assert_true(d.pair_count > 0);
+    assert_non_null(strstr(d.detail, "deterministic, watched closely"));
+    duel(SLOW_BODY, RIGHT_BODY, ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(d.verdict, ATOLL_V_WRONG);
+    assert_int_equal(d.better, 0);
+    assert_int_equal(d.pair_count, 0);
+    assert_string_equal(d.detail, "two hazards");
+    duel(SLOW_BODY, LOOP "y[i * n + j] = n == 41 ? 0 : " RIGHT ";", ATOLL_DUEL_FINAL, &d);
+    assert_int_equal(watched_count, 2); /* wrong before it came to that */
+    referee->backend = usual;
+}
+
+static void test_early_drop(void **state)
+{
+    struct built b = build(SLOW_BODY);
+    struct atoll_order order = {.evaluation = next_evaluation++, .incumbent_ns = 1000};
+    struct atoll_evaluation e;
+    (void)state;
+    atoll_evaluation_init(&e);
+    atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length, &e);
+    assert_int_equal(e.verdict, ATOLL_V_CORRECT);
+    assert_int_equal(e.timings[0].sample_count, 4);
+    assert_true(e.timings[0].flags & ATOLL_TIMING_DROPPED_EARLY);
+    atoll_evaluation_fini(&e);
+}
+
+static void test_device(void **state)
+{
+    const struct atoll_device_info *d = atoll_referee_device(referee);
+    (void)state;
+    assert_string_equal(d->backend, "cpu");
+    assert_true(d->bandwidth_bytes_per_s > 1e8 && d->peak_flops[ATOLL_F32] > 1e8 &&
+                d->peak_flops[ATOLL_F64] > 1e8);
+    assert_true(d->empty_launch_ns > 0 && d->clock_resolution_ns > 0 && d->threads >= 1 && d->key != 0);
+    assert_int_equal(atoll_referee_requalify(referee, NULL), 0);
+}
+
+static void count_row(void *context, const char *test, int passed, const char *detail)
+{
+    if (!passed)
+        fail_msg("%s: %s", test, detail);
+    ++*(int *)context;
+}
+
+static void test_admission(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int rows = 0;
+    (void)state;
+    assert_int_equal(atoll_referee_admit(referee, NULL, task, count_row, &rows, &err), 0);
+    assert_true(rows >= 15);
+}
+
+static void test_bad_arguments(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct built b = build(RIGHT_BODY);
+    struct atoll_order order = {.evaluation = next_evaluation++};
+    struct atoll_evaluation e;
+    (void)state;
+    atoll_evaluation_init(&e);
+    atoll_referee_evaluate(referee, 7, &order, b.prepared, b.compiled.object, b.compiled.object_length, &e);
+    assert_int_equal(e.verdict, ATOLL_V_INFRASTRUCTURE);
+    assert_non_null(strstr(e.detail, "task number 7"));
+    static _Alignas(64) const char object[] = "this is no object";
+    atoll_referee_evaluate(referee, 0, &order, b.prepared, object, sizeof object, &e);
+    if (e.verdict != ATOLL_V_FORBIDDEN)
+        fail_msg("%s: %s", atoll_verdict_name(e.verdict), e.detail);
+    assert_int_equal(atoll_referee_add_task(referee, 0, task, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_EXISTS);
+    atoll_evaluation_fini(&e);
+}
+
+/* The last one: a cancelled referee stays cancelled. */
+static void test_cancel(void **state)
+{
+    struct built b = build(RIGHT_BODY);
+    struct atoll_order order = {.evaluation = next_evaluation++};
+    struct atoll_evaluation e;
+    (void)state;
+    atoll_evaluation_init(&e);
+    atoll_referee_cancel(referee);
+    atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length, &e);
+    assert_int_equal(e.verdict, ATOLL_V_INFRASTRUCTURE);
+    assert_string_equal(e.detail, "cancelled");
+    atoll_evaluation_fini(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_device),     cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_early_drop), cmocka_unit_test(test_duels),
+        cmocka_unit_test(test_final),      cmocka_unit_test(test_watched_final),
+        cmocka_unit_test(test_admission),  cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_cancel)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

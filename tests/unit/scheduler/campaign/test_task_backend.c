@@ -1,0 +1,50 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "scheduler/campaign/task_backend.h"
+
+static void test_suits(void **state)
+{
+    static const struct {
+        const char *language, *check, *bench; /* of the one seed; backends of the two variants, NULL any */
+        const char *backend, *why;            /* NULL: it suits */
+    } rows[] = {
+        {"c", NULL, NULL, "cpu", NULL},
+        {"cuda", NULL, NULL, "cuda", NULL},
+        {"cuda", "cuda", "cuda", "cuda", NULL},
+        {"c", NULL, NULL, "cuda", "no seed in the language cuda; add one as seeds/NAME.cu"},
+        {"cuda", NULL, NULL, "cpu", "no seed in the language c; add one as seeds/NAME.c"},
+        {"cuda", NULL, "cpu", "cuda", "bench variant for the backend cuda"},
+        {"c", "cuda", NULL, "cpu", "no check or no bench variant for the backend cpu"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static struct atoll_task task;
+        char why[256] = "";
+
+        memset(&task, 0, sizeof(task));
+        task.seeds[0].language = rows[i].language;
+        task.seed_count = 1;
+        task.variants[0].kind = ATOLL_VARIANT_CHECK;
+        task.variants[0].backend = rows[i].check;
+        task.variants[1].kind = ATOLL_VARIANT_BENCH;
+        task.variants[1].backend = rows[i].bench;
+        task.variant_count = 2;
+        assert_int_equal(atoll_task_suits(&task, rows[i].backend, why, sizeof(why)), rows[i].why == NULL);
+        if (rows[i].why && !strstr(why, rows[i].why)) {
+            fail_msg("row %zu: %s", i, why);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_suits)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

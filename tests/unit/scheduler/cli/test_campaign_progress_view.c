@@ -1,0 +1,216 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/campaign_progress_view.h"
+
+#define NOW_NS 1700000012000000000
+
+static struct atoll_standing_task timed[] = {
+    {.name = "softmax",
+     .evaluated = 60,
+     .correct = 50,
+     .baseline_ns = 4e6,
+     .best_ns = 1e6,
+     .final_ratio = 4.5,
+     .is_done = 1},
+    {.name = "matmul",
+     .model = "device \"B\"",
+     .evaluated = 40,
+     .correct = 30,
+     .baseline_ns = 8e6,
+     .best_ns = 4e6},
+};
+static struct atoll_standing_task named[] = {{.name = "layernorm"}};
+static struct atoll_standing_task named_two[] = {{.name = "gemv"}, {.name = "scan"}};
+
+static const struct atoll_standing running = {.phase = ATOLL_STANDING_OPEN,
+                                              .attempt_count = 2,
+                                              .attempt = "7.1",
+                                              .evaluated = 103,
+                                              .duelled = 9,
+                                              .campaign_s = 80,
+                                              .has_hint = 1,
+                                              .hint = {.evaluators = 4,
+                                                       .correct = 80,
+                                                       .device_s = 300,
+                                                       .busy = 0.5,
+                                                       .written_unix_ns = NOW_NS - 5000000000,
+                                                       .task_count = 2,
+                                                       .tasks = timed}};
+static const struct atoll_standing fresh = {.phase = ATOLL_STANDING_FRESH,
+                                            .hint = {.task_count = 1, .tasks = named}};
+static const struct atoll_standing unhinted = {.phase = ATOLL_STANDING_OPEN,
+                                               .attempt = "8.0",
+                                               .attempt_count = 1,
+                                               .evaluated = 77,
+                                               .hint = {.task_count = 1, .tasks = named}};
+static const struct atoll_standing ended = {.phase = ATOLL_STANDING_ENDED,
+                                            .attempt = "9.0",
+                                            .attempt_count = 1,
+                                            .evaluated = 20,
+                                            .reason = "evaluations",
+                                            .hint = {.task_count = 2, .tasks = named_two}};
+
+static const struct atoll_standing_row rows[] = {
+    {"0000", &running, NULL, 1, "7"},
+    {"0001", &fresh, NULL, 0, NULL},
+    {"0002", &unhinted, NULL, 0, NULL},
+    {"0003", &ended, NULL, 1, "9"},
+    {"0004", NULL, "parts/0004/jobs/1.0/journal.atl: damaged", 0, NULL},
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+static char *printed(size_t count, int by_task)
+{
+    char *out = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&out, &length);
+
+    atoll_standing_view_print(stream, rows, count, by_task, NOW_NS);
+    fclose(stream);
+    return out;
+}
+
+static void states_follow_from_lease_and_standing(void **state)
+{
+    static const struct {
+        const struct atoll_standing *standing;
+        int is_held;
+        const char *name;
+    } cases[] = {{&fresh, 0, "fresh"},     {&fresh, 1, "running"}, {&running, 1, "running"},
+                 {&running, 0, "waiting"}, {&ended, 0, "ended"},   {&ended, 1, "ended"},
+                 {NULL, 1, "unreadable"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_standing_row row = {.standing = cases[i].standing, .is_held = cases[i].is_held};
+
+        assert_string_equal(atoll_standing_state_name(atoll_standing_row_state(&row)), cases[i].name);
+    }
+    assert_string_equal(atoll_standing_state_name(ATOLL_STATE_COUNT), "unknown");
+}
+
+static const char *line_with(const char *text, const char *start, char *ret_line, size_t bytes)
+{
+    const char *at = text;
+
+    while (at && strncmp(at, start, strlen(start)) != 0) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at) {
+        fail_msg("no line starts with %s:\n%s", start, text);
+    }
+    snprintf(ret_line, bytes, "%.*s", (int)strcspn(at, "\n"), at);
+    return ret_line;
+}
+
+static void parts_have_a_line_each(void **state)
+{
+    char line[256], *out = printed(ROWS, 0);
+
+    (void)state;
+    assert_string_equal(
+        line_with(out, "0000", line, sizeof(line)),
+        "0000         running          1/2     3.00x*       103       80       5m 00s     5.00 s  7");
+    assert_string_equal(
+        line_with(out, "0001", line, sizeof(line)),
+        "0001         fresh            0/1         -          0        -            -          -");
+    assert_non_null(strstr(line_with(out, "0002", line, sizeof(line)), " 77 "));
+    assert_non_null(strstr(out, "    parts/0004/jobs/1.0/journal.atl: damaged\n"));
+    assert_non_null(strstr(out, "6 tasks in 5 parts: 1 fresh, 1 running, 1 waiting, 1 ended, 1 unreadable; "
+                                "200 evaluations, 5m 00s of device time\n"));
+    assert_non_null(strstr(out, "2 of 6 tasks timed, geometric mean 3.00x (* not from"));
+    free(out);
+    out = printed(0, 0);
+    assert_non_null(strstr(out, "0 tasks in 0 parts; 0 evaluations\n"));
+    free(out);
+}
+
+static void tasks_have_a_line_each(void **state)
+{
+    char line[256], *out = printed(ROWS, 1);
+
+    (void)state;
+    assert_string_equal(
+        line_with(out, "softmax", line, sizeof(line)),
+        "softmax                   4.00 ms      1.00 ms     4.50x         60       50  done     0000");
+    assert_string_equal(
+        line_with(out, "matmul", line, sizeof(line)),
+        "matmul                    8.00 ms      4.00 ms     2.00x*        40       30  running  "
+        "0000  device \"B\"");
+    assert_string_equal(
+        line_with(out, "gemv", line, sizeof(line)),
+        "gemv                            -            -         -          -        -  ended    0003");
+    assert_non_null(strstr(out, "unreadable 0004\n    parts/0004"));
+    free(out);
+}
+
+/* Columns stand below their names. */
+static void heads_fit(void **state)
+{
+    char head[256], line[256], *out;
+
+    (void)state;
+    out = printed(1, 0);
+    line_with(out, "part", head, sizeof(head));
+    line_with(out, "0000", line, sizeof(line));
+    assert_int_equal(strstr(head, "evals") + 5 - head, strstr(line, "103") + 3 - line);
+    assert_int_equal(strstr(head, "told") + 4 - head, strstr(line, "5.00 s") + 6 - line);
+    assert_int_equal(strstr(head, "job") - head, strrchr(line, '7') - line);
+    free(out);
+    out = printed(1, 1);
+    line_with(out, "task", head, sizeof(head));
+    line_with(out, "softmax", line, sizeof(line));
+    assert_int_equal(strstr(head, "correct") + 7 - head, strstr(line, " 50 ") + 3 - line);
+    assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "4.50x") + 5 - line);
+    assert_int_equal(strstr(head, "part") - head, strstr(line, "0000") - line);
+    free(out);
+}
+
+static void json_tells_the_same(void **state)
+{
+    json_t *all = atoll_standing_view_json(rows, ROWS, NOW_NS);
+    json_t *part = json_array_get(json_object_get(all, "parts"), 0), *sums = json_object_get(all, "sums");
+    json_t *task = json_array_get(json_object_get(part, "tasks"), 1);
+
+    (void)state;
+    assert_non_null(all);
+    assert_int_equal(json_array_size(json_object_get(all, "parts")), ROWS);
+    assert_string_equal(json_string_value(json_object_get(part, "state")), "running");
+    assert_int_equal(json_integer_value(json_object_get(part, "evaluated")), 103);
+    assert_true(json_real_value(json_object_get(part, "hint_age_s")) == 5);
+    assert_string_equal(json_string_value(json_object_get(task, "model")), "device \"B\"");
+    assert_true(json_real_value(json_object_get(task, "ratio")) == 2);
+    assert_true(json_is_false(json_object_get(task, "final")));
+    part = json_array_get(json_object_get(all, "parts"), 2);
+    assert_true(json_is_null(json_object_get(part, "hint_age_s")));
+    assert_int_equal(json_integer_value(json_object_get(part, "evaluated")), 77);
+    part = json_array_get(json_object_get(all, "parts"), 4);
+    assert_non_null(strstr(json_string_value(json_object_get(part, "error")), "damaged"));
+    assert_int_equal(json_integer_value(json_object_get(sums, "evaluated")), 200);
+    assert_int_equal(json_integer_value(json_object_get(sums, "unreadable")), 1);
+    assert_int_equal(json_integer_value(json_object_get(sums, "evaluators")), 4);
+    json_decref(all);
+    all = atoll_standing_view_json(NULL, 0, NOW_NS);
+    assert_true(json_is_null(json_object_get(json_object_get(all, "sums"), "geometric_mean")));
+    json_decref(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_follow_from_lease_and_standing),
+        cmocka_unit_test(parts_have_a_line_each),
+        cmocka_unit_test(tasks_have_a_line_each),
+        cmocka_unit_test(heads_fit),
+        cmocka_unit_test(json_tells_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/cli/progress_view.h"
+
+#define LINE                                                                                                 \
+    "{\"type\": \"progress\", \"elapsed_s\": 2, \"budget_s\": 10, \"evaluated\": 12, \"rate\": 6, "          \
+    "\"busy\": 0.5, "                                                                                        \
+    "\"candidate_share\": 0.25, \"tasks\": [{\"name\": \"softmax\", \"baseline_ns\": 4e6, \"best_ns\": "     \
+    "1e6, "                                                                                                  \
+    "\"best_fitness\": 0.75, \"evaluated\": 12, \"done\": 0}]}\n"
+
+/* What a view prints for a text fed in pieces of the given size. */
+static char *shown(enum atoll_progress_mode mode, const char *text, size_t piece)
+{
+    char *out = NULL;
+    size_t length = 0, left = strlen(text);
+    FILE *stream = open_memstream(&out, &length);
+    struct atoll_progress_view *view = atoll_progress_view_create(stream, mode, NULL);
+
+    assert_non_null(view);
+    for (const char *at = text; left; at += piece, left -= piece) {
+        piece = piece < left ? piece : left;
+        atoll_progress_view_feed(view, at, piece);
+    }
+    atoll_progress_view_destroy(view);
+    fclose(stream);
+    return out;
+}
+
+static void lines_may_be_split_anywhere(void **state)
+{
+    char *whole = shown(ATOLL_PROGRESS_PLAIN, LINE, sizeof(LINE));
+
+    (void)state;
+    assert_non_null(strstr(whole, "12 evaluations"));
+    assert_non_null(strstr(whole, "best softmax 4.00x"));
+    for (size_t piece = 1; piece < 40; piece++) {
+        char *split = shown(ATOLL_PROGRESS_PLAIN, LINE, piece);
+
+        assert_string_equal(split, whole);
+        free(split);
+    }
+    free(whole);
+}
+
+static void plain_lines_are_rare(void **state)
+{
+    char *out = shown(ATOLL_PROGRESS_PLAIN, LINE LINE LINE, 4096);
+    size_t lines = 0;
+
+    (void)state;
+    for (const char *at = out; (at = strchr(at, '\n')); at++) {
+        lines++;
+    }
+    assert_int_equal(lines, 1);
+    free(out);
+}
+
+static void bars_are_redrawn_in_place(void **state)
+{
+    char *out = shown(ATOLL_PROGRESS_BARS, LINE LINE, 4096);
+
+    (void)state;
+    assert_non_null(strstr(out, "[##########..........]"));
+    assert_non_null(strstr(out, "\033[2A"));
+    assert_non_null(strstr(out, "4.00x"));
+    free(out);
+}
+
+/* Where devices are of several models every line says of which it is. */
+static void models_are_named(void **state)
+{
+    static const char line[] =
+        "{\"type\": \"progress\", \"elapsed_s\": 2, \"tasks\": [{\"name\": \"softmax\", "
+        "\"model\": \"Slow\", \"baseline_ns\": 4e6, \"best_ns\": 2e6}, {\"name\": "
+        "\"softmax\", \"model\": \"Fast\", \"baseline_ns\": 4e6, \"best_ns\": 1e6}]}\n";
+    char *plain = shown(ATOLL_PROGRESS_PLAIN, line, 4096), *bars = shown(ATOLL_PROGRESS_BARS, line, 4096);
+
+    (void)state;
+    assert_non_null(strstr(plain, "best softmax 4.00x on Fast"));
+    assert_true(strstr(bars, "Slow") && strstr(bars, "Fast"));
+    free(plain);
+    free(bars);
+}
+
+static void messages_are_shown_once(void **state)
+{
+    char *out =
+        shown(ATOLL_PROGRESS_PLAIN, "{\"message\": \"disk full\"}\n{\"message\": \"disk full\"}\n", 7);
+    char *first = strstr(out, "atoll: disk full");
+
+    (void)state;
+    assert_non_null(first);
+    assert_null(strstr(first + strlen("atoll: disk full"), "disk full"));
+    free(out);
+}
+
+static void json_passes_through(void **state)
+{
+    char *out = shown(ATOLL_PROGRESS_JSON, LINE, 3);
+
+    (void)state;
+    assert_string_equal(out, LINE);
+    free(out);
+}
+
+static void garbage_is_skipped(void **state)
+{
+    static const char *const cases[] = {"\n",
+                                        "garbage\n",
+                                        "[1, 2]\n",
+                                        "{\"tasks\": 7}\n",
+                                        "{\"tasks\": [1, null]}\n",
+                                        "{\"elapsed_ns\": \"x\"}\n",
+                                        "\xff\xfe\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512];
+        char *out;
+
+        snprintf(text, sizeof(text), "%s" LINE, cases[i]);
+        out = shown(ATOLL_PROGRESS_BARS, text, 5);
+        assert_non_null(strstr(out, "4.00x"));
+        free(out);
+    }
+}
+
+static void an_endless_line_is_dropped(void **state)
+{
+    size_t length = (3u << 20);
+    char *text = malloc(length + sizeof(LINE) + 1), *out;
+
+    (void)state;
+    memset(text, 'x', length);
+    strcpy(text + length, "\n" LINE);
+    out = shown(ATOLL_PROGRESS_PLAIN, text, 4096);
+    assert_non_null(strstr(out, "12 evaluations"));
+    assert_null(strstr(out, "xxx"));
+    free(out);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_may_be_split_anywhere), cmocka_unit_test(plain_lines_are_rare),
+        cmocka_unit_test(bars_are_redrawn_in_place),   cmocka_unit_test(models_are_named),
+        cmocka_unit_test(messages_are_shown_once),     cmocka_unit_test(json_passes_through),
+        cmocka_unit_test(garbage_is_skipped),          cmocka_unit_test(an_endless_line_is_dropped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+#include "tests/support/expect.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "scheduler/job/pilot_step.h"
+#include "tests/unit/archive-h5/scratch.h"
+
+static char folder[PATH_MAX], drain[PATH_MAX];
+static struct atoll_lease_holder self;
+
+static int make_folder(void **state)
+{
+    scratch_make(folder);
+    scratch_join(drain, folder, ".drain-1");
+    atoll_lease_holder_self("1", 0, &self);
+    return setenv("FOLDER", folder, 1);
+}
+
+static int remove_folder(void **state)
+{
+    scratch_remove(folder);
+    return 0;
+}
+
+static struct atoll_pilot_step_result run(const char *script, double seconds, double start_limit_s,
+                                          const volatile sig_atomic_t *interrupts)
+{
+    const char *const words[] = {"/bin/sh", "-c", script, NULL};
+    const struct atoll_pilot_step_settings settings = {.words = words,
+                                                       .part = folder,
+                                                       .self = &self,
+                                                       .drain_file = drain,
+                                                       .interrupts = interrupts,
+                                                       .end_mono_ns = atoll_clock_mono_ns() + seconds * 1e9,
+                                                       .lease_time_s = 90,
+                                                       .start_limit_s = start_limit_s};
+    struct atoll_pilot_step_result result = {.status = -1};
+    assert_int_equal(atoll_pilot_step_run(&settings, &result, NULL), 0);
+    assert_int_not_equal(access(drain, F_OK), 0); /* nothing is left that would stop the next one */
+    return result;
+}
+
+static void test_how_it_ended(void **state)
+{
+    static const struct {
+        const char *script;
+        int status;
+    } cases[] = {{"exit 0", 0}, {"exit 75", 75}, {"kill -9 $$", 137}, {"read x || exit 3", 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct atoll_pilot_step_result result = run(cases[i].script, HUGE_VAL, 0, NULL);
+        assert_int_equal(result.end, ATOLL_STEP_EXITED);
+        assert_int_equal(result.status, cases[i].status);
+    }
+}
+
+static void test_a_program_that_is_not_there(void **state)
+{
+    const char *const words[] = {"/nowhere/srun", NULL};
+    const struct atoll_pilot_step_settings settings = {
+        .words = words, .part = folder, .self = &self, .drain_file = drain, .end_mono_ns = HUGE_VAL};
+    struct atoll_pilot_step_result result;
+    assert_int_equal(atoll_pilot_step_run(&settings, &result, NULL), 0);
+    assert_int_equal(result.end, ATOLL_STEP_EXITED);
+    assert_int_equal(result.status, 127);
+}
+
+static void test_a_signal_makes_the_drain_file(void **state)
+{
+    static volatile sig_atomic_t interrupts = 1;
+    struct atoll_pilot_step_result result =
+        run("trap '' USR2; while [ ! -e \"$FOLDER/.drain-1\" ]; do sleep 0.05; done; exit 4", HUGE_VAL, 0,
+            &interrupts);
+    assert_int_equal(result.end, ATOLL_STEP_EXITED);
+    assert_int_equal(result.status, 4);
+}
+
+static void test_an_old_drain_file_drains_nobody(void **state)
+{
+    scratch_write(drain, "", 0);
+    assert_int_equal(run("[ ! -e \"$FOLDER/.drain-1\" ]", HUGE_VAL, 0, NULL).status, 0);
+}
+
+static void test_at_the_end_it_is_killed_with_its_children(void **state)
+{
+    char path[PATH_MAX];
+    size_t length;
+    struct atoll_pilot_step_result result =
+        run("trap 'exit 9' INT; sleep 100 >/dev/null 2>&1 & echo $! >\"$FOLDER/child\"; wait", 2, 0, NULL);
+    assert_int_equal(result.end, ATOLL_STEP_LATE);
+    assert_int_equal(result.status, 9); /* INT was enough */
+    char *text = scratch_read(scratch_join(path, folder, "child"), &length);
+    pid_t child = (pid_t)strtol(text, NULL, 10);
+    free(text);
+    assert_true(child > 1);
+    for (int i = 0; i < 100 && kill(child, 0) == 0; i++)
+        usleep(50000);
+    assert_int_not_equal(kill(child, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_how_it_ended, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_a_program_that_is_not_there, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_a_signal_makes_the_drain_file, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_an_old_drain_file_drains_nobody, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_at_the_end_it_is_killed_with_its_children, make_folder,
+                                        remove_folder)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
