@@ -39,7 +39,7 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int atoll_errand_write(int fd, const void *bytes, size_t length)
+int atoll_process_write(int fd, const void *bytes, size_t length)
 {
     const char *at = bytes;
 
@@ -60,7 +60,8 @@ static int input_of(const char *text)
 {
     int fd = text ? memfd_create("errand", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-    if (fd >= 0 && text && (atoll_errand_write(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0)) {
+    if (fd >= 0 && text &&
+        (atoll_process_write(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0)) {
         close(fd);
         return -1;
     }
@@ -86,20 +87,20 @@ static void begin_child(int input, int out, int words, pid_t parent)
     dup2(words, STDERR_FILENO);
 }
 
-__attribute__((noreturn)) static void become(const struct atoll_errand *errand)
+__attribute__((noreturn)) static void become(const struct atoll_process *process)
 {
-    if (errand->argv) {
-        if (errand->environment) {
-            environ = (char **)(uintptr_t)errand->environment;
+    if (process->argv) {
+        if (process->environment) {
+            environ = (char **)(uintptr_t)process->environment;
         }
-        execvp(errand->argv[0], (char *const *)(uintptr_t)errand->argv);
+        execvp(process->argv[0], (char *const *)(uintptr_t)process->argv);
         _exit(NO_PROGRAM);
     }
     /* What a library prints must not get between the lines of the answer. */
     int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, MOVED_FD);
 
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    _exit(out < 0 ? 1 : errand->function(errand->context, out));
+    _exit(out < 0 ? 1 : process->function(process->context, out));
 }
 
 static void close_two(int fds[2])
@@ -108,24 +109,24 @@ static void close_two(int fds[2])
     close(fds[1]);
 }
 
-static int start(const struct atoll_errand *errand, struct child *child, struct atoll_err *err)
+static int start(const struct atoll_process *process, struct child *child, struct atoll_err *err)
 {
     pid_t parent = getpid();
     int out[2], words[2], input;
 
     if (pipe2(out, O_CLOEXEC) != 0) {
-        return atoll_err_errno(err, errno, "no pipe for %s", errand->what);
+        return atoll_err_errno(err, errno, "no pipe for %s", process->what);
     }
     if (pipe2(words, O_CLOEXEC) != 0) {
         close_two(out);
-        return atoll_err_errno(err, errno, "no pipe for %s", errand->what);
+        return atoll_err_errno(err, errno, "no pipe for %s", process->what);
     }
-    input = input_of(errand->input);
+    input = input_of(process->input);
     fflush(NULL);
     child->pid = input >= 0 ? fork() : -1;
     if (child->pid == 0) {
         begin_child(input, out[1], words[1], parent);
-        become(errand);
+        become(process);
     }
     int failed = errno;
 
@@ -139,7 +140,7 @@ static int start(const struct atoll_errand *errand, struct child *child, struct 
     if (child->pid < 0) {
         close(out[0]);
         close(words[0]);
-        return atoll_err_errno(err, failed, "no process for %s", errand->what);
+        return atoll_err_errno(err, failed, "no process for %s", process->what);
     }
     setpgid(child->pid, child->pid); /* both do, so that it holds for whoever comes first */
     return 0;
@@ -171,7 +172,7 @@ static void end(struct child *child)
     }
 }
 
-static void keep_words(struct child *child, struct atoll_errand_result *result, const char *bytes,
+static void keep_words(struct child *child, struct atoll_process_result *result, const char *bytes,
                        size_t length)
 {
     size_t room = sizeof(result->words) - 1 - child->words_length;
@@ -183,7 +184,7 @@ static void keep_words(struct child *child, struct atoll_errand_result *result, 
     result->words[child->words_length] = '\0';
 }
 
-static void take(struct child *child, int *fd, struct atoll_errand_result *result)
+static void take(struct child *child, int *fd, struct atoll_process_result *result)
 {
     char bytes[READ_BYTES];
     ssize_t n = read(*fd, bytes, sizeof(bytes));
@@ -202,7 +203,7 @@ static void take(struct child *child, int *fd, struct atoll_errand_result *resul
 }
 
 /* What is there to read within a slice of time: how many of the pipes had something. */
-static int take_ready(struct child *child, int timeout_ms, struct atoll_errand_result *result)
+static int take_ready(struct child *child, int timeout_ms, struct atoll_process_result *result)
 {
     struct pollfd ready[2] = {{.fd = child->out_fd, .events = POLLIN},
                               {.fd = child->words_fd, .events = POLLIN}};
@@ -218,8 +219,8 @@ static int take_ready(struct child *child, int timeout_ms, struct atoll_errand_r
 }
 
 /* 0, HOPELESS, or the code of what went wrong. */
-static int collect(const struct atoll_errand *errand, double until_s, struct child *child,
-                   struct atoll_errand_result *result)
+static int collect(const struct atoll_process *process, double until_s, struct child *child,
+                   struct atoll_process_result *result)
 {
     while (!child->has_ended || child->out_fd >= 0 || child->words_fd >= 0) {
         int was_over = child->has_ended;
@@ -235,7 +236,7 @@ static int collect(const struct atoll_errand *errand, double until_s, struct chi
         if (result->out.failed) {
             return result->out.failed;
         }
-        if (errand->hopeless && strstr(result->words, errand->hopeless)) {
+        if (process->hopeless && strstr(result->words, process->hopeless)) {
             return HOPELESS;
         }
         note_end(child);
@@ -243,60 +244,60 @@ static int collect(const struct atoll_errand *errand, double until_s, struct chi
     return 0;
 }
 
-static int judge(const struct atoll_errand *errand, int code, const struct child *child,
-                 struct atoll_errand_result *result, struct atoll_err *err)
+static int judge(const struct atoll_process *process, int code, const struct child *child,
+                 struct atoll_process_result *result, struct atoll_err *err)
 {
     if (code == HOPELESS) {
         result->status = -1;
         return 0;
     }
     if (code == ATOLL_E_TIMEOUT) {
-        return atoll_err_set(err, ATOLL_E_TIMEOUT, "%s did not answer within %g s%s%s", errand->what,
-                             errand->deadline_s, *result->words ? "; it said: " : "", result->words);
+        return atoll_err_set(err, ATOLL_E_TIMEOUT, "%s did not answer within %g s%s%s", process->what,
+                             process->deadline_s, *result->words ? "; it said: " : "", result->words);
     }
     if (code == ATOLL_E_LIMIT) {
-        return atoll_err_set(err, ATOLL_E_LIMIT, "%s answered more than %zu bytes", errand->what,
+        return atoll_err_set(err, ATOLL_E_LIMIT, "%s answered more than %zu bytes", process->what,
                              result->out.limit_bytes);
     }
     if (code || !child->has_ended) {
         return atoll_err_set(err, code ? (enum atoll_code)code : ATOLL_E_CHILD, "%s gave no answer",
-                             errand->what);
+                             process->what);
     }
     result->status = WIFEXITED(child->status) ? WEXITSTATUS(child->status) : 128 + WTERMSIG(child->status);
-    if (errand->argv && result->status == NO_PROGRAM) {
-        return atoll_err_set(err, ATOLL_E_MISSING, "cannot start %s: is it in PATH?", errand->argv[0]);
+    if (process->argv && result->status == NO_PROGRAM) {
+        return atoll_err_set(err, ATOLL_E_MISSING, "cannot start %s: is it in PATH?", process->argv[0]);
     }
     return 0;
 }
 
-int atoll_errand_run(const struct atoll_errand *errand, size_t out_limit_bytes,
-                     struct atoll_errand_result *ret_result, struct atoll_err *err)
+int atoll_process_run(const struct atoll_process *process, size_t out_limit_bytes,
+                      struct atoll_process_result *ret_result, struct atoll_err *err)
 {
     struct child child = {.out_fd = -1, .words_fd = -1};
-    double until_s = now_s() + errand->deadline_s;
+    double until_s = now_s() + process->deadline_s;
     int code, status;
 
-    if (start(errand, &child, err) != 0) {
+    if (start(process, &child, err) != 0) {
         return -1;
     }
     memset(ret_result, 0, sizeof(*ret_result));
     atoll_buffer_init(&ret_result->out, out_limit_bytes + 1);
-    code = collect(errand, until_s, &child, ret_result);
+    code = collect(process, until_s, &child, ret_result);
     end(&child);
-    status = judge(errand, code, &child, ret_result, err);
+    status = judge(process, code, &child, ret_result, err);
     if (status == 0) {
         atoll_buffer_put_u8(&ret_result->out, 0); /* readers of text find its end */
         status = atoll_buffer_check(&ret_result->out, err);
     }
     if (status != 0) {
-        atoll_errand_result_fini(ret_result);
+        atoll_process_result_fini(ret_result);
         return -1;
     }
     ret_result->out.length--;
     return 0;
 }
 
-void atoll_errand_result_fini(struct atoll_errand_result *result)
+void atoll_process_result_fini(struct atoll_process_result *result)
 {
     atoll_buffer_fini(&result->out);
 }

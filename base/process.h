@@ -10,9 +10,9 @@
 #include "base/buffer.h"
 #include "base/err.h"
 
-#define ATOLL_ERRAND_WORDS_BYTES 2048
+#define ATOLL_PROCESS_WORDS_BYTES 2048
 
-struct atoll_errand {
+struct atoll_process {
     const char *what;         /* names it in errors: "sbatch" */
     const char *const *argv;  /* a program of PATH and its words, NULL at the end; NULL: function */
     char *const *environment; /* of the program, NULL at the end; NULL: this process's own */
@@ -23,19 +23,19 @@ struct atoll_errand {
     double deadline_s;
 };
 
-struct atoll_errand_result {
-    struct atoll_buffer out;              /* its standard output, or what the function wrote; owned */
-    char words[ATOLL_ERRAND_WORDS_BYTES]; /* the beginning of its standard error */
-    int status;                           /* exit status; 128 + signal */
+struct atoll_process_result {
+    struct atoll_buffer out;               /* its standard output, or what the function wrote; owned */
+    char words[ATOLL_PROCESS_WORDS_BYTES]; /* the beginning of its standard error */
+    int status;                            /* exit status; 128 + signal */
 };
 
 /* 0 when the child ended by itself (ret_result->status says how) or became hopeless (status -1).  -1: TIMEOUT, MISSING
  * (no such program), LIMIT (more output than out_limit_bytes), or why there is no child.  fini() after 0. */
-int atoll_errand_run(const struct atoll_errand *errand, size_t out_limit_bytes,
-                     struct atoll_errand_result *ret_result, struct atoll_err *err);
-void atoll_errand_result_fini(struct atoll_errand_result *result);
+int atoll_process_run(const struct atoll_process *process, size_t out_limit_bytes,
+                      struct atoll_process_result *ret_result, struct atoll_err *err);
+void atoll_process_result_fini(struct atoll_process_result *result);
 
 /* All of it, through short writes and signals: 0 or -1 with errno. */
-int atoll_errand_write(int fd, const void *bytes, size_t length);
+int atoll_process_write(int fd, const void *bytes, size_t length);
 
 #endif

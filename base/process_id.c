@@ -20,7 +20,7 @@ static void read_text(const char *path, char *ret_text, size_t bytes)
     }
 }
 
-struct atoll_process_id atoll_process_of(pid_t pid)
+struct atoll_process_id atoll_process_id_of(pid_t pid)
 {
     struct atoll_process_id id = {.pid = pid};
     char path[64], text[1024], *at;
@@ -39,12 +39,12 @@ struct atoll_process_id atoll_process_of(pid_t pid)
     return id;
 }
 
-struct atoll_process_id atoll_process_self(void)
+struct atoll_process_id atoll_process_id_self(void)
 {
-    return atoll_process_of(getpid());
+    return atoll_process_id_of(getpid());
 }
 
-int atoll_process_is_alive(const struct atoll_process_id *process)
+int atoll_process_id_is_alive(const struct atoll_process_id *process)
 {
     struct atoll_process_id now;
     char path[64], text[256], *state;
@@ -52,7 +52,7 @@ int atoll_process_is_alive(const struct atoll_process_id *process)
     if (process->pid <= 0 || process->start_ticks == 0) {
         return 0;
     }
-    now = atoll_process_of(process->pid);
+    now = atoll_process_id_of(process->pid);
     if (now.start_ticks != process->start_ticks || strcmp(now.boot_id, process->boot_id) != 0) {
         return 0;
     }

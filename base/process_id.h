@@ -12,8 +12,8 @@ struct atoll_process_id {
     char boot_id[40];
 };
 
-struct atoll_process_id atoll_process_self(void);
-struct atoll_process_id atoll_process_of(pid_t pid);
-int atoll_process_is_alive(const struct atoll_process_id *process);
+struct atoll_process_id atoll_process_id_self(void);
+struct atoll_process_id atoll_process_id_of(pid_t pid);
+int atoll_process_id_is_alive(const struct atoll_process_id *process);
 
 #endif

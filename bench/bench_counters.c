@@ -31,7 +31,7 @@ struct counting {
     struct atoll_solo solo;
     struct atoll_metrics metrics;
     struct atoll_case *known;
-    struct atoll_subject subject;
+    struct atoll_loaded_candidate candidate;
     uint32_t variant;
     FILE *json;
     int rows;
@@ -41,7 +41,7 @@ static int device_said(struct atoll_cuda_device *d, int rc, struct atoll_err *er
 {
     if (rc < 0)
         return -1;
-    if (rc > 0 || d->reply.status != ATOLL_STEPS_DONE)
+    if (rc > 0 || d->reply.status != ATOLL_COMMAND_BATCH_DONE)
         return atoll_err_set(err, ATOLL_E_CHILD, "the device process: %.300s",
                              d->reply.text[0] ? d->reply.text : "it ended");
     return 0;
@@ -50,8 +50,8 @@ static int device_said(struct atoll_cuda_device *d, int rc, struct atoll_err *er
 static int metrics_open(struct counting *c, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(c->solo.device.referee);
-    atoll_steps_clear(&d->steps);
-    atoll_steps_counters_open(&d->steps, c->metrics.names, (uint32_t)c->metrics.count);
+    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_counters_open(&d->steps, c->metrics.names, (uint32_t)c->metrics.count);
     if (device_said(d, atoll_cuda_device_run(d, DEADLINE_NS, err), err) != 0)
         return -1;
     d->counters_generation = d->generation;
@@ -62,11 +62,12 @@ static int count_once(struct counting *c, uint64_t number, struct atoll_err *err
 {
     struct atoll_referee *r = c->solo.device.referee;
     struct atoll_cuda_device *d = atoll_cuda_device_of(r);
-    struct atoll_draw draw = atoll_draw_make(r->setup.secret, c->known->task, c->variant, SERIES, number);
+    struct atoll_input_set draw =
+        atoll_input_set_make(r->setup.secret, c->known->task, c->variant, SERIES, number);
     struct atoll_cuda_stage stage = {.referee = r,
                                      .device = d,
                                      .known = c->known,
-                                     .subject = &c->subject,
+                                     .candidate = &c->candidate,
                                      .draw = &draw,
                                      .placement = atoll_referee_placement(r)};
     int rc = atoll_cuda_stage_set(&stage, err);
@@ -74,7 +75,7 @@ static int count_once(struct counting *c, uint64_t number, struct atoll_err *err
         return rc > 0 ? atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost") : -1;
     if (d->counters_generation != d->generation && metrics_open(c, err) != 0)
         return -1;
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     if (atoll_cuda_sample_count(&stage.sample, &d->steps, err) != 0)
         return -1;
     return device_said(d, atoll_cuda_device_run(d, DEADLINE_NS, err), err);
@@ -136,14 +137,14 @@ static int kernel_count(struct counting *c, const char *set, uint32_t task, cons
     int rc = atoll_kernel_evaluate(&c->solo, task, kernel, task + 1, &e, err);
     kernel_ns = rc == 0 ? e.timings[0].summary.median : 0;
     atoll_evaluation_fini(&e);
-    memset(&c->subject, 0, sizeof c->subject);
-    if (rc == 0 &&
-        atoll_cuda_subject_open(r, kernel->prepared, kernel->compiled.object, kernel->compiled.object_length,
-                                &c->subject, detail) != ATOLL_V_CORRECT)
+    memset(&c->candidate, 0, sizeof c->candidate);
+    if (rc == 0 && atoll_cuda_loaded_candidate_open(r, kernel->prepared, kernel->compiled.object,
+                                                    kernel->compiled.object_length, &c->candidate,
+                                                    detail) != ATOLL_V_CORRECT)
         rc = atoll_err_set(err, ATOLL_E_MISMATCH, "%.1000s", detail);
     if (rc == 0) {
         rc = series_count(c, repeats, ns, &first_ns, err);
-        atoll_cuda_subject_close(r, &c->subject);
+        atoll_cuda_loaded_candidate_close(r, &c->candidate);
     }
     if (rc == 0) {
         atoll_spread_of(ns, repeats, &spread);

@@ -65,7 +65,7 @@ struct rig {
     const struct atoll_task *task;
     struct atoll_case *known;
     struct atoll_kernel kernel;
-    struct atoll_subject subject;
+    struct atoll_loaded_candidate candidate;
     uint32_t variant;
     double begin_s;
     struct shot shots[SHOT_LIMIT];
@@ -79,23 +79,23 @@ static double now_s(void)
 
 /* ---- one shot ---- */
 
-static void span_add(const struct atoll_cuda_sample *s, struct atoll_steps *steps, enum span span)
+static void span_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, enum span span)
 {
-    atoll_steps_event(steps, FIRST_EVENT + 2 * (uint32_t)span);
+    atoll_command_batch_event(steps, FIRST_EVENT + 2 * (uint32_t)span);
     for (size_t k = 0; k < s->launch_count; k++)
-        atoll_steps_launch(steps, &s->launches[k]);
-    atoll_steps_event(steps, FIRST_EVENT + 2 * (uint32_t)span + 1);
+        atoll_command_batch_launch(steps, &s->launches[k]);
+    atoll_command_batch_event(steps, FIRST_EVENT + 2 * (uint32_t)span + 1);
 }
 
-static void flush_add(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void flush_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
     atoll_support_flush(steps, s->flush.address, s->flush.bytes / 2 / 4096 * 4096, s->multiprocessors,
                         s->shared_bytes, s->placement, s->result + 512);
 }
 
-static int shot_compose(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+static int shot_compose(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, struct atoll_err *err)
 {
-    atoll_steps_clear(steps);
+    atoll_command_batch_clear(steps);
     if (atoll_cuda_sample_run(s, steps, err) != 0)
         return -1;
     flush_add(s, steps);
@@ -108,18 +108,22 @@ static int shot_compose(struct atoll_cuda_sample *s, struct atoll_steps *steps, 
     return 0;
 }
 
-static int shot_take(struct rig *g, const struct atoll_draw *draw, uint64_t key, unsigned level,
+static int shot_take(struct rig *g, const struct atoll_input_set *draw, uint64_t key, unsigned level,
                      struct atoll_err *err)
 {
     struct atoll_referee *r = g->solo.device.referee;
     struct atoll_cuda_device *d = atoll_cuda_device_of(r);
-    struct atoll_cuda_stage stage = {
-        .referee = r, .device = d, .known = g->known, .subject = &g->subject, .draw = draw, .placement = key};
+    struct atoll_cuda_stage stage = {.referee = r,
+                                     .device = d,
+                                     .known = g->known,
+                                     .candidate = &g->candidate,
+                                     .draw = draw,
+                                     .placement = key};
     struct shot *shot = &g->shots[g->count];
     *shot = (struct shot){.level = level, .began_s = now_s() - g->begin_s};
     if (atoll_cuda_stage_set(&stage, err) != 0 || shot_compose(&stage.sample, &d->steps, err) != 0)
         return -1;
-    if (atoll_cuda_device_run(d, DEADLINE_NS, err) != 0 || d->reply.status != ATOLL_STEPS_DONE)
+    if (atoll_cuda_device_run(d, DEADLINE_NS, err) != 0 || d->reply.status != ATOLL_COMMAND_BATCH_DONE)
         return atoll_err_set(err, ATOLL_E_CHILD, "a shot failed: %s", d->reply.text);
     const struct atoll_layout *l = &stage.sample.layout;
     shot->place = l->place;
@@ -145,15 +149,15 @@ static int pages_move(struct rig *g, unsigned level, struct atoll_err *err)
         return -1;
     if (level == 0)
         return 0;
-    atoll_steps_clear(&d->steps);
-    atoll_steps_alloc(&d->steps, PAGES_SLOT, level * PAGES_STEP);
+    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_alloc(&d->steps, PAGES_SLOT, level * PAGES_STEP);
     return atoll_cuda_device_run_own(d, "memory before the arena", err);
 }
 
 static unsigned distribution_count(const struct atoll_task *task)
 {
     unsigned count = 1;
-    while (atoll_draw_nth_distribution(task, count) != atoll_draw_nth_distribution(task, 0))
+    while (atoll_input_set_nth_distribution(task, count) != atoll_input_set_nth_distribution(task, 0))
         count++;
     return count;
 }
@@ -169,9 +173,9 @@ static int series_shot(struct rig *g, const struct series *s, uint64_t number, u
 {
     const struct atoll_referee *r = g->solo.device.referee;
     uint64_t draw_number = s->draw == FREE ? number % DRAWS : s->draw == TURN ? level : 0;
-    struct atoll_draw draw = atoll_case_draw(r, g->known, g->variant, draw_number);
+    struct atoll_input_set draw = atoll_case_input_set(r, g->known, g->variant, draw_number);
     if (s->distribution != FREE)
-        draw.distribution = atoll_draw_nth_distribution(g->task, s->distribution == TURN ? level : 0);
+        draw.distribution = atoll_input_set_nth_distribution(g->task, s->distribution == TURN ? level : 0);
     uint64_t address = s->address == FREE ? LEVEL_LIMIT + number : s->address == TURN ? level : 0;
     return shot_take(g, &draw, atoll_random_at(r->salt, address), level, err);
 }
@@ -292,7 +296,7 @@ static void level_print(const struct rig *g, const struct series *s, unsigned le
     }
     printf("  of %zu", n);
     if (s->distribution == TURN)
-        printf("  distribution %u", atoll_draw_nth_distribution(g->task, level));
+        printf("  distribution %u", atoll_input_set_nth_distribution(g->task, level));
     if (shot && (s->address == TURN || s->pages == TURN))
         printf("  place %u address %llx distance %lld MiB + %lld", shot->place,
                (unsigned long long)shot->first_address, (long long)(shot->distance >> 20),
@@ -341,7 +345,7 @@ static int kernel_measure(struct rig *g, size_t seed, double seconds, FILE *json
     if (atoll_kernel_build(&g->solo, g->task, seed, ATOLL_MUTANT_COMMENT, 0, &g->kernel, err) != 0)
         return -1;
     if (r->backend->subject_open(r, g->kernel.prepared, g->kernel.compiled.object,
-                                 g->kernel.compiled.object_length, &g->subject, detail) != ATOLL_V_CORRECT)
+                                 g->kernel.compiled.object_length, &g->candidate, detail) != ATOLL_V_CORRECT)
         rc = atoll_err_set(err, ATOLL_E_MISMATCH, "%s: %.900s", name, detail);
     printf("%s %s\n", g->task->name, name);
     for (size_t i = 0; rc == 0 && i < SERIES_COUNT; i++) {
@@ -351,9 +355,9 @@ static int kernel_measure(struct rig *g, size_t seed, double seconds, FILE *json
             series_json(g, &all_series[i], name, json);
         }
     }
-    if (g->subject.prepared)
-        r->backend->subject_close(r, &g->subject);
-    g->subject = (struct atoll_subject){0};
+    if (g->candidate.prepared)
+        r->backend->subject_close(r, &g->candidate);
+    g->candidate = (struct atoll_loaded_candidate){0};
     atoll_kernel_fini(&g->kernel);
     return rc;
 }

@@ -153,11 +153,11 @@ static void results_append(struct maker *m, size_t count)
     }
 }
 
-static struct atoll_standing_hint hint_of(const struct maker *m, const struct atoll_campaign *campaign,
-                                          struct atoll_standing_task *rows)
+static struct atoll_progress_json hint_of(const struct maker *m, const struct atoll_campaign *campaign,
+                                          struct atoll_campaign_progress_task *rows)
 {
     const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
-    struct atoll_standing_hint hint = {.campaign = config->id,
+    struct atoll_progress_json hint = {.campaign = config->id,
                                        .journal_bytes = atoll_journal_durable_bytes(m->journal),
                                        .evaluated = m->evaluated,
                                        .correct = m->evaluated / 2,
@@ -172,10 +172,10 @@ static struct atoll_standing_hint hint_of(const struct maker *m, const struct at
                                        .tasks = rows};
     memcpy(hint.attempt, m->attempt, sizeof hint.attempt);
     for (size_t i = 0; i < config->task_count; i++) {
-        rows[i] = (struct atoll_standing_task){.evaluated = m->evaluated / config->task_count,
-                                               .correct = m->evaluated / config->task_count / 2,
-                                               .baseline_ns = 1234567.8912,
-                                               .best_ns = 345678.91234};
+        rows[i] = (struct atoll_campaign_progress_task){.evaluated = m->evaluated / config->task_count,
+                                                        .correct = m->evaluated / config->task_count / 2,
+                                                        .baseline_ns = 1234567.8912,
+                                                        .best_ns = 345678.91234};
         snprintf(rows[i].name, sizeof rows[i].name, "%s", config->tasks[i].name);
     }
     return hint;
@@ -184,11 +184,12 @@ static struct atoll_standing_hint hint_of(const struct maker *m, const struct at
 static void hint_write(const struct maker *m, const struct atoll_campaign *campaign)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_standing_task *rows = calloc(atoll_campaign_config(campaign)->task_count + 1, sizeof *rows);
+    struct atoll_campaign_progress_task *rows =
+        calloc(atoll_campaign_config(campaign)->task_count + 1, sizeof *rows);
     if (!rows)
         die("no memory", NULL);
-    struct atoll_standing_hint hint = hint_of(m, campaign, rows);
-    if (atoll_standing_hint_write(atoll_campaign_dir(campaign), &hint, NULL, &err) != 0)
+    struct atoll_progress_json hint = hint_of(m, campaign, rows);
+    if (atoll_progress_json_write(atoll_campaign_dir(campaign), &hint, NULL, &err) != 0)
         die("progress.json", &err);
     free(rows);
 }
@@ -321,8 +322,8 @@ struct reading {
 
 static void reading_take(const struct options *o, struct reading *ret)
 {
-    struct atoll_standing *all = calloc(o->parts, sizeof *all);
-    struct atoll_standing_row *rows = calloc(o->parts, sizeof *rows);
+    struct atoll_campaign_progress *all = calloc(o->parts, sizeof *all);
+    struct atoll_campaign_progress_row *rows = calloc(o->parts, sizeof *rows);
     FILE *out = fopen("/dev/null", "w");
     if (!all || !rows || !out)
         die("no memory", NULL);
@@ -331,19 +332,19 @@ static void reading_take(const struct options *o, struct reading *ret)
     for (size_t i = 0; i < o->parts; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         char path[PATH_MAX];
-        if (atoll_standing_read(part_path(o, i, path), &all[i], &err) != 0)
+        if (atoll_campaign_progress_read(part_path(o, i, path), &all[i], &err) != 0)
             die(path, &err);
-        rows[i] = (struct atoll_standing_row){.name = "0000", .standing = &all[i]};
+        rows[i] = (struct atoll_campaign_progress_row){.name = "0000", .standing = &all[i]};
     }
-    atoll_standing_view_print(out, rows, o->parts, 1, unix_ns());
+    atoll_campaign_progress_view_print(out, rows, o->parts, 1, unix_ns());
     ret->wall_s = clock_s(CLOCK_MONOTONIC) - wall;
     ret->cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     for (size_t i = 0; i < o->parts; i++) {
         ret->evaluated += all[i].evaluated;
         ret->walked += all[i].walked_bytes;
         ret->hints += (size_t)all[i].has_hint;
-        ret->ended += all[i].phase == ATOLL_STANDING_ENDED;
-        atoll_standing_fini(&all[i]);
+        ret->ended += all[i].phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+        atoll_campaign_progress_fini(&all[i]);
     }
     fclose(out);
     free(all);
@@ -398,7 +399,7 @@ static void hints_remove(const struct options *o)
     for (size_t i = 0; i < o->parts; i++) {
         char path[PATH_MAX];
         size_t length = strlen(part_path(o, i, path));
-        snprintf(path + length, sizeof path - length, "/" ATOLL_STANDING_FILE);
+        snprintf(path + length, sizeof path - length, "/" ATOLL_CAMPAIGN_PROGRESS_FILE);
         unlink(path);
     }
 }

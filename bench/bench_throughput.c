@@ -209,7 +209,7 @@ int main(int argc, char **argv)
     int rc = run(&s, &err);
     if (rc < 0)
         fprintf(stderr, "bench_throughput: %s\n", err.text);
-    if (s.drive.examiner && atoll_drive_close(&s.drive) != 0) {
+    if (s.drive.referee_thread && atoll_drive_close(&s.drive) != 0) {
         fprintf(stderr, "bench_throughput: the referee did not stop\n");
         fflush(stdout);
         _exit(3);

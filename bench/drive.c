@@ -32,7 +32,7 @@ static void events_wait(struct atoll_drive *d)
     struct pollfd fds[64];
     size_t count = 0;
     int timeout_ms = LOOK_MS;
-    fds[count++] = (struct pollfd){.fd = atoll_examiner_fd(d->examiner), .events = POLLIN};
+    fds[count++] = (struct pollfd){.fd = atoll_referee_thread_fd(d->referee_thread), .events = POLLIN};
     if (atoll_pipeline_owns_compiler(d->pipeline)) {
         int deadline_ms = atoll_compiler_timeout_ms(d->compiler);
         count += atoll_compiler_pollfds(d->compiler, fds + count, sizeof fds / sizeof fds[0] - count);
@@ -55,9 +55,9 @@ int atoll_drive_open(struct atoll_drive *d, const struct atoll_setup *setup, uns
         return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
     d->compiler = backend->compiler_create(setup, d->slots, err);
     if (d->compiler)
-        d->examiner = atoll_examiner_create(setup, d->compiler, err);
-    if (d->examiner)
-        d->pipeline = atoll_pipeline_create(backend, d->compiler, d->examiner, err);
+        d->referee_thread = atoll_referee_thread_create(setup, d->compiler, err);
+    if (d->referee_thread)
+        d->pipeline = atoll_pipeline_create(backend, d->compiler, d->referee_thread, err);
     if (!d->pipeline)
         return -1;
     while (!atoll_pipeline_is_open(d->pipeline)) {
@@ -71,7 +71,7 @@ int atoll_drive_open(struct atoll_drive *d, const struct atoll_setup *setup, uns
 
 int atoll_drive_close(struct atoll_drive *d)
 {
-    int hangs = atoll_examiner_destroy(d->examiner, LEAVE_NS) != 0;
+    int hangs = atoll_referee_thread_destroy(d->referee_thread, LEAVE_NS) != 0;
     atoll_compiler_destroy(d->compiler);
     if (hangs)
         return -1;
@@ -251,10 +251,10 @@ int atoll_drive_run(struct atoll_drive *d, const struct atoll_mix_tasks *tasks, 
 
 const struct atoll_phases *atoll_drive_phases(const struct atoll_drive *d)
 {
-    return atoll_examiner_phases(d->examiner);
+    return atoll_referee_thread_phases(d->referee_thread);
 }
 
 const struct atoll_device_info *atoll_drive_device(const struct atoll_drive *d)
 {
-    return atoll_examiner_device(d->examiner);
+    return atoll_referee_thread_device(d->referee_thread);
 }

@@ -1,4 +1,4 @@
-/* drive.h - an evaluator in this process: compiler, examiner and pipeline as in mpi-eval/evaluator/evaluator.c, orders kept in hand
+/* drive.h - an evaluator in this process: compiler, referee thread and pipeline as in mpi-eval/evaluator/evaluator.c, orders kept in hand
  * as a coordinator would keep them.
  * Layer: bench.  Lifetime: open/close.  One owner thread. */
 #ifndef ATOLL_BENCH_DRIVE_H
@@ -9,7 +9,7 @@
 
 struct atoll_drive {
     struct atoll_compiler *compiler;
-    struct atoll_examiner *examiner;
+    struct atoll_referee_thread *referee_thread;
     struct atoll_pipeline *pipeline;
     unsigned slots;
     double open_ns; /* until the device was there and calibrated */

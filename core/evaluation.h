@@ -72,9 +72,9 @@ void atoll_evaluation_interval_ns(const struct atoll_evaluation *e, const struct
 
 /* Why two candidates are compared. */
 enum atoll_duel_purpose {
-    ATOLL_DUEL_PROMOTION, /* challenger against the elite of its cell */
-    ATOLL_DUEL_NOOP,      /* a no-op mutant against its original: the run's false-promotion rate */
-    ATOLL_DUEL_FINAL,     /* a task's best against its baseline, hidden variants checked too */
+    ATOLL_DUEL_PROMOTION,    /* challenger against the elite of its cell */
+    ATOLL_DUEL_NULL_CONTROL, /* a null control against its original: the run's false-promotion rate */
+    ATOLL_DUEL_FINAL,        /* a task's best against its baseline, hidden variants checked too */
     ATOLL_DUEL_PURPOSE_COUNT
 };
 

@@ -1,7 +1,7 @@
 #include "core/null_control.h"
 
 /* The comment begins a line, for the last one may end within a comment of its own. */
-void atoll_noop_source(const char *source, const struct atoll_id *original, struct atoll_buffer *out)
+void atoll_null_control_source(const char *source, const struct atoll_id *original, struct atoll_buffer *out)
 {
     char hex[ATOLL_ID_HEX];
     atoll_id_hex(original, hex);

@@ -68,7 +68,7 @@ struct atoll_search {
     double alpha;        /* error of all promotions of a run together, and of a task's finals; default 0.05 */
     double margin;       /* promised improvement ratio; default 0.01; tests take atoll_search_log_margin */
     uint32_t pair_limit; /* pairs per duel; default 16 */
-    uint32_t noop_interval; /* one no-op mutant every so many promotions; 0 = never; default 10 */
+    uint32_t noop_interval; /* one null control every so many promotions; 0 = never; default 10 */
     /* evaluations of a task without a new elite after which it yields; default 60 */
     uint32_t stagnation_limit;
     enum atoll_language

@@ -223,11 +223,11 @@ static const char *told(const char *given, const struct atoll_campaign *campaign
     return given ? given : kept && *kept ? kept : NULL;
 }
 
-static struct atoll_questions_settings questions_of(const struct settings *settings,
+static struct atoll_llm_queue_settings questions_of(const struct settings *settings,
                                                     const struct atoll_campaign *campaign)
 {
     const char *deadline = atoll_campaign_option(campaign, "ask-deadline");
-    struct atoll_questions_settings questions = {.gateway = told(settings->gateway, campaign, "gateway"),
+    struct atoll_llm_queue_settings questions = {.gateway = told(settings->gateway, campaign, "gateway"),
                                                  .model = told(settings->model, campaign, "model"),
                                                  .token_file =
                                                      told(settings->token_file, campaign, "gateway-token"),
@@ -246,7 +246,7 @@ static double until_mono_ns(long long until_unix_s)
 }
 
 static int campaign_run(const struct settings *settings, struct atoll_campaign *campaign,
-                        struct atoll_tenure *tenure, const struct atoll_peers *peers,
+                        struct atoll_lease_renewer *lease_renewer, const struct atoll_peers *peers,
                         struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
     struct atoll_setup setup;
@@ -254,7 +254,7 @@ static int campaign_run(const struct settings *settings, struct atoll_campaign *
     if (rc == 0) {
         const struct atoll_coordinator_settings run = {.peers = *peers,
                                                        .campaign = campaign,
-                                                       .tenure = tenure,
+                                                       .lease_renewer = lease_renewer,
                                                        .setup = &setup,
                                                        .job = settings->job,
                                                        .ack_log = settings->ack_log,
@@ -277,15 +277,15 @@ static int campaign_run(const struct settings *settings, struct atoll_campaign *
 static int coordinate(const struct settings *settings, const char *dir, const struct atoll_peers *peers,
                       struct atoll_err *err)
 {
-    const struct atoll_tenure_settings times = {.time_s = settings->lease_time_s};
+    const struct atoll_lease_renewer_settings times = {.time_s = settings->lease_time_s};
     struct atoll_coordinator_result result = {0};
     struct atoll_campaign *campaign = campaign_open(settings, dir, err);
-    struct atoll_tenure *tenure =
-        campaign ? atoll_tenure_create(atoll_campaign_lease(campaign), &times, err) : NULL;
-    int rc = tenure ? campaign_run(settings, campaign, tenure, peers, &result, err) : -1;
+    struct atoll_lease_renewer *lease_renewer =
+        campaign ? atoll_lease_renewer_create(atoll_campaign_lease(campaign), &times, err) : NULL;
+    int rc = lease_renewer ? campaign_run(settings, campaign, lease_renewer, peers, &result, err) : -1;
     if (rc == 0)
         result_log(&result);
-    atoll_tenure_destroy(tenure);
+    atoll_lease_renewer_destroy(lease_renewer);
     atoll_campaign_close(campaign);
     return rc;
 }
@@ -293,14 +293,15 @@ static int coordinate(const struct settings *settings, const char *dir, const st
 static int run_local(const struct settings *settings, const char *dir, struct atoll_spawner *spawner)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_keeper *keeper = atoll_keeper_create(spawner, (unsigned)settings->evaluators, &err);
+    struct atoll_evaluator_pool *pool =
+        atoll_evaluator_pool_create(spawner, (unsigned)settings->evaluators, &err);
     int rc = -1;
-    if (keeper) {
-        struct atoll_peers peers = atoll_keeper_peers(keeper);
+    if (pool) {
+        struct atoll_peers peers = atoll_evaluator_pool_peers(pool);
         rc = coordinate(settings, dir, &peers, &err);
-        atoll_keeper_retire(keeper);
+        atoll_evaluator_pool_retire(pool);
     }
-    atoll_keeper_destroy(keeper);
+    atoll_evaluator_pool_destroy(pool);
     return rc == 0 ? 0 : (int)ended(&err);
 }
 
@@ -377,11 +378,11 @@ static int run_forwarder(const struct settings *settings, struct atoll_comm *com
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_peers peers = atoll_comm_peers(comm);
-    struct atoll_keeper *keeper = atoll_keeper_create(spawner, 1, &err);
-    if (!keeper)
+    struct atoll_evaluator_pool *pool = atoll_evaluator_pool_create(spawner, 1, &err);
+    if (!pool)
         return (int)ended(&err);
-    *ret_answered = atoll_forwarder_run(&peers, keeper, settings->heartbeat_timeout_s * 1e9);
-    atoll_keeper_destroy(keeper);
+    *ret_answered = atoll_forwarder_run(&peers, pool, settings->heartbeat_timeout_s * 1e9);
+    atoll_evaluator_pool_destroy(pool);
     return 0;
 }
 

@@ -86,7 +86,7 @@ static int chain_count(const struct look *l, long first, uint64_t from, struct a
 }
 
 /* Which linked attempt the hint is about, -1 none.  Whether its bytes are there, before the seal, the count says. */
-static long hint_place(const struct look *l, const struct atoll_standing_hint *hint)
+static long hint_place(const struct look *l, const struct atoll_progress_json *hint)
 {
     for (long i = 0; i < l->length; i++)
         if (!strcmp(linked(l, i)->name, hint->attempt))
@@ -95,7 +95,7 @@ static long hint_place(const struct look *l, const struct atoll_standing_hint *h
 }
 
 /* 1: tally continues what the hint says; 0: it cannot. */
-static int hint_continue(const struct look *l, const struct atoll_standing_hint *hint,
+static int hint_continue(const struct look *l, const struct atoll_progress_json *hint,
                          struct atoll_journal_tally *ret_tally)
 {
     struct atoll_journal_tally tally = {.evaluated = hint->evaluated,
@@ -110,12 +110,13 @@ static int hint_continue(const struct look *l, const struct atoll_standing_hint 
     return 1;
 }
 
-static void standing_fill(struct atoll_standing *s, const struct look *l,
+static void standing_fill(struct atoll_campaign_progress *s, const struct look *l,
                           const struct atoll_journal_tally *tally)
 {
     const struct atoll_attempt *newest = linked(l, 0);
     enum atoll_journal_ending ending = tally->is_closed ? ATOLL_JOURNAL_CLOSED : ATOLL_JOURNAL_KILLED;
-    s->phase = atoll_journal_is_final(ending, tally->reason) ? ATOLL_STANDING_ENDED : ATOLL_STANDING_OPEN;
+    s->phase = atoll_journal_is_final(ending, tally->reason) ? ATOLL_CAMPAIGN_PROGRESS_ENDED
+                                                             : ATOLL_CAMPAIGN_PROGRESS_OPEN;
     memcpy(s->attempt, newest->name, sizeof s->attempt);
     s->attempt_number = newest->header.attempt;
     s->evaluated = tally->evaluated;
@@ -130,11 +131,11 @@ static void standing_fill(struct atoll_standing *s, const struct look *l,
 }
 
 /* The tasks' names, where no hint tells more. */
-static int names_fill(struct atoll_standing *s, const struct atoll_campaign_config *config,
+static int names_fill(struct atoll_campaign_progress *s, const struct atoll_campaign_config *config,
                       struct atoll_err *err)
 {
-    struct atoll_standing_hint *hint = &s->hint;
-    atoll_standing_hint_fini(hint);
+    struct atoll_progress_json *hint = &s->hint;
+    atoll_progress_json_fini(hint);
     hint->tasks = calloc(config->task_count + 1, sizeof *hint->tasks);
     if (!hint->tasks)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu tasks", config->task_count);
@@ -144,10 +145,10 @@ static int names_fill(struct atoll_standing *s, const struct atoll_campaign_conf
     return 0;
 }
 
-static int standing_find(struct atoll_standing *s, const struct look *l, struct atoll_err *err)
+static int standing_find(struct atoll_campaign_progress *s, const struct look *l, struct atoll_err *err)
 {
     struct atoll_journal_tally tally = {.events = 0};
-    if (l->length > 0 && atoll_standing_hint_read(l->campaign, &s->hint))
+    if (l->length > 0 && atoll_progress_json_read(l->campaign, &s->hint))
         s->has_hint = hint_continue(l, &s->hint, &tally);
     if (!s->has_hint && names_fill(s, atoll_campaign_config(l->campaign), err) != 0)
         return -1;
@@ -159,12 +160,12 @@ static int standing_find(struct atoll_standing *s, const struct look *l, struct 
     return 0;
 }
 
-int atoll_standing_of(const struct atoll_campaign *campaign, struct atoll_standing *ret_standing,
-                      struct atoll_err *err)
+int atoll_campaign_progress_of(const struct atoll_campaign *campaign,
+                               struct atoll_campaign_progress *ret_standing, struct atoll_err *err)
 {
-    struct atoll_standing standing = {.phase = ATOLL_STANDING_FRESH,
-                                      .evaluation_budget =
-                                          atoll_campaign_config(campaign)->search.evaluation_budget};
+    struct atoll_campaign_progress standing = {.phase = ATOLL_CAMPAIGN_PROGRESS_FRESH,
+                                               .evaluation_budget =
+                                                   atoll_campaign_config(campaign)->search.evaluation_budget};
     struct look look;
     int rc = look_init(&look, campaign, err);
     if (rc == 0)
@@ -173,19 +174,20 @@ int atoll_standing_of(const struct atoll_campaign *campaign, struct atoll_standi
     if (rc == 0)
         *ret_standing = standing;
     else
-        atoll_standing_fini(&standing);
+        atoll_campaign_progress_fini(&standing);
     return rc;
 }
 
-int atoll_standing_read(const char *dir, struct atoll_standing *ret_standing, struct atoll_err *err)
+int atoll_campaign_progress_read(const char *dir, struct atoll_campaign_progress *ret_standing,
+                                 struct atoll_err *err)
 {
     struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
-    int rc = campaign ? atoll_standing_of(campaign, ret_standing, err) : -1;
+    int rc = campaign ? atoll_campaign_progress_of(campaign, ret_standing, err) : -1;
     atoll_campaign_close(campaign);
     return rc;
 }
 
-void atoll_standing_fini(struct atoll_standing *standing)
+void atoll_campaign_progress_fini(struct atoll_campaign_progress *standing)
 {
-    atoll_standing_hint_fini(&standing->hint);
+    atoll_progress_json_fini(&standing->hint);
 }

@@ -9,14 +9,14 @@
 
 #include "archive-h5/campaign/progress_json.h"
 
-enum atoll_standing_phase {
-    ATOLL_STANDING_FRESH, /* no attempt began */
-    ATOLL_STANDING_OPEN,  /* begun; whether somebody works on it is the lease's matter (lease.h) */
-    ATOLL_STANDING_ENDED  /* as a resume would say: atoll_journal_is_final */
+enum atoll_campaign_progress_phase {
+    ATOLL_CAMPAIGN_PROGRESS_FRESH, /* no attempt began */
+    ATOLL_CAMPAIGN_PROGRESS_OPEN,  /* begun; whether somebody works on it is the lease's matter (lease.h) */
+    ATOLL_CAMPAIGN_PROGRESS_ENDED  /* as a resume would say: atoll_journal_is_final */
 };
 
-struct atoll_standing {
-    enum atoll_standing_phase phase;
+struct atoll_campaign_progress {
+    enum atoll_campaign_progress_phase phase;
     uint64_t attempt_count;                 /* that began, with those that do not count */
     char attempt[ATOLL_ATTEMPT_NAME_BYTES]; /* the newest; "" without one */
     uint32_t attempt_number;
@@ -30,15 +30,16 @@ struct atoll_standing {
     uint64_t walked_bytes;      /* of journals, to find this out */
     uint64_t evaluation_budget; /* of the campaign, 0 = no limit */
     int has_hint;               /* 0: in hint only the tasks' names count */
-    struct atoll_standing_hint hint;
+    struct atoll_progress_json hint;
 };
 
 /* dir: the campaign's folder.  Errors: NOTFOUND (no campaign.yaml), INPUT, CORRUPT (a journal is damaged or missing; what
  * lies in sealed or old records is not checked), SCHEMA, IO, MEMORY. */
-int atoll_standing_read(const char *dir, struct atoll_standing *ret_standing, struct atoll_err *err);
+int atoll_campaign_progress_read(const char *dir, struct atoll_campaign_progress *ret_standing,
+                                 struct atoll_err *err);
 /* The same for a campaign that is open. */
-int atoll_standing_of(const struct atoll_campaign *campaign, struct atoll_standing *ret_standing,
-                      struct atoll_err *err);
-void atoll_standing_fini(struct atoll_standing *standing);
+int atoll_campaign_progress_of(const struct atoll_campaign *campaign,
+                               struct atoll_campaign_progress *ret_standing, struct atoll_err *err);
+void atoll_campaign_progress_fini(struct atoll_campaign_progress *standing);
 
 #endif

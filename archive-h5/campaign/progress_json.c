@@ -32,45 +32,45 @@ struct field {
     }
 
 static const struct field hint_fields[] = {
-    FIELD(atoll_standing_hint, TEXT, "attempt", attempt),
-    FIELD(atoll_standing_hint, COUNT, "journal_bytes", journal_bytes),
-    FIELD(atoll_standing_hint, UNIX_NS, "written_unix_ns", written_unix_ns),
-    FIELD(atoll_standing_hint, COUNT, "evaluated", evaluated),
-    FIELD(atoll_standing_hint, COUNT, "duelled", duelled),
-    FIELD(atoll_standing_hint, COUNT, "correct", correct),
-    FIELD(atoll_standing_hint, SECONDS, "campaign_s", campaign_s),
-    FIELD(atoll_standing_hint, SECONDS, "elapsed_s", elapsed_s),
-    FIELD(atoll_standing_hint, SECONDS, "device_s", device_s),
-    FIELD(atoll_standing_hint, SHARE, "busy", busy),
-    FIELD(atoll_standing_hint, SHARE, "candidate_share", candidate_share),
-    FIELD(atoll_standing_hint, COUNT, "evaluators", evaluators),
-    FIELD(atoll_standing_hint, FLAG, "finishing", is_finishing),
-    FIELD(atoll_standing_hint, FLAG, "stopped", is_stopped),
-    FIELD(atoll_standing_hint, TEXT, "reason", reason),
+    FIELD(atoll_progress_json, TEXT, "attempt", attempt),
+    FIELD(atoll_progress_json, COUNT, "journal_bytes", journal_bytes),
+    FIELD(atoll_progress_json, UNIX_NS, "written_unix_ns", written_unix_ns),
+    FIELD(atoll_progress_json, COUNT, "evaluated", evaluated),
+    FIELD(atoll_progress_json, COUNT, "duelled", duelled),
+    FIELD(atoll_progress_json, COUNT, "correct", correct),
+    FIELD(atoll_progress_json, SECONDS, "campaign_s", campaign_s),
+    FIELD(atoll_progress_json, SECONDS, "elapsed_s", elapsed_s),
+    FIELD(atoll_progress_json, SECONDS, "device_s", device_s),
+    FIELD(atoll_progress_json, SHARE, "busy", busy),
+    FIELD(atoll_progress_json, SHARE, "candidate_share", candidate_share),
+    FIELD(atoll_progress_json, COUNT, "evaluators", evaluators),
+    FIELD(atoll_progress_json, FLAG, "finishing", is_finishing),
+    FIELD(atoll_progress_json, FLAG, "stopped", is_stopped),
+    FIELD(atoll_progress_json, TEXT, "reason", reason),
 };
 
 static const struct field asks_fields[] = {
-    FIELD(atoll_standing_asks, COUNT, "open", open),
-    FIELD(atoll_standing_asks, COUNT, "answered", answered),
-    FIELD(atoll_standing_asks, COUNT, "failed", failed),
-    FIELD(atoll_standing_asks, COUNT, "tokens", tokens),
-    FIELD(atoll_standing_asks, SECONDS, "cost_usd", cost_usd),
+    FIELD(atoll_campaign_progress_asks, COUNT, "open", open),
+    FIELD(atoll_campaign_progress_asks, COUNT, "answered", answered),
+    FIELD(atoll_campaign_progress_asks, COUNT, "failed", failed),
+    FIELD(atoll_campaign_progress_asks, COUNT, "tokens", tokens),
+    FIELD(atoll_campaign_progress_asks, SECONDS, "cost_usd", cost_usd),
 };
 
 static const struct field task_fields[] = {
-    FIELD(atoll_standing_task, TEXT, "name", name),
-    FIELD(atoll_standing_task, TEXT, "model", model),
-    FIELD(atoll_standing_task, COUNT, "evaluated", evaluated),
-    FIELD(atoll_standing_task, COUNT, "correct", correct),
-    FIELD(atoll_standing_task, SECONDS, "baseline_ns", baseline_ns),
-    FIELD(atoll_standing_task, SECONDS, "best_ns", best_ns),
-    FIELD(atoll_standing_task, SECONDS, "final_ratio", final_ratio),
-    FIELD(atoll_standing_task, FLAG, "done", is_done),
+    FIELD(atoll_campaign_progress_task, TEXT, "name", name),
+    FIELD(atoll_campaign_progress_task, TEXT, "model", model),
+    FIELD(atoll_campaign_progress_task, COUNT, "evaluated", evaluated),
+    FIELD(atoll_campaign_progress_task, COUNT, "correct", correct),
+    FIELD(atoll_campaign_progress_task, SECONDS, "baseline_ns", baseline_ns),
+    FIELD(atoll_campaign_progress_task, SECONDS, "best_ns", best_ns),
+    FIELD(atoll_campaign_progress_task, SECONDS, "final_ratio", final_ratio),
+    FIELD(atoll_campaign_progress_task, FLAG, "done", is_done),
 };
 
 #define COUNT_OF(table) (sizeof(table) / sizeof *(table))
 
-void atoll_standing_hint_fini(struct atoll_standing_hint *hint)
+void atoll_progress_json_fini(struct atoll_progress_json *hint)
 {
     free(hint->tasks);
     memset(hint, 0, sizeof *hint);
@@ -158,7 +158,7 @@ static int fields_put(struct atoll_buffer *out, const struct field *fields, size
     return is_good;
 }
 
-static int hint_put(struct atoll_buffer *out, const struct atoll_standing_hint *hint)
+static int hint_put(struct atoll_buffer *out, const struct atoll_progress_json *hint)
 {
     char hex[ATOLL_ID_HEX];
     atoll_id_hex(&hint->campaign, hex);
@@ -206,13 +206,13 @@ static int file_replace(const char *path, const char *temporary, const struct at
     return atoll_file_write_failed(path, "rename the new file into place", failed, err);
 }
 
-int atoll_standing_hint_write(const char *dir, const struct atoll_standing_hint *hint,
+int atoll_progress_json_write(const char *dir, const struct atoll_progress_json *hint,
                               const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     char path[PATH_MAX], temporary[PATH_MAX];
     struct atoll_buffer text;
-    if ((size_t)snprintf(path, sizeof path, "%s/" ATOLL_STANDING_FILE, dir) >= sizeof path ||
-        (size_t)snprintf(temporary, sizeof temporary, "%s/jobs/%s/" ATOLL_STANDING_FILE ".tmp", dir,
+    if ((size_t)snprintf(path, sizeof path, "%s/" ATOLL_CAMPAIGN_PROGRESS_FILE, dir) >= sizeof path ||
+        (size_t)snprintf(temporary, sizeof temporary, "%s/jobs/%s/" ATOLL_CAMPAIGN_PROGRESS_FILE ".tmp", dir,
                          hint->attempt) >= sizeof temporary)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
     atoll_buffer_init(&text, FILE_LIMIT_BYTES);
@@ -293,7 +293,7 @@ static int is_task(const struct atoll_campaign_config *config, const char *name,
 }
 
 static int tasks_take(const struct atoll_campaign_config *config, const json_t *array,
-                      struct atoll_standing_hint *hint)
+                      struct atoll_progress_json *hint)
 {
     size_t count = json_array_size(array), at = 0;
     if (!json_is_array(array) || count > TASK_LIMIT ||
@@ -308,7 +308,7 @@ static int tasks_take(const struct atoll_campaign_config *config, const json_t *
 }
 
 static int hint_take(const struct atoll_campaign_config *config, const json_t *object,
-                     struct atoll_standing_hint *hint)
+                     struct atoll_progress_json *hint)
 {
     const json_t *asks = json_object_get(object, "asks");
     const char *campaign = json_string_value(json_object_get(object, "campaign"));
@@ -321,13 +321,13 @@ static int hint_take(const struct atoll_campaign_config *config, const json_t *o
            tasks_take(config, json_object_get(object, "tasks"), hint);
 }
 
-int atoll_standing_hint_read(const struct atoll_campaign *campaign, struct atoll_standing_hint *ret_hint)
+int atoll_progress_json_read(const struct atoll_campaign *campaign, struct atoll_progress_json *ret_hint)
 {
-    struct atoll_standing_hint hint = {.task_count = 0};
+    struct atoll_progress_json hint = {.task_count = 0};
     char path[PATH_MAX];
     size_t length;
-    if ((size_t)snprintf(path, sizeof path, "%s/" ATOLL_STANDING_FILE, atoll_campaign_dir(campaign)) >=
-        sizeof path)
+    if ((size_t)snprintf(path, sizeof path, "%s/" ATOLL_CAMPAIGN_PROGRESS_FILE,
+                         atoll_campaign_dir(campaign)) >= sizeof path)
         return 0;
     char *text = atoll_file_read(path, FILE_LIMIT_BYTES, &length, NULL);
     json_t *object = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
@@ -337,6 +337,6 @@ int atoll_standing_hint_read(const struct atoll_campaign *campaign, struct atoll
     if (is_good)
         *ret_hint = hint;
     else
-        atoll_standing_hint_fini(&hint);
+        atoll_progress_json_fini(&hint);
     return is_good;
 }

@@ -6,10 +6,10 @@
 
 #include "archive-h5/campaign/campaign.h"
 
-#define ATOLL_STANDING_FILE "progress.json"
+#define ATOLL_CAMPAIGN_PROGRESS_FILE "progress.json"
 
 /* A task on one device model. */
-struct atoll_standing_task {
+struct atoll_campaign_progress_task {
     char name[64];
     char model[96];              /* "" where all devices are alike */
     uint64_t evaluated, correct; /* as the search counts them */
@@ -18,12 +18,12 @@ struct atoll_standing_task {
     int is_done;
 };
 
-struct atoll_standing_asks {
+struct atoll_campaign_progress_asks {
     uint64_t open, answered, failed, tokens;
     double cost_usd;
 };
 
-struct atoll_standing_hint {
+struct atoll_progress_json {
     struct atoll_id campaign;
     char attempt[ATOLL_ATTEMPT_NAME_BYTES];
     /* Up to here its journal was durable and is counted in evaluated and duelled: a record starts or the file ends there.
@@ -37,22 +37,22 @@ struct atoll_standing_hint {
     double busy, candidate_share; /* of the evaluators' time in this attempt, 0..1 */
     uint64_t evaluators;          /* that answered then */
     int is_finishing, is_stopped;
-    char reason[32];                 /* why it stops, "none" before */
-    int has_asks;                    /* a language model is asked */
-    struct atoll_standing_asks asks; /* of this attempt */
+    char reason[32];                          /* why it stops, "none" before */
+    int has_asks;                             /* a language model is asked */
+    struct atoll_campaign_progress_asks asks; /* of this attempt */
     size_t task_count;
-    struct atoll_standing_task *tasks; /* owned */
+    struct atoll_campaign_progress_task *tasks; /* owned */
 };
 
-void atoll_standing_hint_fini(struct atoll_standing_hint *hint);
+void atoll_progress_json_fini(struct atoll_progress_json *hint);
 
 /* Replaces DIR/progress.json.  The temporary file is in the attempt's folder, so that two writers never share one.  Not
  * synced.  Errors: FULL, DENIED, IO, LIMIT, MEMORY, INTERNAL (a number that is none). */
-int atoll_standing_hint_write(const char *dir, const struct atoll_standing_hint *hint,
+int atoll_progress_json_write(const char *dir, const struct atoll_progress_json *hint,
                               const struct atoll_file_ops *ops, struct atoll_err *err);
 
 /* 1: ret_hint, to be fini'ed; it is about this campaign and its tasks, every number is within its range, and no text has
  * control characters.  0: there is none, or it is torn, foreign, of another version or out of range: not worth an error. */
-int atoll_standing_hint_read(const struct atoll_campaign *campaign, struct atoll_standing_hint *ret_hint);
+int atoll_progress_json_read(const struct atoll_campaign *campaign, struct atoll_progress_json *ret_hint);
 
 #endif

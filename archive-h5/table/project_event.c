@@ -185,19 +185,19 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
     return add_profile(p, &e->profile, &row, err);
 }
 
-/* Promotions, no-ops and finals leave their traces in tasks and campaign. */
+/* Promotions, null controls and finals leave their traces in tasks and campaign. */
 static void count_duel(struct atoll_projection *p, const struct atoll_duel *d, uint64_t task_row)
 {
     struct atoll_row_campaign campaign;
     struct atoll_row_task row;
     uint32_t carried_out = d->verdict == ATOLL_V_CORRECT;
-    if (d->purpose == ATOLL_DUEL_NOOP && carried_out) {
+    if (d->purpose == ATOLL_DUEL_NULL_CONTROL && carried_out) {
         atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
         campaign.noop_challenges++;
         campaign.noop_promotions += d->better != 0;
         atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     }
-    if (task_row == ATOLL_PROJECTION_NONE || d->purpose == ATOLL_DUEL_NOOP)
+    if (task_row == ATOLL_PROJECTION_NONE || d->purpose == ATOLL_DUEL_NULL_CONTROL)
         return;
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     if (d->purpose == ATOLL_DUEL_PROMOTION) {

@@ -213,7 +213,7 @@ static int describe_plan(struct atoll_projection *p, const struct atoll_decision
     return atoll_projection_put_text(p, choice, &row->choice, err);
 }
 
-/* No event carries a no-op mutant's source: it follows from its original. */
+/* No event carries a null control's source: it follows from its original. */
 static int add_mutant(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
 {
     struct atoll_row_candidate original;
@@ -226,7 +226,7 @@ static int add_mutant(struct atoll_projection *p, const struct atoll_decision *d
     const char *source = atoll_tables_text(p->tables, original.source);
     snprintf(language, sizeof language, "%s", atoll_tables_text(p->tables, original.language));
     atoll_buffer_init(&text, strlen(source) + COMMENT_LIMIT);
-    atoll_noop_source(source, &d->parent, &text);
+    atoll_null_control_source(source, &d->parent, &text);
     int rc = atoll_buffer_check(&text, err);
     if (rc == 0)
         rc = atoll_projection_add_source(p, language, (const char *)text.data, "no-op mutant", err);
@@ -240,7 +240,7 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
     struct atoll_row_candidate row;
     if (atoll_projection_find_candidate(p, &d->candidate) >= 0)
         return 0;
-    if (d->op == ATOLL_OPERATOR_NOOP && add_mutant(p, d, err) != 0)
+    if (d->op == ATOLL_OPERATOR_NULL_CONTROL && add_mutant(p, d, err) != 0)
         return -1;
     struct atoll_projection_source *s = atoll_projection_find_source(p, &d->source);
     memset(&row, 0, sizeof row);

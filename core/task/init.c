@@ -11,7 +11,7 @@
 
 typedef void fill_batch(const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret);
 
-unsigned atoll_draw_distribution(const struct atoll_task *task, uint64_t draw_seed)
+unsigned atoll_input_set_distribution(const struct atoll_task *task, uint64_t draw_seed)
 {
     unsigned bits[5], n = 0;
     for (unsigned bit = ATOLL_DRAW_BASE; bit <= ATOLL_DRAW_SIGNED; bit <<= 1)

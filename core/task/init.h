@@ -12,7 +12,7 @@
 #include "core/task/task.h"
 
 /* The distribution of one draw: one of ATOLL_DRAW_*, chosen from the task's set by the draw's seed. */
-unsigned atoll_draw_distribution(const struct atoll_task *task, uint64_t draw_seed);
+unsigned atoll_input_set_distribution(const struct atoll_task *task, uint64_t draw_seed);
 
 /* Fills elements [begin, end) of `tensor` (whole tensor at base[0]).  The key of the values is a hash of
  * (draw_seed, tensor index), except for role constant without seed dependence only where init is CONSTANT

@@ -38,7 +38,7 @@ static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const
         return -1;
     if (*ret_source < known)
         return 0;
-    int is_template = e->sources.items[*ret_source].tune && op != ATOLL_OPERATOR_NOOP;
+    int is_template = e->sources.items[*ret_source].tune && op != ATOLL_OPERATOR_NULL_CONTROL;
     return is_template && add_template(t, *ret_source, err) ? -1 : 1;
 }
 

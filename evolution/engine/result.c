@@ -196,8 +196,8 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     judge(e, t, r, evaluation);
     e->evaluated++;
     t->evaluated++;
-    if (atoll_noop_is(r))
-        return atoll_noop_evaluated(e, t, p->individual, err);
+    if (atoll_null_control_is(r))
+        return atoll_null_control_evaluated(e, t, p->individual, err);
     t->since_elite++;
     t->islands[island].evaluated++;
     t->islands[island].since_elite++;

@@ -97,7 +97,7 @@ typedef int settle(struct atoll_engine *e, struct atoll_engine_task *t, const st
 
 static settle *const settles[ATOLL_DUEL_PURPOSE_COUNT] = {
     [ATOLL_DUEL_PROMOTION] = settle_promotion,
-    [ATOLL_DUEL_NOOP] = atoll_noop_settle,
+    [ATOLL_DUEL_NULL_CONTROL] = atoll_null_control_settle,
     [ATOLL_DUEL_FINAL] = atoll_final_settle,
 };
 

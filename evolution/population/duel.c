@@ -56,13 +56,13 @@ int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32
     return send(e, t, &d, individual, t->baseline, err);
 }
 
-int atoll_duel_noop(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
-                    struct atoll_err *err)
+int atoll_duel_null_control(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+                            struct atoll_err *err)
 {
     const struct atoll_individual *r = &e->individuals.items[mutant];
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, mutant);
     t->noop_challenges++;
-    d.purpose = ATOLL_DUEL_NOOP;
+    d.purpose = ATOLL_DUEL_NULL_CONTROL;
     d.alpha = atoll_error_level(&e->error);
     return send(e, t, &d, mutant, r->parent, err);
 }
@@ -74,7 +74,7 @@ int atoll_duel_promoted(struct atoll_engine *e, struct atoll_engine_task *t, con
     e->promotions++;
     if (!e->search.noop_interval || e->promotions % e->search.noop_interval || e->finishing)
         return 0;
-    return atoll_noop_inject(e, t, p->individual, err);
+    return atoll_null_control_inject(e, t, p->individual, err);
 }
 
 int atoll_duel_is_won(const struct atoll_engine *e, const struct atoll_proposal *p,

@@ -10,9 +10,9 @@ int atoll_duel_challenge(struct atoll_engine *e, struct atoll_engine_task *t, ui
                          uint32_t individual, uint32_t elite, struct atoll_err *err);
 /* The challenge, if p is one, was answered, or given up (duel NULL). */
 void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, const struct atoll_duel *duel);
-/* A no-op mutant against its original. */
-int atoll_duel_noop(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
-                    struct atoll_err *err);
+/* A null control against its original. */
+int atoll_duel_null_control(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+                            struct atoll_err *err);
 /* Against the baseline. */
 int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
                      struct atoll_err *err);
@@ -22,7 +22,7 @@ int atoll_duel_is_won(const struct atoll_engine *e, const struct atoll_proposal 
                       const struct atoll_duel *duel);
 /* The verdicts that say something about the candidate itself. */
 int atoll_duel_proves_wrong(const struct atoll_duel *duel);
-/* Counts a won challenge; now and then the winner gets a no-op mutant. */
+/* Counts a won challenge; now and then the winner gets a null control. */
 int atoll_duel_promoted(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
                         struct atoll_err *err);
 /* A duel that was not won: a candidate that proved wrong leaves every cell, another's lucky time counts no

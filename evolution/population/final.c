@@ -28,7 +28,7 @@ static double promise(const struct atoll_engine *e, const struct atoll_engine_ta
 static int may_compete(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t individual)
 {
     return individual != ATOLL_NONE && individual != t->baseline && !at(e, individual)->finalist &&
-           at(e, individual)->state == ATOLL_V_CORRECT && !atoll_noop_is(at(e, individual));
+           at(e, individual)->state == ATOLL_V_CORRECT && !atoll_null_control_is(at(e, individual));
 }
 
 /* What another one must promise: more than what is confirmed, and clearly more than what held. */

@@ -8,19 +8,19 @@
 
 #define COMMENT_LIMIT 256 /* what a mutant's text has more than its original's */
 
-int atoll_noop_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t original,
-                      struct atoll_err *err)
+int atoll_null_control_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t original,
+                              struct atoll_err *err)
 {
     const struct atoll_individual *r = &e->individuals.items[original];
     const struct atoll_source *s = &e->sources.items[r->source];
     struct atoll_pending pending = {.island = r->island,
                                     .parent = original,
-                                    .op = ATOLL_OPERATOR_NOOP,
+                                    .op = ATOLL_OPERATOR_NULL_CONTROL,
                                     .has_choice = 1,
                                     .choice = r->choice};
     struct atoll_buffer text;
     atoll_buffer_init(&text, strlen(s->text) + COMMENT_LIMIT);
-    atoll_noop_source(s->text, &r->id, &text);
+    atoll_null_control_source(s->text, &r->id, &text);
     /* what evaluators would not take is no mutant; the text ends with a zero */
     int fits = text.length <= (size_t)ATOLL_SOURCE_LIMIT + 1;
     int failed = atoll_buffer_check(&text, err) ||
@@ -29,19 +29,20 @@ int atoll_noop_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint3
     return failed ? -1 : 0;
 }
 
-int atoll_noop_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
-                         struct atoll_err *err)
+int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+                                 struct atoll_err *err)
 {
     const struct atoll_individual *r = &e->individuals.items[mutant];
     t->correct += r->state == ATOLL_V_CORRECT;
     if (t->done || r->state != ATOLL_V_CORRECT || r->parent == ATOLL_NONE ||
         e->individuals.items[r->parent].state != ATOLL_V_CORRECT)
         return 0;
-    return atoll_duel_noop(e, t, mutant, err);
+    return atoll_duel_null_control(e, t, mutant, err);
 }
 
-int atoll_noop_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                      const struct atoll_duel *duel, struct atoll_err *err)
+int atoll_null_control_settle(struct atoll_engine *e, struct atoll_engine_task *t,
+                              const struct atoll_proposal *p, const struct atoll_duel *duel,
+                              struct atoll_err *err)
 {
     struct atoll_proposal original = *p;
     t->noop_promotions += duel && duel->verdict == ATOLL_V_CORRECT && duel->better;

@@ -1,4 +1,4 @@
-/* null_control.h - no-op mutants: now and then an elite is challenged by a copy of itself under another identity, through the
+/* null_control.h - null controls: now and then an elite is challenged by a copy of itself under another identity, through the
  * whole pipeline; the share of them that wins is the run's false-promotion rate (MEASUREMENT.md 5).
  * Layer: evolution.
  * A mutant is evaluated like every candidate and then challenges its original, faster or not, at the level that a
@@ -8,19 +8,20 @@
 
 #include "evolution/engine/state.h"
 
-static inline int atoll_noop_is(const struct atoll_individual *individual)
+static inline int atoll_null_control_is(const struct atoll_individual *individual)
 {
-    return individual->op == ATOLL_OPERATOR_NOOP;
+    return individual->op == ATOLL_OPERATOR_NULL_CONTROL;
 }
 
 /* Queues the mutant of an individual that was promoted, unless it had one before. */
-int atoll_noop_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t original,
-                      struct atoll_err *err);
+int atoll_null_control_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t original,
+                              struct atoll_err *err);
 /* A mutant was evaluated. */
-int atoll_noop_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
-                         struct atoll_err *err);
+int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+                                 struct atoll_err *err);
 /* Its duel was answered, or given up (duel NULL).  What it does wrong, its original does. */
-int atoll_noop_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                      const struct atoll_duel *duel, struct atoll_err *err);
+int atoll_null_control_settle(struct atoll_engine *e, struct atoll_engine_task *t,
+                              const struct atoll_proposal *p, const struct atoll_duel *duel,
+                              struct atoll_err *err);
 
 #endif

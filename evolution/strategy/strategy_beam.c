@@ -96,7 +96,7 @@ static void pool(const struct atoll_engine *e, const struct atoll_engine_task *t
         b->groups[i].best = ATOLL_NONE;
     for (uint32_t i = b->first; i < e->individuals.count; i++) {
         const struct atoll_individual *r = &e->individuals.items[i];
-        if (r->task != atoll_task_position(e, t) || !is_correct(e, i) || atoll_noop_is(r))
+        if (r->task != atoll_task_position(e, t) || !is_correct(e, i) || atoll_null_control_is(r))
             continue;
         struct group *group = r->ask ? group_of(b, r->ask) : NULL;
         if (!r->ask)

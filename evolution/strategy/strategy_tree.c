@@ -164,7 +164,7 @@ static uint32_t count_unasked(const struct atoll_engine *e, const struct atoll_e
     uint32_t count = 0;
     for (uint32_t i = 0; i < e->individuals.count && count < limit; i++) {
         const struct atoll_individual *r = &e->individuals.items[i];
-        count += r->task == atoll_task_position(e, t) && !r->ask && !atoll_noop_is(r);
+        count += r->task == atoll_task_position(e, t) && !r->ask && !atoll_null_control_is(r);
     }
     return count;
 }
@@ -237,7 +237,7 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
         return draft(e, t, err);
     uint32_t node = policies[e->search.tree_policy](e, t);
     uint32_t parent = tree->nodes[node].individual;
-    struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL,
+    struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_PROMPT_IO,
                                                e->individuals.items[parent].island, parent);
     atoll_inspire(e, t, &asked);
     tree->nodes[node].tries++;

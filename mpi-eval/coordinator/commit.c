@@ -12,13 +12,13 @@
 
 #define STATE_LIMIT_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT - 64) /* a record's other fields */
 
-struct atoll_ledger {
+struct atoll_commit {
     struct atoll_engine *engine;
     struct atoll_journal *journal;
-    struct atoll_ledger_hooks hooks;
+    struct atoll_commit_hooks hooks;
     struct atoll_decisions decisions;
-    struct atoll_event events[ATOLL_LEDGER_ROUND_LIMIT];
-    uint64_t numbers[ATOLL_LEDGER_ROUND_LIMIT];
+    struct atoll_event events[ATOLL_COMMIT_ROUND_LIMIT];
+    uint64_t numbers[ATOLL_COMMIT_ROUND_LIMIT];
     size_t count;
     struct atoll_snapshot_age age;
     uint64_t every_events;
@@ -32,15 +32,15 @@ int atoll_snapshot_is_due(const struct atoll_snapshot_age *age, uint64_t every_e
            age->bytes >= ATOLL_SNAPSHOT_SHARE * age->snapshot_bytes;
 }
 
-static uint64_t journal_bytes(const struct atoll_ledger *ledger)
+static uint64_t journal_bytes(const struct atoll_commit *ledger)
 {
     return atoll_journal_durable_bytes(ledger->journal) + atoll_journal_pending_bytes(ledger->journal);
 }
 
-struct atoll_ledger *atoll_ledger_create(struct atoll_engine *engine, struct atoll_journal *journal,
-                                         const struct atoll_ledger_hooks *hooks, struct atoll_err *err)
+struct atoll_commit *atoll_commit_create(struct atoll_engine *engine, struct atoll_journal *journal,
+                                         const struct atoll_commit_hooks *hooks, struct atoll_err *err)
 {
-    struct atoll_ledger *ledger = calloc(1, sizeof *ledger);
+    struct atoll_commit *ledger = calloc(1, sizeof *ledger);
     if (!ledger) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the ledger");
         atoll_engine_destroy(engine);
@@ -56,14 +56,14 @@ struct atoll_ledger *atoll_ledger_create(struct atoll_engine *engine, struct ato
     return ledger;
 }
 
-static void round_clear(struct atoll_ledger *ledger)
+static void round_clear(struct atoll_commit *ledger)
 {
     for (size_t i = 0; i < ledger->count; i++)
         atoll_event_fini(&ledger->events[i]);
     ledger->count = 0;
 }
 
-void atoll_ledger_destroy(struct atoll_ledger *ledger)
+void atoll_commit_destroy(struct atoll_commit *ledger)
 {
     if (!ledger)
         return;
@@ -75,27 +75,27 @@ void atoll_ledger_destroy(struct atoll_ledger *ledger)
     free(ledger);
 }
 
-struct atoll_engine *atoll_ledger_engine(struct atoll_ledger *ledger)
+struct atoll_engine *atoll_commit_engine(struct atoll_commit *ledger)
 {
     return ledger->engine;
 }
 
-struct atoll_journal *atoll_ledger_journal(struct atoll_ledger *ledger)
+struct atoll_journal *atoll_commit_journal(struct atoll_commit *ledger)
 {
     return ledger->journal;
 }
 
-size_t atoll_ledger_round_count(const struct atoll_ledger *ledger)
+size_t atoll_commit_round_count(const struct atoll_commit *ledger)
 {
     return ledger->count;
 }
 
-int atoll_ledger_add(struct atoll_ledger *ledger, struct atoll_event *event, struct atoll_err *err)
+int atoll_commit_add(struct atoll_commit *ledger, struct atoll_event *event, struct atoll_err *err)
 {
     size_t index = ledger->count;
-    if (index == ATOLL_LEDGER_ROUND_LIMIT)
+    if (index == ATOLL_COMMIT_ROUND_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d events in one round",
-                             ATOLL_LEDGER_ROUND_LIMIT);
+                             ATOLL_COMMIT_ROUND_LIMIT);
     if (atoll_journal_append_event(ledger->journal, event, &ledger->numbers[index], err) != 0)
         return -1;
     ledger->events[index] = *event;
@@ -104,13 +104,13 @@ int atoll_ledger_add(struct atoll_ledger *ledger, struct atoll_event *event, str
     return 0;
 }
 
-static int may_write(const struct atoll_ledger *ledger, struct atoll_err *err)
+static int may_write(const struct atoll_commit *ledger, struct atoll_err *err)
 {
     return ledger->hooks.may_write ? ledger->hooks.may_write(ledger->hooks.context, err) : 0;
 }
 
 /* A process may be stopped at any line and go on when another one writes: so it asks on both sides of the sync. */
-static int sync_or_wait(struct atoll_ledger *ledger, struct atoll_err *err)
+static int sync_or_wait(struct atoll_commit *ledger, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
     if (may_write(ledger, err) != 0)
@@ -129,10 +129,10 @@ static int sync_or_wait(struct atoll_ledger *ledger, struct atoll_err *err)
     return may_write(ledger, err);
 }
 
-static int event_step(struct atoll_ledger *ledger, size_t index, struct atoll_err *err)
+static int event_step(struct atoll_commit *ledger, size_t index, struct atoll_err *err)
 {
     struct atoll_decisions *decisions = &ledger->decisions;
-    const struct atoll_ledger_hooks *hooks = &ledger->hooks;
+    const struct atoll_commit_hooks *hooks = &ledger->hooks;
     const struct atoll_event *event = &ledger->events[index];
     atoll_decisions_clear(decisions);
     if (atoll_engine_step(ledger->engine, event, atoll_decisions_sink, decisions, err) != 0 ||
@@ -149,7 +149,7 @@ static int event_step(struct atoll_ledger *ledger, size_t index, struct atoll_er
     return 0;
 }
 
-void atoll_ledger_snapshots(struct atoll_ledger *ledger, uint64_t every_events,
+void atoll_commit_snapshots(struct atoll_commit *ledger, uint64_t every_events,
                             const struct atoll_snapshot_age *age)
 {
     ledger->every_events = every_events ? every_events : ATOLL_SNAPSHOT_EVENTS;
@@ -158,7 +158,7 @@ void atoll_ledger_snapshots(struct atoll_ledger *ledger, uint64_t every_events,
 
 /* After the last event of a round, when all of its decisions are appended.  A search runs as well without: a
  * state that cannot be saved is tried again when the journal has grown as if it had been. */
-static void snapshot_consider(struct atoll_ledger *ledger, uint64_t event)
+static void snapshot_consider(struct atoll_commit *ledger, uint64_t event)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_buffer *state = &ledger->state;
@@ -177,7 +177,7 @@ static void snapshot_consider(struct atoll_ledger *ledger, uint64_t event)
     ledger->journal_bytes = journal_bytes(ledger);
 }
 
-int atoll_ledger_commit(struct atoll_ledger *ledger, struct atoll_err *err)
+int atoll_commit_now(struct atoll_commit *ledger, struct atoll_err *err)
 {
     int rc = 0;
     if (ledger->count == 0)
@@ -194,7 +194,7 @@ int atoll_ledger_commit(struct atoll_ledger *ledger, struct atoll_err *err)
     return rc;
 }
 
-int atoll_ledger_close(struct atoll_ledger *ledger, int64_t unix_ns, const char *reason,
+int atoll_commit_close(struct atoll_commit *ledger, int64_t unix_ns, const char *reason,
                        struct atoll_err *err)
 {
     if (atoll_journal_append_close(ledger->journal, unix_ns, reason, err) != 0)

@@ -7,7 +7,7 @@
 #include "archive-h5/journal/journal.h"
 #include "evolution/engine/engine.h"
 
-#define ATOLL_LEDGER_ROUND_LIMIT ATOLL_JOURNAL_UNDECIDED_LIMIT /* events in one round */
+#define ATOLL_COMMIT_ROUND_LIMIT ATOLL_JOURNAL_UNDECIDED_LIMIT /* events in one round */
 
 /* A snapshot is due after so many events or bytes of journal, and not before the journal has grown by
  * ATOLL_SNAPSHOT_SHARE times the size of the last one: snapshots stay below about a quarter of a journal. */
@@ -22,9 +22,9 @@ struct atoll_snapshot_age {
 };
 int atoll_snapshot_is_due(const struct atoll_snapshot_age *age, uint64_t every_events);
 
-struct atoll_ledger;
+struct atoll_commit;
 
-struct atoll_ledger_hooks {
+struct atoll_commit_hooks {
     void *context;
     /* Before something is written, and before what was written is acknowledged: -1 = another process does both now. */
     int (*may_write)(void *context, struct atoll_err *err);
@@ -39,24 +39,24 @@ struct atoll_ledger_hooks {
 };
 
 /* engine and journal: taken, also on failure.  hooks: copied; each function may be NULL. */
-struct atoll_ledger *atoll_ledger_create(struct atoll_engine *engine, struct atoll_journal *journal,
-                                         const struct atoll_ledger_hooks *hooks, struct atoll_err *err);
-void atoll_ledger_destroy(struct atoll_ledger *ledger);
-struct atoll_engine *atoll_ledger_engine(struct atoll_ledger *ledger);
-struct atoll_journal *atoll_ledger_journal(struct atoll_ledger *ledger);
+struct atoll_commit *atoll_commit_create(struct atoll_engine *engine, struct atoll_journal *journal,
+                                         const struct atoll_commit_hooks *hooks, struct atoll_err *err);
+void atoll_commit_destroy(struct atoll_commit *ledger);
+struct atoll_engine *atoll_commit_engine(struct atoll_commit *ledger);
+struct atoll_journal *atoll_commit_journal(struct atoll_commit *ledger);
 
 /* Adds an event to the round.  The event's evaluation is moved out of it; what it borrows must live until
  * commit. ATOLL_E_LIMIT when the round is full: commit first. */
-int atoll_ledger_add(struct atoll_ledger *ledger, struct atoll_event *event, struct atoll_err *err);
-size_t atoll_ledger_round_count(const struct atoll_ledger *ledger);
+int atoll_commit_add(struct atoll_commit *ledger, struct atoll_event *event, struct atoll_err *err);
+size_t atoll_commit_round_count(const struct atoll_commit *ledger);
 /* every_events: instead of ATOLL_SNAPSHOT_EVENTS; 0 = that.  age: what former attempts left. */
-void atoll_ledger_snapshots(struct atoll_ledger *ledger, uint64_t every_events,
+void atoll_commit_snapshots(struct atoll_commit *ledger, uint64_t every_events,
                             const struct atoll_snapshot_age *age);
 /* One sync for the round, then one step for each of its events, then a snapshot where one is due.
  * Nothing to do without events. */
-int atoll_ledger_commit(struct atoll_ledger *ledger, struct atoll_err *err);
+int atoll_commit_now(struct atoll_commit *ledger, struct atoll_err *err);
 /* Writes the CLOSE record and syncs. */
-int atoll_ledger_close(struct atoll_ledger *ledger, int64_t unix_ns, const char *reason,
+int atoll_commit_close(struct atoll_commit *ledger, int64_t unix_ns, const char *reason,
                        struct atoll_err *err);
 
 #endif

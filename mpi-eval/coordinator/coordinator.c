@@ -65,7 +65,7 @@ static int event_add(struct coordinator *c, enum atoll_event_type type, struct a
 {
     struct atoll_event event;
     atoll_coordinator_event_init(c, &event, type);
-    return atoll_ledger_add(c->ledger, &event, err);
+    return atoll_commit_add(c->ledger, &event, err);
 }
 
 static int same_capacity(const struct atoll_event *a, const struct atoll_event *b)
@@ -79,11 +79,11 @@ static int capacity_add(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_event event;
     atoll_coordinator_event_init(c, &event, ATOLL_EVENT_CAPACITY);
-    atoll_roster_capacity(c, &event);
+    atoll_peer_table_capacity(c, &event);
     if (same_capacity(&event, &c->capacity_said))
         return 0;
     c->capacity_said = event;
-    return atoll_ledger_add(c->ledger, &event, err);
+    return atoll_commit_add(c->ledger, &event, err);
 }
 
 /* An order that peers die of is answered by us; the engine decides whether it is tried again. */
@@ -91,7 +91,7 @@ static int hopeless_answer(struct coordinator *c, struct atoll_err *err)
 {
     const struct atoll_decision *order;
     while ((order = atoll_dispatch_hopeless(c->dispatch)) != NULL &&
-           atoll_ledger_round_count(c->ledger) < ATOLL_LEDGER_ROUND_LIMIT - 4) {
+           atoll_commit_round_count(c->ledger) < ATOLL_COMMIT_ROUND_LIMIT - 4) {
         struct atoll_event event;
         int is_duel = order->type == ATOLL_DECIDE_DUEL;
         atoll_coordinator_event_init(c, &event, is_duel ? ATOLL_EVENT_DUELLED : ATOLL_EVENT_EVALUATED);
@@ -101,7 +101,7 @@ static int hopeless_answer(struct coordinator *c, struct atoll_err *err)
         event.evaluation.verdict = event.duel.verdict = ATOLL_V_INFRASTRUCTURE;
         snprintf(event.evaluation.detail, sizeof event.evaluation.detail, "%d evaluators were lost with it",
                  ATOLL_DISPATCH_LOSS_LIMIT);
-        int rc = atoll_intake_add_result(c, c->settings->peers.count, &event, order->evaluation, err);
+        int rc = atoll_receive_add_result(c, c->settings->peers.count, &event, order->evaluation, err);
         atoll_event_fini(&event);
         if (rc != 0)
             return -1;
@@ -113,13 +113,13 @@ static int questions_answer(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_event now;
     atoll_coordinator_event_init(c, &now, ATOLL_EVENT_REPLY);
-    return atoll_questions_answer(c->questions, c->engine, c->ledger, &now, atoll_coordinator_now_ns(c), err);
+    return atoll_llm_queue_answer(c->questions, c->engine, c->ledger, &now, atoll_coordinator_now_ns(c), err);
 }
 
 static int should_finish(const struct coordinator *c)
 {
     const struct atoll_coordinator_settings *s = c->settings;
-    return (atoll_closing_is_interrupted(c) && !s->drains_on_interrupt) ||
+    return (atoll_shutdown_is_interrupted(c) && !s->drains_on_interrupt) ||
            (s->wall_ns > 0 && atoll_coordinator_now_ns(c) - c->started_ns > s->wall_ns);
 }
 
@@ -146,12 +146,12 @@ static int own_events_add(struct coordinator *c, struct atoll_err *err)
 static int hook_may_write(void *context, struct atoll_err *err)
 {
     const struct coordinator *c = context;
-    return atoll_tenure_check(c->settings->tenure, err);
+    return atoll_lease_renewer_check(c->settings->lease_renewer, err);
 }
 
 static void hook_life(void *context)
 {
-    atoll_tenure_show_life(context);
+    atoll_lease_renewer_show_life(context);
 }
 
 static int hook_no_space(void *context, const struct atoll_err *why)
@@ -163,7 +163,7 @@ static int hook_no_space(void *context, const struct atoll_err *why)
         atoll_log(ATOLL_LOG_WARNING, "eval.journal.full", "%s; the run waits until there is space",
                   why->text);
     }
-    if (atoll_closing_is_interrupted(c) || atoll_closing_left_ns(c) < 0)
+    if (atoll_shutdown_is_interrupted(c) || atoll_shutdown_left_ns(c) < 0)
         return -1;
     if (c->engine) { /* not while resuming */
         c->message = "no space left for the journal; the run waits until there is some";
@@ -189,7 +189,7 @@ static void answers_acknowledge(struct coordinator *c)
     for (size_t i = 0; i < c->answer_count; i++) {
         atoll_buffer_put_u64(&c->payload, c->answers[i].evaluation);
         if (c->answers[i].peer < c->settings->peers.count)
-            atoll_roster_say(c, c->answers[i].peer, ATOLL_MSG_ACK, NULL);
+            atoll_peer_table_say(c, c->answers[i].peer, ATOLL_MSG_ACK, NULL);
         atoll_buffer_clear(&c->payload);
     }
     c->answer_count = 0;
@@ -201,7 +201,7 @@ static void hook_durable(void *context, const struct atoll_event *events, size_t
     answers_acknowledge(c);
     if (c->ledger) /* not while resuming */
         atoll_progress_file_count(&c->progress_file, events, count,
-                                  atoll_journal_durable_bytes(atoll_ledger_journal(c->ledger)));
+                                  atoll_journal_durable_bytes(atoll_commit_journal(c->ledger)));
     if (c->ack_fd < 0)
         return;
     atoll_buffer_clear(&c->acks);
@@ -217,7 +217,7 @@ static int hook_decided(void *context, const struct atoll_decision *decision, st
 {
     struct coordinator *c = context;
     if (decision->type == ATOLL_DECIDE_ASK)
-        return atoll_questions_note(c->questions, &decision->ask, err);
+        return atoll_llm_queue_note(c->questions, &decision->ask, err);
     return atoll_dispatch_decide(c->dispatch, decision, err);
 }
 
@@ -227,8 +227,8 @@ static void questions_settle(struct coordinator *c, const struct atoll_event *ev
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (c->engine &&
-        atoll_questions_settle(c->questions, c->engine, event, atoll_coordinator_now_ns(c), &err) != 0)
-        atoll_log_err(ATOLL_LOG_WARNING, "eval.ask.dossier", &err);
+        atoll_llm_queue_settle(c->questions, c->engine, event, atoll_coordinator_now_ns(c), &err) != 0)
+        atoll_log_err(ATOLL_LOG_WARNING, "eval.ask.context", &err);
 }
 
 static void hook_settled(void *context, const struct atoll_event *event)
@@ -264,11 +264,11 @@ static void facts_gather(struct coordinator *c, struct atoll_progress_facts *fac
         .elapsed_ns = (double)atoll_coordinator_campaign_ns(c),
         .budget_ns = atoll_campaign_config(c->settings->campaign)->search.wall_budget_ns,
         .attempt_ns = atoll_coordinator_now_ns(c) - c->started_ns,
-        .evaluators = atoll_roster_ready_count(c),
+        .evaluators = atoll_peer_table_ready_count(c),
         .message = c->message,
         .has_model = c->settings->questions.gateway != NULL,
     };
-    atoll_questions_count(c->questions, &facts->questions);
+    atoll_llm_queue_count(c->questions, &facts->questions);
     shares_measure(c, facts);
 }
 
@@ -310,13 +310,13 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     c->no_space_said_ns = -1e18;
     atoll_buffer_init(&c->payload, COORDINATOR_MESSAGE_BYTES);
     atoll_buffer_init(&c->frame, COORDINATOR_MESSAGE_BYTES + ATOLL_FRAME_HEADER_BYTES);
-    atoll_buffer_init(&c->acks, 64 * ATOLL_LEDGER_ROUND_LIMIT);
+    atoll_buffer_init(&c->acks, 64 * ATOLL_COMMIT_ROUND_LIMIT);
     atoll_buffer_init(&c->line, PROGRESS_BYTES);
     c->peers = calloc(settings->peers.count ? settings->peers.count : 1, sizeof *c->peers);
     if (!c->peers)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %u evaluators", settings->peers.count);
     c->dispatch = atoll_dispatch_create(settings->peers.count, err);
-    c->questions = c->dispatch ? atoll_questions_create(&settings->questions, settings->campaign, err) : NULL;
+    c->questions = c->dispatch ? atoll_llm_queue_create(&settings->questions, settings->campaign, err) : NULL;
     if (!c->questions)
         return -1;
     if (settings->ack_log)
@@ -328,10 +328,10 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
 
 static void coordinator_fini(struct coordinator *c)
 {
-    atoll_ledger_destroy(c->ledger);
+    atoll_commit_destroy(c->ledger);
     atoll_dispatch_destroy(c->dispatch);
     free(c->peers);
-    atoll_questions_destroy(c->questions);
+    atoll_llm_queue_destroy(c->questions);
     atoll_buffer_fini(&c->payload);
     atoll_buffer_fini(&c->frame);
     atoll_buffer_fini(&c->acks);
@@ -349,7 +349,7 @@ static void under_way_add(void *context, const struct atoll_decision *decision)
 static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_resumed resumed;
-    const struct atoll_ledger_hooks hooks = {.context = c,
+    const struct atoll_commit_hooks hooks = {.context = c,
                                              .may_write = hook_may_write,
                                              .no_space = hook_no_space,
                                              .durable = hook_durable,
@@ -374,11 +374,11 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
                   (unsigned long long)resumed.event_count, (unsigned long long)resumed.stepped_count);
     c->attempt_dir = resumed.attempt_dir;
     c->ledger = resumed.ledger;
-    c->engine = atoll_ledger_engine(c->ledger);
+    c->engine = atoll_commit_engine(c->ledger);
     c->campaign_base_ns = resumed.campaign_ns;
     c->started_ns = atoll_coordinator_now_ns(c);
     atoll_progress_file_begin(&c->progress_file, c->settings->campaign, c->attempt_dir,
-                              atoll_journal_durable_bytes(atoll_ledger_journal(c->ledger)));
+                              atoll_journal_durable_bytes(atoll_commit_journal(c->ledger)));
     atoll_engine_under_way(c->engine, under_way_add, c);
     struct atoll_event now;
     atoll_coordinator_event_init(c, &now, ATOLL_EVENT_TICK);
@@ -417,13 +417,13 @@ static int nobody_left(const struct coordinator *c, struct atoll_err *err)
 
 static int round_run(struct coordinator *c, struct atoll_err *err)
 {
-    atoll_intake_collect(c);
-    atoll_roster_check_silence(c);
-    atoll_muster_step(c, 0);
-    if (own_events_add(c, err) != 0 || atoll_ledger_commit(c->ledger, err) != 0)
+    atoll_receive_collect(c);
+    atoll_peer_table_check_silence(c);
+    atoll_rank_map_keep_step(c, 0);
+    if (own_events_add(c, err) != 0 || atoll_commit_now(c->ledger, err) != 0)
         return -1;
-    atoll_closing_consider(c);
-    if (!is_stopped(c) && !c->is_draining && atoll_roster_send_orders(c, err) != 0)
+    atoll_shutdown_consider(c);
+    if (!is_stopped(c) && !c->is_draining && atoll_peer_table_send_orders(c, err) != 0)
         return -1;
     progress_say(c, 0);
     progress_file_keep(c, 0);
@@ -435,7 +435,7 @@ static void evaluators_stop(struct coordinator *c)
     const struct atoll_peers *peers = &c->settings->peers;
     double until_ns = atoll_coordinator_now_ns(c) + STOP_WAIT_NS;
     for (unsigned i = 0; i < peers->count; i++)
-        atoll_roster_say(c, i, ATOLL_MSG_STOP, NULL);
+        atoll_peer_table_say(c, i, ATOLL_MSG_STOP, NULL);
     while (peers->waiting(peers->context) > 0 && atoll_coordinator_now_ns(c) < until_ns)
         peers->wait(peers->context, NULL, 0, 1);
 }
@@ -443,23 +443,23 @@ static void evaluators_stop(struct coordinator *c)
 static void wait_some(struct coordinator *c)
 {
     const struct atoll_peers *peers = &c->settings->peers;
-    struct pollfd gateway = {.fd = atoll_questions_fd(c->questions), .events = POLLIN};
+    struct pollfd gateway = {.fd = atoll_llm_queue_fd(c->questions), .events = POLLIN};
     peers->wait(peers->context, &gateway, gateway.fd >= 0, WAIT_MS);
 }
 
 static int coordinator_loop(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_engine_status status;
-    while (!is_stopped(c) && !atoll_closing_is_over(c)) {
+    while (!is_stopped(c) && !atoll_shutdown_is_over(c)) {
         if (hook_may_write(c, err) != 0 || round_run(c, err) != 0)
             return -1;
-        if (!is_stopped(c) && !atoll_closing_is_over(c) && !c->has_more)
+        if (!is_stopped(c) && !atoll_shutdown_is_over(c) && !c->has_more)
             wait_some(c);
     }
-    atoll_questions_withdraw(c->questions);
+    atoll_llm_queue_withdraw(c->questions);
     atoll_engine_status(c->engine, &status);
     c->result.is_drained = !status.stopped;
-    return atoll_ledger_close(c->ledger, atoll_clock_unix_ns(),
+    return atoll_commit_close(c->ledger, atoll_clock_unix_ns(),
                               status.stopped ? atoll_reason_name(status.reason) : ATOLL_CLOSE_DRAINED, err);
 }
 
@@ -468,9 +468,9 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
 {
     struct coordinator c;
     double cpu_ns = atoll_clock_cpu_ns();
-    atoll_campaign_on_life(settings->campaign, hook_life, settings->tenure);
+    atoll_campaign_on_life(settings->campaign, hook_life, settings->lease_renewer);
     int rc = coordinator_init(&c, settings, err);
-    c.drain.seal_ns = atoll_seal_last_ns(settings->campaign);
+    c.drain.seal_ns = atoll_write_archive_last_ns(settings->campaign);
     if (rc == 0)
         rc = coordinator_resume(&c, err);
     if (rc == 0 && c.ledger) {
@@ -480,14 +480,14 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         progress_say(&c, 1);
         if (rc == 0) /* else nothing is ours any more, or nothing can be written */
             progress_file_keep(&c, 1);
-        atoll_muster_step(&c, 1);
+        atoll_rank_map_keep_step(&c, 1);
     }
     if (c.dispatch && c.peers)
         evaluators_stop(&c);
     if (rc == 0)
-        rc = atoll_tenure_check(settings->tenure, err);
+        rc = atoll_lease_renewer_check(settings->lease_renewer, err);
     if (rc == 0)
-        rc = atoll_seal(settings->campaign, c.attempt_dir, err);
+        rc = atoll_write_archive(settings->campaign, c.attempt_dir, err);
     atoll_campaign_on_life(settings->campaign, NULL, NULL);
     if (rc == 0) {
         c.result.is_finished = !c.result.is_drained;

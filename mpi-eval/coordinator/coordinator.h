@@ -14,8 +14,8 @@
 
 struct atoll_coordinator_settings {
     struct atoll_peers peers;
-    struct atoll_campaign *campaign; /* claimed or locked; borrowed */
-    struct atoll_tenure *tenure;     /* of the campaign's lease; NULL = without one; borrowed */
+    struct atoll_campaign *campaign;           /* claimed or locked; borrowed */
+    struct atoll_lease_renewer *lease_renewer; /* of the campaign's lease; NULL = without one; borrowed */
     const struct atoll_setup *setup;
     const char *job;                       /* "local" or a scheduler's id */
     const char *ack_log;                   /* file that gets one line per durable result; NULL = none */
@@ -29,7 +29,7 @@ struct atoll_coordinator_settings {
     const char *const *drain_files;          /* when one of them is there the run is drained, too */
     size_t drain_file_count;
     double until_ns; /* the same, so that it is over by then, on the clock of now_ns; 0 = never */
-    struct atoll_questions_settings questions; /* all zero: no language model is asked */
+    struct atoll_llm_queue_settings questions; /* all zero: no language model is asked */
 };
 
 struct atoll_coordinator_result {

@@ -1,5 +1,5 @@
-/* coordinator_state.h - what the sources of the coordinator share: its state, and the functions of roster.c
- * (peers), intake.c (frames), muster.c (the rank map) and closing.c (the end). Layer: mpi-eval, private to the
+/* coordinator_state.h - what the sources of the coordinator share: its state, and the functions of peer table.c
+ * (peers), intake.c (frames), rank map.c (the rank map) and closing.c (the end). Layer: mpi-eval, private to the
  * coordinator. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_COORDINATOR_STATE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_COORDINATOR_STATE_H
@@ -37,8 +37,8 @@ struct peer {
     struct atoll_pulse pulse, counted; /* counted: what the last progress line saw */
 };
 
-/* When the rank map is said and written (muster.c). */
-struct muster {
+/* When the rank map is said and written (rank map.c). */
+struct ranks {
     double first_ns, looked_ns; /* first: somebody told its place; 0 nobody did */
     int is_said;
     uint32_t digest; /* of the map as it was written last */
@@ -47,7 +47,7 @@ struct muster {
 struct coordinator {
     const struct atoll_coordinator_settings *settings;
     struct atoll_coordinator_result result;
-    struct atoll_ledger *ledger;
+    struct atoll_commit *ledger;
     struct atoll_engine *engine; /* the ledger's */
     struct atoll_dispatch *dispatch;
     struct peer *peers;
@@ -63,10 +63,10 @@ struct coordinator {
     struct {
         unsigned peer;
         uint64_t evaluation;
-    } answers[ATOLL_LEDGER_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
+    } answers[ATOLL_COMMIT_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
     size_t answer_count;
-    struct atoll_questions *questions;
-    char name[352]; /* atoll_roster_name's */
+    struct atoll_llm_queue *questions;
+    char name[352]; /* atoll_peer_table_name's */
     struct atoll_drain drain;
     int is_draining;       /* no order is sent any more */
     double drain_files_ns; /* when they were looked for last */
@@ -74,7 +74,7 @@ struct coordinator {
     double no_space_said_ns;
     const char *attempt_dir; /* borrowed from the campaign */
     struct atoll_progress_file progress_file;
-    struct muster muster;
+    struct ranks ranks;
 };
 
 double atoll_coordinator_now_ns(const struct coordinator *c); /* monotonic */
@@ -84,46 +84,46 @@ int64_t atoll_coordinator_campaign_ns(const struct coordinator *c);
 void atoll_coordinator_event_init(const struct coordinator *c, struct atoll_event *event,
                                   enum atoll_event_type type);
 
-/* ---- roster.c: the peers ---- */
+/* ---- peer table.c: the peers ---- */
 
 /* Sends what is in c->payload, and empties it. */
-int atoll_roster_say(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err);
-unsigned atoll_roster_ready_count(const struct coordinator *c);
+int atoll_peer_table_say(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err);
+unsigned atoll_peer_table_ready_count(const struct coordinator *c);
 /* Slots and models of the peers that are ready, into a CAPACITY event: models in the engine's order, then new ones. */
-void atoll_roster_capacity(const struct coordinator *c, struct atoll_event *event);
+void atoll_peer_table_capacity(const struct coordinator *c, struct atoll_event *event);
 /* From now on nothing is expected from the peer: its orders go to others. */
-void atoll_roster_lose(struct coordinator *c, unsigned peer, enum peer_state state);
+void atoll_peer_table_lose(struct coordinator *c, unsigned peer, enum peer_state state);
 /* The same for a peer that should also be ended and started again. */
-void atoll_roster_drop(struct coordinator *c, unsigned peer, const char *why);
+void atoll_peer_table_drop(struct coordinator *c, unsigned peer, const char *why);
 /* Tells a new peer what it needs: SETUP and all tasks. */
-int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *err);
+int atoll_peer_table_greet(struct coordinator *c, unsigned peer, struct atoll_err *err);
 /* Sends waiting orders to whoever has room.  -1 only for trouble of our own. */
-int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err);
-void atoll_roster_check_silence(struct coordinator *c);
+int atoll_peer_table_send_orders(struct coordinator *c, struct atoll_err *err);
+void atoll_peer_table_check_silence(struct coordinator *c);
 /* Who it is, for people: "evaluator 3 (rank 4 on n7, NVIDIA H200 GPU-...)"; in memory of the coordinator, until the next call. */
-const char *atoll_roster_name(struct coordinator *c, unsigned peer);
+const char *atoll_peer_table_name(struct coordinator *c, unsigned peer);
 
-/* ---- muster.c: the rank map ---- */
+/* ---- rank map.c: the rank map ---- */
 
 /* Says the map once all have told their place, or 10 s after the first, and keeps ranks.json of the attempt up to date;
  * looks at most twice a second unless it is_last. */
-void atoll_muster_step(struct coordinator *c, int is_last);
+void atoll_rank_map_keep_step(struct coordinator *c, int is_last);
 
 /* ---- closing.c: the end of a run whose search is not finished ---- */
 
-int atoll_closing_is_interrupted(const struct coordinator *c);
-double atoll_closing_left_ns(const struct coordinator *c); /* until the run has to be over */
+int atoll_shutdown_is_interrupted(const struct coordinator *c);
+double atoll_shutdown_left_ns(const struct coordinator *c); /* until the run has to be over */
 /* From a signal on, or when what is left holds no other order, nothing is sent. */
-void atoll_closing_consider(struct coordinator *c);
-int atoll_closing_is_over(const struct coordinator *c);
+void atoll_shutdown_consider(struct coordinator *c);
+int atoll_shutdown_is_over(const struct coordinator *c);
 
 /* ---- intake.c: the frames ---- */
 
 /* Takes the frames that are there, as many as a round has room for; c->has_more when some are left. */
-void atoll_intake_collect(struct coordinator *c);
+void atoll_receive_collect(struct coordinator *c);
 /* Adds a result to the round.  peer: to be told when it is durable; beyond the last for an answer of our own.
  */
-int atoll_intake_add_result(struct coordinator *c, unsigned peer, struct atoll_event *event,
-                            uint64_t evaluation, struct atoll_err *err);
+int atoll_receive_add_result(struct coordinator *c, unsigned peer, struct atoll_event *event,
+                             uint64_t evaluation, struct atoll_err *err);
 
 #endif

@@ -14,12 +14,12 @@ double atoll_drain_order_ns(const struct atoll_drain *d)
     return longest;
 }
 
-double atoll_drain_closing_ns(const struct atoll_drain *d)
+double atoll_drain_shutdown_ns(const struct atoll_drain *d)
 {
-    return d->seal_ns > ATOLL_DRAIN_CLOSING_NS ? d->seal_ns : ATOLL_DRAIN_CLOSING_NS;
+    return d->seal_ns > ATOLL_DRAIN_SHUTDOWN_NS ? d->seal_ns : ATOLL_DRAIN_SHUTDOWN_NS;
 }
 
 int atoll_drain_has_room(const struct atoll_drain *d, double left_ns)
 {
-    return left_ns >= atoll_drain_order_ns(d) + atoll_drain_closing_ns(d);
+    return left_ns >= atoll_drain_order_ns(d) + atoll_drain_shutdown_ns(d);
 }

@@ -3,9 +3,9 @@
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_DRAIN_H
 #define ATOLL_MPI_EVAL_COORDINATOR_DRAIN_H
 
-#define ATOLL_DRAIN_UNSEEN_NS  30e9 /* what an order may take before any came back */
-#define ATOLL_DRAIN_CLOSING_NS 10e9 /* the least reserve for closing journal, segment and archive */
-#define ATOLL_DRAIN_WINDOW     64   /* orders that are lately */
+#define ATOLL_DRAIN_UNSEEN_NS   30e9 /* what an order may take before any came back */
+#define ATOLL_DRAIN_SHUTDOWN_NS 10e9 /* the least reserve for closing journal, segment and archive */
+#define ATOLL_DRAIN_WINDOW      64   /* orders that are lately */
 
 struct atoll_drain {
     double round_trips_ns[ATOLL_DRAIN_WINDOW];
@@ -17,7 +17,7 @@ struct atoll_drain {
 void atoll_drain_note(struct atoll_drain *drain, double round_trip_ns);
 /* What one more order may take: the longest of those that came back lately. */
 double atoll_drain_order_ns(const struct atoll_drain *drain);
-double atoll_drain_closing_ns(const struct atoll_drain *drain);
+double atoll_drain_shutdown_ns(const struct atoll_drain *drain);
 int atoll_drain_has_room(const struct atoll_drain *drain, double left_ns);
 
 #endif

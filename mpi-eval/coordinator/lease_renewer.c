@@ -14,7 +14,7 @@
 #define TRUSTED_SHARE 0.8 /* of the lease's time since the last renewal */
 #define WAIT_SAID_NS  10e9
 
-struct atoll_tenure {
+struct atoll_lease_renewer {
     struct atoll_lease *lease;
     double beat_ns, trusted_ns, life_ns;
     pthread_t thread;
@@ -32,7 +32,7 @@ static double now_ns(void)
 }
 
 /* The lock is held.  Until somebody signals or for so long. */
-static void wait_ns(struct atoll_tenure *t, double ns)
+static void wait_ns(struct atoll_lease_renewer *t, double ns)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -42,7 +42,7 @@ static void wait_ns(struct atoll_tenure *t, double ns)
     pthread_cond_timedwait(&t->changed, &t->lock, &until);
 }
 
-static void lost_note(struct atoll_tenure *t, const struct atoll_err *why)
+static void lost_note(struct atoll_lease_renewer *t, const struct atoll_err *why)
 {
     t->is_lost = 1;
     t->loss = *why;
@@ -53,7 +53,7 @@ static void lost_note(struct atoll_tenure *t, const struct atoll_err *why)
 }
 
 /* One renewal; the lock is held by the caller, but not while the file system is asked.  Returns for how long to wait. */
-static double renew(struct atoll_tenure *t, int *failures)
+static double renew(struct atoll_lease_renewer *t, int *failures)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     double began_ns = now_ns();
@@ -75,7 +75,7 @@ static double renew(struct atoll_tenure *t, int *failures)
 
 static void *renew_always(void *context)
 {
-    struct atoll_tenure *t = context;
+    struct atoll_lease_renewer *t = context;
     int failures = 0, has_said = 0;
     double pause_ns = t->beat_ns;
     pthread_mutex_lock(&t->lock);
@@ -100,7 +100,7 @@ static void *renew_always(void *context)
 }
 
 /* Signals are the main thread's. */
-static int thread_start(struct atoll_tenure *t, struct atoll_err *err)
+static int thread_start(struct atoll_lease_renewer *t, struct atoll_err *err)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -110,11 +110,12 @@ static int thread_start(struct atoll_tenure *t, struct atoll_err *err)
     return failed ? atoll_err_errno(err, failed, "cannot start the thread that renews the lease") : 0;
 }
 
-struct atoll_tenure *atoll_tenure_create(struct atoll_lease *lease,
-                                         const struct atoll_tenure_settings *settings, struct atoll_err *err)
+struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease,
+                                                       const struct atoll_lease_renewer_settings *settings,
+                                                       struct atoll_err *err)
 {
     pthread_condattr_t monotonic;
-    struct atoll_tenure *t = calloc(1, sizeof *t);
+    struct atoll_lease_renewer *t = calloc(1, sizeof *t);
     if (!t) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the lease");
         return NULL;
@@ -125,7 +126,7 @@ struct atoll_tenure *atoll_tenure_create(struct atoll_lease *lease,
     t->lease = lease;
     t->beat_ns = beat_s * 1e9;
     t->trusted_ns = TRUSTED_SHARE * time_s * 1e9;
-    t->life_ns = (settings->life_s > 0 ? settings->life_s : ATOLL_TENURE_LIFE_S) * 1e9;
+    t->life_ns = (settings->life_s > 0 ? settings->life_s : ATOLL_LEASE_RENEWER_LIFE_S) * 1e9;
     t->renewed_ns = t->alive_ns = now_ns();
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -138,7 +139,7 @@ struct atoll_tenure *atoll_tenure_create(struct atoll_lease *lease,
     return NULL;
 }
 
-void atoll_tenure_destroy(struct atoll_tenure *t)
+void atoll_lease_renewer_destroy(struct atoll_lease_renewer *t)
 {
     if (!t)
         return;
@@ -152,7 +153,7 @@ void atoll_tenure_destroy(struct atoll_tenure *t)
     free(t);
 }
 
-void atoll_tenure_show_life(struct atoll_tenure *t)
+void atoll_lease_renewer_show_life(struct atoll_lease_renewer *t)
 {
     if (!t)
         return;
@@ -161,7 +162,7 @@ void atoll_tenure_show_life(struct atoll_tenure *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-int atoll_tenure_check(struct atoll_tenure *t, struct atoll_err *err)
+int atoll_lease_renewer_check(struct atoll_lease_renewer *t, struct atoll_err *err)
 {
     double said_ns = 0;
     if (!t)

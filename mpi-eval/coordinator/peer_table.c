@@ -9,7 +9,7 @@
 /* Without any result of a peer that has orders: far beyond every deadline of its own. */
 #define STUCK_NS 600e9
 
-int atoll_roster_say(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err)
+int atoll_peer_table_say(struct coordinator *c, unsigned peer, uint16_t type, struct atoll_err *err)
 {
     const struct atoll_peers *peers = &c->settings->peers;
     int rc = atoll_buffer_check(&c->payload, err);
@@ -22,7 +22,7 @@ int atoll_roster_say(struct coordinator *c, unsigned peer, uint16_t type, struct
     return rc;
 }
 
-unsigned atoll_roster_ready_count(const struct coordinator *c)
+unsigned atoll_peer_table_ready_count(const struct coordinator *c)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < c->settings->peers.count; i++)
@@ -43,7 +43,7 @@ static struct atoll_capacity *capacity_of(struct atoll_event *event, const char 
 }
 
 /* Slots of more models than a campaign can have are none. */
-void atoll_roster_capacity(const struct coordinator *c, struct atoll_event *event)
+void atoll_peer_table_capacity(const struct coordinator *c, struct atoll_event *event)
 {
     for (uint32_t i = 0; i < atoll_engine_model_count(c->engine); i++)
         capacity_of(event, atoll_engine_model(c->engine, i));
@@ -65,7 +65,7 @@ static uint32_t model_of(const struct coordinator *c, unsigned peer)
     return model;
 }
 
-const char *atoll_roster_name(struct coordinator *c, unsigned peer)
+const char *atoll_peer_table_name(struct coordinator *c, unsigned peer)
 {
     const struct peer *p = &c->peers[peer];
     const char *node = p->place.node[0] ? p->place.node : "an unknown node";
@@ -86,13 +86,14 @@ static void surplus_try(struct coordinator *c, unsigned lost)
         if (i == lost || p->state != PEER_SURPLUS || p->place.surplus != ATOLL_SURPLUS_BUSY ||
             strcmp(p->place.node, c->peers[lost].place.node) != 0)
             continue;
-        atoll_log(ATOLL_LOG_INFO, "eval.peer.retry", "%s looks for a device again", atoll_roster_name(c, i));
-        if (atoll_roster_greet(c, i, &err) != 0)
-            atoll_roster_drop(c, i, err.text);
+        atoll_log(ATOLL_LOG_INFO, "eval.peer.retry", "%s looks for a device again",
+                  atoll_peer_table_name(c, i));
+        if (atoll_peer_table_greet(c, i, &err) != 0)
+            atoll_peer_table_drop(c, i, err.text);
     }
 }
 
-void atoll_roster_lose(struct coordinator *c, unsigned peer, enum peer_state state)
+void atoll_peer_table_lose(struct coordinator *c, unsigned peer, enum peer_state state)
 {
     int had_device = c->peers[peer].said_hello;
     if (c->peers[peer].state == PEER_READY || c->peers[peer].state == PEER_GREETED)
@@ -103,16 +104,16 @@ void atoll_roster_lose(struct coordinator *c, unsigned peer, enum peer_state sta
         surplus_try(c, peer);
 }
 
-void atoll_roster_drop(struct coordinator *c, unsigned peer, const char *why)
+void atoll_peer_table_drop(struct coordinator *c, unsigned peer, const char *why)
 {
     const struct atoll_peers *peers = &c->settings->peers;
     atoll_log(ATOLL_LOG_WARNING, "eval.peer.dropped", "%s is given up: %s; its %u orders go to others",
-              atoll_roster_name(c, peer), why, atoll_dispatch_sent_count(c->dispatch, peer));
-    atoll_roster_lose(c, peer, PEER_SILENT);
+              atoll_peer_table_name(c, peer), why, atoll_dispatch_sent_count(c->dispatch, peer));
+    atoll_peer_table_lose(c, peer, PEER_SILENT);
     peers->drop(peers->context, peer);
 }
 
-int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *err)
+int atoll_peer_table_greet(struct coordinator *c, unsigned peer, struct atoll_err *err)
 {
     struct atoll_buffer task;
     int rc;
@@ -120,7 +121,7 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
         .state = PEER_GREETED, .heard_ns = atoll_coordinator_now_ns(c), .place = c->peers[peer].place};
     c->peers[peer].place.surplus = ATOLL_SURPLUS_NONE;
     atoll_setup_encode(c->settings->setup, &c->payload);
-    rc = atoll_roster_say(c, peer, ATOLL_MSG_SETUP, err);
+    rc = atoll_peer_table_say(c, peer, ATOLL_MSG_SETUP, err);
     atoll_buffer_init(&task, COORDINATOR_MESSAGE_BYTES);
     for (uint32_t i = 0; i < atoll_engine_task_count(c->engine) && rc == 0; i++) {
         atoll_buffer_clear(&task);
@@ -128,7 +129,7 @@ int atoll_roster_greet(struct coordinator *c, unsigned peer, struct atoll_err *e
         if (rc == 0) {
             atoll_buffer_put_u32(&c->payload, i);
             atoll_buffer_put_blob(&c->payload, task.data, task.length);
-            rc = atoll_roster_say(c, peer, ATOLL_MSG_TASK, err);
+            rc = atoll_peer_table_say(c, peer, ATOLL_MSG_TASK, err);
         }
     }
     atoll_buffer_fini(&task);
@@ -167,11 +168,11 @@ static int order_send(struct coordinator *c, unsigned peer, const struct atoll_d
         return atoll_err_set(err, ATOLL_E_INTERNAL, "the source of evaluation %llu is not known",
                              (unsigned long long)decision->evaluation);
     atoll_order_encode(&order, &c->payload);
-    return atoll_roster_say(c, peer, order.is_duel ? ATOLL_MSG_DUEL : ATOLL_MSG_EVALUATE, err);
+    return atoll_peer_table_say(c, peer, order.is_duel ? ATOLL_MSG_DUEL : ATOLL_MSG_EVALUATE, err);
 }
 
 /* One order to each peer with room in turn, so that few orders are spread, not piled. */
-int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err)
+int atoll_peer_table_send_orders(struct coordinator *c, struct atoll_err *err)
 {
     int sent = 1;
     while (sent) {
@@ -193,25 +194,25 @@ int atoll_roster_send_orders(struct coordinator *c, struct atoll_err *err)
                 *err = own;
                 return -1;
             }
-            atoll_roster_drop(c, i, own.text);
+            atoll_peer_table_drop(c, i, own.text);
         }
     }
     return 0;
 }
 
-void atoll_roster_check_silence(struct coordinator *c)
+void atoll_peer_table_check_silence(struct coordinator *c)
 {
     double now = atoll_coordinator_now_ns(c);
     for (unsigned i = 0; i < c->settings->peers.count; i++) {
         struct peer *p = &c->peers[i];
         if ((p->state == PEER_READY || p->state == PEER_GREETED || p->state == PEER_SURPLUS) &&
             now - p->heard_ns > c->settings->heartbeat_timeout_ns)
-            atoll_roster_drop(c, i, "it has been silent for too long");
+            atoll_peer_table_drop(c, i, "it has been silent for too long");
         if (p->state != PEER_READY || atoll_dispatch_sent_count(c->dispatch, i) == 0)
             p->answered_ns = now;
         if (now - p->answered_ns > STUCK_NS)
-            atoll_roster_drop(c, i, "it lives but does not answer");
+            atoll_peer_table_drop(c, i, "it lives but does not answer");
     }
-    if (atoll_roster_ready_count(c) > 0)
+    if (atoll_peer_table_ready_count(c) > 0)
         c->attended_ns = now;
 }

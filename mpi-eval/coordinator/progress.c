@@ -38,7 +38,7 @@ static void task_put(const struct atoll_engine *engine, uint32_t number, uint32_
 
 static void asks_put(const struct atoll_progress_facts *facts, struct atoll_buffer *out)
 {
-    const struct atoll_questions_counts *q = &facts->questions;
+    const struct atoll_llm_queue_counts *q = &facts->questions;
     if (!facts->has_model)
         return;
     atoll_buffer_printf(out,

@@ -21,7 +21,7 @@ struct atoll_progress_facts {
     unsigned evaluators;          /* ready */
     const char *message;          /* of ours, without quotes or backslashes; NULL = none */
     int has_model;                /* 1: a language model is asked, and this is how that goes */
-    struct atoll_questions_counts questions;
+    struct atoll_llm_queue_counts questions;
 };
 
 /* Appends one line with its newline. */

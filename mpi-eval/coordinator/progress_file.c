@@ -18,16 +18,16 @@ void atoll_progress_file_begin(struct atoll_progress_file *file, const struct at
                                const char *attempt_dir, uint64_t journal_bytes)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_standing standing;
+    struct atoll_campaign_progress standing;
     *file = (struct atoll_progress_file){.attempt_dir = attempt_dir, .journal_bytes = journal_bytes};
-    if (atoll_standing_of(campaign, &standing, &err) != 0) {
+    if (atoll_campaign_progress_of(campaign, &standing, &err) != 0) {
         complain(file, &err);
         return;
     }
     file->campaign = campaign;
     file->evaluated = standing.evaluated;
     file->duelled = standing.duelled;
-    atoll_standing_fini(&standing);
+    atoll_campaign_progress_fini(&standing);
 }
 
 void atoll_progress_file_count(struct atoll_progress_file *file, const struct atoll_event *events,
@@ -55,13 +55,13 @@ static void text_clean(const char *from, char *ret_text, size_t bytes)
 }
 
 static void task_fill(const struct atoll_engine *engine, uint32_t number, uint32_t model,
-                      struct atoll_standing_hint *hint)
+                      struct atoll_progress_json *hint)
 {
     struct atoll_task_status s;
     const struct atoll_task *task = atoll_engine_task(engine, number);
     if (!task || atoll_engine_task_status(engine, number, model, &s) != 0)
         return;
-    struct atoll_standing_task *row = &hint->tasks[hint->task_count++];
+    struct atoll_campaign_progress_task *row = &hint->tasks[hint->task_count++];
     snprintf(row->name, sizeof row->name, "%s", task->name);
     if (atoll_engine_model_count(engine) > 1)
         text_clean(atoll_engine_model(engine, model), row->model, sizeof row->model);
@@ -74,7 +74,7 @@ static void task_fill(const struct atoll_engine *engine, uint32_t number, uint32
     hint->correct += s.correct;
 }
 
-static int tasks_fill(const struct atoll_engine *engine, struct atoll_standing_hint *hint,
+static int tasks_fill(const struct atoll_engine *engine, struct atoll_progress_json *hint,
                       struct atoll_err *err)
 {
     uint32_t tasks = atoll_engine_task_count(engine), models = atoll_engine_model_count(engine);
@@ -93,19 +93,19 @@ static double share(double value)
     return value < 0 ? 0 : value > 1 ? 1 : value;
 }
 
-static void asks_fill(const struct atoll_progress_facts *facts, struct atoll_standing_hint *hint)
+static void asks_fill(const struct atoll_progress_facts *facts, struct atoll_progress_json *hint)
 {
-    const struct atoll_questions_counts *q = &facts->questions;
+    const struct atoll_llm_queue_counts *q = &facts->questions;
     hint->has_asks = facts->has_model;
-    hint->asks = (struct atoll_standing_asks){.open = q->open,
-                                              .answered = q->answered,
-                                              .failed = q->failed,
-                                              .tokens = q->tokens,
-                                              .cost_usd = q->cost_usd};
+    hint->asks = (struct atoll_campaign_progress_asks){.open = q->open,
+                                                       .answered = q->answered,
+                                                       .failed = q->failed,
+                                                       .tokens = q->tokens,
+                                                       .cost_usd = q->cost_usd};
 }
 
 static void hint_fill(const struct atoll_progress_file *file, const struct atoll_progress_facts *facts,
-                      int64_t now_unix_ns, struct atoll_standing_hint *hint)
+                      int64_t now_unix_ns, struct atoll_progress_json *hint)
 {
     struct atoll_engine_status s;
     const char *name = strrchr(file->attempt_dir, '/');
@@ -132,13 +132,13 @@ void atoll_progress_file_write(struct atoll_progress_file *file, const struct at
                                double now_ns, int64_t now_unix_ns)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_standing_hint hint = {.task_count = 0};
+    struct atoll_progress_json hint = {.task_count = 0};
     if (!file->campaign)
         return;
     file->written_ns = now_ns;
     hint_fill(file, facts, now_unix_ns, &hint);
     if (tasks_fill(facts->engine, &hint, &err) != 0 ||
-        atoll_standing_hint_write(atoll_campaign_dir(file->campaign), &hint, NULL, &err) != 0)
+        atoll_progress_json_write(atoll_campaign_dir(file->campaign), &hint, NULL, &err) != 0)
         complain(file, &err);
-    atoll_standing_hint_fini(&hint);
+    atoll_progress_json_fini(&hint);
 }

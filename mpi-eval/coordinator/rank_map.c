@@ -7,7 +7,7 @@ static const char *or_dash(const char *text)
     return text[0] ? text : "-";
 }
 
-void atoll_rankmap_line(const struct atoll_rankmap_row *row, struct atoll_buffer *out)
+void atoll_rank_map_line(const struct atoll_rank_map_row *row, struct atoll_buffer *out)
 {
     const struct atoll_place *p = row->place;
     if (row->rank >= 0)
@@ -26,7 +26,7 @@ void atoll_rankmap_line(const struct atoll_rankmap_row *row, struct atoll_buffer
 }
 
 /* Quadratic, once in a while, in hundreds. */
-static unsigned nodes_count(const struct atoll_rankmap_row *rows, unsigned count)
+static unsigned nodes_count(const struct atoll_rank_map_row *rows, unsigned count)
 {
     unsigned nodes = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -38,7 +38,7 @@ static unsigned nodes_count(const struct atoll_rankmap_row *rows, unsigned count
     return nodes;
 }
 
-static unsigned state_count(const struct atoll_rankmap_row *rows, unsigned count, const char *state)
+static unsigned state_count(const struct atoll_rank_map_row *rows, unsigned count, const char *state)
 {
     unsigned found = 0;
     for (unsigned i = 0; i < count; i++)
@@ -46,7 +46,7 @@ static unsigned state_count(const struct atoll_rankmap_row *rows, unsigned count
     return found;
 }
 
-void atoll_rankmap_summary(const struct atoll_rankmap_row *rows, unsigned count, struct atoll_buffer *out)
+void atoll_rank_map_summary(const struct atoll_rank_map_row *rows, unsigned count, struct atoll_buffer *out)
 {
     unsigned ready = state_count(rows, count, "ready"), surplus = state_count(rows, count, "surplus");
     unsigned nodes = nodes_count(rows, count), others = count - ready - surplus;
@@ -69,7 +69,7 @@ static void text_put(const char *name, const char *text, struct atoll_buffer *ou
     atoll_buffer_put_u8(out, '"');
 }
 
-static void row_put(const struct atoll_rankmap_row *row, struct atoll_buffer *out)
+static void row_put(const struct atoll_rank_map_row *row, struct atoll_buffer *out)
 {
     const struct atoll_place *p = row->place;
     atoll_buffer_printf(out, "{\"evaluator\":%u", row->evaluator);
@@ -86,10 +86,10 @@ static void row_put(const struct atoll_rankmap_row *row, struct atoll_buffer *ou
     atoll_buffer_put_u8(out, '}');
 }
 
-void atoll_rankmap_json(const struct atoll_rankmap_row *rows, unsigned count, int64_t unix_ns,
-                        struct atoll_buffer *out)
+void atoll_rank_map_json(const struct atoll_rank_map_row *rows, unsigned count, int64_t unix_ns,
+                         struct atoll_buffer *out)
 {
-    atoll_buffer_printf(out, "{\"version\":%d,\"unix_ns\":%lld,\"evaluators\":[", ATOLL_RANKMAP_VERSION,
+    atoll_buffer_printf(out, "{\"version\":%d,\"unix_ns\":%lld,\"evaluators\":[", ATOLL_RANK_MAP_VERSION,
                         (long long)unix_ns);
     for (unsigned i = 0; i < count; i++) {
         atoll_buffer_printf(out, "%s\n", i ? "," : "");

@@ -5,10 +5,10 @@
 
 #include "core/place.h"
 
-#define ATOLL_RANKMAP_FILE    "ranks.json" /* in an attempt's folder */
-#define ATOLL_RANKMAP_VERSION 1
+#define ATOLL_RANK_MAP_FILE    "ranks.json" /* in an attempt's folder */
+#define ATOLL_RANK_MAP_VERSION 1
 
-struct atoll_rankmap_row {
+struct atoll_rank_map_row {
     int rank;           /* of MPI; -1: a process of rank 0's machine */
     unsigned evaluator; /* as the log numbers them */
     const char *state; /* "ready", "starting", "surplus", "silent", "failed", "lost"; borrowed, as all here */
@@ -17,11 +17,11 @@ struct atoll_rankmap_row {
 };
 
 /* One line of the table, without its end. */
-void atoll_rankmap_line(const struct atoll_rankmap_row *row, struct atoll_buffer *out);
+void atoll_rank_map_line(const struct atoll_rank_map_row *row, struct atoll_buffer *out);
 /* "5 of 6 evaluators work, on 2 nodes; 1 is surplus". */
-void atoll_rankmap_summary(const struct atoll_rankmap_row *rows, unsigned count, struct atoll_buffer *out);
+void atoll_rank_map_summary(const struct atoll_rank_map_row *rows, unsigned count, struct atoll_buffer *out);
 /* The file: one JSON object (docs/spec/ranks.md).  unix_ns: now. */
-void atoll_rankmap_json(const struct atoll_rankmap_row *rows, unsigned count, int64_t unix_ns,
-                        struct atoll_buffer *out);
+void atoll_rank_map_json(const struct atoll_rank_map_row *rows, unsigned count, int64_t unix_ns,
+                         struct atoll_buffer *out);
 
 #endif

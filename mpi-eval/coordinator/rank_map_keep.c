@@ -18,15 +18,15 @@ static const char *const state_names[PEER_STATE_COUNT] = {
     [PEER_SILENT] = "silent", [PEER_FAILED] = "failed",    [PEER_GONE] = "lost",
 };
 
-static struct atoll_rankmap_row row_of(const struct coordinator *c, unsigned peer)
+static struct atoll_rank_map_row row_of(const struct coordinator *c, unsigned peer)
 {
     const struct peer *p = &c->peers[peer];
-    return (struct atoll_rankmap_row){.rank = c->settings->peers.are_ranks ? (int)peer + 1 : -1,
-                                      .evaluator = peer,
-                                      .state = state_names[p->state],
-                                      .model = p->model,
-                                      .uuid = p->uuid,
-                                      .place = &p->place};
+    return (struct atoll_rank_map_row){.rank = c->settings->peers.are_ranks ? (int)peer + 1 : -1,
+                                       .evaluator = peer,
+                                       .state = state_names[p->state],
+                                       .model = p->model,
+                                       .uuid = p->uuid,
+                                       .place = &p->place};
 }
 
 /* 1: nobody is expected to tell a place any more. */
@@ -54,44 +54,44 @@ static void line_say(struct atoll_buffer *line)
     atoll_buffer_clear(line);
 }
 
-static void map_say(const struct atoll_rankmap_row *rows, unsigned count)
+static void map_say(const struct atoll_rank_map_row *rows, unsigned count)
 {
     struct atoll_buffer line;
     atoll_buffer_init(&line, 1u << 16);
     for (unsigned i = 0; i < count; i++) {
-        atoll_rankmap_line(&rows[i], &line);
+        atoll_rank_map_line(&rows[i], &line);
         line_say(&line);
     }
-    atoll_rankmap_summary(rows, count, &line);
+    atoll_rank_map_summary(rows, count, &line);
     line_say(&line);
     atoll_buffer_fini(&line);
 }
 
-static void map_write(struct coordinator *c, const struct atoll_rankmap_row *rows, unsigned count)
+static void map_write(struct coordinator *c, const struct atoll_rank_map_row *rows, unsigned count)
 {
     struct atoll_buffer text;
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX];
     atoll_buffer_init(&text, MAP_BYTES);
-    atoll_rankmap_json(rows, count, 0, &text); /* the time alone is no change */
+    atoll_rank_map_json(rows, count, 0, &text); /* the time alone is no change */
     uint32_t digest = atoll_crc32c(1, text.data, text.length);
-    int n = snprintf(path, sizeof path, "%s/%s", c->attempt_dir, ATOLL_RANKMAP_FILE);
-    if (digest == c->muster.digest || n < 0 || (size_t)n >= sizeof path) {
+    int n = snprintf(path, sizeof path, "%s/%s", c->attempt_dir, ATOLL_RANK_MAP_FILE);
+    if (digest == c->ranks.digest || n < 0 || (size_t)n >= sizeof path) {
         atoll_buffer_fini(&text);
         return;
     }
-    c->muster.digest = digest;
+    c->ranks.digest = digest;
     atoll_buffer_clear(&text);
-    atoll_rankmap_json(rows, count, atoll_clock_unix_ns(), &text);
+    atoll_rank_map_json(rows, count, atoll_clock_unix_ns(), &text);
     if (atoll_buffer_check(&text, &err) != 0 ||
         atoll_file_replace(NULL, path, text.data, text.length, &err) != 0)
         atoll_log_err(ATOLL_LOG_WARNING, "eval.ranks.file", &err);
     atoll_buffer_fini(&text);
 }
 
-void atoll_muster_step(struct coordinator *c, int is_last)
+void atoll_rank_map_keep_step(struct coordinator *c, int is_last)
 {
-    struct muster *m = &c->muster;
+    struct ranks *m = &c->ranks;
     double now = atoll_coordinator_now_ns(c);
     unsigned count = c->settings->peers.count;
     if (!is_last && now - m->looked_ns < LOOK_NS && m->looked_ns > 0)
@@ -102,7 +102,7 @@ void atoll_muster_step(struct coordinator *c, int is_last)
     int is_time = all_are_known(c) || (m->first_ns > 0 && now - m->first_ns > STARTS_NS) || is_last;
     if (!m->is_said && !is_time)
         return;
-    struct atoll_rankmap_row *rows = calloc(count ? count : 1, sizeof *rows);
+    struct atoll_rank_map_row *rows = calloc(count ? count : 1, sizeof *rows);
     for (unsigned i = 0; rows && i < count; i++)
         rows[i] = row_of(c, i);
     if (rows && !m->is_said)

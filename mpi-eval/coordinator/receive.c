@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "mpi-eval/coordinator/coordinator_state.h"
 
-#define ROUND_FRAMES (ATOLL_LEDGER_ROUND_LIMIT - 8)
+#define ROUND_FRAMES (ATOLL_COMMIT_ROUND_LIMIT - 8)
 #define ORDER_LIMIT  4096u
 
 typedef int frame_handler(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
@@ -26,9 +26,9 @@ static int on_hello(struct coordinator *c, unsigned peer, const struct atoll_fra
         snprintf(c->peers[peer].place.node, sizeof c->peers[peer].place.node, "%s", device.node);
     atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
               device.node, device.threads, device.toolchain);
-    if (atoll_questions_add_device(c->questions, &device, err) != 0)
+    if (atoll_llm_queue_add_device(c->questions, &device, err) != 0)
         return -1;
-    return atoll_journal_append_device(atoll_ledger_journal(c->ledger), atoll_clock_unix_ns(), &device, err);
+    return atoll_journal_append_device(atoll_commit_journal(c->ledger), atoll_clock_unix_ns(), &device, err);
 }
 
 /* Surplus is no failure, but the last word about why nobody is left. */
@@ -46,7 +46,7 @@ static int on_place(struct coordinator *c, unsigned peer, const struct atoll_fra
     if (c->failure.code == ATOLL_OK)
         atoll_err_set(&c->failure, p->place.surplus == ATOLL_SURPLUS_BUSY ? ATOLL_E_BUSY : ATOLL_E_LIMIT,
                       "%s", p->place.note);
-    atoll_log(ATOLL_LOG_WARNING, "eval.peer.surplus", "%s stays idle: %s", atoll_roster_name(c, peer),
+    atoll_log(ATOLL_LOG_WARNING, "eval.peer.surplus", "%s stays idle: %s", atoll_peer_table_name(c, peer),
               p->place.note);
     return 0;
 }
@@ -67,10 +67,10 @@ static int on_request(struct coordinator *c, unsigned peer, const struct atoll_f
     return 0;
 }
 
-int atoll_intake_add_result(struct coordinator *c, unsigned peer, struct atoll_event *event,
-                            uint64_t evaluation, struct atoll_err *err)
+int atoll_receive_add_result(struct coordinator *c, unsigned peer, struct atoll_event *event,
+                             uint64_t evaluation, struct atoll_err *err)
 {
-    if (atoll_ledger_add(c->ledger, event, err) != 0)
+    if (atoll_commit_add(c->ledger, event, err) != 0)
         return -1;
     if (peer < c->settings->peers.count) {
         c->peers[peer].answered_ns = atoll_coordinator_now_ns(c);
@@ -109,7 +109,7 @@ static int on_evaluated(struct coordinator *c, unsigned peer, const struct atoll
     if (rc == 0)
         rc = result_fits(c, evaluation, ATOLL_DECIDE_EVALUATE, &event.evaluation.candidate, err);
     if (rc > 0) {
-        rc = atoll_intake_add_result(c, peer, &event, evaluation, err);
+        rc = atoll_receive_add_result(c, peer, &event, evaluation, err);
         c->result.evaluated += rc == 0;
     }
     atoll_event_fini(&event);
@@ -126,7 +126,7 @@ static int on_duelled(struct coordinator *c, unsigned peer, const struct atoll_f
     if (rc == 0)
         rc = result_fits(c, evaluation, ATOLL_DECIDE_DUEL, NULL, err);
     if (rc > 0) {
-        rc = atoll_intake_add_result(c, peer, &event, evaluation, err);
+        rc = atoll_receive_add_result(c, peer, &event, evaluation, err);
         c->result.duelled += rc == 0;
     }
     atoll_event_fini(&event);
@@ -152,8 +152,8 @@ static int on_failed(struct coordinator *c, unsigned peer, const struct atoll_fr
     atoll_err_clear(&c->failure);
     atoll_err_set(&c->failure, code > 0 && code < ATOLL_CODE_COUNT ? (enum atoll_code)code : ATOLL_E_CHILD,
                   "%.*s", (int)length, text);
-    atoll_log(ATOLL_LOG_ERROR, "eval.peer.failed", "%s: %s", atoll_roster_name(c, peer), c->failure.text);
-    atoll_roster_lose(c, peer, PEER_FAILED);
+    atoll_log(ATOLL_LOG_ERROR, "eval.peer.failed", "%s: %s", atoll_peer_table_name(c, peer), c->failure.text);
+    atoll_peer_table_lose(c, peer, PEER_FAILED);
     return 0;
 }
 
@@ -162,8 +162,8 @@ static int on_lost(struct coordinator *c, unsigned peer, const struct atoll_fram
 {
     int is_gone = frame->length == 1 && frame->payload[0] == ATOLL_PEER_GONE;
     if (is_gone || c->peers[peer].state != PEER_FAILED)
-        atoll_roster_lose(c, peer, is_gone ? PEER_GONE : PEER_ABSENT);
-    atoll_log(ATOLL_LOG_WARNING, "eval.peer.lost", "%s is lost%s", atoll_roster_name(c, peer),
+        atoll_peer_table_lose(c, peer, is_gone ? PEER_GONE : PEER_ABSENT);
+    atoll_log(ATOLL_LOG_WARNING, "eval.peer.lost", "%s is lost%s", atoll_peer_table_name(c, peer),
               is_gone ? " for good" : "");
     return 0;
 }
@@ -185,7 +185,7 @@ static void message_refuse(struct coordinator *c, unsigned peer, uint16_t type, 
     if (type == ATOLL_MSG_EVALUATED || type == ATOLL_MSG_DUELLED)
         atoll_dispatch_lose(c->dispatch, peer);
     if (++c->peers[peer].bad_count == COORDINATOR_BAD_LIMIT)
-        atoll_roster_drop(c, peer, "too many bad messages");
+        atoll_peer_table_drop(c, peer, "too many bad messages");
 }
 
 /* A peer that speaks again after a silence still has what it was told; one that is new has to be told. */
@@ -197,7 +197,7 @@ static int peer_hear(struct coordinator *c, unsigned peer, uint16_t type, struct
         return 0;
     if (p->state == PEER_SILENT && p->bad_count < COORDINATOR_BAD_LIMIT)
         p->state = p->said_hello ? PEER_READY : p->place.surplus ? PEER_SURPLUS : PEER_GREETED;
-    return p->state == PEER_ABSENT ? atoll_roster_greet(c, peer, err) : 0;
+    return p->state == PEER_ABSENT ? atoll_peer_table_greet(c, peer, err) : 0;
 }
 
 static void frame_handle(struct coordinator *c, unsigned peer, const struct atoll_frame *frame)
@@ -205,7 +205,7 @@ static void frame_handle(struct coordinator *c, unsigned peer, const struct atol
     struct atoll_err err = ATOLL_ERR_INIT;
     /* One that is gone already may have left words that say why; its carrier tells of the loss behind them. */
     if (peer_hear(c, peer, frame->type, &err) != 0 && err.code != ATOLL_E_CHILD) {
-        atoll_roster_drop(c, peer, err.text);
+        atoll_peer_table_drop(c, peer, err.text);
         return;
     }
     atoll_err_clear(&err);
@@ -216,13 +216,13 @@ static void frame_handle(struct coordinator *c, unsigned peer, const struct atol
     message_refuse(c, peer, frame->type, &err);
 }
 
-void atoll_intake_collect(struct coordinator *c)
+void atoll_receive_collect(struct coordinator *c)
 {
     const struct atoll_peers *peers = &c->settings->peers;
     struct atoll_frame frame;
     unsigned peer;
     c->has_more = 1;
-    while (atoll_ledger_round_count(c->ledger) < ROUND_FRAMES) {
+    while (atoll_commit_round_count(c->ledger) < ROUND_FRAMES) {
         c->has_more = peers->receive(peers->context, &peer, &frame) > 0;
         if (!c->has_more)
             return;

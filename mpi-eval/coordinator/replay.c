@@ -28,7 +28,7 @@ struct replayer {
     uint64_t skipped_count; /* events that the engine's snapshot has seen */
     uint64_t stepped_count;
     int compares_snapshots;
-    struct atoll_rehearsal *rehearsal; /* borrowed; NULL: prompts are not worded again */
+    struct atoll_prompt_replay *replay; /* borrowed; NULL: prompts are not worded again */
     struct atoll_snapshot_age age;
 };
 
@@ -97,9 +97,10 @@ static int event_step(struct replayer *r, const struct atoll_attempt *attempt,
         if (rc == 0)
             rc = atoll_decisions_check(&r->derived, err);
         step->count = r->derived.count - step->first;
-        if (rc == 0 && r->rehearsal)
-            rc = atoll_rehearsal_step(r->rehearsal, r->engine, &event,
-                                      step->count ? r->derived.items + step->first : NULL, step->count, err);
+        if (rc == 0 && r->replay)
+            rc = atoll_prompt_replay_step(r->replay, r->engine, &event,
+                                          step->count ? r->derived.items + step->first : NULL, step->count,
+                                          err);
         r->count++;
         r->stepped_count++;
     }
@@ -191,7 +192,7 @@ static int visit(void *context, const struct atoll_attempt *attempt, const struc
     case ATOLL_RECORD_DECISIONS: return decisions_compare(r, attempt, record, err);
     case ATOLL_RECORD_SNAPSHOT: return snapshot_visit(r, attempt, record, err);
     case ATOLL_RECORD_DEVICE:
-        return r->rehearsal ? atoll_rehearsal_device(r->rehearsal, &record->device, err) : 0;
+        return r->replay ? atoll_prompt_replay_device(r->replay, &record->device, err) : 0;
     default: return 0;
     }
 }
@@ -230,13 +231,13 @@ static int replay_run(const struct atoll_campaign *campaign, struct replayer *re
     return rc;
 }
 
-int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_rehearsal *rehearsal,
+int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_prompt_replay *replay,
                           struct atoll_replayed *ret_replayed, struct atoll_err *err)
 {
     struct replayer *replayer = replayer_create(NULL, err);
     if (replayer) {
         replayer->compares_snapshots = 1;
-        replayer->rehearsal = rehearsal;
+        replayer->replay = replay;
     }
     return replay_run(campaign, replayer, ret_replayed, err);
 }
@@ -297,28 +298,28 @@ void atoll_replayed_fini(struct atoll_replayed *replayed)
 }
 
 int atoll_replay(const char *dir, const char *recording, const char *record,
-                 struct atoll_replay_report *ret_report, struct atoll_rehearsal_report *ret_rehearsal,
+                 struct atoll_replay_report *ret_report, struct atoll_prompt_replay_report *ret_rehearsal,
                  struct atoll_id *ret_digest, struct atoll_err *err)
 {
     struct atoll_replayed replayed;
     struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
-    struct atoll_rehearsal *rehearsal =
-        campaign ? atoll_rehearsal_create(campaign, recording, record, err) : NULL;
-    int rc = rehearsal ? atoll_replay_campaign(campaign, rehearsal, &replayed, err) : -1;
-    if (rc == 0 && atoll_rehearsal_finish(rehearsal, err) != 0) {
+    struct atoll_prompt_replay *replay =
+        campaign ? atoll_prompt_replay_create(campaign, recording, record, err) : NULL;
+    int rc = replay ? atoll_replay_campaign(campaign, replay, &replayed, err) : -1;
+    if (rc == 0 && atoll_prompt_replay_finish(replay, err) != 0) {
         atoll_replayed_fini(&replayed);
         rc = -1;
     }
     if (rc == 0) {
         if (ret_rehearsal)
-            atoll_rehearsal_report(rehearsal, ret_rehearsal);
+            atoll_prompt_replay_report(replay, ret_rehearsal);
         if (ret_report)
             *ret_report = replayed.report;
         if (ret_digest)
             *ret_digest = atoll_engine_digest(replayed.engine);
         atoll_replayed_fini(&replayed);
     }
-    atoll_rehearsal_destroy(rehearsal);
+    atoll_prompt_replay_destroy(replay);
     atoll_campaign_close(campaign);
     return rc;
 }

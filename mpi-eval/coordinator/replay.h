@@ -26,10 +26,10 @@ struct atoll_replayed {
     struct atoll_snapshot_age age;     /* since the last snapshot record */
 };
 
-/* From the first event, with every snapshot compared, and dialogues where a rehearsal is given (else NULL).  Errors: ATOLL_E_MISMATCH names the attempt, the event
+/* From the first event, with every snapshot compared, and dialogues where a prompt replay is given (else NULL).  Errors: ATOLL_E_MISMATCH names the attempt, the event
  * and the first decision that differs, or the snapshot; ATOLL_E_SCHEMA when another engine version wrote a
  * journal; those of atoll_campaign_replay. */
-int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_rehearsal *rehearsal,
+int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_prompt_replay *replay,
                           struct atoll_replayed *ret_replayed, struct atoll_err *err);
 /* The same state from the last snapshot and the events after it.  A snapshot that does not load, or does not
  * lead to the decisions that are recorded behind it, counts for nothing: then from the first event, without
@@ -40,7 +40,7 @@ void atoll_replayed_fini(struct atoll_replayed *replayed);
 
 /* `atoll replay DIR`, with its dialogues.  recording, record: as in rehearse.h. */
 int atoll_replay(const char *dir, const char *recording, const char *record,
-                 struct atoll_replay_report *ret_report, struct atoll_rehearsal_report *ret_rehearsal,
+                 struct atoll_replay_report *ret_report, struct atoll_prompt_replay_report *ret_rehearsal,
                  struct atoll_id *ret_digest, struct atoll_err *err);
 
 #endif

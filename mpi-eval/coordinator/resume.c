@@ -20,7 +20,7 @@ static const char *option_value(const struct atoll_campaign_config *config, cons
     return "";
 }
 
-static int add_start(struct atoll_ledger *ledger, const struct atoll_campaign_config *config, int64_t unix_ns,
+static int add_start(struct atoll_commit *ledger, const struct atoll_campaign_config *config, int64_t unix_ns,
                      struct atoll_err *err)
 {
     struct atoll_event event;
@@ -28,7 +28,7 @@ static int add_start(struct atoll_ledger *ledger, const struct atoll_campaign_co
     event.unix_ns = unix_ns;
     event.search = config->search;
     event.search.language = atoll_language_of_backend(option_value(config, "backend"));
-    return atoll_ledger_add(ledger, &event, err);
+    return atoll_commit_add(ledger, &event, err);
 }
 
 static int task_check(const struct atoll_task *task, const struct atoll_campaign_task *told,
@@ -44,7 +44,7 @@ static int task_check(const struct atoll_task *task, const struct atoll_campaign
 }
 
 /* The encoded task is borrowed by the event, so the round is committed while it lives. */
-static int add_task(struct atoll_ledger *ledger, const struct atoll_campaign_task *told, uint32_t number,
+static int add_task(struct atoll_commit *ledger, const struct atoll_campaign_task *told, uint32_t number,
                     int64_t campaign_ns, int64_t unix_ns, struct atoll_err *err)
 {
     struct atoll_buffer bytes;
@@ -61,49 +61,49 @@ static int add_task(struct atoll_ledger *ledger, const struct atoll_campaign_tas
         event.task = number;
         event.task_bytes = bytes.data;
         event.task_length = bytes.length;
-        rc = atoll_ledger_add(ledger, &event, err);
+        rc = atoll_commit_add(ledger, &event, err);
         if (rc == 0)
-            rc = atoll_ledger_commit(ledger, err);
+            rc = atoll_commit_now(ledger, err);
     }
     atoll_buffer_fini(&bytes);
     atoll_task_destroy(task);
     return rc;
 }
 
-static int add_resume(struct atoll_ledger *ledger, int64_t campaign_ns, int64_t unix_ns,
+static int add_resume(struct atoll_commit *ledger, int64_t campaign_ns, int64_t unix_ns,
                       struct atoll_err *err)
 {
     struct atoll_event event;
     atoll_event_init(&event, ATOLL_EVENT_RESUME);
     event.campaign_ns = campaign_ns;
     event.unix_ns = unix_ns;
-    if (atoll_ledger_add(ledger, &event, err) != 0)
+    if (atoll_commit_add(ledger, &event, err) != 0)
         return -1;
-    return atoll_ledger_commit(ledger, err);
+    return atoll_commit_now(ledger, err);
 }
 
 /* A round of events of prior.atl from the cursor on; those before `known` are there already.  1: more follow. */
-static int add_prior_round(struct atoll_ledger *ledger, const struct atoll_prior *prior,
+static int add_prior_round(struct atoll_commit *ledger, const struct atoll_prior *prior,
                            const struct atoll_event *now, uint64_t known, size_t *cursor, uint64_t *number,
                            struct atoll_arena *arena, struct atoll_err *err)
 {
     int got = 1;
-    while (got == 1 && atoll_ledger_round_count(ledger) < ATOLL_LEDGER_ROUND_LIMIT) {
+    while (got == 1 && atoll_commit_round_count(ledger) < ATOLL_COMMIT_ROUND_LIMIT) {
         struct atoll_event event;
         got = atoll_prior_next(prior, cursor, arena, &event, err);
         if (got != 1 || (*number)++ < known)
             continue;
         event.campaign_ns = now->campaign_ns;
         event.unix_ns = now->unix_ns;
-        if (atoll_ledger_add(ledger, &event, err) != 0)
+        if (atoll_commit_add(ledger, &event, err) != 0)
             return -1;
     }
-    if (got < 0 || atoll_ledger_commit(ledger, err) != 0)
+    if (got < 0 || atoll_commit_now(ledger, err) != 0)
         return -1;
     return got;
 }
 
-static int add_prior(struct atoll_ledger *ledger, const struct atoll_prior *prior,
+static int add_prior(struct atoll_commit *ledger, const struct atoll_prior *prior,
                      const struct atoll_event *now, uint64_t known, struct atoll_err *err)
 {
     struct atoll_arena *arena = atoll_arena_create(PRIOR_BYTES, err);
@@ -119,14 +119,14 @@ static int add_prior(struct atoll_ledger *ledger, const struct atoll_prior *prio
     return got;
 }
 
-static int start_complete(struct atoll_ledger *ledger, const struct atoll_campaign_config *config,
+static int start_complete(struct atoll_commit *ledger, const struct atoll_campaign_config *config,
                           const struct atoll_prior *prior, uint64_t event_count,
                           const struct atoll_event *now, struct atoll_err *err)
 {
-    uint32_t known = atoll_engine_task_count(atoll_ledger_engine(ledger));
+    uint32_t known = atoll_engine_task_count(atoll_commit_engine(ledger));
     uint64_t before_prior = 1 + (uint64_t)config->task_count;
     if (event_count == 0 &&
-        (add_start(ledger, config, now->unix_ns, err) != 0 || atoll_ledger_commit(ledger, err) != 0))
+        (add_start(ledger, config, now->unix_ns, err) != 0 || atoll_commit_now(ledger, err) != 0))
         return -1;
     for (uint32_t i = known; i < config->task_count; i++) {
         if (add_task(ledger, &config->tasks[i], i, now->campaign_ns, now->unix_ns, err) != 0)
@@ -138,7 +138,7 @@ static int start_complete(struct atoll_ledger *ledger, const struct atoll_campai
     return prior->count ? add_prior(ledger, prior, now, there, err) : 0;
 }
 
-static int events_add(struct atoll_ledger *ledger, const struct atoll_campaign *campaign,
+static int events_add(struct atoll_commit *ledger, const struct atoll_campaign *campaign,
                       uint64_t event_count, int64_t campaign_ns, int64_t unix_ns, struct atoll_err *err)
 {
     struct atoll_event now = {.campaign_ns = campaign_ns, .unix_ns = unix_ns};
@@ -166,7 +166,7 @@ static int decisions_complete(struct atoll_journal *journal, const struct atoll_
 
 static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
                         uint64_t snapshot_events, struct atoll_replayed *replayed,
-                        const struct atoll_ledger_hooks *hooks, struct atoll_resumed *resumed,
+                        const struct atoll_commit_hooks *hooks, struct atoll_resumed *resumed,
                         struct atoll_err *err)
 {
     if (hooks->may_write && hooks->may_write(hooks->context, err) != 0)
@@ -177,11 +177,11 @@ static int ledger_start(struct atoll_campaign *campaign, const char *job, int64_
         atoll_journal_destroy(journal);
         return -1;
     }
-    resumed->ledger = atoll_ledger_create(replayed->engine, journal, hooks, err);
+    resumed->ledger = atoll_commit_create(replayed->engine, journal, hooks, err);
     replayed->engine = NULL;
     if (!resumed->ledger)
         return -1;
-    atoll_ledger_snapshots(resumed->ledger, snapshot_events, &replayed->age);
+    atoll_commit_snapshots(resumed->ledger, snapshot_events, &replayed->age);
     return events_add(resumed->ledger, campaign, replayed->report.event_count, replayed->campaign_ns,
                       now_unix_ns, err);
 }
@@ -201,7 +201,7 @@ static int finish_check(const struct atoll_replayed *replayed, int is_finished, 
 }
 
 int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
-                 uint64_t snapshot_events, const struct atoll_ledger_hooks *hooks,
+                 uint64_t snapshot_events, const struct atoll_commit_hooks *hooks,
                  struct atoll_resumed *ret_resumed, struct atoll_err *err)
 {
     struct atoll_replayed replayed;
@@ -221,6 +221,6 @@ int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_u
     if (rc == 0)
         *ret_resumed = resumed;
     else
-        atoll_ledger_destroy(resumed.ledger);
+        atoll_commit_destroy(resumed.ledger);
     return rc;
 }

@@ -7,7 +7,7 @@
 #include "mpi-eval/coordinator/commit.h"
 
 struct atoll_resumed {
-    struct atoll_ledger *ledger; /* owned; NULL when the campaign is finished */
+    struct atoll_commit *ledger; /* owned; NULL when the campaign is finished */
     int is_finished;             /* the search had stopped before: there is nothing to do but the archive */
     int64_t campaign_ns;         /* where campaign time goes on */
     uint64_t lost_bytes;         /* torn tail that was never acknowledged */
@@ -22,7 +22,7 @@ struct atoll_resumed {
  * where orders can be sent: START and TASK events of a new campaign, RESUME of an old one.  campaign: claimed or locked.
  * snapshot_events: between snapshots, 0 = ATOLL_SNAPSHOT_EVENTS. */
 int atoll_resume(struct atoll_campaign *campaign, const char *job, int64_t now_unix_ns,
-                 uint64_t snapshot_events, const struct atoll_ledger_hooks *hooks,
+                 uint64_t snapshot_events, const struct atoll_commit_hooks *hooks,
                  struct atoll_resumed *ret_resumed, struct atoll_err *err);
 
 #endif

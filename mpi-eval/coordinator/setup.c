@@ -12,7 +12,7 @@
 #include "base/units.h"
 
 #define CPU_COMPILER       "cc"
-#define SANITIZE_LONGEST_S 300 /* a peer without results is given up after 600 s (roster.c) */
+#define SANITIZE_LONGEST_S 300 /* a peer without results is given up after 600 s (peer table.c) */
 
 enum kind {
     KIND_TEXT,

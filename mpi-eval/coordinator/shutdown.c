@@ -8,12 +8,12 @@
 
 #define DRAIN_FILES_NS 2e9
 
-int atoll_closing_is_interrupted(const struct coordinator *c)
+int atoll_shutdown_is_interrupted(const struct coordinator *c)
 {
     return c->settings->interrupts && *c->settings->interrupts;
 }
 
-double atoll_closing_left_ns(const struct coordinator *c)
+double atoll_shutdown_left_ns(const struct coordinator *c)
 {
     return c->settings->until_ns > 0 ? c->settings->until_ns - atoll_coordinator_now_ns(c) : INFINITY;
 }
@@ -32,25 +32,25 @@ static int is_drain_file_there(struct coordinator *c)
     return 0;
 }
 
-void atoll_closing_consider(struct coordinator *c)
+void atoll_shutdown_consider(struct coordinator *c)
 {
-    int is_asked = (c->settings->drains_on_interrupt && atoll_closing_is_interrupted(c)) ||
+    int is_asked = (c->settings->drains_on_interrupt && atoll_shutdown_is_interrupted(c)) ||
                    (!c->is_draining && is_drain_file_there(c));
-    if (c->is_draining || (!is_asked && atoll_drain_has_room(&c->drain, atoll_closing_left_ns(c))))
+    if (c->is_draining || (!is_asked && atoll_drain_has_room(&c->drain, atoll_shutdown_left_ns(c))))
         return;
     c->is_draining = 1;
-    atoll_questions_hold(c->questions);
+    atoll_llm_queue_hold(c->questions);
     atoll_log(ATOLL_LOG_INFO, "eval.drain",
               "%s: nothing more is sent, %zu orders are waited for; an order took up to %.1f s lately, %.0f "
               "s are kept "
               "for closing",
               is_asked ? "it was asked for" : "the time is nearly over",
               atoll_dispatch_under_way_count(c->dispatch), atoll_drain_order_ns(&c->drain) / 1e9,
-              atoll_drain_closing_ns(&c->drain) / 1e9);
+              atoll_drain_shutdown_ns(&c->drain) / 1e9);
 }
 
-int atoll_closing_is_over(const struct coordinator *c)
+int atoll_shutdown_is_over(const struct coordinator *c)
 {
     return c->is_draining && (atoll_dispatch_under_way_count(c->dispatch) == 0 ||
-                              atoll_closing_left_ns(c) < atoll_drain_closing_ns(&c->drain));
+                              atoll_shutdown_left_ns(c) < atoll_drain_shutdown_ns(&c->drain));
 }

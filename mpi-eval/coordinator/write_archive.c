@@ -10,7 +10,7 @@
 
 #define SEAL_LONGEST_NS 1800e9
 
-int atoll_seal(const struct atoll_campaign *campaign, const char *attempt_dir, struct atoll_err *err)
+int atoll_write_archive(const struct atoll_campaign *campaign, const char *attempt_dir, struct atoll_err *err)
 {
     char path[PATH_MAX];
     if (attempt_dir)
@@ -39,7 +39,7 @@ static double seal_ns_of(const struct atoll_campaign *campaign, const char *atte
     return ns > 0 && ns < SEAL_LONGEST_NS ? ns : 0;
 }
 
-double atoll_seal_last_ns(const struct atoll_campaign *campaign)
+double atoll_write_archive_last_ns(const struct atoll_campaign *campaign)
 {
     struct atoll_attempt *attempts;
     size_t count;

@@ -7,9 +7,10 @@
 #include "archive-h5/campaign/campaign.h"
 
 /* attempt_dir: NULL = only archive.h5, and only when it is not up to date. */
-int atoll_seal(const struct atoll_campaign *campaign, const char *attempt_dir, struct atoll_err *err);
+int atoll_write_archive(const struct atoll_campaign *campaign, const char *attempt_dir,
+                        struct atoll_err *err);
 
 /* How long the last one took, in ns, as the files say that it left; 0 when there is none. */
-double atoll_seal_last_ns(const struct atoll_campaign *campaign);
+double atoll_write_archive_last_ns(const struct atoll_campaign *campaign);
 
 #endif

@@ -47,7 +47,7 @@ struct evaluator {
     enum atoll_surplus surplus;
     int is_alone; /* the coordinator's end of the socket is gone */
     struct atoll_compiler *compiler;
-    struct atoll_examiner *examiner;
+    struct atoll_referee_thread *referee_thread;
     struct atoll_pipeline *pipeline;
     struct atoll_task **null_tasks; /* null backend */
     uint32_t null_task_count;
@@ -151,14 +151,14 @@ static int is_surplus(const struct atoll_backend *backend)
  * children with it. */
 static void measuring_stop(struct evaluator *ev)
 {
-    int hangs = atoll_examiner_destroy(ev->examiner, LEAVE_NS) != 0;
+    int hangs = atoll_referee_thread_destroy(ev->referee_thread, LEAVE_NS) != 0;
     atoll_compiler_destroy(ev->compiler);
     if (hangs) {
         atoll_log(ATOLL_LOG_WARNING, "eval.evaluator.hangs", "the referee did not stop in time");
         _exit(0);
     }
     atoll_pipeline_destroy(ev->pipeline);
-    ev->examiner = NULL;
+    ev->referee_thread = NULL;
     ev->compiler = NULL;
     ev->pipeline = NULL;
 }
@@ -189,9 +189,9 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
     ev->orders = ev->slots + (backend->compiles_beside ? BESIDE_AHEAD : MEASURED_AHEAD);
     ev->compiler = backend->compiler_create(setup, ev->slots, err);
     if (ev->compiler)
-        ev->examiner = atoll_examiner_create(setup, ev->compiler, err);
-    if (ev->examiner)
-        ev->pipeline = atoll_pipeline_create(backend, ev->compiler, ev->examiner, err);
+        ev->referee_thread = atoll_referee_thread_create(setup, ev->compiler, err);
+    if (ev->referee_thread)
+        ev->pipeline = atoll_pipeline_create(backend, ev->compiler, ev->referee_thread, err);
     return ev->pipeline ? 0 : -1;
 }
 
@@ -348,9 +348,9 @@ static int messages_read(struct evaluator *ev, struct atoll_err *err)
 /* The device is there. */
 static int greet(struct evaluator *ev, struct atoll_err *err)
 {
-    if (say_place(ev, atoll_examiner_pci(ev->examiner), NULL, err) != 0)
+    if (say_place(ev, atoll_referee_thread_pci(ev->referee_thread), NULL, err) != 0)
         return -1;
-    return say_hello(ev, atoll_examiner_device(ev->examiner), ev->orders, err);
+    return say_hello(ev, atoll_referee_thread_device(ev->referee_thread), ev->orders, err);
 }
 
 static int answers_send(struct evaluator *ev, struct atoll_err *err)
@@ -382,8 +382,8 @@ static void events_wait(struct evaluator *ev)
     int timeout_ms = left_ns <= 0 ? 0 : (int)(left_ns / 1e6) + 1;
     fds[count++] =
         (struct pollfd){.fd = atoll_stream_fd(ev->stream), .events = atoll_stream_events(ev->stream)};
-    if (ev->examiner)
-        fds[count++] = (struct pollfd){.fd = atoll_examiner_fd(ev->examiner), .events = POLLIN};
+    if (ev->referee_thread)
+        fds[count++] = (struct pollfd){.fd = atoll_referee_thread_fd(ev->referee_thread), .events = POLLIN};
     if (ev->pipeline && atoll_pipeline_owns_compiler(ev->pipeline)) {
         int deadline_ms = atoll_compiler_timeout_ms(ev->compiler);
         count += atoll_compiler_pollfds(ev->compiler, fds + count, sizeof fds / sizeof fds[0] - count);

@@ -1,5 +1,5 @@
 /* pipeline.c - orders in hand.
- * The compiler has one owner: this thread, except while an errand is out that uses it (`lent`). */
+ * The compiler has one owner: this thread, except while an process is out that uses it (`lent`). */
 #include "mpi-eval/evaluator/pipeline.h"
 
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #define CACHE_BYTES (256u << 20)
 
 struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend,
-                                             struct atoll_compiler *compiler, struct atoll_examiner *examiner,
+                                             struct atoll_compiler *compiler,
+                                             struct atoll_referee_thread *referee_thread,
                                              struct atoll_err *err)
 {
     struct atoll_pipeline *p = calloc(1, sizeof *p);
@@ -25,9 +26,9 @@ struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend
     }
     p->backend = backend;
     p->compiler = compiler;
-    p->examiner = examiner;
+    p->referee_thread = referee_thread;
     p->end = &p->first;
-    atoll_pipeline_setup_post(p, ATOLL_ERRAND_OPEN, 0);
+    atoll_pipeline_setup_post(p, ATOLL_PROCESS_OPEN, 0);
     return p;
 }
 
@@ -80,12 +81,12 @@ int atoll_pipeline_owns_compiler(const struct atoll_pipeline *p)
 
 static int errands_collect(struct atoll_pipeline *p, struct atoll_err *err)
 {
-    struct atoll_errand *errand;
-    while ((errand = atoll_examiner_collect(p->examiner)) != NULL) {
-        if (errand == &p->setup && atoll_pipeline_setup_collect(p, err) != 0)
+    struct atoll_process *process;
+    while ((process = atoll_referee_thread_collect(p->referee_thread)) != NULL) {
+        if (process == &p->setup && atoll_pipeline_setup_collect(p, err) != 0)
             return -1;
         for (struct work *work = p->first; work; work = work->next) {
-            if (errand == &work->errand && atoll_pipeline_examined_collect(p, work, err) != 0)
+            if (process == &work->process && atoll_pipeline_examined_collect(p, work, err) != 0)
                 return -1;
         }
     }

@@ -1,5 +1,5 @@
 /* pipeline.h - the orders an evaluator process has in hand, from arrival to answer: prepared (levels 1 and
- * 2), compiled side by side (level 3), measured one after the other by the examiner. Layer: mpi-eval.
+ * 2), compiled side by side (level 3), measured one after the other by the referee thread. Layer: mpi-eval.
  * Lifetime: create/destroy.  Single owner; nothing blocks. */
 #ifndef ATOLL_MPI_EVAL_EVALUATOR_PIPELINE_H
 #define ATOLL_MPI_EVAL_EVALUATOR_PIPELINE_H
@@ -11,11 +11,12 @@
 
 struct atoll_pipeline;
 
-/* compiler (of that backend) and examiner: borrowed.  The referee is opened at once. */
+/* compiler (of that backend) and referee thread: borrowed.  The referee is opened at once. */
 struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend,
-                                             struct atoll_compiler *compiler, struct atoll_examiner *examiner,
+                                             struct atoll_compiler *compiler,
+                                             struct atoll_referee_thread *referee_thread,
                                              struct atoll_err *err);
-void atoll_pipeline_destroy(struct atoll_pipeline *pipeline); /* after the examiner's thread ended */
+void atoll_pipeline_destroy(struct atoll_pipeline *pipeline); /* after the referee thread's thread ended */
 /* task: taken. */
 int atoll_pipeline_add_task(struct atoll_pipeline *pipeline, uint32_t number, struct atoll_task *task,
                             struct atoll_err *err);
@@ -26,7 +27,7 @@ int atoll_pipeline_order(struct atoll_pipeline *pipeline, const void *payload, s
  * does not compile costs its own orders only. */
 int atoll_pipeline_advance(struct atoll_pipeline *pipeline, struct atoll_err *err);
 int atoll_pipeline_is_open(const struct atoll_pipeline *pipeline); /* the device is there */
-/* 0 while the compiler is lent to the examiner: then its descriptors are not this thread's to poll. */
+/* 0 while the compiler is lent to the referee thread: then its descriptors are not this thread's to poll. */
 int atoll_pipeline_owns_compiler(const struct atoll_pipeline *pipeline);
 /* 1: one answer, type and payload appended to out; 0: none. */
 int atoll_pipeline_answer(struct atoll_pipeline *pipeline, uint16_t *ret_type, struct atoll_buffer *out);

@@ -5,7 +5,7 @@
 
 const struct atoll_device_info *atoll_pipeline_device_info(const struct atoll_pipeline *p)
 {
-    return p->open ? atoll_examiner_device(p->examiner) : NULL;
+    return p->open ? atoll_referee_thread_device(p->referee_thread) : NULL;
 }
 
 static uint64_t device_key(const struct atoll_pipeline *p)
@@ -18,12 +18,12 @@ void atoll_pipeline_work_conclude(struct atoll_pipeline *p, struct work *work, e
                                   unsigned level, const char *detail)
 {
     if (work->order.is_duel) {
-        struct atoll_duel *duel = &work->errand.duel;
+        struct atoll_duel *duel = &work->process.duel;
         *duel =
             (struct atoll_duel){.purpose = work->order.purpose, .verdict = verdict, .device = device_key(p)};
         snprintf(duel->detail, sizeof duel->detail, "%s", detail);
     } else {
-        struct atoll_evaluation *e = &work->errand.evaluation;
+        struct atoll_evaluation *e = &work->process.evaluation;
         e->verdict = verdict;
         e->level = level;
         e->device = device_key(p);
@@ -34,7 +34,7 @@ void atoll_pipeline_work_conclude(struct atoll_pipeline *p, struct work *work, e
 
 static void evaluation_complete(struct work *work)
 {
-    struct atoll_evaluation *e = &work->errand.evaluation;
+    struct atoll_evaluation *e = &work->process.evaluation;
     const struct atoll_object *object = work->objects[CANDIDATE];
     e->evaluation = work->order.evaluation;
     e->candidate = work->order.candidate.id;
@@ -69,13 +69,13 @@ int atoll_pipeline_answer(struct atoll_pipeline *p, uint16_t *ret_type, struct a
     if (!work)
         return 0;
     if (work->order.is_duel) {
-        work->errand.duel.evaluation = work->order.evaluation;
-        work->errand.duel.purpose = work->order.purpose;
-        atoll_duel_encode(&work->errand.duel, out);
+        work->process.duel.evaluation = work->order.evaluation;
+        work->process.duel.purpose = work->order.purpose;
+        atoll_duel_encode(&work->process.duel, out);
         *ret_type = ATOLL_MSG_DUELLED;
     } else {
         evaluation_complete(work);
-        atoll_evaluation_encode(&work->errand.evaluation, out);
+        atoll_evaluation_encode(&work->process.evaluation, out);
         *ret_type = ATOLL_MSG_EVALUATED;
     }
     atoll_pipeline_work_destroy(p, work);

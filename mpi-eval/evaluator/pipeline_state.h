@@ -1,7 +1,7 @@
 /* pipeline_state.h - what the sources of the pipeline share: its state, and what each does with it.
  * Layer: mpi-eval, private to the pipeline.
  * States of a work: WAITS_TASK (its task is not known to the referee) -> COMPILES (an object is missing) ->
- * MEASURED (lent to the examiner) -> ANSWERED.  A verdict of levels 1 to 3 goes from any of the first two to
+ * MEASURED (lent to the referee thread) -> ANSWERED.  A verdict of levels 1 to 3 goes from any of the first two to
  * ANSWERED. */
 #ifndef ATOLL_MPI_EVAL_EVALUATOR_PIPELINE_STATE_H
 #define ATOLL_MPI_EVAL_EVALUATOR_PIPELINE_STATE_H
@@ -20,7 +20,7 @@ struct work {
     int64_t arrived_unix_ns;
     struct atoll_prepared *prepared[SIDES];
     struct atoll_object *objects[SIDES];
-    struct atoll_errand errand; /* also holds the answer */
+    struct atoll_process process; /* also holds the answer */
     struct work *next;
 };
 
@@ -33,12 +33,12 @@ struct task_place {
 
 struct atoll_pipeline {
     const struct atoll_backend *backend;
-    struct atoll_compiler *compiler; /* borrowed */
-    struct atoll_examiner *examiner; /* borrowed */
+    struct atoll_compiler *compiler;             /* borrowed */
+    struct atoll_referee_thread *referee_thread; /* borrowed */
     struct atoll_cache *cache;
     struct task_place *tasks;
     uint32_t task_count;
-    struct atoll_errand setup;      /* OPEN or TASK: one at a time */
+    struct atoll_process setup;     /* OPEN or TASK: one at a time */
     int busy, lent, open, draining; /* busy: setup is out; lent: the compiler, too */
     struct work *first, **end;
     unsigned work_count;
@@ -54,9 +54,9 @@ struct atoll_pipeline {
 
 /* ---- pipeline_task.c: tasks, and their references ---- */
 
-/* Posts the one errand that opens the device or makes a task known; none may be out.
+/* Posts the one process that opens the device or makes a task known; none may be out.
  * number: the task's; 0 for OPEN. */
-void atoll_pipeline_setup_post(struct atoll_pipeline *p, enum atoll_errand_kind kind, uint32_t number);
+void atoll_pipeline_setup_post(struct atoll_pipeline *p, enum atoll_process_kind kind, uint32_t number);
 /* It has come back.  -1: the evaluator cannot go on. */
 int atoll_pipeline_setup_collect(struct atoll_pipeline *p, struct atoll_err *err);
 /* Moves the tasks on that orders wait for; the device is open. */
@@ -76,7 +76,7 @@ void atoll_pipeline_compiles_collect(struct atoll_pipeline *p);
 
 void atoll_pipeline_work_destroy(struct atoll_pipeline *p, struct work *work);
 void atoll_pipeline_work_advance(struct atoll_pipeline *p, struct work *work);
-/* Its errand has come back.  -1: the device computes no more. */
+/* Its process has come back.  -1: the device computes no more. */
 int atoll_pipeline_examined_collect(struct atoll_pipeline *p, struct work *work, struct atoll_err *err);
 
 /* ---- pipeline_answer.c: answers ---- */

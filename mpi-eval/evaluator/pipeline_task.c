@@ -1,6 +1,6 @@
 /* pipeline_task.c - tasks on their way to the referee.
  * Where the backend gives a unit for a task's reference, it is compiled here beside the candidates, and the TASK
- * errand comes with the object.  Else that errand uses the compiler: before it is posted no new compile is started
+ * process comes with the object.  Else that process uses the compiler: before it is posted no new compile is started
  * until all running ones have come back. */
 #include <stdio.h>
 #include <string.h>
@@ -9,16 +9,16 @@
 
 #define REFERENCE_BYTES (4u << 20)
 
-void atoll_pipeline_setup_post(struct atoll_pipeline *p, enum atoll_errand_kind kind, uint32_t number)
+void atoll_pipeline_setup_post(struct atoll_pipeline *p, enum atoll_process_kind kind, uint32_t number)
 {
-    p->setup = (struct atoll_errand){.kind = kind, .task_number = number};
-    if (kind == ATOLL_ERRAND_TASK) {
+    p->setup = (struct atoll_process){.kind = kind, .task_number = number};
+    if (kind == ATOLL_PROCESS_TASK) {
         p->setup.task = p->tasks[number].task;
         p->setup.reference = p->tasks[number].reference;
     }
     p->busy = 1;
     p->lent = !p->setup.reference;
-    atoll_examiner_post_first(p->examiner, &p->setup);
+    atoll_referee_thread_post_first(p->referee_thread, &p->setup);
 }
 
 static int task_refuse(struct task_place *task, const char *why, struct atoll_err *err)
@@ -36,18 +36,18 @@ static void reference_give(struct atoll_pipeline *p, struct task_place *task)
 int atoll_pipeline_setup_collect(struct atoll_pipeline *p, struct atoll_err *err)
 {
     p->busy = p->lent = 0;
-    if (p->setup.kind == ATOLL_ERRAND_TASK)
+    if (p->setup.kind == ATOLL_PROCESS_TASK)
         reference_give(p, &p->tasks[p->setup.task_number]);
-    if (p->setup.rc != 0 && p->setup.kind == ATOLL_ERRAND_TASK && p->setup.err.code == ATOLL_E_INPUT)
+    if (p->setup.rc != 0 && p->setup.kind == ATOLL_PROCESS_TASK && p->setup.err.code == ATOLL_E_INPUT)
         return task_refuse(&p->tasks[p->setup.task_number], p->setup.err.text, err);
     if (p->setup.rc != 0) {
         if (err)
             *err = p->setup.err;
-        return p->setup.kind == ATOLL_ERRAND_OPEN
+        return p->setup.kind == ATOLL_PROCESS_OPEN
                    ? -1
                    : atoll_err_add(err, "in task '%s'", p->tasks[p->setup.task_number].task->name);
     }
-    if (p->setup.kind == ATOLL_ERRAND_OPEN)
+    if (p->setup.kind == ATOLL_PROCESS_OPEN)
         p->open = 1;
     else
         p->tasks[p->setup.task_number].known = 1;
@@ -70,7 +70,7 @@ void atoll_pipeline_tasks_advance_lending(struct atoll_pipeline *p)
 {
     uint32_t wanted = task_wanted(p);
     if (wanted < p->task_count && !p->lent && p->job_count == 0)
-        atoll_pipeline_setup_post(p, ATOLL_ERRAND_TASK, wanted);
+        atoll_pipeline_setup_post(p, ATOLL_PROCESS_TASK, wanted);
     p->draining = wanted < p->task_count;
 }
 
@@ -119,7 +119,7 @@ static int task_advance(struct atoll_pipeline *p, uint32_t number, struct atoll_
     if (task->reference->state == ATOLL_OBJECT_FAILED)
         return reference_failed(p, task, err);
     if (task->reference->state == ATOLL_OBJECT_READY && !p->busy)
-        atoll_pipeline_setup_post(p, ATOLL_ERRAND_TASK, number);
+        atoll_pipeline_setup_post(p, ATOLL_PROCESS_TASK, number);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* pipeline_work.c - an order from its arrival (levels 1 and 2) by way of its objects to the examiner. */
+/* pipeline_work.c - an order from its arrival (levels 1 and 2) by way of its objects to the referee thread. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -12,7 +12,7 @@ void atoll_pipeline_work_destroy(struct atoll_pipeline *p, struct work *work)
         atoll_prepared_destroy(work->prepared[side]);
         atoll_cache_release(p->cache, work->objects[side]);
     }
-    atoll_evaluation_fini(&work->errand.evaluation);
+    atoll_evaluation_fini(&work->process.evaluation);
     atoll_arena_destroy(work->arena);
     free(work);
 }
@@ -50,7 +50,7 @@ static struct work *work_create(struct atoll_err *err)
         free(work);
         return NULL;
     }
-    atoll_evaluation_init(&work->errand.evaluation);
+    atoll_evaluation_init(&work->process.evaluation);
     work->arrived_unix_ns = atoll_clock_unix_ns();
     return work;
 }
@@ -100,19 +100,19 @@ static void work_fetch_objects(struct atoll_pipeline *p, struct work *work)
 
 static void work_post(struct atoll_pipeline *p, struct work *work)
 {
-    struct atoll_errand *errand = &work->errand;
+    struct atoll_process *process = &work->process;
     for (int side = 0; side < SIDES; side++)
         if (work->prepared[side])
             work->prepared[side]->report = work->objects[side]->report;
-    errand->kind = work->order.is_duel ? ATOLL_ERRAND_DUEL : ATOLL_ERRAND_EVALUATE;
-    errand->task_number = work->order.task;
-    errand->order = &work->order;
-    errand->candidate = work->prepared[CANDIDATE];
-    errand->elite = work->prepared[ELITE];
-    errand->candidate_object = work->objects[CANDIDATE];
-    errand->elite_object = work->objects[ELITE];
+    process->kind = work->order.is_duel ? ATOLL_PROCESS_DUEL : ATOLL_PROCESS_EVALUATE;
+    process->task_number = work->order.task;
+    process->order = &work->order;
+    process->candidate = work->prepared[CANDIDATE];
+    process->elite = work->prepared[ELITE];
+    process->candidate_object = work->objects[CANDIDATE];
+    process->elite_object = work->objects[ELITE];
     work->state = WORK_MEASURED;
-    atoll_examiner_post(p->examiner, errand);
+    atoll_referee_thread_post(p->referee_thread, process);
 }
 
 /* 1 when a side failed to compile: concluded. */
@@ -167,14 +167,14 @@ void atoll_pipeline_work_advance(struct atoll_pipeline *p, struct work *work)
 
 int atoll_pipeline_examined_collect(struct atoll_pipeline *p, struct work *work, struct atoll_err *err)
 {
-    const struct atoll_errand *errand = &work->errand;
-    int is_duel = errand->kind == ATOLL_ERRAND_DUEL;
-    p->pulse.occupied_ns += is_duel ? errand->duel.occupied_ns : errand->evaluation.occupied_ns;
-    p->pulse.candidate_ns += is_duel ? errand->duel.candidate_ns : errand->evaluation.candidate_ns;
+    const struct atoll_process *process = &work->process;
+    int is_duel = process->kind == ATOLL_PROCESS_DUEL;
+    p->pulse.occupied_ns += is_duel ? process->duel.occupied_ns : process->evaluation.occupied_ns;
+    p->pulse.candidate_ns += is_duel ? process->duel.candidate_ns : process->evaluation.candidate_ns;
     work->state = WORK_ANSWERED;
-    if (errand->rc == 0)
+    if (process->rc == 0)
         return 0;
     if (err)
-        *err = errand->err;
+        *err = process->err;
     return -1;
 }

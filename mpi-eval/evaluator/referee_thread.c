@@ -19,10 +19,10 @@
 #define ERRAND_KINDS 4
 
 struct list {
-    struct atoll_errand *first, **end;
+    struct atoll_process *first, **end;
 };
 
-struct atoll_examiner {
+struct atoll_referee_thread {
     struct atoll_setup setup;
     struct atoll_compiler *compiler;
     struct atoll_referee *referee; /* written by the thread under the mutex */
@@ -32,7 +32,7 @@ struct atoll_examiner {
     struct list posted, done;
     int leave, event_fd;
     double spent_ns[ERRAND_KINDS],
-        waited_ns; /* the thread's: by kind of errand, and without one since OPEN */
+        waited_ns; /* the thread's: by kind of process, and without one since OPEN */
 };
 
 static void list_init(struct list *list)
@@ -41,74 +41,75 @@ static void list_init(struct list *list)
     list->end = &list->first;
 }
 
-static void list_append(struct list *list, struct atoll_errand *errand)
+static void list_append(struct list *list, struct atoll_process *process)
 {
-    errand->next = NULL;
-    *list->end = errand;
-    list->end = &errand->next;
+    process->next = NULL;
+    *list->end = process;
+    list->end = &process->next;
 }
 
-static struct atoll_errand *list_take(struct list *list)
+static struct atoll_process *list_take(struct list *list)
 {
-    struct atoll_errand *errand = list->first;
-    if (!errand)
+    struct atoll_process *process = list->first;
+    if (!process)
         return NULL;
-    list->first = errand->next;
+    list->first = process->next;
     if (!list->first)
         list->end = &list->first;
-    return errand;
+    return process;
 }
 
-static void run_open(struct atoll_examiner *x, struct atoll_errand *errand)
+static void run_open(struct atoll_referee_thread *x, struct atoll_process *process)
 {
-    struct atoll_referee *referee = atoll_referee_create(&x->setup, x->compiler, &errand->err);
-    errand->rc = referee ? 0 : -1;
+    struct atoll_referee *referee = atoll_referee_create(&x->setup, x->compiler, &process->err);
+    process->rc = referee ? 0 : -1;
     pthread_mutex_lock(&x->mutex);
     x->referee = referee;
     pthread_mutex_unlock(&x->mutex);
 }
 
-static void run_task(struct atoll_examiner *x, struct atoll_errand *errand)
+static void run_task(struct atoll_referee_thread *x, struct atoll_process *process)
 {
-    const struct atoll_object *reference = errand->reference;
-    errand->rc = reference
-                     ? atoll_referee_add_compiled_task(x->referee, errand->task_number, errand->task,
-                                                       reference->bytes, reference->length, &errand->err)
-                     : atoll_referee_add_task(x->referee, errand->task_number, errand->task, &errand->err);
+    const struct atoll_object *reference = process->reference;
+    process->rc =
+        reference ? atoll_referee_add_compiled_task(x->referee, process->task_number, process->task,
+                                                    reference->bytes, reference->length, &process->err)
+                  : atoll_referee_add_task(x->referee, process->task_number, process->task, &process->err);
 }
 
 /* Trouble of ours may be the device's: it must show that it computes. */
-static void run_doubt(struct atoll_examiner *x, struct atoll_errand *errand, enum atoll_verdict verdict)
+static void run_doubt(struct atoll_referee_thread *x, struct atoll_process *process,
+                      enum atoll_verdict verdict)
 {
     if (verdict == ATOLL_V_INFRASTRUCTURE)
-        errand->rc = atoll_referee_requalify(x->referee, &errand->err);
+        process->rc = atoll_referee_requalify(x->referee, &process->err);
 }
 
-static void run_evaluate(struct atoll_examiner *x, struct atoll_errand *errand)
+static void run_evaluate(struct atoll_referee_thread *x, struct atoll_process *process)
 {
-    atoll_referee_evaluate(x->referee, errand->task_number, errand->order, errand->candidate,
-                           errand->candidate_object->bytes, errand->candidate_object->length,
-                           &errand->evaluation);
-    run_doubt(x, errand, errand->evaluation.verdict);
+    atoll_referee_evaluate(x->referee, process->task_number, process->order, process->candidate,
+                           process->candidate_object->bytes, process->candidate_object->length,
+                           &process->evaluation);
+    run_doubt(x, process, process->evaluation.verdict);
 }
 
-static void run_duel(struct atoll_examiner *x, struct atoll_errand *errand)
+static void run_duel(struct atoll_referee_thread *x, struct atoll_process *process)
 {
-    atoll_referee_duel(x->referee, errand->task_number, errand->order, errand->elite,
-                       errand->elite_object->bytes, errand->elite_object->length, errand->candidate,
-                       errand->candidate_object->bytes, errand->candidate_object->length, &errand->duel);
-    run_doubt(x, errand, errand->duel.verdict);
+    atoll_referee_duel(x->referee, process->task_number, process->order, process->elite,
+                       process->elite_object->bytes, process->elite_object->length, process->candidate,
+                       process->candidate_object->bytes, process->candidate_object->length, &process->duel);
+    run_doubt(x, process, process->duel.verdict);
 }
 
-static void (*const runs[])(struct atoll_examiner *, struct atoll_errand *) = {
-    [ATOLL_ERRAND_OPEN] = run_open,
-    [ATOLL_ERRAND_TASK] = run_task,
-    [ATOLL_ERRAND_EVALUATE] = run_evaluate,
-    [ATOLL_ERRAND_DUEL] = run_duel,
+static void (*const runs[])(struct atoll_referee_thread *, struct atoll_process *) = {
+    [ATOLL_PROCESS_OPEN] = run_open,
+    [ATOLL_PROCESS_TASK] = run_task,
+    [ATOLL_PROCESS_EVALUATE] = run_evaluate,
+    [ATOLL_PROCESS_DUEL] = run_duel,
 };
 
 /* Where the time went: for whoever wonders why a device was idle, or not at its candidates. */
-static void account_say(const struct atoll_examiner *x)
+static void account_say(const struct atoll_referee_thread *x)
 {
     static const char *const kinds[ERRAND_KINDS] = {"opening", "tasks", "evaluations", "duels"};
     char text[512] = "";
@@ -126,29 +127,29 @@ static void account_say(const struct atoll_examiner *x)
     atoll_log(ATOLL_LOG_INFO, "eval.referee.account", "%s", text);
 }
 
-static struct atoll_errand *next_errand(struct atoll_examiner *x)
+static struct atoll_process *next_errand(struct atoll_referee_thread *x)
 {
     double begin = atoll_clock_mono_ns();
-    struct atoll_errand *errand = NULL;
+    struct atoll_process *process = NULL;
     pthread_mutex_lock(&x->mutex);
     while (!x->leave && !x->posted.first)
         pthread_cond_wait(&x->posted_something, &x->mutex);
     if (!x->leave)
-        errand = list_take(&x->posted);
+        process = list_take(&x->posted);
     pthread_mutex_unlock(&x->mutex);
     x->waited_ns += x->referee ? atoll_clock_mono_ns() - begin : 0;
-    return errand;
+    return process;
 }
 
 static void *thread_main(void *argument)
 {
-    struct atoll_examiner *x = argument;
-    for (struct atoll_errand *errand = next_errand(x); errand; errand = next_errand(x)) {
+    struct atoll_referee_thread *x = argument;
+    for (struct atoll_process *process = next_errand(x); process; process = next_errand(x)) {
         double begin = atoll_clock_mono_ns();
-        runs[errand->kind](x, errand);
-        x->spent_ns[errand->kind] += atoll_clock_mono_ns() - begin;
+        runs[process->kind](x, process);
+        x->spent_ns[process->kind] += atoll_clock_mono_ns() - begin;
         pthread_mutex_lock(&x->mutex);
-        list_append(&x->done, errand);
+        list_append(&x->done, process);
         pthread_mutex_unlock(&x->mutex);
         eventfd_write(x->event_fd, 1);
     }
@@ -158,7 +159,7 @@ static void *thread_main(void *argument)
 }
 
 /* Signals are the main thread's business. */
-static int thread_start(struct atoll_examiner *x)
+static int thread_start(struct atoll_referee_thread *x)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -168,10 +169,11 @@ static int thread_start(struct atoll_examiner *x)
     return rc;
 }
 
-struct atoll_examiner *atoll_examiner_create(const struct atoll_setup *setup, struct atoll_compiler *compiler,
-                                             struct atoll_err *err)
+struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setup *setup,
+                                                         struct atoll_compiler *compiler,
+                                                         struct atoll_err *err)
 {
-    struct atoll_examiner *x = calloc(1, sizeof *x);
+    struct atoll_referee_thread *x = calloc(1, sizeof *x);
     if (!x) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the referee's thread");
         return NULL;
@@ -193,7 +195,7 @@ struct atoll_examiner *atoll_examiner_create(const struct atoll_setup *setup, st
     return NULL;
 }
 
-int atoll_examiner_destroy(struct atoll_examiner *x, double wait_ns)
+int atoll_referee_thread_destroy(struct atoll_referee_thread *x, double wait_ns)
 {
     struct timespec until;
     if (!x)
@@ -217,51 +219,51 @@ int atoll_examiner_destroy(struct atoll_examiner *x, double wait_ns)
     return 0;
 }
 
-void atoll_examiner_post(struct atoll_examiner *x, struct atoll_errand *errand)
+void atoll_referee_thread_post(struct atoll_referee_thread *x, struct atoll_process *process)
 {
     pthread_mutex_lock(&x->mutex);
-    list_append(&x->posted, errand);
+    list_append(&x->posted, process);
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);
 }
 
-void atoll_examiner_post_first(struct atoll_examiner *x, struct atoll_errand *errand)
+void atoll_referee_thread_post_first(struct atoll_referee_thread *x, struct atoll_process *process)
 {
     pthread_mutex_lock(&x->mutex);
-    errand->next = x->posted.first;
-    if (!errand->next)
-        x->posted.end = &errand->next;
-    x->posted.first = errand;
+    process->next = x->posted.first;
+    if (!process->next)
+        x->posted.end = &process->next;
+    x->posted.first = process;
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);
 }
 
-struct atoll_errand *atoll_examiner_collect(struct atoll_examiner *x)
+struct atoll_process *atoll_referee_thread_collect(struct atoll_referee_thread *x)
 {
     eventfd_t count;
     eventfd_read(x->event_fd, &count); /* before the look: what is done afterwards rings again */
     pthread_mutex_lock(&x->mutex);
-    struct atoll_errand *errand = list_take(&x->done);
+    struct atoll_process *process = list_take(&x->done);
     pthread_mutex_unlock(&x->mutex);
-    return errand;
+    return process;
 }
 
-int atoll_examiner_fd(const struct atoll_examiner *x)
+int atoll_referee_thread_fd(const struct atoll_referee_thread *x)
 {
     return x->event_fd;
 }
 
-const struct atoll_device_info *atoll_examiner_device(const struct atoll_examiner *x)
+const struct atoll_device_info *atoll_referee_thread_device(const struct atoll_referee_thread *x)
 {
     return x->referee ? atoll_referee_device(x->referee) : NULL;
 }
 
-const char *atoll_examiner_pci(const struct atoll_examiner *x)
+const char *atoll_referee_thread_pci(const struct atoll_referee_thread *x)
 {
     return x->referee ? atoll_referee_pci(x->referee) : "";
 }
 
-const struct atoll_phases *atoll_examiner_phases(const struct atoll_examiner *x)
+const struct atoll_phases *atoll_referee_thread_phases(const struct atoll_referee_thread *x)
 {
     return x->referee ? atoll_referee_phases(x->referee) : NULL;
 }

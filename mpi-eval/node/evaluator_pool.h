@@ -7,20 +7,21 @@
 #include "mpi-eval/node/peers.h"
 #include "mpi-eval/node/spawner.h"
 
-struct atoll_keeper;
+struct atoll_evaluator_pool;
 
 /* How often in a row a lost evaluator is started again; one that lived for a minute counts as new. */
-#define ATOLL_KEEPER_RESTART_LIMIT 5
+#define ATOLL_EVALUATOR_POOL_RESTART_LIMIT 5
 
 /* Starts `count` evaluators.  spawner: borrowed. */
-struct atoll_keeper *atoll_keeper_create(struct atoll_spawner *spawner, unsigned count,
-                                         struct atoll_err *err);
-void atoll_keeper_destroy(struct atoll_keeper *keeper); /* closes the sockets: the evaluators leave */
-/* Borrows the keeper. */
-struct atoll_peers atoll_keeper_peers(struct atoll_keeper *keeper);
+struct atoll_evaluator_pool *atoll_evaluator_pool_create(struct atoll_spawner *spawner, unsigned count,
+                                                         struct atoll_err *err);
+void atoll_evaluator_pool_destroy(
+    struct atoll_evaluator_pool *pool); /* closes the sockets: the evaluators leave */
+/* Borrows the evaluator pool. */
+struct atoll_peers atoll_evaluator_pool_peers(struct atoll_evaluator_pool *pool);
 /* Sockets that are open: 0 when every evaluator has gone for good. */
-unsigned atoll_keeper_alive(const struct atoll_keeper *keeper);
+unsigned atoll_evaluator_pool_alive(const struct atoll_evaluator_pool *pool);
 /* From now on a lost evaluator is not started again (the run is ending). */
-void atoll_keeper_retire(struct atoll_keeper *keeper);
+void atoll_evaluator_pool_retire(struct atoll_evaluator_pool *pool);
 
 #endif

@@ -17,7 +17,7 @@
 struct forwarder {
     const struct atoll_peers *up;
     struct atoll_peers down;
-    struct atoll_keeper *keeper;
+    struct atoll_evaluator_pool *pool;
     struct atoll_buffer frame;
     double heard_ns; /* the evaluator */
     int is_stopping, may_finalize, is_dismissed;
@@ -46,9 +46,9 @@ static void frames_down(struct forwarder *f)
         }
         if (frame.type == ATOLL_MSG_STOP) {
             f->is_stopping = 1;
-            atoll_keeper_retire(f->keeper);
+            atoll_evaluator_pool_retire(f->pool);
         }
-        if (atoll_keeper_alive(f->keeper) > 0)
+        if (atoll_evaluator_pool_alive(f->pool) > 0)
             pass(f, &f->down, &frame);
     }
 }
@@ -78,19 +78,19 @@ static void evaluator_watch(struct forwarder *f, double timeout_ns)
     if (atoll_clock_mono_ns() - f->heard_ns <= timeout_ns)
         return;
     f->heard_ns = atoll_clock_mono_ns();
-    if (atoll_keeper_alive(f->keeper) > 0)
+    if (atoll_evaluator_pool_alive(f->pool) > 0)
         f->down.drop(f->down.context, 0);
 }
 
 static void evaluator_end(struct forwarder *f)
 {
     double until_ns = atoll_clock_mono_ns() + EVALUATOR_ENDS;
-    while (atoll_keeper_alive(f->keeper) > 0 && atoll_clock_mono_ns() < until_ns) {
+    while (atoll_evaluator_pool_alive(f->pool) > 0 && atoll_clock_mono_ns() < until_ns) {
         frames_up(f);
-        if (atoll_keeper_alive(f->keeper) > 0)
+        if (atoll_evaluator_pool_alive(f->pool) > 0)
             sleep_till_something(f, 10);
     }
-    if (atoll_keeper_alive(f->keeper) > 0)
+    if (atoll_evaluator_pool_alive(f->pool) > 0)
         f->down.drop(f->down.context, 0);
 }
 
@@ -109,11 +109,11 @@ static int farewell(struct forwarder *f)
     return f->may_finalize;
 }
 
-int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_keeper *keeper,
+int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_evaluator_pool *pool,
                         double heartbeat_timeout_ns)
 {
     struct forwarder f = {
-        .up = up, .down = atoll_keeper_peers(keeper), .keeper = keeper, .heard_ns = atoll_clock_mono_ns()};
+        .up = up, .down = atoll_evaluator_pool_peers(pool), .pool = pool, .heard_ns = atoll_clock_mono_ns()};
     atoll_buffer_init(&f.frame, (size_t)ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES);
     while (!f.is_stopping) {
         frames_down(&f);

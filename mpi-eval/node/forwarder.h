@@ -10,7 +10,7 @@
  * one byte of payload, which allows MPI_Finalize.  up: peer 0 is rank 0.  heartbeat_timeout_ns: a silent
  * evaluator is ended and started again. 1: rank 0 allowed MPI_Finalize; 0: it said or showed that ranks are lost: leave with
  * _exit. */
-int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_keeper *keeper,
+int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_evaluator_pool *pool,
                         double heartbeat_timeout_ns);
 
 #endif

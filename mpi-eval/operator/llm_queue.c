@@ -23,7 +23,7 @@
 enum question_state { QUESTION_NOTED, QUESTION_SENT, QUESTION_BACK, QUESTION_TOLD };
 
 struct question {
-    struct atoll_questions *owner;
+    struct atoll_llm_queue *owner;
     struct question *next;
     enum question_state state;
     struct atoll_ask ask;
@@ -34,15 +34,15 @@ struct question {
     double asked_ns;
 };
 
-struct atoll_questions {
-    struct atoll_questions_settings settings;
+struct atoll_llm_queue {
+    struct atoll_llm_queue_settings settings;
     struct atoll_client *client; /* NULL: none */
-    struct atoll_dossier *dossier;
+    struct atoll_prompt_context *context;
     char campaign[ATOLL_ID_HEX];
     const char *account; /* borrowed from the campaign; NULL: its own */
     char backend[16];
     struct question *first, **last;
-    struct atoll_questions_counts counts;
+    struct atoll_llm_queue_counts counts;
     unsigned failures, lasting; /* in a row */
     int has_told_none, is_held;
 };
@@ -54,7 +54,7 @@ static void question_destroy(struct question *q)
     free(q);
 }
 
-void atoll_questions_destroy(struct atoll_questions *qs)
+void atoll_llm_queue_destroy(struct atoll_llm_queue *qs)
 {
     if (!qs)
         return;
@@ -64,23 +64,23 @@ void atoll_questions_destroy(struct atoll_questions *qs)
         qs->first = q->next;
         question_destroy(q);
     }
-    atoll_dossier_destroy(qs->dossier);
+    atoll_prompt_context_destroy(qs->context);
     free(qs);
 }
 
-static int connect_gateway(struct atoll_questions *qs, const struct atoll_campaign *campaign,
+static int connect_gateway(struct atoll_llm_queue *qs, const struct atoll_campaign *campaign,
                            struct atoll_err *err)
 {
     qs->client = atoll_client_create(qs->settings.gateway, qs->settings.token_file, err);
-    qs->dossier = qs->client ? atoll_dossier_create(err) : NULL;
-    return qs->dossier ? atoll_dossier_add_campaign(qs->dossier, campaign, err) : -1;
+    qs->context = qs->client ? atoll_prompt_context_create(err) : NULL;
+    return qs->context ? atoll_prompt_context_add_campaign(qs->context, campaign, err) : -1;
 }
 
-struct atoll_questions *atoll_questions_create(const struct atoll_questions_settings *settings,
+struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_settings *settings,
                                                const struct atoll_campaign *campaign, struct atoll_err *err)
 {
     const char *backend = atoll_campaign_option(campaign, "backend");
-    struct atoll_questions *qs = calloc(1, sizeof *qs);
+    struct atoll_llm_queue *qs = calloc(1, sizeof *qs);
     if (!qs) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for questions to models");
         return NULL;
@@ -90,27 +90,27 @@ struct atoll_questions *atoll_questions_create(const struct atoll_questions_sett
     if (!(qs->settings.deadline_s > 0))
         qs->settings.deadline_s = ATOLL_QUESTION_DEADLINE_S;
     atoll_id_hex(&atoll_campaign_config(campaign)->id, qs->campaign);
-    qs->account = atoll_campaign_option(campaign, ATOLL_QUESTIONS_ACCOUNT_OPTION);
+    qs->account = atoll_campaign_option(campaign, ATOLL_LLM_QUEUE_ACCOUNT_OPTION);
     snprintf(qs->backend, sizeof qs->backend, "%s", backend ? backend : "cpu");
     if (settings->gateway && connect_gateway(qs, campaign, err) != 0) {
-        atoll_questions_destroy(qs);
+        atoll_llm_queue_destroy(qs);
         return NULL;
     }
     return qs;
 }
 
-int atoll_questions_add_device(struct atoll_questions *qs, const struct atoll_device_info *device,
+int atoll_llm_queue_add_device(struct atoll_llm_queue *qs, const struct atoll_device_info *device,
                                struct atoll_err *err)
 {
-    return qs->dossier ? atoll_dossier_add_device(qs->dossier, device, err) : 0;
+    return qs->context ? atoll_prompt_context_add_device(qs->context, device, err) : 0;
 }
 
-int atoll_questions_note(struct atoll_questions *qs, const struct atoll_ask *ask, struct atoll_err *err)
+int atoll_llm_queue_note(struct atoll_llm_queue *qs, const struct atoll_ask *ask, struct atoll_err *err)
 {
     struct question *q = calloc(1, sizeof *q);
     if (!q)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to a model");
-    q->arena = atoll_arena_create(ATOLL_UNIVERSAL_ARENA_BYTES, err);
+    q->arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, err);
     if (!q->arena) {
         free(q);
         return -1;
@@ -123,11 +123,11 @@ int atoll_questions_note(struct atoll_questions *qs, const struct atoll_ask *ask
     return 0;
 }
 
-static struct atoll_universal universal_of(const struct atoll_questions *qs,
+static struct atoll_prompt_io universal_of(const struct atoll_llm_queue *qs,
                                            const struct atoll_engine *engine)
 {
-    return (struct atoll_universal){
-        engine,     qs->dossier, qs->campaign, qs->settings.model, qs->backend, qs->settings.deadline_s,
+    return (struct atoll_prompt_io){
+        engine,     qs->context, qs->campaign, qs->settings.model, qs->backend, qs->settings.deadline_s,
         qs->account};
 }
 
@@ -141,21 +141,21 @@ static void on_done(void *context, const struct atoll_llm_outcome *outcome)
 }
 
 /* Answers of our own: there is no model for it, or none any more. */
-static int is_asked_outside(const struct atoll_questions *qs, const struct question *q)
+static int is_asked_outside(const struct atoll_llm_queue *qs, const struct question *q)
 {
     return qs->client && !qs->counts.is_over && q->ask.kind == ATOLL_ASK_WRITE;
 }
 
-static void send(struct atoll_questions *qs, struct question *q, const struct atoll_engine *engine,
+static void send(struct atoll_llm_queue *qs, struct question *q, const struct atoll_engine *engine,
                  double now_ns)
 {
-    struct atoll_universal universal = universal_of(qs, engine);
+    struct atoll_prompt_io universal = universal_of(qs, engine);
     struct atoll_err err = ATOLL_ERR_INIT;
     q->asked_ns = now_ns;
     q->state = QUESTION_BACK;
     if (!is_asked_outside(qs, q))
         return;
-    if (atoll_universal_request(&universal, &q->ask, q->arena, &q->request, &err) != 0) {
+    if (atoll_prompt_io_request(&universal, &q->ask, q->arena, &q->request, &err) != 0) {
         atoll_llm_outcome_say(&q->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
     }
@@ -170,7 +170,7 @@ static void send(struct atoll_questions *qs, struct question *q, const struct at
 }
 
 /* The gateway may forget what is durable here. */
-static void forget(struct atoll_questions *qs, uint64_t ask)
+static void forget(struct atoll_llm_queue *qs, uint64_t ask)
 {
     for (struct question *q = qs->first; q && qs->client; q = q->next) {
         if (q->ask.number == ask && q->state == QUESTION_TOLD && q->call)
@@ -178,10 +178,10 @@ static void forget(struct atoll_questions *qs, uint64_t ask)
     }
 }
 
-int atoll_questions_settle(struct atoll_questions *qs, const struct atoll_engine *engine,
+int atoll_llm_queue_settle(struct atoll_llm_queue *qs, const struct atoll_engine *engine,
                            const struct atoll_event *event, double now_ns, struct atoll_err *err)
 {
-    int rc = qs->dossier ? atoll_dossier_add_event(qs->dossier, event, err) : 0;
+    int rc = qs->context ? atoll_prompt_context_add_event(qs->context, event, err) : 0;
     if (event->type == ATOLL_EVENT_REPLY)
         forget(qs, event->reply.ask);
     for (struct question *q = qs->first; q; q = q->next) {
@@ -204,13 +204,13 @@ static int is_failure(enum atoll_llm_status status)
            status != ATOLL_LLM_BUDGET;
 }
 
-static int is_held_back(const struct atoll_questions *qs, const struct question *q, double now_ns)
+static int is_held_back(const struct atoll_llm_queue *qs, const struct question *q, double now_ns)
 {
     double brake_s = fmin(BRAKE_LONGEST_S, exp2((double)qs->failures));
     return is_asked_outside(qs, q) && is_failure(q->outcome.status) && now_ns < q->asked_ns + brake_s * 1e9;
 }
 
-static void give_up(struct atoll_questions *qs, const struct question *q)
+static void give_up(struct atoll_llm_queue *qs, const struct question *q)
 {
     qs->counts.is_over = 1;
     atoll_log(ATOLL_LOG_WARNING, "eval.ask.over",
@@ -218,7 +218,7 @@ static void give_up(struct atoll_questions *qs, const struct question *q)
               qs->settings.model, qs->failures, atoll_llm_status_name(q->outcome.status), q->outcome.detail);
 }
 
-static void failure_note(struct atoll_questions *qs, const struct question *q)
+static void failure_note(struct atoll_llm_queue *qs, const struct question *q)
 {
     qs->counts.failed++;
     qs->failures++;
@@ -229,7 +229,7 @@ static void failure_note(struct atoll_questions *qs, const struct question *q)
         give_up(qs, q);
 }
 
-static void outcome_note(struct atoll_questions *qs, const struct question *q)
+static void outcome_note(struct atoll_llm_queue *qs, const struct question *q)
 {
     qs->counts.tokens += q->outcome.usage.input + q->outcome.usage.output;
     qs->counts.cost_usd += q->outcome.cost_usd;
@@ -244,7 +244,7 @@ static void outcome_note(struct atoll_questions *qs, const struct question *q)
                   (unsigned long long)q->ask.number, q->outcome.detail);
 }
 
-static void nobody_say(struct atoll_questions *qs)
+static void nobody_say(struct atoll_llm_queue *qs)
 {
     if (!qs->client && !qs->has_told_none)
         atoll_log(ATOLL_LOG_WARNING, "eval.ask", "no operator is connected; the tuner answers all asks");
@@ -252,10 +252,10 @@ static void nobody_say(struct atoll_questions *qs)
 }
 
 /* Words the reply of a question that is back. */
-static int reply_word(struct atoll_questions *qs, struct question *q, const struct atoll_engine *engine,
+static int reply_word(struct atoll_llm_queue *qs, struct question *q, const struct atoll_engine *engine,
                       struct atoll_reply *ret_reply, struct atoll_err *err)
 {
-    struct atoll_universal universal = universal_of(qs, engine);
+    struct atoll_prompt_io universal = universal_of(qs, engine);
     *ret_reply =
         (struct atoll_reply){.ask = q->ask.number, .status = ATOLL_REPLY_SPENT, .origin = "coordinator"};
     if (qs->client && !qs->counts.is_over && q->ask.kind != ATOLL_ASK_WRITE) {
@@ -272,25 +272,25 @@ static int reply_word(struct atoll_questions *qs, struct question *q, const stru
     }
     qs->counts.open--;
     outcome_note(qs, q);
-    if (atoll_universal_reply(&universal, &q->ask, &q->request, &q->outcome, q->arena, ret_reply, err) != 0)
+    if (atoll_prompt_io_reply(&universal, &q->ask, &q->request, &q->outcome, q->arena, ret_reply, err) != 0)
         return -1;
     if (qs->counts.is_over && is_failure(q->outcome.status))
         ret_reply->status = ATOLL_REPLY_SPENT;
     return 0;
 }
 
-static int tell(struct atoll_questions *qs, struct question *q, const struct atoll_engine *engine,
-                struct atoll_ledger *ledger, const struct atoll_event *now, struct atoll_err *err)
+static int tell(struct atoll_llm_queue *qs, struct question *q, const struct atoll_engine *engine,
+                struct atoll_commit *ledger, const struct atoll_event *now, struct atoll_err *err)
 {
     struct atoll_event event = *now;
     if (reply_word(qs, q, engine, &event.reply, err) != 0)
         return -1;
     q->state = QUESTION_TOLD;
-    return atoll_ledger_add(ledger, &event, err);
+    return atoll_commit_add(ledger, &event, err);
 }
 
 /* Those of the round before: committed since. */
-static void told_drop(struct atoll_questions *qs)
+static void told_drop(struct atoll_llm_queue *qs)
 {
     struct question **at = &qs->first;
     while (*at) {
@@ -305,15 +305,15 @@ static void told_drop(struct atoll_questions *qs)
     qs->last = at;
 }
 
-int atoll_questions_answer(struct atoll_questions *qs, const struct atoll_engine *engine,
-                           struct atoll_ledger *ledger, const struct atoll_event *now, double now_ns,
+int atoll_llm_queue_answer(struct atoll_llm_queue *qs, const struct atoll_engine *engine,
+                           struct atoll_commit *ledger, const struct atoll_event *now, double now_ns,
                            struct atoll_err *err)
 {
     told_drop(qs);
     if (qs->client && atoll_client_turn(qs->client, err) != 0)
         return -1;
     for (struct question *q = qs->first; q; q = q->next) {
-        if (atoll_ledger_round_count(ledger) >= ATOLL_LEDGER_ROUND_LIMIT - ROUND_SPARE)
+        if (atoll_commit_round_count(ledger) >= ATOLL_COMMIT_ROUND_LIMIT - ROUND_SPARE)
             return 0;
         if (q->state == QUESTION_BACK && !is_held_back(qs, q, now_ns) &&
             tell(qs, q, engine, ledger, now, err) != 0)
@@ -322,12 +322,12 @@ int atoll_questions_answer(struct atoll_questions *qs, const struct atoll_engine
     return 0;
 }
 
-void atoll_questions_hold(struct atoll_questions *qs)
+void atoll_llm_queue_hold(struct atoll_llm_queue *qs)
 {
     qs->is_held = 1;
 }
 
-void atoll_questions_withdraw(struct atoll_questions *qs)
+void atoll_llm_queue_withdraw(struct atoll_llm_queue *qs)
 {
     for (struct question *q = qs->first; q; q = q->next) {
         if (q->state == QUESTION_SENT)
@@ -335,12 +335,12 @@ void atoll_questions_withdraw(struct atoll_questions *qs)
     }
 }
 
-int atoll_questions_fd(const struct atoll_questions *qs)
+int atoll_llm_queue_fd(const struct atoll_llm_queue *qs)
 {
     return qs->client ? atoll_client_fd(qs->client) : -1;
 }
 
-void atoll_questions_count(const struct atoll_questions *qs, struct atoll_questions_counts *ret_counts)
+void atoll_llm_queue_count(const struct atoll_llm_queue *qs, struct atoll_llm_queue_counts *ret_counts)
 {
     *ret_counts = qs->counts;
 }

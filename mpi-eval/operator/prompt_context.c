@@ -17,7 +17,7 @@ struct entry {
     size_t offset, length; /* of bytes */
 };
 
-struct atoll_dossier {
+struct atoll_prompt_context {
     struct entry *entries;
     size_t count, capacity;
     struct atoll_row_index index; /* by candidate; equal ones lie beside each other in probing order */
@@ -30,9 +30,9 @@ struct atoll_dossier {
     int is_full; /* later results are not told: prompts say less */
 };
 
-struct atoll_dossier *atoll_dossier_create(struct atoll_err *err)
+struct atoll_prompt_context *atoll_prompt_context_create(struct atoll_err *err)
 {
-    struct atoll_dossier *d = calloc(1, sizeof *d);
+    struct atoll_prompt_context *d = calloc(1, sizeof *d);
     if (d)
         d->devices = calloc(DEVICE_LIMIT, sizeof *d->devices);
     if (!d || !d->devices) {
@@ -41,11 +41,11 @@ struct atoll_dossier *atoll_dossier_create(struct atoll_err *err)
         return NULL;
     }
     atoll_row_index_init(&d->index);
-    atoll_buffer_init(&d->bytes, ATOLL_DOSSIER_LIMIT_BYTES);
+    atoll_buffer_init(&d->bytes, ATOLL_PROMPT_CONTEXT_LIMIT_BYTES);
     return d;
 }
 
-void atoll_dossier_destroy(struct atoll_dossier *d)
+void atoll_prompt_context_destroy(struct atoll_prompt_context *d)
 {
     if (!d)
         return;
@@ -56,12 +56,12 @@ void atoll_dossier_destroy(struct atoll_dossier *d)
     free(d);
 }
 
-void atoll_dossier_limit(struct atoll_dossier *d, size_t limit_bytes)
+void atoll_prompt_context_limit(struct atoll_prompt_context *d, size_t limit_bytes)
 {
     d->bytes.limit_bytes = limit_bytes;
 }
 
-static uint32_t model_of(const struct atoll_dossier *d, const char *name)
+static uint32_t model_of(const struct atoll_prompt_context *d, const char *name)
 {
     uint32_t i = 0;
     while (name && i < d->model_count && strcmp(d->models[i], name) != 0)
@@ -70,8 +70,8 @@ static uint32_t model_of(const struct atoll_dossier *d, const char *name)
 }
 
 /* Devices beyond the limits are like none: prompts say less. */
-int atoll_dossier_add_device(struct atoll_dossier *d, const struct atoll_device_info *device,
-                             struct atoll_err *err)
+int atoll_prompt_context_add_device(struct atoll_prompt_context *d, const struct atoll_device_info *device,
+                                    struct atoll_err *err)
 {
     (void)err;
     for (size_t i = 0; i < d->device_count; i++) {
@@ -87,7 +87,7 @@ int atoll_dossier_add_device(struct atoll_dossier *d, const struct atoll_device_
     return 0;
 }
 
-static uint32_t model_of_device(const struct atoll_dossier *d, uint64_t key)
+static uint32_t model_of_device(const struct atoll_prompt_context *d, uint64_t key)
 {
     for (size_t i = 0; i < d->device_count; i++) {
         if (d->devices[i].key == key)
@@ -97,7 +97,7 @@ static uint32_t model_of_device(const struct atoll_dossier *d, uint64_t key)
 }
 
 struct wanted {
-    const struct atoll_dossier *dossier;
+    const struct atoll_prompt_context *context;
     const struct atoll_id *candidate;
     uint32_t model;
 };
@@ -105,19 +105,19 @@ struct wanted {
 static int is_wanted(const void *context, uint64_t row)
 {
     const struct wanted *w = context;
-    const struct entry *entry = &w->dossier->entries[row];
+    const struct entry *entry = &w->context->entries[row];
     return atoll_id_equal(&entry->candidate, w->candidate) &&
            (w->model == ANY_MODEL || entry->model == w->model);
 }
 
-static int find(const struct atoll_dossier *d, const struct atoll_id *candidate, uint32_t model,
+static int find(const struct atoll_prompt_context *d, const struct atoll_id *candidate, uint32_t model,
                 uint64_t *ret_row)
 {
     struct wanted wanted = {d, candidate, model};
     return atoll_row_index_find(&d->index, atoll_id_u64(candidate), is_wanted, &wanted, ret_row);
 }
 
-static int grow(struct atoll_dossier *d, struct atoll_err *err)
+static int grow(struct atoll_prompt_context *d, struct atoll_err *err)
 {
     if (d->count < d->capacity)
         return 0;
@@ -142,8 +142,8 @@ static void put_without_samples(const struct atoll_evaluation *evaluation, struc
 }
 
 /* 1: it is in bytes; 0: there is no room for it, nor for any after it; -1. */
-static int keep(struct atoll_dossier *d, const struct atoll_evaluation *evaluation, struct entry *entry,
-                struct atoll_err *err)
+static int keep(struct atoll_prompt_context *d, const struct atoll_evaluation *evaluation,
+                struct entry *entry, struct atoll_err *err)
 {
     entry->offset = d->bytes.length;
     put_without_samples(evaluation, &d->bytes);
@@ -157,7 +157,7 @@ static int keep(struct atoll_dossier *d, const struct atoll_evaluation *evaluati
     return rc;
 }
 
-static int add_entry(struct atoll_dossier *d, const struct entry *entry, struct atoll_err *err)
+static int add_entry(struct atoll_prompt_context *d, const struct entry *entry, struct atoll_err *err)
 {
     if (grow(d, err) != 0)
         return -1;
@@ -168,7 +168,7 @@ static int add_entry(struct atoll_dossier *d, const struct entry *entry, struct 
     return 0;
 }
 
-static int add_evaluation(struct atoll_dossier *d, const struct atoll_evaluation *evaluation,
+static int add_evaluation(struct atoll_prompt_context *d, const struct atoll_evaluation *evaluation,
                           struct atoll_err *err)
 {
     uint64_t row;
@@ -189,13 +189,14 @@ static int add_evaluation(struct atoll_dossier *d, const struct atoll_evaluation
     return 0;
 }
 
-int atoll_dossier_add_event(struct atoll_dossier *d, const struct atoll_event *event, struct atoll_err *err)
+int atoll_prompt_context_add_event(struct atoll_prompt_context *d, const struct atoll_event *event,
+                                   struct atoll_err *err)
 {
     return event->type == ATOLL_EVENT_EVALUATED ? add_evaluation(d, &event->evaluation, err) : 0;
 }
 
 struct filling {
-    struct atoll_dossier *dossier;
+    struct atoll_prompt_context *context;
     struct atoll_arena *arena;
 };
 
@@ -206,7 +207,7 @@ static int fill_record(void *context, const struct atoll_attempt *attempt, const
     struct atoll_event event;
     (void)attempt;
     if (record->type == ATOLL_RECORD_DEVICE)
-        return atoll_dossier_add_device(f->dossier, &record->device, err);
+        return atoll_prompt_context_add_device(f->context, &record->device, err);
     if (record->type != ATOLL_RECORD_EVENT || record->length == 0 ||
         *(const unsigned char *)record->bytes != ATOLL_EVENT_EVALUATED)
         return 0;
@@ -214,13 +215,13 @@ static int fill_record(void *context, const struct atoll_attempt *attempt, const
     atoll_arena_reset(f->arena);
     int rc = atoll_event_decode(record->bytes, record->length, f->arena, &event, err);
     if (rc == 0)
-        rc = atoll_dossier_add_event(f->dossier, &event, err);
+        rc = atoll_prompt_context_add_event(f->context, &event, err);
     atoll_event_fini(&event);
     return rc;
 }
 
-int atoll_dossier_add_campaign(struct atoll_dossier *d, const struct atoll_campaign *campaign,
-                               struct atoll_err *err)
+int atoll_prompt_context_add_campaign(struct atoll_prompt_context *d, const struct atoll_campaign *campaign,
+                                      struct atoll_err *err)
 {
     struct filling filling = {d, atoll_arena_create(EVENT_ARENA_BYTES, err)};
     int rc = filling.arena ? atoll_campaign_replay(campaign, fill_record, &filling, NULL, err) : -1;
@@ -228,8 +229,9 @@ int atoll_dossier_add_campaign(struct atoll_dossier *d, const struct atoll_campa
     return rc;
 }
 
-int atoll_dossier_find(const struct atoll_dossier *d, const struct atoll_id *candidate, const char *model,
-                       struct atoll_evaluation *ret_evaluation, struct atoll_err *err)
+int atoll_prompt_context_find(const struct atoll_prompt_context *d, const struct atoll_id *candidate,
+                              const char *model, struct atoll_evaluation *ret_evaluation,
+                              struct atoll_err *err)
 {
     uint64_t row;
     if (!find(d, candidate, model_of(d, model), &row) && !find(d, candidate, ANY_MODEL, &row))
@@ -241,7 +243,8 @@ int atoll_dossier_find(const struct atoll_dossier *d, const struct atoll_id *can
                : -1;
 }
 
-const struct atoll_device_info *atoll_dossier_device(const struct atoll_dossier *d, const char *model)
+const struct atoll_device_info *atoll_prompt_context_device(const struct atoll_prompt_context *d,
+                                                            const char *model)
 {
     for (size_t i = 0; model && i < d->device_count; i++) {
         if (strcmp(d->devices[i].model, model) == 0)

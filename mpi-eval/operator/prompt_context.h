@@ -10,32 +10,34 @@
 #include "core/event.h"
 #include "core/message.h"
 
-#define ATOLL_DOSSIER_LIMIT_BYTES ((size_t)1 << 30)
+#define ATOLL_PROMPT_CONTEXT_LIMIT_BYTES ((size_t)1 << 30)
 
-struct atoll_dossier;
+struct atoll_prompt_context;
 
-struct atoll_dossier *atoll_dossier_create(struct atoll_err *err);
-void atoll_dossier_destroy(struct atoll_dossier *dossier);
-/* Another limit than ATOLL_DOSSIER_LIMIT_BYTES, for tests. */
-void atoll_dossier_limit(struct atoll_dossier *dossier, size_t limit_bytes);
+struct atoll_prompt_context *atoll_prompt_context_create(struct atoll_err *err);
+void atoll_prompt_context_destroy(struct atoll_prompt_context *context);
+/* Another limit than ATOLL_PROMPT_CONTEXT_LIMIT_BYTES, for tests. */
+void atoll_prompt_context_limit(struct atoll_prompt_context *context, size_t limit_bytes);
 
 /* A device that joined; known ones are ignored, the first of a model stands for it. */
-int atoll_dossier_add_device(struct atoll_dossier *dossier, const struct atoll_device_info *device,
-                             struct atoll_err *err);
+int atoll_prompt_context_add_device(struct atoll_prompt_context *context,
+                                    const struct atoll_device_info *device, struct atoll_err *err);
 /* Keeps what an EVALUATED event says, up to the first for which there is no room; other events are ignored.  Errors:
  * MEMORY. */
-int atoll_dossier_add_event(struct atoll_dossier *dossier, const struct atoll_event *event,
-                            struct atoll_err *err);
+int atoll_prompt_context_add_event(struct atoll_prompt_context *context, const struct atoll_event *event,
+                                   struct atoll_err *err);
 /* Everything the journals of a campaign hold. */
-int atoll_dossier_add_campaign(struct atoll_dossier *dossier, const struct atoll_campaign *campaign,
-                               struct atoll_err *err);
+int atoll_prompt_context_add_campaign(struct atoll_prompt_context *context,
+                                      const struct atoll_campaign *campaign, struct atoll_err *err);
 
 /* 1 and a result of the candidate on devices of this model (NULL or a model without one: on any), to be fini'ed;
  * 0: none; -1: MEMORY. */
-int atoll_dossier_find(const struct atoll_dossier *dossier, const struct atoll_id *candidate,
-                       const char *model, struct atoll_evaluation *ret_evaluation, struct atoll_err *err);
+int atoll_prompt_context_find(const struct atoll_prompt_context *context, const struct atoll_id *candidate,
+                              const char *model, struct atoll_evaluation *ret_evaluation,
+                              struct atoll_err *err);
 /* The first device of a model; where the model is NULL or unknown the first of all; NULL: there is none.  Borrowed until
  * the next is added. */
-const struct atoll_device_info *atoll_dossier_device(const struct atoll_dossier *dossier, const char *model);
+const struct atoll_device_info *atoll_prompt_context_device(const struct atoll_prompt_context *context,
+                                                            const char *model);
 
 #endif

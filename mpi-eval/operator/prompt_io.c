@@ -13,7 +13,7 @@
 
 /* What a prompt tells of kernels, as long as it is written. */
 struct kernels {
-    const struct atoll_universal *universal;
+    const struct atoll_prompt_io *universal;
     const struct atoll_ask *ask;
     const struct atoll_task *task;
     const char *model; /* of the devices */
@@ -24,7 +24,7 @@ static int evaluation_find(const struct kernels *k, const struct atoll_id *candi
                            struct atoll_prompt_kernel *kernel, struct atoll_err *err)
 {
     struct atoll_evaluation found, *kept;
-    int got = atoll_dossier_find(k->universal->dossier, candidate, k->model, &found, err);
+    int got = atoll_prompt_context_find(k->universal->context, candidate, k->model, &found, err);
     if (got <= 0)
         return got;
     kept = atoll_arena_alloc(k->arena, sizeof *kept, err);
@@ -32,7 +32,7 @@ static int evaluation_find(const struct kernels *k, const struct atoll_id *candi
         atoll_evaluation_fini(&found);
         return -1;
     }
-    *kept = found; /* it owns nothing: a dossier keeps no samples */
+    *kept = found; /* it owns nothing: a prompt context keeps no samples */
     kernel->evaluation = kept;
     kernel->time_ns = atoll_evaluation_time_ns(kept, k->task);
     if (kernel->time_ns > 0 && k->ask->baseline_ns > 0)
@@ -105,7 +105,7 @@ static int texts_write(const struct atoll_prompt_input *input, struct atoll_aren
     return rc;
 }
 
-static int request_name(const struct atoll_universal *u, const struct atoll_ask *ask,
+static int request_name(const struct atoll_prompt_io *u, const struct atoll_ask *ask,
                         const struct atoll_task *task, struct atoll_arena *arena,
                         struct atoll_llm_request *request, struct atoll_err *err)
 {
@@ -122,7 +122,7 @@ static int request_name(const struct atoll_universal *u, const struct atoll_ask 
     return request->key ? 0 : -1;
 }
 
-int atoll_universal_request(const struct atoll_universal *u, const struct atoll_ask *ask,
+int atoll_prompt_io_request(const struct atoll_prompt_io *u, const struct atoll_ask *ask,
                             struct atoll_arena *arena, struct atoll_llm_request *ret_request,
                             struct atoll_err *err)
 {
@@ -134,7 +134,7 @@ int atoll_universal_request(const struct atoll_universal *u, const struct atoll_
                                        .task = k.task,
                                        .language = atoll_language_name(atoll_language_of_backend(u->backend)),
                                        .backend = u->backend,
-                                       .device = atoll_dossier_device(u->dossier, k.model),
+                                       .device = atoll_prompt_context_device(u->context, k.model),
                                        .baseline_ns = ask->baseline_ns,
                                        .best_ns = ask->best_ns,
                                        .floor_ns = ask->floor_ns,
@@ -191,7 +191,7 @@ static int dialogue_keep(const struct atoll_llm_request *request, const struct a
     return d->answer && d->thought && d->detail ? 0 : -1;
 }
 
-static const char *parent_text(const struct atoll_universal *u, const struct atoll_ask *ask)
+static const char *parent_text(const struct atoll_prompt_io *u, const struct atoll_ask *ask)
 {
     struct atoll_id source;
     struct atoll_choice choice;
@@ -203,7 +203,7 @@ static const char *parent_text(const struct atoll_universal *u, const struct ato
     return text;
 }
 
-int atoll_universal_reply(const struct atoll_universal *u, const struct atoll_ask *ask,
+int atoll_prompt_io_reply(const struct atoll_prompt_io *u, const struct atoll_ask *ask,
                           const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
                           struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err)
 {

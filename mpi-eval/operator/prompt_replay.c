@@ -16,15 +16,15 @@ struct open_ask {
     struct atoll_llm_request request;
 };
 
-struct atoll_rehearsal {
-    struct atoll_dossier *dossier;
+struct atoll_prompt_replay {
+    struct atoll_prompt_context *context;
     struct atoll_store *store;  /* NULL: no recording */
     struct atoll_store *record; /* NULL: none is made */
     int is_compared;            /* prompts are of this version */
     char campaign[ATOLL_ID_HEX];
     const char *backend, *model; /* borrowed from the campaign */
     struct open_ask *open;
-    struct atoll_rehearsal_report report;
+    struct atoll_prompt_replay_report report;
 };
 
 static void open_ask_destroy(struct open_ask *o)
@@ -33,7 +33,7 @@ static void open_ask_destroy(struct open_ask *o)
     free(o);
 }
 
-void atoll_rehearsal_destroy(struct atoll_rehearsal *r)
+void atoll_prompt_replay_destroy(struct atoll_prompt_replay *r)
 {
     if (!r)
         return;
@@ -44,7 +44,7 @@ void atoll_rehearsal_destroy(struct atoll_rehearsal *r)
     }
     atoll_store_close(r->store);
     atoll_store_close(r->record);
-    atoll_dossier_destroy(r->dossier);
+    atoll_prompt_context_destroy(r->context);
     free(r);
 }
 
@@ -54,7 +54,7 @@ static const char *option_of(const struct atoll_campaign *campaign, const char *
     return value && *value ? value : fallback;
 }
 
-static int stores_open(struct atoll_rehearsal *r, const char *recording, const char *record,
+static int stores_open(struct atoll_prompt_replay *r, const char *recording, const char *record,
                        struct atoll_err *err)
 {
     if (recording)
@@ -66,10 +66,11 @@ static int stores_open(struct atoll_rehearsal *r, const char *recording, const c
     return record && !r->record ? -1 : 0;
 }
 
-struct atoll_rehearsal *atoll_rehearsal_create(const struct atoll_campaign *campaign, const char *recording,
-                                               const char *record, struct atoll_err *err)
+struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campaign *campaign,
+                                                       const char *recording, const char *record,
+                                                       struct atoll_err *err)
 {
-    struct atoll_rehearsal *r = calloc(1, sizeof *r);
+    struct atoll_prompt_replay *r = calloc(1, sizeof *r);
     if (!r) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory to word prompts again");
         return NULL;
@@ -78,27 +79,28 @@ struct atoll_rehearsal *atoll_rehearsal_create(const struct atoll_campaign *camp
     r->backend = option_of(campaign, "backend", "cpu");
     r->model = option_of(campaign, "model", "");
     r->is_compared =
-        strtoul(option_of(campaign, ATOLL_REHEARSAL_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
-    r->dossier = atoll_dossier_create(err);
-    if (r->dossier && stores_open(r, recording, record, err) == 0)
+        strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
+    r->context = atoll_prompt_context_create(err);
+    if (r->context && stores_open(r, recording, record, err) == 0)
         return r;
-    atoll_rehearsal_destroy(r);
+    atoll_prompt_replay_destroy(r);
     return NULL;
 }
 
-int atoll_rehearsal_device(struct atoll_rehearsal *r, const struct atoll_device_info *device,
-                           struct atoll_err *err)
+int atoll_prompt_replay_device(struct atoll_prompt_replay *r, const struct atoll_device_info *device,
+                               struct atoll_err *err)
 {
-    return atoll_dossier_add_device(r->dossier, device, err);
+    return atoll_prompt_context_add_device(r->context, device, err);
 }
 
-static struct atoll_universal universal_of(const struct atoll_rehearsal *r, const struct atoll_engine *engine)
+static struct atoll_prompt_io universal_of(const struct atoll_prompt_replay *r,
+                                           const struct atoll_engine *engine)
 {
-    return (struct atoll_universal){engine, r->dossier, r->campaign, r->model, r->backend, 0, NULL};
+    return (struct atoll_prompt_io){engine, r->context, r->campaign, r->model, r->backend, 0, NULL};
 }
 
 /* The place of an ask in the list, or that of its end. */
-static struct open_ask **place_of(struct atoll_rehearsal *r, uint64_t ask)
+static struct open_ask **place_of(struct atoll_prompt_replay *r, uint64_t ask)
 {
     struct open_ask **at = &r->open;
     while (*at && (*at)->ask.number != ask)
@@ -107,22 +109,22 @@ static struct open_ask **place_of(struct atoll_rehearsal *r, uint64_t ask)
 }
 
 /* Asked again after a resume: the last wording is the one that may have been sent. */
-static int word(struct atoll_rehearsal *r, const struct atoll_engine *engine, const struct atoll_ask *ask,
+static int word(struct atoll_prompt_replay *r, const struct atoll_engine *engine, const struct atoll_ask *ask,
                 struct atoll_err *err)
 {
-    struct atoll_universal universal = universal_of(r, engine);
+    struct atoll_prompt_io universal = universal_of(r, engine);
     struct open_ask **at = place_of(r, ask->number);
     if (!*at) {
         *at = calloc(1, sizeof **at);
         if (!*at)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to word prompts again");
-        (*at)->arena = atoll_arena_create(ATOLL_UNIVERSAL_ARENA_BYTES, err);
+        (*at)->arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, err);
         if (!(*at)->arena)
             return -1;
     }
     (*at)->ask = *ask;
     atoll_arena_reset((*at)->arena);
-    return atoll_universal_request(&universal, ask, (*at)->arena, &(*at)->request, err);
+    return atoll_prompt_io_request(&universal, ask, (*at)->arena, &(*at)->request, err);
 }
 
 static int differs(const char *what, const struct atoll_reply *reply, struct atoll_err *err)
@@ -148,8 +150,9 @@ static void outcome_tell(const struct open_ask *o, const struct atoll_reply *rep
 }
 
 /* The outcome as the journal tells it, or as the recording does. */
-static int outcome_find(struct atoll_rehearsal *r, const struct open_ask *o, const struct atoll_reply *reply,
-                        struct atoll_llm_outcome *outcome, struct atoll_err *err)
+static int outcome_find(struct atoll_prompt_replay *r, const struct open_ask *o,
+                        const struct atoll_reply *reply, struct atoll_llm_outcome *outcome,
+                        struct atoll_err *err)
 {
     size_t length = strlen(reply->dialogue.answer);
     if (!r->store) {
@@ -177,16 +180,16 @@ static int is_same_reply(const struct atoll_reply *a, const struct atoll_reply *
 }
 
 /* unix_ns: when the answer came. */
-static int read_again(struct atoll_rehearsal *r, const struct atoll_engine *engine, struct open_ask *o,
+static int read_again(struct atoll_prompt_replay *r, const struct atoll_engine *engine, struct open_ask *o,
                       const struct atoll_reply *reply, int64_t unix_ns, struct atoll_err *err)
 {
-    struct atoll_universal universal = universal_of(r, engine);
+    struct atoll_prompt_io universal = universal_of(r, engine);
     struct atoll_llm_outcome outcome;
     struct atoll_reply derived = {0};
     atoll_llm_outcome_init(&outcome);
     int rc = outcome_find(r, o, reply, &outcome, err);
     if (rc == 0)
-        rc = atoll_universal_reply(&universal, &o->ask, &o->request, &outcome, o->arena, &derived, err);
+        rc = atoll_prompt_io_reply(&universal, &o->ask, &o->request, &outcome, o->arena, &derived, err);
     if (rc == 0 && strcmp(derived.dialogue.answer, reply->dialogue.answer) != 0)
         rc = differs("the recorded answer is not the one of the journal", reply, err);
     if (rc == 0 && !is_same_reply(reply, &derived))
@@ -202,7 +205,7 @@ static int read_again(struct atoll_rehearsal *r, const struct atoll_engine *engi
     return rc;
 }
 
-static int prompt_compare(struct atoll_rehearsal *r, struct open_ask *o, const struct atoll_reply *reply,
+static int prompt_compare(struct atoll_prompt_replay *r, struct open_ask *o, const struct atoll_reply *reply,
                           struct atoll_err *err)
 {
     const struct atoll_dialogue *d = &reply->dialogue;
@@ -217,7 +220,7 @@ static int prompt_compare(struct atoll_rehearsal *r, struct open_ask *o, const s
     return 0;
 }
 
-static int reply_compare(struct atoll_rehearsal *r, const struct atoll_engine *engine,
+static int reply_compare(struct atoll_prompt_replay *r, const struct atoll_engine *engine,
                          const struct atoll_reply *reply, int64_t unix_ns, struct atoll_err *err)
 {
     struct open_ask **at = place_of(r, reply->ask), *o = *at;
@@ -234,14 +237,14 @@ static int reply_compare(struct atoll_rehearsal *r, const struct atoll_engine *e
     return rc;
 }
 
-/* A reply is read before the dossier or the list changes, as it was when the run told it. */
-int atoll_rehearsal_step(struct atoll_rehearsal *r, const struct atoll_engine *engine,
-                         const struct atoll_event *event, const struct atoll_decision *decisions,
-                         size_t count, struct atoll_err *err)
+/* A reply is read before the prompt context or the list changes, as it was when the run told it. */
+int atoll_prompt_replay_step(struct atoll_prompt_replay *r, const struct atoll_engine *engine,
+                             const struct atoll_event *event, const struct atoll_decision *decisions,
+                             size_t count, struct atoll_err *err)
 {
     if (event->type == ATOLL_EVENT_REPLY && reply_compare(r, engine, &event->reply, event->unix_ns, err) != 0)
         return -1;
-    if (atoll_dossier_add_event(r->dossier, event, err) != 0)
+    if (atoll_prompt_context_add_event(r->context, event, err) != 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         if (decisions[i].type == ATOLL_DECIDE_ASK && decisions[i].ask.kind == ATOLL_ASK_WRITE &&
@@ -251,12 +254,13 @@ int atoll_rehearsal_step(struct atoll_rehearsal *r, const struct atoll_engine *e
     return 0;
 }
 
-int atoll_rehearsal_finish(struct atoll_rehearsal *r, struct atoll_err *err)
+int atoll_prompt_replay_finish(struct atoll_prompt_replay *r, struct atoll_err *err)
 {
     return r->record ? atoll_store_sync(r->record, err) : 0;
 }
 
-void atoll_rehearsal_report(const struct atoll_rehearsal *r, struct atoll_rehearsal_report *ret_report)
+void atoll_prompt_replay_report(const struct atoll_prompt_replay *r,
+                                struct atoll_prompt_replay_report *ret_report)
 {
     *ret_report = r->report;
 }

@@ -11,7 +11,7 @@
 #include "core/message.h"
 #include "evolution/engine/engine.h"
 
-struct atoll_rehearsal_report {
+struct atoll_prompt_replay_report {
     uint64_t prompts;  /* worded again, equal */
     uint64_t other;    /* worded by another version of the prompts: not compared */
     uint64_t answers;  /* read again, equal */
@@ -20,24 +20,25 @@ struct atoll_rehearsal_report {
 };
 
 /* Campaign option: version of its prompts (evolution/prompt/prompt.h). */
-#define ATOLL_REHEARSAL_OPTION "prompt-version"
+#define ATOLL_PROMPT_REPLAY_OPTION "prompt-version"
 
-struct atoll_rehearsal;
+struct atoll_prompt_replay;
 /* recording: path of a store (llm-gateway/budget/store.h) to compare with; record: of one that is made, or added to, with what
  * the journals tell; NULL none. */
-struct atoll_rehearsal *atoll_rehearsal_create(const struct atoll_campaign *campaign, const char *recording,
-                                               const char *record, struct atoll_err *err);
-void atoll_rehearsal_destroy(struct atoll_rehearsal *rehearsal);
+struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campaign *campaign,
+                                                       const char *recording, const char *record,
+                                                       struct atoll_err *err);
+void atoll_prompt_replay_destroy(struct atoll_prompt_replay *replay);
 
-int atoll_rehearsal_device(struct atoll_rehearsal *rehearsal, const struct atoll_device_info *device,
-                           struct atoll_err *err);
+int atoll_prompt_replay_device(struct atoll_prompt_replay *replay, const struct atoll_device_info *device,
+                               struct atoll_err *err);
 /* The engine has just stepped on the event and decided that.  Errors: MISMATCH names the ask. */
-int atoll_rehearsal_step(struct atoll_rehearsal *rehearsal, const struct atoll_engine *engine,
-                         const struct atoll_event *event, const struct atoll_decision *decisions,
-                         size_t count, struct atoll_err *err);
+int atoll_prompt_replay_step(struct atoll_prompt_replay *replay, const struct atoll_engine *engine,
+                             const struct atoll_event *event, const struct atoll_decision *decisions,
+                             size_t count, struct atoll_err *err);
 /* After the last step: the new recording is durable. */
-int atoll_rehearsal_finish(struct atoll_rehearsal *rehearsal, struct atoll_err *err);
-void atoll_rehearsal_report(const struct atoll_rehearsal *rehearsal,
-                            struct atoll_rehearsal_report *ret_report);
+int atoll_prompt_replay_finish(struct atoll_prompt_replay *replay, struct atoll_err *err);
+void atoll_prompt_replay_report(const struct atoll_prompt_replay *replay,
+                                struct atoll_prompt_replay_report *ret_report);
 
 #endif

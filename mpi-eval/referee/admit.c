@@ -235,19 +235,19 @@ static void admit_variants(struct admission *a)
 }
 
 /* One seed at one variant: right, and how fast. */
-static int seed_variant(struct admission *a, struct atoll_subject *subject, uint32_t variant, char *detail,
-                        double *ret_ns)
+static int seed_variant(struct admission *a, struct atoll_loaded_candidate *candidate, uint32_t variant,
+                        char *detail, double *ret_ns)
 {
     int bench = a->task->variants[variant].kind == ATOLL_VARIANT_BENCH;
     double ns[BENCH_DRAWS], scratch[BENCH_DRAWS];
     struct atoll_summary summary;
     size_t draws = bench ? BENCH_DRAWS : 2;
     for (size_t k = 0; k < draws; k++) {
-        struct atoll_draw draw = atoll_case_draw(a->referee, a->known, variant, k);
+        struct atoll_input_set draw = atoll_case_input_set(a->referee, a->known, variant, k);
         struct atoll_trial_order order = {&draw, ATOLL_COMPARING_FULL, DEADLINE_NS,
                                           atoll_referee_placement(a->referee), 0};
         struct atoll_trial trial;
-        a->referee->backend->trial(a->referee, a->known, subject, &order, &trial);
+        a->referee->backend->trial(a->referee, a->known, candidate, &order, &trial);
         if (trial.verdict != ATOLL_V_CORRECT) {
             snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %.1900s", atoll_verdict_name(trial.verdict),
                      trial.detail);
@@ -260,13 +260,14 @@ static int seed_variant(struct admission *a, struct atoll_subject *subject, uint
     return 0;
 }
 
-static int seed_run(struct admission *a, struct atoll_subject *subject, char *detail, double *ret_bench_ns)
+static int seed_run(struct admission *a, struct atoll_loaded_candidate *candidate, char *detail,
+                    double *ret_bench_ns)
 {
     for (size_t i = 0; i < a->task->variant_count; i++) {
         double ns;
         if (!atoll_variant_is_here(a->referee->backend, &a->task->variants[i]))
             continue;
-        if (seed_variant(a, subject, (uint32_t)i, detail, &ns) != 0)
+        if (seed_variant(a, candidate, (uint32_t)i, detail, &ns) != 0)
             return -1;
         if (a->task->variants[i].kind == ATOLL_VARIANT_BENCH)
             *ret_bench_ns = *ret_bench_ns > 0 ? fmin(*ret_bench_ns, ns) : ns;
@@ -310,7 +311,7 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
 {
     struct atoll_prepared *prepared = NULL;
     struct atoll_compiled compiled = {0};
-    struct atoll_subject subject = {0};
+    struct atoll_loaded_candidate candidate = {0};
     char test[160], detail[ATOLL_DETAIL_BYTES] = "";
     double bench_ns = 0;
     snprintf(test, sizeof test, "%s %s is right", seed->is_baseline ? "baseline" : "seed", seed->name);
@@ -318,16 +319,16 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     if (!failed)
         failed =
             a->referee->backend->subject_open(a->referee, prepared, compiled.object, compiled.object_length,
-                                              &subject, detail) != ATOLL_V_CORRECT ||
-            seed_run(a, &subject, detail, &bench_ns) != 0;
+                                              &candidate, detail) != ATOLL_V_CORRECT ||
+            seed_run(a, &candidate, detail, &bench_ns) != 0;
     if (!failed)
         snprintf(detail, sizeof detail, "%.4g ms%s", bench_ns / 1e6,
                  bench_ns > 0 && bench_ns < ATOLL_SAMPLING_SHORT_NS
                      ? "; warning: a bench variant below 20 us, clock and launch dominate; make it larger"
                      : "");
     report(a, test, !failed, "%s", detail);
-    if (subject.prepared)
-        a->referee->backend->subject_close(a->referee, &subject);
+    if (candidate.prepared)
+        a->referee->backend->subject_close(a->referee, &candidate);
     atoll_compiled_fini(&compiled);
     atoll_prepared_destroy(prepared);
 }
@@ -417,7 +418,8 @@ static int battery_variant(const struct atoll_task *task, uint32_t *ret_variant,
 
 static struct atoll_answer *ask(struct admission *a, uint64_t number, struct atoll_err *err)
 {
-    struct atoll_draw d = atoll_draw_make(a->referee->setup.secret, a->task, a->variant, SERIES, number);
+    struct atoll_input_set d =
+        atoll_input_set_make(a->referee->setup.secret, a->task, a->variant, SERIES, number);
     d.distribution = ATOLL_DRAW_BASE;
     return atoll_answers_get(atoll_cpu_of(a->referee)->answers, a->known->oracle, a->task, a->known->number,
                              &d, 1, err);

@@ -12,7 +12,7 @@
 
 struct atoll_referee;
 struct atoll_case;
-struct atoll_subject;
+struct atoll_loaded_candidate;
 struct atoll_trial_order;
 struct atoll_trial;
 
@@ -47,38 +47,41 @@ struct atoll_backend {
      * (ATOLL_DETAIL_BYTES).  resources: static resources of what was loaded, filled where the backend knows them. */
     enum atoll_verdict (*subject_open)(struct atoll_referee *referee, const struct atoll_prepared *prepared,
                                        const void *object, size_t object_length,
-                                       struct atoll_subject *ret_subject, char *ret_detail);
-    void (*subject_close)(struct atoll_referee *referee, struct atoll_subject *subject);
+                                       struct atoll_loaded_candidate *ret_subject, char *ret_detail);
+    void (*subject_close)(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate);
     /* One run on one draw with every output checked (trial.h). */
-    void (*trial)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                  const struct atoll_trial_order *order, struct atoll_trial *ret_trial);
+    void (*trial)(struct atoll_referee *referee, struct atoll_case *known,
+                  struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                  struct atoll_trial *ret_trial);
 
-    /* Pool draws of a variant whose whole answer is at hand (see atoll_draw_order_init); at most limit. */
+    /* Pool draws of a variant whose whole answer is at hand (see atoll_input_set_order_init); at most limit. */
     size_t (*kept)(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant,
                    uint16_t *ret_numbers, size_t limit);
     /* Keeps the answer to a draw from being forgotten until release; NULL with err when it cannot be had. */
-    void *(*hold)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
+    void *(*hold)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_input_set *draw,
                   int need_full, struct atoll_err *err);
     void (*release)(struct atoll_referee *referee, void *held);
 
     /* Level 7, counters of one run at a variant, never timed; fills ret_profile, never fails (a tier and a reason
      * say what could not be had).  NULL: the backend has none. */
-    void (*profile)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                    uint32_t variant, struct atoll_profile *ret_profile);
+    void (*profile)(struct atoll_referee *referee, struct atoll_case *known,
+                    struct atoll_loaded_candidate *candidate, uint32_t variant,
+                    struct atoll_profile *ret_profile);
 
     /* Admission of a task, where the host's battery has right answers for comparison; both NULL: the backend has none.
      * examine puts outputs (raw, by tensor) through the check that a candidate's get: 1 accepted, 0 refused with the reason
      * in ret_detail (ATOLL_DETAIL_BYTES), -1.  expect gives what the reference says here, by tensor, owned by the caller. */
-    int (*examine)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
-                   const void *const *data, char *ret_detail, struct atoll_err *err);
-    int (*expect)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
+    int (*examine)(struct atoll_referee *referee, struct atoll_case *known,
+                   const struct atoll_input_set *draw, const void *const *data, char *ret_detail,
+                   struct atoll_err *err);
+    int (*expect)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_input_set *draw,
                   double **ret_values, struct atoll_err *err);
 
     /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not looked
      * at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.  NULL: the backend
      * has none. */
     enum atoll_verdict (*sanitize)(struct atoll_referee *referee, struct atoll_case *known,
-                                   struct atoll_subject *subject, char *ret_detail);
+                                   struct atoll_loaded_candidate *candidate, char *ret_detail);
 };
 
 extern const struct atoll_backend atoll_backend_cpu;

@@ -25,12 +25,12 @@ static const char *reason_not(const struct atoll_referee *referee, const struct 
 }
 
 void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
-                        struct atoll_subject *subject, const struct atoll_order *order, uint32_t variant,
-                        double time_ns, struct atoll_evaluation *evaluation)
+                        struct atoll_loaded_candidate *candidate, const struct atoll_order *order,
+                        uint32_t variant, double time_ns, struct atoll_evaluation *evaluation)
 {
     struct atoll_profile *p = &evaluation->profile;
     const char *reason = reason_not(referee, order, time_ns);
-    p->resources = subject->resources;
+    p->resources = candidate->resources;
     p->tier = p->resources.kernel_count ? ATOLL_TIER_STATIC
               : p->clock_hz > 0         ? ATOLL_TIER_MONITOR
                                         : ATOLL_TIER_TIMES;
@@ -38,7 +38,7 @@ void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
         snprintf(p->reason, sizeof p->reason, "%s", reason);
     } else {
         double begin = atoll_referee_now_ns();
-        referee->backend->profile(referee, known, subject, variant, p);
+        referee->backend->profile(referee, known, candidate, variant, p);
         p->wall_ns = atoll_referee_now_ns() - begin;
     }
     p->limiter = atoll_limiter_of(p, time_ns, referee->info.empty_launch_ns);

@@ -12,7 +12,7 @@ int atoll_counting_wanted(const struct atoll_setup *setup, double incumbent_ns, 
 /* Completes evaluation->profile of a correct candidate, whose clocks are there already: static resources, counters at
  * `variant` where they are wanted and can be had (else the reason why not), limiter.  time_ns: its median there. */
 void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
-                        struct atoll_subject *subject, const struct atoll_order *order, uint32_t variant,
-                        double time_ns, struct atoll_evaluation *evaluation);
+                        struct atoll_loaded_candidate *candidate, const struct atoll_order *order,
+                        uint32_t variant, double time_ns, struct atoll_evaluation *evaluation);
 
 #endif

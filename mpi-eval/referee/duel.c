@@ -82,7 +82,7 @@ struct match {
     struct atoll_referee *referee;
     struct atoll_case *known;
     const struct atoll_order *order;
-    struct atoll_subject sides[2];
+    struct atoll_loaded_candidate sides[2];
     struct atoll_duel *duel;
     double deadline_ns;
     size_t lane_count;
@@ -119,7 +119,7 @@ static int elite_failed(struct match *m, const struct atoll_trial *t)
     return -1;
 }
 
-static int match_run(struct match *m, enum side side, const struct atoll_draw *draw, uint64_t placement,
+static int match_run(struct match *m, enum side side, const struct atoll_input_set *draw, uint64_t placement,
                      double *ret_ns)
 {
     struct atoll_trial_order order = {draw, ATOLL_COMPARING_HELD, m->deadline_ns, placement, 0};
@@ -144,7 +144,7 @@ static int needs_full(const struct match *m)
 }
 
 /* Both sides on one draw, the challenger first when `swapped`; the answer is held over both. */
-static int match_pair(struct match *m, const struct atoll_draw *draw, int swapped, double ret_ns[2])
+static int match_pair(struct match *m, const struct atoll_input_set *draw, int swapped, double ret_ns[2])
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t placement = atoll_placement_at(atoll_referee_placement(m->referee), m->draws);
@@ -176,8 +176,8 @@ static int match_round(struct match *m, size_t k)
     for (size_t i = 0; i < m->lane_count; i++) {
         struct lane *l = &m->lanes[i];
         double ns[2] = {0, 0};
-        struct atoll_draw d =
-            atoll_case_fresh_draw(m->referee, m->known, l->variant, m->order->evaluation, m->draws++);
+        struct atoll_input_set d =
+            atoll_case_fresh_input_set(m->referee, m->known, l->variant, m->order->evaluation, m->draws++);
         if (match_pair(m, &d, atoll_duel_challenger_first(k), ns) != 0)
             return -1;
         l->ns[ELITE][k] = ns[ELITE];
@@ -201,9 +201,9 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws
             continue;
         for (int k = 0; k < draws; k++) {
             double ns[2] = {0, 0};
-            struct atoll_draw d =
-                atoll_case_fresh_draw(m->referee, m->known, (uint32_t)i, m->order->evaluation, m->draws++);
-            d.distribution = atoll_draw_nth_distribution(task, (unsigned)m->draws);
+            struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, (uint32_t)i,
+                                                                  m->order->evaluation, m->draws++);
+            d.distribution = atoll_input_set_nth_distribution(task, (unsigned)m->draws);
             if (match_pair(m, &d, k & 1, ns) != 0)
                 return -1;
         }
@@ -214,8 +214,8 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws
 /* Finalists: the same inputs twice, at other addresses and over other fills. */
 static int match_repeat(struct match *m)
 {
-    struct atoll_draw d =
-        atoll_case_fresh_draw(m->referee, m->known, m->lanes[0].variant, m->order->evaluation, m->draws++);
+    struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, m->lanes[0].variant,
+                                                          m->order->evaluation, m->draws++);
     uint64_t hashes[2];
     for (int i = 0; i < 2; i++) {
         struct atoll_trial_order order = {&d, ATOLL_COMPARING_HELD, m->deadline_ns,

@@ -29,7 +29,7 @@ struct session {
     struct atoll_referee *referee;
     struct atoll_case *known;
     const struct atoll_order *order;
-    struct atoll_subject subject;
+    struct atoll_loaded_candidate candidate;
     struct atoll_evaluation *e;
     double deadline_ns;
     unsigned bench_count;
@@ -52,7 +52,7 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
 }
 
 /* One trial; -1 when it ended the evaluation. */
-static int session_try(struct session *s, const struct atoll_draw *draw, enum atoll_comparing comparing,
+static int session_try(struct session *s, const struct atoll_input_set *draw, enum atoll_comparing comparing,
                        uint64_t turn, struct atoll_trial *trial)
 {
     uint64_t placement = atoll_placement_at(atoll_referee_placement(s->referee), turn);
@@ -61,7 +61,7 @@ static int session_try(struct session *s, const struct atoll_draw *draw, enum at
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
         return -1;
     }
-    s->referee->backend->trial(s->referee, s->known, &s->subject, &order, trial);
+    s->referee->backend->trial(s->referee, s->known, &s->candidate, &order, trial);
     s->e->draw_count++;
     s->e->fully_compared_count += trial->compared_fully ? 1 : 0;
     s->e->worst_error = fmax(s->e->worst_error, trial->worst_error);
@@ -76,14 +76,14 @@ static int session_check(struct session *s, uint32_t variant)
     struct atoll_trial trial;
     unsigned first = (unsigned)(atoll_referee_placement(s->referee) % CHECK_POOL), other = first;
     for (unsigned k = 1; k < CHECK_POOL && other == first; k++)
-        if (atoll_draw_nth_distribution(s->known->task, (first + k) % CHECK_POOL) !=
-            atoll_draw_nth_distribution(s->known->task, first))
+        if (atoll_input_set_nth_distribution(s->known->task, (first + k) % CHECK_POOL) !=
+            atoll_input_set_nth_distribution(s->known->task, first))
             other = (first + k) % CHECK_POOL;
     if (other == first)
         other = (first + 1) % CHECK_POOL;
     unsigned numbers[CHECK_DRAWS] = {first, other};
     for (int i = 0; i < CHECK_DRAWS; i++) {
-        struct atoll_draw draw = atoll_case_draw(s->referee, s->known, variant, numbers[i]);
+        struct atoll_input_set draw = atoll_case_input_set(s->referee, s->known, variant, numbers[i]);
         if (session_try(s, &draw, ATOLL_COMPARING_FULL, (uint64_t)i, &trial) != 0)
             return -1;
     }
@@ -94,7 +94,7 @@ static int session_check(struct session *s, uint32_t variant)
 struct series {
     uint32_t variant;
     struct atoll_sampling sampling;
-    struct atoll_draw_order order;
+    struct atoll_input_set_order order;
     double begin_ns;
     double first_ns;  /* answers of the first draws, which no later candidate pays: outside of the limits */
     double growth_ns; /* answers of draws that made the pool grow */
@@ -137,12 +137,12 @@ static void clock_note(struct session *s, const struct atoll_trial *trial)
 static int series_step(struct session *s, struct series *r)
 {
     struct atoll_trial trial;
-    long number = atoll_draw_order_next(&r->order);
+    long number = atoll_input_set_order_next(&r->order);
     if (number < 0 || ((size_t)number >= s->known->pool_size[r->variant] && !may_grow(r))) {
         r->state = ATOLL_SAMPLING_LIMIT;
         return 0;
     }
-    struct atoll_draw draw = atoll_case_draw(s->referee, s->known, r->variant, (uint64_t)number);
+    struct atoll_input_set draw = atoll_case_input_set(s->referee, s->known, r->variant, (uint64_t)number);
     if (session_try(s, &draw, comparing_now(s, r), r->sampling.count + r->sampling.discarded, &trial) != 0)
         return -1;
     if ((size_t)number >= s->known->pool_size[r->variant])
@@ -172,9 +172,9 @@ static int series_begin(struct session *s, struct series *r, struct atoll_err *e
                                          .incumbent_ns = s->bench_count == 1 ? s->order->incumbent_ns : 0,
                                          .resolution_ns =
                                              s->referee->info.clock_resolution_ns + s->referee->jitter_ns};
-    atoll_draw_order_init(&r->order, setup->secret, s->order->evaluation, r->variant,
-                          s->known->pool_size[r->variant], kept, kept_count, setup->full_compares,
-                          setup->sample_min);
+    atoll_input_set_order_init(&r->order, setup->secret, s->order->evaluation, r->variant,
+                               s->known->pool_size[r->variant], kept, kept_count, setup->full_compares,
+                               setup->sample_min);
     r->begin_ns = atoll_referee_now_ns();
     return atoll_sampling_init(&r->sampling, &rules, err);
 }
@@ -223,8 +223,9 @@ static int audit(struct session *s, uint32_t variant)
 {
     struct atoll_trial trial;
     for (unsigned i = 0; i < AUDIT_DRAWS; i++) {
-        struct atoll_draw d = atoll_case_fresh_draw(s->referee, s->known, variant, s->order->evaluation, i);
-        d.distribution = atoll_draw_nth_distribution(s->known->task, i);
+        struct atoll_input_set d =
+            atoll_case_fresh_input_set(s->referee, s->known, variant, s->order->evaluation, i);
+        d.distribution = atoll_input_set_nth_distribution(s->known->task, i);
         if (session_try(s, &d, ATOLL_COMPARING_FULL, i, &trial) != 0)
             return -1;
     }
@@ -315,7 +316,7 @@ static void session_count(struct session *s)
     }
     free(scratch);
     if (e->verdict == ATOLL_V_CORRECT && e->timing_count)
-        atoll_counting_run(s->referee, s->known, &s->subject, s->order, e->timings[0].variant,
+        atoll_counting_run(s->referee, s->known, &s->candidate, s->order, e->timings[0].variant,
                            e->timings[0].summary.median, e);
 }
 
@@ -325,7 +326,7 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     struct atoll_evaluation *e = s->e;
     char detail[ATOLL_DETAIL_BYTES];
     enum atoll_verdict loaded =
-        s->referee->backend->subject_open(s->referee, prepared, object, object_length, &s->subject, detail);
+        s->referee->backend->subject_open(s->referee, prepared, object, object_length, &s->candidate, detail);
     if (loaded != ATOLL_V_CORRECT) {
         session_end(s, loaded, loaded == ATOLL_V_INFRASTRUCTURE ? 0 : 4, "%s", detail);
         return;
@@ -372,8 +373,8 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
         return;
     }
     cascade(&s, prepared, object, object_length);
-    if (s.subject.prepared)
-        referee->backend->subject_close(referee, &s.subject);
-    ret_evaluation->candidate_ns = s.subject.candidate_ns;
+    if (s.candidate.prepared)
+        referee->backend->subject_close(referee, &s.candidate);
+    ret_evaluation->candidate_ns = s.candidate.candidate_ns;
     ret_evaluation->occupied_ns = atoll_referee_now_ns() - begin;
 }

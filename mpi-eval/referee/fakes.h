@@ -12,7 +12,7 @@
 struct atoll_fakes_source {
     const struct atoll_task *task;
     uint32_t variant;
-    const struct atoll_draw *draw;
+    const struct atoll_input_set *draw;
     const size_t *counts;
     double *const *right;    /* expected values of the draw; NULL where nothing is expected */
     double *const *previous; /* of another draw */

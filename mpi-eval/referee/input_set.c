@@ -24,7 +24,7 @@ static uint64_t secret_number(const uint8_t secret[32], const char *purpose, con
     return atoll_id_u64(&id);
 }
 
-unsigned atoll_draw_nth_distribution(const struct atoll_task *task, unsigned index)
+unsigned atoll_input_set_nth_distribution(const struct atoll_task *task, unsigned index)
 {
     unsigned found[8], count = 0;
     for (unsigned bit = ATOLL_DRAW_BASE; bit <= ATOLL_DRAW_SIGNED; bit <<= 1)
@@ -43,16 +43,16 @@ static unsigned distribution_in_turn(const struct atoll_task *task, uint64_t ind
     return count ? named[index % count] : ATOLL_DRAW_BASE;
 }
 
-struct atoll_draw atoll_draw_make(const uint8_t secret[32], const struct atoll_task *task, uint32_t variant,
-                                  uint64_t series, uint64_t number)
+struct atoll_input_set atoll_input_set_make(const uint8_t secret[32], const struct atoll_task *task,
+                                            uint32_t variant, uint64_t series, uint64_t number)
 {
-    struct atoll_draw d = {.variant = variant, .series = series, .number = number};
+    struct atoll_input_set d = {.variant = variant, .series = series, .number = number};
     d.seed = secret_number(secret, "draw", &task->id, variant, series, number);
-    d.distribution = series ? atoll_draw_distribution(task, d.seed) : distribution_in_turn(task, number);
+    d.distribution = series ? atoll_input_set_distribution(task, d.seed) : distribution_in_turn(task, number);
     return d;
 }
 
-uint64_t atoll_draw_series(uint64_t evaluation)
+uint64_t atoll_input_set_series(uint64_t evaluation)
 {
     return evaluation + 1;
 }
@@ -88,9 +88,9 @@ static void deal_kept(uint16_t *numbers, size_t count, const unsigned char *is_k
     }
 }
 
-void atoll_draw_order_init(struct atoll_draw_order *order, const uint8_t secret[32], uint64_t evaluation,
-                           uint32_t variant, size_t pool_size, const uint16_t *kept, size_t kept_count,
-                           size_t kept_first, size_t head)
+void atoll_input_set_order_init(struct atoll_input_set_order *order, const uint8_t secret[32],
+                                uint64_t evaluation, uint32_t variant, size_t pool_size, const uint16_t *kept,
+                                size_t kept_count, size_t kept_first, size_t head)
 {
     unsigned char is_kept[ATOLL_DRAW_POOL_LIMIT] = {0};
     struct atoll_random random = {secret_number(secret, "order", NULL, variant, evaluation, 0), 0};
@@ -109,7 +109,7 @@ void atoll_draw_order_init(struct atoll_draw_order *order, const uint8_t secret[
     shuffle(order->numbers, head, &random);
 }
 
-long atoll_draw_order_next(struct atoll_draw_order *order)
+long atoll_input_set_order_next(struct atoll_input_set_order *order)
 {
     if (order->next >= ATOLL_DRAW_POOL_LIMIT)
         return -1;

@@ -17,33 +17,33 @@
  * by their numbers, so that every pool has the same shares of them: a kernel's time may depend on the distribution (a
  * softmax took 12 % more with one of five, docs/benchmarks/gpu.md), and secret shares would differ between processes.
  * Which number comes when stays secret. */
-struct atoll_draw {
+struct atoll_input_set {
     uint32_t variant;
     uint64_t series, number;
     uint64_t seed;         /* of atoll_init_fill */
     unsigned distribution; /* one ATOLL_DRAW_* */
 };
 
-struct atoll_draw atoll_draw_make(const uint8_t secret[32], const struct atoll_task *task, uint32_t variant,
-                                  uint64_t series, uint64_t number);
+struct atoll_input_set atoll_input_set_make(const uint8_t secret[32], const struct atoll_task *task,
+                                            uint32_t variant, uint64_t series, uint64_t number);
 /* Series of the fresh draws of one order (its evaluation number is unique in a campaign). */
-uint64_t atoll_draw_series(uint64_t evaluation);
+uint64_t atoll_input_set_series(uint64_t evaluation);
 /* The index-th distribution that the task allows, base first, wrapping around. */
-unsigned atoll_draw_nth_distribution(const struct atoll_task *task, unsigned index);
+unsigned atoll_input_set_nth_distribution(const struct atoll_task *task, unsigned index);
 
 /* The order in which one candidate sees the pool: a secret permutation of what is there, then draws that make
  * it grow. */
-struct atoll_draw_order {
+struct atoll_input_set_order {
     size_t count, next;
     uint16_t numbers[ATOLL_DRAW_POOL_LIMIT];
 };
 
 /* kept: numbers of draws whose whole answer is at hand (kept_count of them); kept_first of those are dealt
  * among the first `head` draws, so that enough full comparisons cost no reference run. */
-void atoll_draw_order_init(struct atoll_draw_order *order, const uint8_t secret[32], uint64_t evaluation,
-                           uint32_t variant, size_t pool_size, const uint16_t *kept, size_t kept_count,
-                           size_t kept_first, size_t head);
+void atoll_input_set_order_init(struct atoll_input_set_order *order, const uint8_t secret[32],
+                                uint64_t evaluation, uint32_t variant, size_t pool_size, const uint16_t *kept,
+                                size_t kept_count, size_t kept_first, size_t head);
 /* The next number; beyond the pool it counts on.  Each number comes once.  -1 at ATOLL_DRAW_POOL_LIMIT. */
-long atoll_draw_order_next(struct atoll_draw_order *order);
+long atoll_input_set_order_next(struct atoll_input_set_order *order);
 
 #endif

@@ -30,20 +30,21 @@ int atoll_variant_is_here(const struct atoll_backend *backend, const struct atol
     return !variant->backend || strcmp(variant->backend, backend->name) == 0;
 }
 
-struct atoll_draw atoll_case_draw(const struct atoll_referee *referee, const struct atoll_case *known,
-                                  uint32_t variant, uint64_t number)
+struct atoll_input_set atoll_case_input_set(const struct atoll_referee *referee,
+                                            const struct atoll_case *known, uint32_t variant, uint64_t number)
 {
-    struct atoll_draw d = atoll_draw_make(referee->setup.secret, known->task, variant, 0, number);
+    struct atoll_input_set d = atoll_input_set_make(referee->setup.secret, known->task, variant, 0, number);
     if (known->task->variants[variant].kind == ATOLL_VARIANT_CHECK)
-        d.distribution = atoll_draw_nth_distribution(known->task, (unsigned)number);
+        d.distribution = atoll_input_set_nth_distribution(known->task, (unsigned)number);
     return d;
 }
 
-struct atoll_draw atoll_case_fresh_draw(const struct atoll_referee *referee, const struct atoll_case *known,
-                                        uint32_t variant, uint64_t evaluation, uint64_t number)
+struct atoll_input_set atoll_case_fresh_input_set(const struct atoll_referee *referee,
+                                                  const struct atoll_case *known, uint32_t variant,
+                                                  uint64_t evaluation, uint64_t number)
 {
-    return atoll_draw_make(referee->setup.secret, known->task, variant, atoll_draw_series(evaluation),
-                           number);
+    return atoll_input_set_make(referee->setup.secret, known->task, variant,
+                                atoll_input_set_series(evaluation), number);
 }
 
 uint64_t atoll_referee_placement(struct atoll_referee *referee)

@@ -46,11 +46,13 @@ void atoll_case_destroy(struct atoll_referee *referee, struct atoll_case *known)
 
 /* A pool draw of a variant.  Check variants deal the task's distributions in turn, bench variants as the seed
  * says. */
-struct atoll_draw atoll_case_draw(const struct atoll_referee *referee, const struct atoll_case *known,
-                                  uint32_t variant, uint64_t number);
+struct atoll_input_set atoll_case_input_set(const struct atoll_referee *referee,
+                                            const struct atoll_case *known, uint32_t variant,
+                                            uint64_t number);
 /* A draw never used before: of one order. */
-struct atoll_draw atoll_case_fresh_draw(const struct atoll_referee *referee, const struct atoll_case *known,
-                                        uint32_t variant, uint64_t evaluation, uint64_t number);
+struct atoll_input_set atoll_case_fresh_input_set(const struct atoll_referee *referee,
+                                                  const struct atoll_case *known, uint32_t variant,
+                                                  uint64_t evaluation, uint64_t number);
 uint64_t atoll_referee_placement(struct atoll_referee *referee); /* another one with each call */
 
 double atoll_referee_now_ns(void); /* CLOCK_MONOTONIC_RAW */

@@ -6,7 +6,7 @@
 #include "mpi-eval/referee/state.h"
 
 /* A candidate that was loaded. */
-struct atoll_subject {
+struct atoll_loaded_candidate {
     const struct atoll_prepared *prepared;
     const void *object;
     size_t object_length;
@@ -30,7 +30,7 @@ static inline uint64_t atoll_placement_at(uint64_t key, uint64_t turn)
 }
 
 struct atoll_trial_order {
-    const struct atoll_draw *draw;
+    const struct atoll_input_set *draw;
     enum atoll_comparing comparing;
     double deadline_ns;
     /* key of places, shifts and fills; two subjects of a pair get the same.  Its lowest bits are the turn of the sample

@@ -321,9 +321,9 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {"gateway", text_or_empty(settings->model.where)},
         {"gateway-token", text_or_empty(settings->model.token)},
         {"ask-deadline", texts->deadline},
-        {ATOLL_REHEARSAL_OPTION, texts->prompts},
+        {ATOLL_PROMPT_REPLAY_OPTION, texts->prompts},
         {has_prior ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
-        {*texts->sweep ? ATOLL_QUESTIONS_ACCOUNT_OPTION : NULL, texts->sweep}};
+        {*texts->sweep ? ATOLL_LLM_QUEUE_ACCOUNT_OPTION : NULL, texts->sweep}};
     size_t count = 0;
 
     for (size_t i = 0; i < OPTION_ROWS; i++) {

@@ -36,7 +36,7 @@ static void part_read(struct atoll_campaign_status *s, size_t i)
     s->rows[i].name = s->sweep->parts[i].name;
     atoll_lease_holder_self("status", 0, &self);
     if (atoll_sweep_part_path(s->sweep, i, path, sizeof(path), &err) != 0 ||
-        atoll_standing_read(path, &s->standings[i], &err) != 0) {
+        atoll_campaign_progress_read(path, &s->standings[i], &err) != 0) {
         snprintf(s->troubles[i], sizeof(s->troubles[i]), "%s", err.text);
         s->rows[i].trouble = s->troubles[i];
         return;
@@ -238,7 +238,7 @@ void atoll_campaign_status_fini(struct atoll_campaign_status *status)
 {
     for (size_t i = 0; status->standings && i < status->sweep->part_count; i++) {
         if (status->rows && status->rows[i].standing) {
-            atoll_standing_fini(&status->standings[i]);
+            atoll_campaign_progress_fini(&status->standings[i]);
         }
     }
     free(status->standings);
@@ -343,7 +343,7 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
                 atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
     }
     history_print(s->sweep, out);
-    atoll_standing_view_print(out, s->rows, s->sweep->part_count, by_task, unix_ns());
+    atoll_campaign_progress_view_print(out, s->rows, s->sweep->part_count, by_task, unix_ns());
 }
 
 /* ---- for programs ---- */
@@ -369,8 +369,8 @@ json_t *atoll_campaign_status_json(const struct atoll_campaign_status *s)
                        atoll_json_text(s->why), "jobs", jobs, "jobs_age_s",
                        s->jobs_age_s < HUGE_VAL ? json_real(s->jobs_age_s) : json_null());
     if (object) {
-        json_object_update_missing_new(object,
-                                       atoll_standing_view_json(s->rows, s->sweep->part_count, unix_ns()));
+        json_object_update_missing_new(
+            object, atoll_campaign_progress_view_json(s->rows, s->sweep->part_count, unix_ns()));
     }
     return object;
 }

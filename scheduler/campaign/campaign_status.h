@@ -27,8 +27,8 @@ const char *atoll_campaign_phase_name(enum atoll_campaign_phase phase);
 struct atoll_campaign_status {
     const struct atoll_sweep *sweep; /* borrowed */
     enum atoll_campaign_phase phase;
-    struct atoll_standing *standings; /* one for each part */
-    struct atoll_standing_row *rows;
+    struct atoll_campaign_progress *standings; /* one for each part */
+    struct atoll_campaign_progress_row *rows;
     struct atoll_lease_seen *leases;
     char (*troubles)[ATOLL_ERR_TEXT_BYTES];
     struct atoll_job *jobs; /* of this campaign */

@@ -42,13 +42,13 @@ struct finalizer {
 static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
-    struct atoll_standing standing;
+    struct atoll_campaign_progress standing;
     char path[PATH_MAX];
 
     if (atoll_sweep_part_path(f->sweep, part, path, sizeof(path), err) != 0) {
         return -1;
     }
-    if (atoll_standing_read(path, &standing, &own) != 0) {
+    if (atoll_campaign_progress_read(path, &standing, &own) != 0) {
         f->open_count++;
         f->states[part] = PART_DAMAGED;
         if (!atoll_sweep_is_damage(own.code)) {
@@ -57,11 +57,11 @@ static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
         }
         return 0;
     }
-    f->states[part] = standing.phase == ATOLL_STANDING_ENDED ? PART_ENDED : PART_OPEN;
+    f->states[part] = standing.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED ? PART_ENDED : PART_OPEN;
     f->open_count += f->states[part] == PART_OPEN;
     f->evaluated += standing.evaluated;
     f->duelled += standing.duelled;
-    atoll_standing_fini(&standing);
+    atoll_campaign_progress_fini(&standing);
     return 0;
 }
 

@@ -27,7 +27,8 @@ static int has_variant(const struct atoll_task *task, const char *backend, enum 
     return 0;
 }
 
-int atoll_task_suits(const struct atoll_task *task, const char *backend, char *ret_why, size_t why_bytes)
+int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, char *ret_why,
+                            size_t why_bytes)
 {
     const char *language = atoll_language_name(atoll_language_of_backend(backend));
 

@@ -6,6 +6,7 @@
 #include "core/task/task.h"
 
 /* 1 when the task can be evolved with a backend ("cpu", "cuda"); 0 with a clause on what is missing and what to do. */
-int atoll_task_suits(const struct atoll_task *task, const char *backend, char *ret_why, size_t why_bytes);
+int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, char *ret_why,
+                            size_t why_bytes);
 
 #endif

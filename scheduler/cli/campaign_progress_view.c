@@ -11,33 +11,34 @@ static const char *const state_names[ATOLL_STATE_COUNT] = {
     [ATOLL_STATE_ENDED] = "ended", [ATOLL_STATE_UNREADABLE] = "unreadable",
 };
 
-const char *atoll_standing_state_name(enum atoll_standing_state state)
+const char *atoll_campaign_progress_state_name(enum atoll_campaign_progress_state state)
 {
     return (unsigned)state < ATOLL_STATE_COUNT ? state_names[state] : "unknown";
 }
 
 /* Whoever holds an ended part only writes its archive. */
-enum atoll_standing_state atoll_standing_row_state(const struct atoll_standing_row *row)
+enum atoll_campaign_progress_state
+atoll_campaign_progress_row_state(const struct atoll_campaign_progress_row *row)
 {
     if (!row->standing) {
         return ATOLL_STATE_UNREADABLE;
     }
-    if (row->standing->phase == ATOLL_STANDING_ENDED) {
+    if (row->standing->phase == ATOLL_CAMPAIGN_PROGRESS_ENDED) {
         return ATOLL_STATE_ENDED;
     }
     if (row->is_held) {
         return ATOLL_STATE_RUNNING;
     }
-    return row->standing->phase == ATOLL_STANDING_FRESH ? ATOLL_STATE_FRESH : ATOLL_STATE_WAITING;
+    return row->standing->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH ? ATOLL_STATE_FRESH : ATOLL_STATE_WAITING;
 }
 
-static const char *state_text(const struct atoll_standing_row *row)
+static const char *state_text(const struct atoll_campaign_progress_row *row)
 {
-    return atoll_standing_state_name(atoll_standing_row_state(row));
+    return atoll_campaign_progress_state_name(atoll_campaign_progress_row_state(row));
 }
 
 /* 0 while unknown. */
-static double speedup_of(const struct atoll_standing_task *task)
+static double speedup_of(const struct atoll_campaign_progress_task *task)
 {
     if (task->final_ratio > 0) {
         return task->final_ratio;
@@ -46,17 +47,18 @@ static double speedup_of(const struct atoll_standing_task *task)
 }
 
 /* Of a part's only task the journal tells how often it was evaluated; of several, the search. */
-static uint64_t task_evaluated(const struct atoll_standing *s, const struct atoll_standing_task *task)
+static uint64_t task_evaluated(const struct atoll_campaign_progress *s,
+                               const struct atoll_campaign_progress_task *task)
 {
     return s->hint.task_count == 1 ? s->evaluated : task->evaluated;
 }
 
-static int is_counted(const struct atoll_standing *s)
+static int is_counted(const struct atoll_campaign_progress *s)
 {
-    return s->has_hint || s->hint.task_count == 1 || s->phase == ATOLL_STANDING_FRESH;
+    return s->has_hint || s->hint.task_count == 1 || s->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH;
 }
 
-static double age_s(const struct atoll_standing *s, int64_t now_unix_ns)
+static double age_s(const struct atoll_campaign_progress *s, int64_t now_unix_ns)
 {
     double age = (double)(now_unix_ns - s->hint.written_unix_ns) / 1e9;
 
@@ -72,7 +74,7 @@ struct mean {
     int all_final;
 };
 
-static void mean_add(struct mean *mean, const struct atoll_standing *s)
+static void mean_add(struct mean *mean, const struct atoll_campaign_progress *s)
 {
     for (size_t i = 0; i < s->hint.task_count; i++) {
         double speedup = speedup_of(&s->hint.tasks[i]);
@@ -97,12 +99,12 @@ struct sums {
     struct mean mean;
 };
 
-static void sums_make(const struct atoll_standing_row *rows, size_t count, struct sums *ret_sums)
+static void sums_make(const struct atoll_campaign_progress_row *rows, size_t count, struct sums *ret_sums)
 {
     *ret_sums = (struct sums){.mean.all_final = 1};
     for (size_t i = 0; i < count; i++) {
-        const struct atoll_standing *s = rows[i].standing;
-        enum atoll_standing_state state = atoll_standing_row_state(&rows[i]);
+        const struct atoll_campaign_progress *s = rows[i].standing;
+        enum atoll_campaign_progress_state state = atoll_campaign_progress_row_state(&rows[i]);
 
         ret_sums->states[state]++;
         if (!s) {
@@ -117,7 +119,7 @@ static void sums_make(const struct atoll_standing_row *rows, size_t count, struc
     }
 }
 
-static void print_sums(FILE *out, const struct atoll_standing_row *rows, size_t count)
+static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
 {
     char device[32];
     struct sums sums;
@@ -164,12 +166,13 @@ static void print_count(FILE *out, int is_known, uint64_t count)
     }
 }
 
-static void print_trouble(FILE *out, const struct atoll_standing_row *row)
+static void print_trouble(FILE *out, const struct atoll_campaign_progress_row *row)
 {
     fprintf(out, "    %s\n", row->trouble ? row->trouble : "it cannot be read");
 }
 
-static void print_task(FILE *out, const struct atoll_standing_row *row, const struct atoll_standing_task *t)
+static void print_task(FILE *out, const struct atoll_campaign_progress_row *row,
+                       const struct atoll_campaign_progress_task *t)
 {
     char baseline[32], best[32];
 
@@ -183,7 +186,7 @@ static void print_task(FILE *out, const struct atoll_standing_row *row, const st
             t->model);
 }
 
-static void print_tasks(FILE *out, const struct atoll_standing_row *row)
+static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row)
 {
     if (!row->standing) {
         fprintf(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n", "-", "-", "-", "-", "-", "-",
@@ -196,7 +199,7 @@ static void print_tasks(FILE *out, const struct atoll_standing_row *row)
     }
 }
 
-static size_t done_count(const struct atoll_standing *s)
+static size_t done_count(const struct atoll_campaign_progress *s)
 {
     size_t done = 0;
 
@@ -206,9 +209,9 @@ static size_t done_count(const struct atoll_standing *s)
     return done;
 }
 
-static void print_part(FILE *out, const struct atoll_standing_row *row, int64_t now_unix_ns)
+static void print_part(FILE *out, const struct atoll_campaign_progress_row *row, int64_t now_unix_ns)
 {
-    const struct atoll_standing *s = row->standing;
+    const struct atoll_campaign_progress *s = row->standing;
     char device[32], age[32], done[48];
     struct mean mean = {.all_final = 1};
 
@@ -229,8 +232,8 @@ static void print_part(FILE *out, const struct atoll_standing_row *row, int64_t 
             row->holder ? "  " : "", row->holder ? row->holder : "");
 }
 
-void atoll_standing_view_print(FILE *out, const struct atoll_standing_row *rows, size_t count, int by_task,
-                               int64_t now_unix_ns)
+void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_progress_row *rows,
+                                        size_t count, int by_task, int64_t now_unix_ns)
 {
     if (by_task) {
         fprintf(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n", "task", "baseline", "best", "speedup",
@@ -266,7 +269,8 @@ static json_t *known_text(const char *text)
     return text && *text ? atoll_json_text(text) : json_null();
 }
 
-static json_t *task_json(const struct atoll_standing *s, const struct atoll_standing_task *t)
+static json_t *task_json(const struct atoll_campaign_progress *s,
+                         const struct atoll_campaign_progress_task *t)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b}", "task", atoll_json_text(t->name),
                      "model", known_text(t->model), "evaluated",
@@ -275,7 +279,7 @@ static json_t *task_json(const struct atoll_standing *s, const struct atoll_stan
                      t->best_ns, "ratio", speedup_of(t), "final", t->final_ratio > 0, "done", t->is_done);
 }
 
-static json_t *tasks_json(const struct atoll_standing *s)
+static json_t *tasks_json(const struct atoll_campaign_progress *s)
 {
     json_t *tasks = json_array();
 
@@ -285,9 +289,9 @@ static json_t *tasks_json(const struct atoll_standing *s)
     return tasks;
 }
 
-static json_t *asks_json(const struct atoll_standing_hint *hint)
+static json_t *asks_json(const struct atoll_progress_json *hint)
 {
-    const struct atoll_standing_asks *a = &hint->asks;
+    const struct atoll_campaign_progress_asks *a = &hint->asks;
 
     if (!hint->has_asks) {
         return json_null();
@@ -297,9 +301,9 @@ static json_t *asks_json(const struct atoll_standing_hint *hint)
                      (json_int_t)a->tokens, "cost_usd", a->cost_usd);
 }
 
-static void add_standing(json_t *part, const struct atoll_standing *s, int64_t now_unix_ns)
+static void add_standing(json_t *part, const struct atoll_campaign_progress *s, int64_t now_unix_ns)
 {
-    const struct atoll_standing_hint *hint = &s->hint;
+    const struct atoll_progress_json *hint = &s->hint;
     json_t *more = json_pack(
         "{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
         known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",
@@ -314,7 +318,7 @@ static void add_standing(json_t *part, const struct atoll_standing *s, int64_t n
     json_decref(more);
 }
 
-static json_t *sums_json(const struct atoll_standing_row *rows, size_t count)
+static json_t *sums_json(const struct atoll_campaign_progress_row *rows, size_t count)
 {
     struct sums sums;
 
@@ -330,7 +334,8 @@ static json_t *sums_json(const struct atoll_standing_row *rows, size_t count)
     return object;
 }
 
-json_t *atoll_standing_view_json(const struct atoll_standing_row *rows, size_t count, int64_t now_unix_ns)
+json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_row *rows, size_t count,
+                                          int64_t now_unix_ns)
 {
     json_t *parts = json_array();
 

@@ -92,21 +92,21 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
 }
 
 /* Campaigns that waited for this one. */
-static void others_start(const struct atoll_pump_settings *settings)
+static void others_start(const struct atoll_job_submitter_settings *settings)
 {
-    struct atoll_pump_result result;
+    struct atoll_job_submitter_result result;
     struct atoll_err err = ATOLL_ERR_INIT;
 
-    if (atoll_pump(settings, &result, &err) != 0) {
+    if (atoll_job_submitter(settings, &result, &err) != 0) {
         fprintf(stderr, "atoll: warning: campaigns that waited got no jobs: %s\n", err.text);
     }
 }
 
 /* Jobs that were cancelled a moment ago are still in the scheduler's list. */
-static int submit_wanted(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
-                         struct atoll_err *err)
+static int submit_wanted(const struct atoll_job_submitter_settings *settings,
+                         struct atoll_job_submitter_result *ret_result, struct atoll_err *err)
 {
-    int status = atoll_pump(settings, ret_result, err);
+    int status = atoll_job_submitter(settings, ret_result, err);
 
     for (int i = 0; i < END_WAIT_S && status == 0 && ret_result->submitted == 0 && ret_result->ending > 0;
          i++) {
@@ -114,15 +114,16 @@ static int submit_wanted(const struct atoll_pump_settings *settings, struct atol
             fprintf(settings->say, "%u jobs of it are about to end: waits for them\n", ret_result->ending);
         }
         sleep(1);
-        status = atoll_pump(settings, ret_result, err);
+        status = atoll_job_submitter(settings, ret_result, err);
     }
     return status;
 }
 
 int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
 {
-    const struct atoll_pump_settings settings = {.mine = sweep->id, .timeout_s = timeout_s, .say = out};
-    struct atoll_pump_result result;
+    const struct atoll_job_submitter_settings settings = {
+        .mine = sweep->id, .timeout_s = timeout_s, .say = out};
+    struct atoll_job_submitter_result result;
     int done;
 
     if (atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_PAUSED, 0, err) != 0 ||

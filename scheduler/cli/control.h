@@ -7,7 +7,7 @@
 #include "scheduler/campaign/sweep.h"
 
 /* Removes the marks of pause and cancel; where every part has ended makes archive and report, else puts the campaign into
- * the queue and submits what it wants.  Says on out what it did.  Errors: those of atoll_finalize and atoll_pump. */
+ * the queue and submits what it wants.  Says on out what it did.  Errors: those of atoll_finalize and atoll_job_submitter. */
 int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err);
 
 #endif

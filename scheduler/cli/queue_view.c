@@ -135,11 +135,11 @@ static int places_change(const struct queue_settings *settings, const char *cons
 
 static int queue_show(const struct queue_settings *settings, struct atoll_err *err)
 {
-    const struct atoll_pump_settings pump = {.say = settings->json ? NULL : stdout};
-    struct atoll_pump_result result;
+    const struct atoll_job_submitter_settings pump = {.say = settings->json ? NULL : stdout};
+    struct atoll_job_submitter_result result;
     struct atoll_campaign_queue queue;
 
-    if ((settings->submit && atoll_pump(&pump, &result, err) != 0) ||
+    if ((settings->submit && atoll_job_submitter(&pump, &result, err) != 0) ||
         atoll_campaign_queue_load(&queue, err) != 0) {
         return -1;
     }

@@ -178,7 +178,7 @@ static int read_decisions(struct atoll_reuse *r, const struct atoll_record *reco
     int got;
     while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1) {
         const struct order *last = r->orders.items;
-        if (d.type != ATOLL_DECIDE_EVALUATE || d.op == ATOLL_OPERATOR_NOOP ||
+        if (d.type != ATOLL_DECIDE_EVALUATE || d.op == ATOLL_OPERATOR_NULL_CONTROL ||
             (r->orders.count && last[r->orders.count - 1].evaluation >= d.evaluation))
             continue;
         struct order *order = list_add(&r->orders, sizeof *order, err);

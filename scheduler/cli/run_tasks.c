@@ -38,7 +38,7 @@ static int suits(struct atoll_run_tasks *list, const char *dir, const struct ato
 {
     char why[256];
 
-    if (atoll_task_suits(task, measuring_backend(list->backend), why, sizeof(why))) {
+    if (atoll_task_fits_backend(task, measuring_backend(list->backend), why, sizeof(why))) {
         return 1;
     }
     if (list->only->count) {

@@ -227,15 +227,15 @@ static const struct atoll_command watch_command = {
 
 static void watch_pump(const struct status_settings *settings, double *pumped_ns)
 {
-    const struct atoll_pump_settings pump = {.timeout_s = settings->call_timeout_s};
-    struct atoll_pump_result result;
+    const struct atoll_job_submitter_settings pump = {.timeout_s = settings->call_timeout_s};
+    struct atoll_job_submitter_result result;
     struct atoll_err err = ATOLL_ERR_INIT;
 
     if (atoll_clock_mono_ns() - *pumped_ns < PUMP_S * 1e9) {
         return;
     }
     *pumped_ns = atoll_clock_mono_ns();
-    if (atoll_pump(&pump, &result, &err) != 0) {
+    if (atoll_job_submitter(&pump, &result, &err) != 0) {
         fprintf(stderr, "atoll: warning: %s\n", err.text);
     }
 }

@@ -105,7 +105,7 @@ static int queue_add(const struct atoll_submission *s, struct atoll_err *err)
     return atoll_campaign_queue_put(&entry, err);
 }
 
-static void result_print(const struct atoll_submission *s, const struct atoll_pump_result *result,
+static void result_print(const struct atoll_submission *s, const struct atoll_job_submitter_result *result,
                          int as_json)
 {
     json_t *object;
@@ -125,11 +125,11 @@ static void result_print(const struct atoll_submission *s, const struct atoll_pu
 
 static int jobs_submit(const struct atoll_submission *s, double timeout_s, int as_json, struct atoll_err *err)
 {
-    const struct atoll_pump_settings settings = {
+    const struct atoll_job_submitter_settings settings = {
         .mine = s->sweep.id, .timeout_s = timeout_s, .say = as_json ? NULL : stdout};
-    struct atoll_pump_result result = {0};
+    struct atoll_job_submitter_result result = {0};
 
-    if (queue_add(s, err) != 0 || atoll_pump(&settings, &result, err) != 0) {
+    if (queue_add(s, err) != 0 || atoll_job_submitter(&settings, &result, err) != 0) {
         return atoll_err_add(err, "the campaign is made and waits; `atoll resume %s` tries again",
                              s->settings->out);
     }

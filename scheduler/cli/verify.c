@@ -299,7 +299,7 @@ static const struct atoll_command replay_command = {
     replay_options,
     NULL};
 
-static void print_dialogues(const struct atoll_rehearsal_report *d)
+static void print_dialogues(const struct atoll_prompt_replay_report *d)
 {
     if (d->prompts + d->other == 0) {
         return;
@@ -320,7 +320,7 @@ static int replay_one(const char *dir, const void *context, struct atoll_err *er
 {
     const struct replay_settings *settings = context;
     struct atoll_replay_report report;
-    struct atoll_rehearsal_report dialogues;
+    struct atoll_prompt_replay_report dialogues;
     struct atoll_id digest;
     char hex[ATOLL_ID_HEX];
 

@@ -18,24 +18,24 @@ static const char *const programs[] = {"atoll-eval", "atoll-worker", "atoll-work
 static int program_copy(const struct atoll_site *site, const struct atoll_step_request *request,
                         const char *from, const char *to, struct atoll_arena *arena, struct atoll_err *err)
 {
-    struct atoll_errand errand = {.what = "broadcast", .deadline_s = COPY_S};
-    struct atoll_errand_result result;
+    struct atoll_process process = {.what = "broadcast", .deadline_s = COPY_S};
+    struct atoll_process_result result;
     int status;
 
-    if (atoll_step_broadcast(site, request, from, to, arena, &errand.argv, err) != 0) {
+    if (atoll_step_broadcast(site, request, from, to, arena, &process.argv, err) != 0) {
         return -1;
     }
-    if (!errand.argv) {
+    if (!process.argv) {
         return 0;
     }
-    errand.what = errand.argv[0];
-    if (atoll_errand_run(&errand, 1 << 16, &result, err) != 0) {
+    process.what = process.argv[0];
+    if (atoll_process_run(&process, 1 << 16, &result, err) != 0) {
         return -1;
     }
     status = result.status == 0
                  ? 0
-                 : atoll_err_set(err, ATOLL_E_CHILD, "%s: %.400s", errand.argv[0], result.words);
-    atoll_errand_result_fini(&result);
+                 : atoll_err_set(err, ATOLL_E_CHILD, "%s: %.400s", process.argv[0], result.words);
+    atoll_process_result_fini(&result);
     return status;
 }
 
@@ -45,18 +45,18 @@ static int scratch_find(const struct atoll_site *site, const char *job, char *re
 {
     char command[PATH_MAX];
     const char *const words[] = {"/bin/sh", "-c", command, NULL};
-    const struct atoll_errand errand = {.what = "files.scratch", .argv = words, .deadline_s = 10};
-    struct atoll_errand_result result;
+    const struct atoll_process process = {.what = "files.scratch", .argv = words, .deadline_s = 10};
+    struct atoll_process_result result;
     int length;
 
     snprintf(command, sizeof(command), "printf %%s \"%.4000s\"",
              site->files.scratch ? site->files.scratch : "/tmp");
-    if (atoll_errand_run(&errand, PATH_MAX, &result, err) != 0) {
+    if (atoll_process_run(&process, PATH_MAX, &result, err) != 0) {
         return -1;
     }
     length = snprintf(ret_path, bytes, "%.*s/atoll-%.60s", (int)result.out.length,
                       (const char *)result.out.data, job);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     if (ret_path[0] != '/' || length < 0 || (size_t)length >= bytes) {
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: files.scratch is no absolute path here: %.200s",
                              site->path, ret_path);

@@ -1,14 +1,15 @@
 #include "scheduler/job/fair_share.h"
 
-int atoll_pump_has_turn(const struct atoll_pump_claim *claim)
+int atoll_fair_share_has_turn(const struct atoll_job_submitter_claim *claim)
 {
     return claim->missing > 0 && claim->has_room;
 }
 
-int atoll_pump_is_before(const struct atoll_pump_claim *a, const struct atoll_pump_claim *b)
+int atoll_job_submitter_is_before(const struct atoll_job_submitter_claim *a,
+                                  const struct atoll_job_submitter_claim *b)
 {
-    if (!atoll_pump_has_turn(a) || !atoll_pump_has_turn(b)) {
-        return atoll_pump_has_turn(a) && !atoll_pump_has_turn(b);
+    if (!atoll_fair_share_has_turn(a) || !atoll_fair_share_has_turn(b)) {
+        return atoll_fair_share_has_turn(a) && !atoll_fair_share_has_turn(b);
     }
     if (a->priority > b->priority || a->priority < b->priority) {
         return a->priority > b->priority;
@@ -21,7 +22,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-unsigned atoll_pump_elements(const struct atoll_pump_array *array)
+unsigned atoll_job_submitter_elements(const struct atoll_job_submitter_array *array)
 {
     size_t count = array->missing;
 

@@ -38,8 +38,8 @@ struct line {
 };
 
 struct pump {
-    const struct atoll_pump_settings *settings;
-    struct atoll_pump_result result;
+    const struct atoll_job_submitter_settings *settings;
+    struct atoll_job_submitter_result result;
     struct atoll_campaign_queue queue;
     struct want *wants;
     size_t count;
@@ -82,15 +82,15 @@ static int turn_keep(struct pump *p, struct atoll_err *err)
 static int is_open(const struct atoll_sweep *sweep, size_t part, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    struct atoll_standing standing;
+    struct atoll_campaign_progress standing;
     int is_ended;
 
     if (atoll_sweep_part_path(sweep, part, path, sizeof(path), err) != 0 ||
-        atoll_standing_read(path, &standing, err) != 0) {
+        atoll_campaign_progress_read(path, &standing, err) != 0) {
         return -1;
     }
-    is_ended = standing.phase == ATOLL_STANDING_ENDED;
-    atoll_standing_fini(&standing);
+    is_ended = standing.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+    atoll_campaign_progress_fini(&standing);
     return !is_ended;
 }
 
@@ -278,24 +278,24 @@ static int has_room(struct pump *p, const struct want *want)
     return line && (ceiling == 0 || line->queued < ceiling);
 }
 
-static struct atoll_pump_claim claim_of(struct pump *p, const struct want *want)
+static struct atoll_job_submitter_claim claim_of(struct pump *p, const struct want *want)
 {
-    return (struct atoll_pump_claim){.priority = want->entry->priority,
-                                     .share = want->entry->share,
-                                     .live = want->live,
-                                     .missing = want->missing,
-                                     .has_room = has_room(p, want)};
+    return (struct atoll_job_submitter_claim){.priority = want->entry->priority,
+                                              .share = want->entry->share,
+                                              .live = want->live,
+                                              .missing = want->missing,
+                                              .has_room = has_room(p, want)};
 }
 
 static struct want *next_due(struct pump *p)
 {
-    struct atoll_pump_claim best = {.missing = 0};
+    struct atoll_job_submitter_claim best = {.missing = 0};
     struct want *found = NULL;
 
     for (size_t i = 0; i < p->count; i++) {
-        struct atoll_pump_claim claim = claim_of(p, &p->wants[i]);
+        struct atoll_job_submitter_claim claim = claim_of(p, &p->wants[i]);
 
-        if (atoll_pump_is_before(&claim, &best)) {
+        if (atoll_job_submitter_is_before(&claim, &best)) {
             best = claim;
             found = &p->wants[i];
         }
@@ -306,14 +306,14 @@ static struct want *next_due(struct pump *p)
 /* How many elements one array may bring now; 1: no array. */
 static unsigned elements_for(const struct pump *p, const struct want *want)
 {
-    const struct atoll_pump_array array = {.missing = want->missing,
-                                           .ceiling = ceiling_of(want),
-                                           .queued = (unsigned)p->lines[want->kind].queued,
-                                           .array_size = want->site->limits.array_size,
-                                           .is_allowed = want->site->limits.has_arrays && p->count == 1 &&
-                                                         !want->is_single};
+    const struct atoll_job_submitter_array array = {.missing = want->missing,
+                                                    .ceiling = ceiling_of(want),
+                                                    .queued = (unsigned)p->lines[want->kind].queued,
+                                                    .array_size = want->site->limits.array_size,
+                                                    .is_allowed = want->site->limits.has_arrays &&
+                                                                  p->count == 1 && !want->is_single};
 
-    return atoll_pump_elements(&array);
+    return atoll_job_submitter_elements(&array);
 }
 
 static int submit_some(struct pump *p, struct want *want, struct atoll_arena *arena, struct atoll_err *err)
@@ -392,7 +392,7 @@ static int submit_all(struct pump *p, struct atoll_err *err)
 /* ---- one at a time ---- */
 
 /* Longer than a pump takes between two beats: some calls to a scheduler. */
-static double silence_s(const struct atoll_pump_settings *settings)
+static double silence_s(const struct atoll_job_submitter_settings *settings)
 {
     double calls_s = 3 * (settings->timeout_s > 0 ? settings->timeout_s : 30);
 
@@ -456,8 +456,8 @@ static int work(struct pump *p, struct atoll_err *err)
     return 0;
 }
 
-int atoll_pump(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
-               struct atoll_err *err)
+int atoll_job_submitter(const struct atoll_job_submitter_settings *settings,
+                        struct atoll_job_submitter_result *ret_result, struct atoll_err *err)
 {
     struct pump p = {.settings = settings};
     int status = atoll_campaign_queue_load(&p.queue, err);

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-struct atoll_pump_settings {
+struct atoll_job_submitter_settings {
     const char *except_job; /* a job that ends now and counts for nothing; NULL none */
     const char
         *mine; /* id of the campaign that the caller cares for: what goes wrong with others is said, and is no
@@ -18,7 +18,7 @@ struct atoll_pump_settings {
     double timeout_s; /* of each call to a scheduler; 0 = 30 */
     FILE *say;        /* a line for each thing done or left; NULL nothing */
 };
-struct atoll_pump_result {
+struct atoll_job_submitter_result {
     unsigned submitted;
     unsigned wanted; /* jobs that campaigns still want */
     unsigned ending; /* jobs of `mine` that count and are about to end: nothing takes their place yet */
@@ -26,7 +26,7 @@ struct atoll_pump_result {
 };
 
 /* Errors: those of the queue; BUSY when the turn was lost or not got; when nothing was submitted what went wrong last. */
-int atoll_pump(const struct atoll_pump_settings *settings, struct atoll_pump_result *ret_result,
-               struct atoll_err *err);
+int atoll_job_submitter(const struct atoll_job_submitter_settings *settings,
+                        struct atoll_job_submitter_result *ret_result, struct atoll_err *err);
 
 #endif

@@ -57,13 +57,13 @@ void atoll_pilot_choice_destroy(struct atoll_pilot_choice *choice)
 
 static int ended_look(const char *dir, struct part *part, struct atoll_err *err)
 {
-    struct atoll_standing standing;
+    struct atoll_campaign_progress standing;
 
-    if (atoll_standing_read(dir, &standing, err) != 0) {
+    if (atoll_campaign_progress_read(dir, &standing, err) != 0) {
         return -1;
     }
-    part->has_ended = standing.phase == ATOLL_STANDING_ENDED;
-    atoll_standing_fini(&standing);
+    part->has_ended = standing.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+    atoll_campaign_progress_fini(&standing);
     return 0;
 }
 

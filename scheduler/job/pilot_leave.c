@@ -12,11 +12,11 @@
 /* Under the same id where the site does that, else as a new job. */
 int atoll_pilot_continue(struct pilot *p, const char *why, struct atoll_err *err)
 {
-    const struct atoll_pump_settings pump = {.mine = p->sweep->id,
-                                             .except_job = p->allocation.job,
-                                             .timeout_s = p->settings->call_timeout_s,
-                                             .say = stderr};
-    struct atoll_pump_result result;
+    const struct atoll_job_submitter_settings pump = {.mine = p->sweep->id,
+                                                      .except_job = p->allocation.job,
+                                                      .timeout_s = p->settings->call_timeout_s,
+                                                      .say = stderr};
+    struct atoll_job_submitter_result result;
 
     if (p->settings->site->end.go_on == ATOLL_SITE_REQUEUE && p->launcher && p->allocation.is_job) {
         atoll_sweep_tell(p->sweep->dir, p->allocation.job, "requeue", "%s: the job asks to be queued again",
@@ -28,7 +28,7 @@ int atoll_pilot_continue(struct pilot *p, const char *why, struct atoll_err *err
         atoll_err_clear(err);
     }
     atoll_sweep_tell(p->sweep->dir, p->allocation.job, "successor", "%s: another job is submitted", why);
-    return atoll_pump(&pump, &result, err);
+    return atoll_job_submitter(&pump, &result, err);
 }
 
 /* Whether the scheduler itself is ending the job: 1, 0, -1 nobody answers.  A job that the user cancelled is told as
@@ -50,13 +50,13 @@ static int is_being_ended(struct pilot *p)
 /* Campaigns that waited for this one get their jobs. */
 static void others_start(const struct pilot *p)
 {
-    const struct atoll_pump_settings pump = {
+    const struct atoll_job_submitter_settings pump = {
         .except_job = p->allocation.job, .timeout_s = p->settings->call_timeout_s, .say = stderr};
-    struct atoll_pump_result result;
+    struct atoll_job_submitter_result result;
     struct atoll_err err = ATOLL_ERR_INIT;
 
-    if (atoll_pump(&pump, &result, &err) != 0) {
-        atoll_log_err(ATOLL_LOG_WARNING, "pilot.pump", &err);
+    if (atoll_job_submitter(&pump, &result, &err) != 0) {
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.submit", &err);
     }
 }
 

@@ -142,14 +142,14 @@ static int step_words(const struct pilot *p, struct step_texts *texts, struct at
 
 static int evaluated_count(const char *part, uint64_t *ret_count, int *ret_ended, struct atoll_err *err)
 {
-    struct atoll_standing standing;
+    struct atoll_campaign_progress standing;
 
-    if (atoll_standing_read(part, &standing, err) != 0) {
+    if (atoll_campaign_progress_read(part, &standing, err) != 0) {
         return -1;
     }
     *ret_count = standing.evaluated + standing.duelled;
-    *ret_ended = standing.phase == ATOLL_STANDING_ENDED;
-    atoll_standing_fini(&standing);
+    *ret_ended = standing.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+    atoll_campaign_progress_fini(&standing);
     return 0;
 }
 
@@ -193,15 +193,15 @@ static void step_look(void *context)
 {
     struct step_watch *watch = context;
     struct pilot *p = watch->pilot;
-    struct atoll_standing standing;
+    struct atoll_campaign_progress standing;
     size_t known = p->bad.count;
     uint64_t now;
 
-    if (p->nodes.count < 2 || atoll_standing_read(watch->part, &standing, NULL) != 0) {
+    if (p->nodes.count < 2 || atoll_campaign_progress_read(watch->part, &standing, NULL) != 0) {
         return;
     }
     now = standing.has_hint ? standing.hint.evaluators : 0;
-    atoll_standing_fini(&standing);
+    atoll_campaign_progress_fini(&standing);
     if (now >= watch->evaluators) {
         watch->evaluators = now;
         watch->asked = 0;

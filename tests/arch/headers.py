@@ -16,7 +16,7 @@ extra = {"archive-h5": flags("hdf5-serial") or flags("hdf5"), "mpi-eval": flags(
 bad = count = 0
 has_slurm = subprocess.run([compiler, "-x", "c", "-fsyntax-only", "-"], input="#include <slurm/slurm.h>\n", capture_output=True,
                            text=True).returncode == 0
-for folder in ("core", "evolution", "archive-h5", "llm-gateway", "mpi-eval", "scheduler"):
+for folder in ("base", "core", "evolution", "archive-h5", "llm-gateway", "mpi-eval", "scheduler"):
     for header in sorted((root / folder).rglob("*.h")):
         relative = header.relative_to(root).as_posix()
         if not has_slurm and "#include <slurm/" in header.read_text():

@@ -7,7 +7,7 @@ import sys
 root = pathlib.Path(sys.argv[1])
 CALL = re.compile(r'atoll_log(?:_err)?\(\s*[^,;{}"]*ATOLL_LOG_\w+\s*,\s*"([^"]+)"')
 used = {}
-for folder in ("core", "evolution", "archive-h5", "llm-gateway", "mpi-eval", "scheduler"):
+for folder in ("base", "core", "evolution", "archive-h5", "llm-gateway", "mpi-eval", "scheduler"):
     for path in sorted((root / folder).rglob("*.c")):
         for match in CALL.finditer(path.read_text()):
             used.setdefault(match.group(1), path.relative_to(root).as_posix())

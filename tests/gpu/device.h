@@ -64,14 +64,15 @@ static inline void *gpu_compile(const char *text, const char *const *flags, size
 }
 
 /* Runs a batch that must be carried out. */
-static inline void gpu_run(struct atoll_cuda_worker *w, struct atoll_steps *s, struct atoll_steps_reply *r)
+static inline void gpu_run(struct atoll_cuda_worker *w, struct atoll_command_batch *s,
+                           struct atoll_command_batch_reply *r)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_cuda_worker_run(w, s, 30e9, r, &err) != 0)
         fail_msg("%s", err.text);
-    if (r->status != ATOLL_STEPS_DONE)
+    if (r->status != ATOLL_COMMAND_BATCH_DONE)
         fail_msg("status %d at step %u: %s", (int)r->status, r->step, r->text);
-    atoll_steps_clear(s);
+    atoll_command_batch_clear(s);
 }
 
 #endif

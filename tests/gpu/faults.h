@@ -72,35 +72,35 @@ static const struct fault {
 static const struct batch {
     const char *name, *image; /* kernel "f" of one pointer */
     uint32_t grid, block, cluster, shared_bytes, cooperative;
-    enum atoll_steps_status status;
+    enum atoll_command_batch_status status;
 } batches[] = {
     {"printf flood",
      "extern \"C\" __device__ int printf(const char *, ...);\nextern \"C\" __global__ void f(float *x)\n{\n  "
      "  for "
      "(int i = 0; i < 100; i++)\n        printf(\"%d %d a line of a flood\\n\", (int)blockIdx.x, i);\n}\n",
-     64, 256, 0, 0, 0, ATOLL_STEPS_TIMEOUT},
+     64, 256, 0, 0, 0, ATOLL_COMMAND_BATCH_TIMEOUT},
     {"heap exhaustion",
      "extern \"C\" __global__ void f(float *x)\n{\n    for (int i = 0; i < 64; i++) {\n        char *p = "
      "(char "
      "*)malloc(1 << 20);\n        if (p)\n            *p = 1;\n    }\n}\n",
-     64, 256, 0, 0, 0, ATOLL_STEPS_DONE},
+     64, 256, 0, 0, 0, ATOLL_COMMAND_BATCH_DONE},
     {"assertion",
      "#include <cuda_runtime.h>\nextern \"C\" __device__ void __assertfail(const char *, const char *, "
      "unsigned, "
      "const char *, size_t);\nextern \"C\" __global__ void f(float *x)\n{\n    __assertfail(\"false\", "
      "\"here\", 1, "
      "\"f\", 1);\n}\n",
-     1, 1, 0, 0, 0, ATOLL_STEPS_FAULT},
+     1, 1, 0, 0, 0, ATOLL_COMMAND_BATCH_FAULT},
     {"too large a cluster", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 64, 32, 32, 0, 0,
-     ATOLL_STEPS_REFUSED},
+     ATOLL_COMMAND_BATCH_REFUSED},
     {"a grid that is no multiple", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 63, 32, 8, 0, 0,
-     ATOLL_STEPS_REFUSED},
+     ATOLL_COMMAND_BATCH_REFUSED},
     {"too many threads", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 1, 2048, 0, 0, 0,
-     ATOLL_STEPS_REFUSED},
+     ATOLL_COMMAND_BATCH_REFUSED},
     {"too much shared memory, by itself", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 1, 32, 0,
-     1 << 20, 0, ATOLL_STEPS_REFUSED},
+     1 << 20, 0, ATOLL_COMMAND_BATCH_REFUSED},
     {"too large a cooperative grid, by itself", "extern \"C\" __global__ void f(float *x)\n{\n}\n", 1 << 20,
-     1024, 0, 0, 1, ATOLL_STEPS_REFUSED},
+     1024, 0, 0, 1, ATOLL_COMMAND_BATCH_REFUSED},
 };
 
 #define FAULT_COUNT (sizeof faults / sizeof faults[0])

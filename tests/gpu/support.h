@@ -7,8 +7,8 @@
 
 struct bench {
     struct atoll_cuda_worker *worker;
-    struct atoll_steps steps;
-    struct atoll_steps_reply reply;
+    struct atoll_command_batch steps;
+    struct atoll_command_batch_reply reply;
     uint64_t area, bytes;
     uint32_t multiprocessors, shared_bytes;
 };
@@ -27,16 +27,16 @@ static inline int bench_open(struct bench *b, uint64_t bytes)
     b->multiprocessors = facts->limits.multiprocessors;
     b->shared_bytes = facts->limits.shared_bytes_per_block;
     b->bytes = bytes;
-    atoll_steps_init(&b->steps);
-    atoll_steps_reply_init(&b->reply);
+    atoll_command_batch_init(&b->steps);
+    atoll_command_batch_reply_init(&b->reply);
     atoll_support_load(&b->steps, support, lengths[0], calibration, lengths[1]);
-    atoll_steps_alloc(&b->steps, 0, bytes);
+    atoll_command_batch_alloc(&b->steps, 0, bytes);
     gpu_run(b->worker, &b->steps, &b->reply);
     for (unsigned i = 0; i < atoll_support_result_count(); i++) {
-        struct atoll_step_function function;
-        atoll_steps_take_function(&b->reply, &function);
+        struct atoll_device_command_function function;
+        atoll_command_batch_take_function(&b->reply, &function);
     }
-    b->area = atoll_steps_take_u64(&b->reply);
+    b->area = atoll_command_batch_take_u64(&b->reply);
     assert_int_equal(atoll_reader_finish(&b->reply.reader, "results", NULL), 0);
     free(support);
     free(calibration);
@@ -48,8 +48,8 @@ static inline void bench_close(struct bench *b)
     if (!b->worker)
         return;
     atoll_cuda_worker_destroy(b->worker);
-    atoll_steps_fini(&b->steps);
-    atoll_steps_reply_fini(&b->reply);
+    atoll_command_batch_fini(&b->steps);
+    atoll_command_batch_reply_fini(&b->reply);
 }
 
 static inline void bench_run(struct bench *b)
@@ -61,7 +61,7 @@ static inline void bench_run(struct bench *b)
 static inline const void *bench_take(struct bench *b, size_t length)
 {
     size_t got = 0;
-    const void *bytes = atoll_steps_take_bytes(&b->reply, &got);
+    const void *bytes = atoll_command_batch_take_bytes(&b->reply, &got);
     assert_int_equal(got, length);
     return bytes;
 }

@@ -16,9 +16,9 @@ static const char kernels[] =
 
 struct rig {
     struct atoll_cuda_worker *worker;
-    struct atoll_steps steps;
-    struct atoll_steps_reply reply;
-    struct atoll_step_launch launch;
+    struct atoll_command_batch steps;
+    struct atoll_command_batch_reply reply;
+    struct atoll_device_command_launch launch;
     struct atoll_metrics metrics;
     double counters[ATOLL_COUNTER_COUNT];
     size_t ranges;
@@ -27,27 +27,27 @@ struct rig {
 static int rig_open(struct rig *g)
 {
     size_t length;
-    struct atoll_step_function function;
+    struct atoll_device_command_function function;
     int64_t n = COUNT;
     memset(g, 0, sizeof *g);
     g->worker = gpu_open();
     if (!g->worker)
         return -1;
     void *cubin = gpu_compile(kernels, NULL, &length);
-    atoll_steps_init(&g->steps);
-    atoll_steps_reply_init(&g->reply);
-    atoll_steps_module_load(&g->steps, 0, cubin, length);
-    atoll_steps_function(&g->steps, 0, 0, "scale");
-    atoll_steps_alloc(&g->steps, 0, (uint64_t)BYTES);
-    atoll_steps_alloc(&g->steps, 1, (uint64_t)BYTES);
+    atoll_command_batch_init(&g->steps);
+    atoll_command_batch_reply_init(&g->reply);
+    atoll_command_batch_module_load(&g->steps, 0, cubin, length);
+    atoll_command_batch_function(&g->steps, 0, 0, "scale");
+    atoll_command_batch_alloc(&g->steps, 0, (uint64_t)BYTES);
+    atoll_command_batch_alloc(&g->steps, 1, (uint64_t)BYTES);
     gpu_run(g->worker, &g->steps, &g->reply);
-    atoll_steps_take_function(&g->reply, &function);
-    uint64_t to = atoll_steps_take_u64(&g->reply);
-    uint64_t from = atoll_steps_take_u64(&g->reply);
-    g->launch = (struct atoll_step_launch){.grid = {COUNT / BLOCK, 1, 1}, .block = {BLOCK, 1, 1}};
-    atoll_step_param(&g->launch, &to, 8);
-    atoll_step_param(&g->launch, &from, 8);
-    atoll_step_param(&g->launch, &n, 8);
+    atoll_command_batch_take_function(&g->reply, &function);
+    uint64_t to = atoll_command_batch_take_u64(&g->reply);
+    uint64_t from = atoll_command_batch_take_u64(&g->reply);
+    g->launch = (struct atoll_device_command_launch){.grid = {COUNT / BLOCK, 1, 1}, .block = {BLOCK, 1, 1}};
+    atoll_device_command_param(&g->launch, &to, 8);
+    atoll_device_command_param(&g->launch, &from, 8);
+    atoll_device_command_param(&g->launch, &n, 8);
     free(cubin);
     return 0;
 }
@@ -55,8 +55,8 @@ static int rig_open(struct rig *g)
 static void rig_close(struct rig *g)
 {
     atoll_cuda_worker_destroy(g->worker);
-    atoll_steps_fini(&g->steps);
-    atoll_steps_reply_fini(&g->reply);
+    atoll_command_batch_fini(&g->steps);
+    atoll_command_batch_reply_fini(&g->reply);
 }
 
 /* 0, or -1 after the reason was printed: counters are closed here, or there is no CUPTI. */
@@ -65,12 +65,12 @@ static int open_set(struct rig *g, enum atoll_metrics_set set)
     struct atoll_err err = ATOLL_ERR_INIT;
     const struct atoll_cuda_facts *facts = atoll_cuda_worker_facts(g->worker);
     atoll_metrics_select(set, facts->limits.compute_capability, &g->metrics);
-    atoll_steps_clear(&g->steps);
-    atoll_steps_counters_open(&g->steps, g->metrics.names, (uint32_t)g->metrics.count);
+    atoll_command_batch_clear(&g->steps);
+    atoll_command_batch_counters_open(&g->steps, g->metrics.names, (uint32_t)g->metrics.count);
     assert_int_equal(atoll_cuda_worker_run(g->worker, &g->steps, 30e9, &g->reply, &err), 0);
-    atoll_steps_clear(&g->steps);
-    if (g->reply.status != ATOLL_STEPS_DONE) {
-        assert_int_equal(g->reply.status, ATOLL_STEPS_REFUSED);
+    atoll_command_batch_clear(&g->steps);
+    if (g->reply.status != ATOLL_COMMAND_BATCH_DONE) {
+        assert_int_equal(g->reply.status, ATOLL_COMMAND_BATCH_REFUSED);
         printf("SKIP: %s\n", g->reply.text);
         return -1;
     }
@@ -81,13 +81,13 @@ static int open_set(struct rig *g, enum atoll_metrics_set set)
 static void count(struct rig *g, unsigned launches)
 {
     size_t length;
-    atoll_steps_counters_begin(&g->steps);
+    atoll_command_batch_counters_begin(&g->steps);
     for (unsigned i = 0; i < launches; i++)
-        atoll_steps_launch(&g->steps, &g->launch);
-    atoll_steps_counters_end(&g->steps);
+        atoll_command_batch_launch(&g->steps, &g->launch);
+    atoll_command_batch_counters_end(&g->steps);
     gpu_run(g->worker, &g->steps, &g->reply);
     printf("%u launches counted in %.0f ms\n", launches, g->reply.wall_ns * 1e-6);
-    const unsigned char *bytes = atoll_steps_take_bytes(&g->reply, &length);
+    const unsigned char *bytes = atoll_command_batch_take_bytes(&g->reply, &length);
     uint32_t ranges = 0;
     double values[4 * ATOLL_COUNTER_COUNT];
     assert_true(length >= sizeof ranges && length <= sizeof ranges + sizeof values);
@@ -122,10 +122,10 @@ static void check(const struct rig *g, unsigned launches)
 static double launch_ns(struct rig *g)
 {
     for (uint32_t i = 0; i < 11; i++) {
-        atoll_steps_event(&g->steps, i);
-        atoll_steps_launch(&g->steps, &g->launch);
+        atoll_command_batch_event(&g->steps, i);
+        atoll_command_batch_launch(&g->steps, &g->launch);
     }
-    atoll_steps_event(&g->steps, 11);
+    atoll_command_batch_event(&g->steps, 11);
     gpu_run(g->worker, &g->steps, &g->reply);
     return (g->reply.event_ns[11] - g->reply.event_ns[1]) / 10;
 }
@@ -159,16 +159,16 @@ static void refusals_leave_the_process_well(void **state)
     const char *const unknown[] = {"dram__bytes_read.sum", "atoll__none.sum"};
     if (rig_open(&g) != 0)
         skip();
-    atoll_steps_clear(&g.steps);
-    atoll_steps_counters_end(&g.steps);
+    atoll_command_batch_clear(&g.steps);
+    atoll_command_batch_counters_end(&g.steps);
     assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 30e9, &g.reply, &err), 0);
-    assert_int_equal(g.reply.status, ATOLL_STEPS_REFUSED);
-    atoll_steps_clear(&g.steps);
-    atoll_steps_counters_open(&g.steps, unknown, 2);
+    assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
+    atoll_command_batch_clear(&g.steps);
+    atoll_command_batch_counters_open(&g.steps, unknown, 2);
     assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 30e9, &g.reply, &err), 0);
-    assert_int_equal(g.reply.status, ATOLL_STEPS_REFUSED);
+    assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
     printf("%s\n", g.reply.text);
-    atoll_steps_clear(&g.steps);
+    atoll_command_batch_clear(&g.steps);
     assert_true(launch_ns(&g) > 0);
     if (open_set(&g, ATOLL_METRICS_SMALL) == 0) {
         count(&g, 0); /* nothing between begin and end */

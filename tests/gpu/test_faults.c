@@ -19,8 +19,8 @@
 #define SAME_RATIO     1.05
 #define SAME_TRIES     4 /* a time that differs is taken again */
 #define MEMORY_GROWTH  ((size_t)8 << 20)
-#define MODULE_SLOT    (ATOLL_STEP_MODULE_LIMIT - 1)
-#define FUNCTION_SLOT  (ATOLL_STEP_FUNCTION_LIMIT - 1)
+#define MODULE_SLOT    (ATOLL_DEVICE_COMMAND_MODULE_LIMIT - 1)
+#define FUNCTION_SLOT  (ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT - 1)
 #define STEPS_LIMIT_NS 5e9
 
 static struct atoll_task *blend_task, *product_task;
@@ -205,23 +205,23 @@ static void fault_run(const struct fault *f)
     atoll_prepared_destroy(p);
 }
 
-static struct atoll_step_launch launch_of(const struct batch *b)
+static struct atoll_device_command_launch launch_of(const struct batch *b)
 {
-    struct atoll_step_launch l = {.function = FUNCTION_SLOT,
-                                  .grid = {b->grid, 1, 1},
-                                  .block = {b->block, 1, 1},
-                                  .shared_bytes = b->shared_bytes,
-                                  .cooperative = b->cooperative};
+    struct atoll_device_command_launch l = {.function = FUNCTION_SLOT,
+                                            .grid = {b->grid, 1, 1},
+                                            .block = {b->block, 1, 1},
+                                            .shared_bytes = b->shared_bytes,
+                                            .cooperative = b->cooperative};
     uint64_t pointer = atoll_cuda_device_of(referee)->areas[ATOLL_AREA_ARENA].address;
     if (b->cluster) {
         l.cluster[0] = b->cluster;
         l.cluster[1] = l.cluster[2] = 1;
     }
-    atoll_step_param(&l, &pointer, 8);
+    atoll_device_command_param(&l, &pointer, 8);
     return l;
 }
 
-static const char *status_name(enum atoll_steps_status status)
+static const char *status_name(enum atoll_command_batch_status status)
 {
     static const char *const names[] = {"done", "refused", "fault", "timeout", "lost"};
     return names[status];
@@ -234,23 +234,23 @@ static void batch_run(const struct batch *b)
     struct atoll_compiled image = image_of(b->name, b->image);
     must(atoll_cuda_device_ready(d, &err), b->name, &err);
     uint32_t before = generation();
-    struct atoll_step_launch l = launch_of(b);
-    atoll_steps_clear(&d->steps);
-    atoll_steps_module_load(&d->steps, MODULE_SLOT, image.object, image.object_length);
-    atoll_steps_function(&d->steps, FUNCTION_SLOT, MODULE_SLOT, "f");
-    atoll_steps_launch(&d->steps, &l);
-    atoll_steps_sync(&d->steps);
+    struct atoll_device_command_launch l = launch_of(b);
+    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_module_load(&d->steps, MODULE_SLOT, image.object, image.object_length);
+    atoll_command_batch_function(&d->steps, FUNCTION_SLOT, MODULE_SLOT, "f");
+    atoll_command_batch_launch(&d->steps, &l);
+    atoll_command_batch_sync(&d->steps);
     must(atoll_cuda_device_run(d, STEPS_LIMIT_NS, &err) < 0, b->name, &err);
-    enum atoll_steps_status status = d->reply.status;
+    enum atoll_command_batch_status status = d->reply.status;
     char text[256];
     snprintf(text, sizeof text, "step %u: %.200s", d->reply.step, d->reply.text);
     if (d->worker) {
-        atoll_steps_clear(&d->steps);
-        atoll_steps_module_unload(&d->steps, MODULE_SLOT);
+        atoll_command_batch_clear(&d->steps);
+        atoll_command_batch_module_unload(&d->steps, MODULE_SLOT);
         must(atoll_cuda_device_run_own(d, "unloading", &err) < 0, b->name, &err);
     }
     unsigned replaced = replaced_since(before);
-    int is_lost = b->status != ATOLL_STEPS_DONE && b->status != ATOLL_STEPS_REFUSED;
+    int is_lost = b->status != ATOLL_COMMAND_BATCH_DONE && b->status != ATOLL_COMMAND_BATCH_REFUSED;
     line(b->name, status_name(b->status), status_name(status), replaced, text,
          status == b->status && (replaced > 0) == is_lost);
     atoll_compiled_fini(&image);

@@ -122,9 +122,10 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
     atoll_buffer_put_u8(&text, 0);
     void *cubin = gpu_compile((const char *)text.data, NULL, &length);
     atoll_buffer_fini(&text);
-    atoll_steps_module_load(&b.steps, REFERENCE_MODULE, cubin, length);
+    atoll_command_batch_module_load(&b.steps, REFERENCE_MODULE, cubin, length);
     free(cubin);
-    atoll_steps_function(&b.steps, REFERENCE_FUNCTION, REFERENCE_MODULE, atoll_support_reference_kernel());
+    atoll_command_batch_function(&b.steps, REFERENCE_FUNCTION, REFERENCE_MODULE,
+                                 atoll_support_reference_kernel());
     for (size_t t = 0; t < task->tensor_count; t++) {
         if (h->inputs[t]) {
             inputs[t] = take_room(&at, h->counts[t] * 8);
@@ -143,13 +144,13 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
                                 b.area + BYTES - at, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < output_count; i++) {
-        atoll_steps_read(&b.steps, outputs[i].expected, outputs[i].count * 8);
+        atoll_command_batch_read(&b.steps, outputs[i].expected, outputs[i].count * 8);
         if (outputs[i].scale)
-            atoll_steps_read(&b.steps, outputs[i].scale, outputs[i].count * 8);
+            atoll_command_batch_read(&b.steps, outputs[i].scale, outputs[i].count * 8);
     }
     bench_run(&b);
-    struct atoll_step_function function;
-    atoll_steps_take_function(&b.reply, &function);
+    struct atoll_device_command_function function;
+    atoll_command_batch_take_function(&b.reply, &function);
     for (size_t i = 0; i < output_count; i++) {
         size_t t = outputs[i].tensor, n = outputs[i].count;
         compare_array(task, t, "value", h->expected[t], bench_take(&b, n * 8), n);

@@ -105,13 +105,13 @@ static void build(const char *name, const char *source, enum cheats_task task, s
         fail_msg("%s: %s%s", name, err.text, rc == 0 ? b->detail : "");
 }
 
-static int ask(size_t kernel, const struct atoll_subject *subject, enum atoll_sanitizer_tool t)
+static int ask(size_t kernel, const struct atoll_loaded_candidate *candidate, enum atoll_sanitizer_tool t)
 {
     static const char *const states[] = {"clean", "found", "unfinished"};
     struct atoll_sanitizer_report r;
     double begin = now_s();
     int is_wanted = t == kernels[kernel].finder;
-    atoll_cuda_sanitize_with(referee, subject, tool, t, TOOL_NS, &r);
+    atoll_cuda_sanitize_with(referee, candidate, tool, t, TOOL_NS, &r);
     int is_good = is_wanted ? r.state == ATOLL_SANITIZER_FOUND && strstr(r.text, kernels[kernel].says)
                             : r.state == ATOLL_SANITIZER_CLEAN;
     printf("%s  %-30s %-10s %-10s %5.1f s  %llu errors, %llu warnings  %s\n", is_good ? "ok  " : "FAIL",
@@ -132,11 +132,11 @@ static void tools_name_what_is_wrong(void **state)
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct cheats_built b;
         build(kernels[k].name, kernels[k].source, kernels[k].task, &b);
-        struct atoll_subject subject = {
+        struct atoll_loaded_candidate candidate = {
             .prepared = b.prepared, .object = b.compiled.object, .object_length = b.compiled.object_length};
         for (unsigned t = 0; t < ATOLL_SANITIZER_TOOL_COUNT; t++)
             if (kernels[k].tools >> t & 1) {
-                failed += !ask(k, &subject, t);
+                failed += !ask(k, &candidate, t);
                 count++;
             }
         cheats_built_fini(&b);

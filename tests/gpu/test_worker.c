@@ -23,22 +23,22 @@ static size_t cubin_length;
 
 struct rig {
     struct atoll_cuda_worker *worker;
-    struct atoll_steps steps;
-    struct atoll_steps_reply reply;
+    struct atoll_command_batch steps;
+    struct atoll_command_batch_reply reply;
     uint64_t memory;
-    struct atoll_step_function functions[KERNELS];
+    struct atoll_device_command_function functions[KERNELS];
 };
 
 static void rig_load(struct rig *g)
 {
-    atoll_steps_module_load(&g->steps, 0, cubin, cubin_length);
+    atoll_command_batch_module_load(&g->steps, 0, cubin, cubin_length);
     for (uint32_t k = 0; k < KERNELS; k++)
-        atoll_steps_function(&g->steps, k, 0, names[k]);
-    atoll_steps_alloc(&g->steps, 0, 1 << 20);
+        atoll_command_batch_function(&g->steps, k, 0, names[k]);
+    atoll_command_batch_alloc(&g->steps, 0, 1 << 20);
     gpu_run(g->worker, &g->steps, &g->reply);
     for (uint32_t k = 0; k < KERNELS; k++)
-        atoll_steps_take_function(&g->reply, &g->functions[k]);
-    g->memory = atoll_steps_take_u64(&g->reply);
+        atoll_command_batch_take_function(&g->reply, &g->functions[k]);
+    g->memory = atoll_command_batch_take_u64(&g->reply);
     assert_int_equal(atoll_reader_finish(&g->reply.reader, "results", NULL), 0);
 }
 
@@ -50,8 +50,8 @@ static int rig_open(struct rig *g)
         return -1;
     if (!cubin)
         cubin = gpu_compile(kernels, NULL, &cubin_length);
-    atoll_steps_init(&g->steps);
-    atoll_steps_reply_init(&g->reply);
+    atoll_command_batch_init(&g->steps);
+    atoll_command_batch_reply_init(&g->reply);
     rig_load(g);
     return 0;
 }
@@ -59,14 +59,15 @@ static int rig_open(struct rig *g)
 static void rig_close(struct rig *g)
 {
     atoll_cuda_worker_destroy(g->worker);
-    atoll_steps_fini(&g->steps);
-    atoll_steps_reply_fini(&g->reply);
+    atoll_command_batch_fini(&g->steps);
+    atoll_command_batch_reply_fini(&g->reply);
 }
 
-static struct atoll_step_launch launch_of(uint32_t kernel, uint32_t grid, uint32_t block, uint64_t pointer)
+static struct atoll_device_command_launch launch_of(uint32_t kernel, uint32_t grid, uint32_t block,
+                                                    uint64_t pointer)
 {
-    struct atoll_step_launch l = {.function = kernel, .grid = {grid, 1, 1}, .block = {block, 1, 1}};
-    atoll_step_param(&l, &pointer, 8);
+    struct atoll_device_command_launch l = {.function = kernel, .grid = {grid, 1, 1}, .block = {block, 1, 1}};
+    atoll_device_command_param(&l, &pointer, 8);
     return l;
 }
 
@@ -85,19 +86,19 @@ static void computes(void **state)
     uint64_t from = g.memory + 8192;
     int64_t n = 1000;
     int32_t k = 3;
-    struct atoll_step_launch l = launch_of(TWICE, 8, 128, g.memory);
-    atoll_step_param(&l, &from, 8);
-    atoll_step_param(&l, &n, 8);
-    atoll_step_param(&l, &k, 4);
-    atoll_steps_write(&g.steps, from, in, sizeof in);
-    atoll_steps_event(&g.steps, 0);
-    atoll_steps_launch(&g.steps, &l);
-    atoll_steps_event(&g.steps, 1);
-    atoll_steps_read(&g.steps, g.memory, sizeof out);
-    atoll_steps_set(&g.steps, g.memory, 0, 250); /* after the read: what was read stays */
-    atoll_steps_cache_reset(&g.steps);
+    struct atoll_device_command_launch l = launch_of(TWICE, 8, 128, g.memory);
+    atoll_device_command_param(&l, &from, 8);
+    atoll_device_command_param(&l, &n, 8);
+    atoll_device_command_param(&l, &k, 4);
+    atoll_command_batch_write(&g.steps, from, in, sizeof in);
+    atoll_command_batch_event(&g.steps, 0);
+    atoll_command_batch_launch(&g.steps, &l);
+    atoll_command_batch_event(&g.steps, 1);
+    atoll_command_batch_read(&g.steps, g.memory, sizeof out);
+    atoll_command_batch_set(&g.steps, g.memory, 0, 250); /* after the read: what was read stays */
+    atoll_command_batch_cache_reset(&g.steps);
     gpu_run(g.worker, &g.steps, &g.reply);
-    const void *bytes = atoll_steps_take_bytes(&g.reply, &length);
+    const void *bytes = atoll_command_batch_take_bytes(&g.reply, &length);
     assert_int_equal(length, sizeof out);
     memcpy(out, bytes, sizeof out);
     for (int i = 0; i < 1000; i++)
@@ -114,7 +115,7 @@ static void holds_back_at_the_gate(void **state)
     struct rig g;
     if (rig_open(&g) != 0)
         skip();
-    struct atoll_steps steps;
+    struct atoll_command_batch steps;
     char *gate = NULL;
     size_t gate_length = 0;
     static const char text[] =
@@ -127,37 +128,37 @@ static void holds_back_at_the_gate(void **state)
     uint64_t from = g.memory + 8192;
     int64_t n = 1000;
     int32_t k = 3;
-    struct atoll_step_launch l = launch_of(TWICE, 8, 128, g.memory);
-    atoll_step_param(&l, &from, 8);
-    atoll_step_param(&l, &n, 8);
-    atoll_step_param(&l, &k, 4);
-    atoll_steps_init(&steps);
-    atoll_steps_module_load(&g.steps, 1, gate, gate_length);
-    atoll_steps_function(&g.steps, KERNELS, 1, "gate");
+    struct atoll_device_command_launch l = launch_of(TWICE, 8, 128, g.memory);
+    atoll_device_command_param(&l, &from, 8);
+    atoll_device_command_param(&l, &n, 8);
+    atoll_device_command_param(&l, &k, 4);
+    atoll_command_batch_init(&steps);
+    atoll_command_batch_module_load(&g.steps, 1, gate, gate_length);
+    atoll_command_batch_function(&g.steps, KERNELS, 1, "gate");
     gpu_run(g.worker, &g.steps, &g.reply);
     for (int again = 0; again < 3; again++) {
-        atoll_steps_gate(&g.steps, KERNELS);
-        atoll_steps_event(&g.steps, 0);
+        atoll_command_batch_gate(&g.steps, KERNELS);
+        atoll_command_batch_event(&g.steps, 0);
         for (int i = 0; i < 16; i++)
-            atoll_steps_launch(&g.steps, &l);
-        atoll_steps_event(&g.steps, 1);
+            atoll_command_batch_launch(&g.steps, &l);
+        atoll_command_batch_event(&g.steps, 1);
         gpu_run(g.worker, &g.steps, &g.reply);
         assert_true(g.reply.opened_ns > 0 && g.reply.seen_ns[0] > g.reply.opened_ns);
         assert_true(g.reply.seen_ns[1] > g.reply.seen_ns[0]);
         printf("16 launches behind the gate: %.0f ns by events, %.0f ns seen, opened after %.0f ns\n",
                g.reply.event_ns[1], g.reply.seen_ns[1] - g.reply.seen_ns[0], g.reply.opened_ns);
     }
-    atoll_steps_gate(&steps, KERNELS);
-    atoll_steps_gate(&steps, KERNELS);
+    atoll_command_batch_gate(&steps, KERNELS);
+    atoll_command_batch_gate(&steps, KERNELS);
     assert_int_equal(atoll_cuda_worker_run(g.worker, &steps, 10e9, &g.reply, NULL), 0);
-    assert_int_equal(g.reply.status, ATOLL_STEPS_REFUSED);
+    assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
     assert_int_equal(g.reply.step, 1);
-    atoll_steps_clear(&steps);
-    atoll_steps_gate(&steps, KERNELS);
-    atoll_steps_sync(&steps); /* what waits opens it */
+    atoll_command_batch_clear(&steps);
+    atoll_command_batch_gate(&steps, KERNELS);
+    atoll_command_batch_sync(&steps); /* what waits opens it */
     assert_int_equal(atoll_cuda_worker_run(g.worker, &steps, 10e9, &g.reply, NULL), 0);
-    assert_int_equal(g.reply.status, ATOLL_STEPS_DONE);
-    atoll_steps_fini(&steps);
+    assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_DONE);
+    atoll_command_batch_fini(&steps);
     free(gate);
     rig_close(&g);
 }
@@ -169,19 +170,19 @@ static void launches_large_shared_memory_and_clusters(void **state)
     if (rig_open(&g) != 0)
         skip();
     const struct atoll_cuda_facts *facts = atoll_cuda_worker_facts(g.worker);
-    struct atoll_step_launch fat = launch_of(FAT, 1, 128, g.memory);
+    struct atoll_device_command_launch fat = launch_of(FAT, 1, 128, g.memory);
     fat.shared_bytes = facts->limits.shared_bytes_per_block;
-    struct atoll_step_launch wide = launch_of(CLUSTER, 32, 32, g.memory + 64);
+    struct atoll_device_command_launch wide = launch_of(CLUSTER, 32, 32, g.memory + 64);
     wide.cluster[0] = 16;
     wide.cluster[1] = wide.cluster[2] = 1;
-    atoll_steps_set(&g.steps, g.memory, 41, 1);
-    atoll_steps_set(&g.steps, g.memory + 64, 0, 1);
-    atoll_steps_launch(&g.steps, &fat);
+    atoll_command_batch_set(&g.steps, g.memory, 41, 1);
+    atoll_command_batch_set(&g.steps, g.memory + 64, 0, 1);
+    atoll_command_batch_launch(&g.steps, &fat);
     if (facts->limits.cluster_blocks >= 16)
-        atoll_steps_launch(&g.steps, &wide);
-    atoll_steps_read(&g.steps, g.memory, 128);
+        atoll_command_batch_launch(&g.steps, &wide);
+    atoll_command_batch_read(&g.steps, g.memory, 128);
     gpu_run(g.worker, &g.steps, &g.reply);
-    const int *words = atoll_steps_take_bytes(&g.reply, &length);
+    const int *words = atoll_command_batch_take_bytes(&g.reply, &length);
     assert_int_equal(words[1], 42);
     if (facts->limits.cluster_blocks >= 16)
         assert_int_equal(words[16], 2 * 120); /* ranks 0..15 of two clusters */
@@ -195,16 +196,16 @@ static void reloading_restores_globals(void **state)
     size_t length;
     if (rig_open(&g) != 0)
         skip();
-    struct atoll_step_launch l = launch_of(COUNT, 1, 1, g.memory);
+    struct atoll_device_command_launch l = launch_of(COUNT, 1, 1, g.memory);
     for (int round = 0; round < 2; round++) {
-        atoll_steps_launch(&g.steps, &l);
-        atoll_steps_launch(&g.steps, &l);
-        atoll_steps_read(&g.steps, g.memory, 4);
+        atoll_command_batch_launch(&g.steps, &l);
+        atoll_command_batch_launch(&g.steps, &l);
+        atoll_command_batch_read(&g.steps, g.memory, 4);
         gpu_run(g.worker, &g.steps, &g.reply);
-        const int *value = atoll_steps_take_bytes(&g.reply, &length);
+        const int *value = atoll_command_batch_take_bytes(&g.reply, &length);
         assert_int_equal(*value, 2);
-        atoll_steps_module_load(&g.steps, 0, cubin, cubin_length);
-        atoll_steps_function(&g.steps, COUNT, 0, names[COUNT]);
+        atoll_command_batch_module_load(&g.steps, 0, cubin, cubin_length);
+        atoll_command_batch_function(&g.steps, COUNT, 0, names[COUNT]);
         gpu_run(g.worker, &g.steps, &g.reply);
     }
     rig_close(&g);
@@ -216,30 +217,31 @@ static void refuses_and_goes_on(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     if (rig_open(&g) != 0)
         skip();
-    struct atoll_step_launch bad[] = {launch_of(TWICE, 1, 2048, g.memory), launch_of(FAT, 1, 32, g.memory),
-                                      launch_of(400, 1, 32, g.memory), launch_of(CLUSTER, 33, 32, g.memory)};
+    struct atoll_device_command_launch bad[] = {
+        launch_of(TWICE, 1, 2048, g.memory), launch_of(FAT, 1, 32, g.memory), launch_of(400, 1, 32, g.memory),
+        launch_of(CLUSTER, 33, 32, g.memory)};
     bad[1].shared_bytes = 1 << 20;
     bad[3].cluster[0] = 2;
     bad[3].cluster[1] = bad[3].cluster[2] = 1;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        atoll_steps_event(&g.steps, 0);
-        atoll_steps_launch(&g.steps, &bad[i]);
+        atoll_command_batch_event(&g.steps, 0);
+        atoll_command_batch_launch(&g.steps, &bad[i]);
         assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 10e9, &g.reply, &err), 0);
-        assert_int_equal(g.reply.status, ATOLL_STEPS_REFUSED);
+        assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
         assert_int_equal(g.reply.step, 1);
         assert_true(g.reply.text[0] != '\0');
         printf("refused: %s\n", g.reply.text);
-        atoll_steps_clear(&g.steps);
+        atoll_command_batch_clear(&g.steps);
     }
-    atoll_steps_function(&g.steps, 9, 0, "no_such_kernel");
+    atoll_command_batch_function(&g.steps, 9, 0, "no_such_kernel");
     assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 10e9, &g.reply, &err), 0);
-    assert_int_equal(g.reply.status, ATOLL_STEPS_REFUSED);
-    atoll_steps_clear(&g.steps);
-    atoll_steps_alloc(&g.steps, 1, 1ull << 50);
+    assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
+    atoll_command_batch_clear(&g.steps);
+    atoll_command_batch_alloc(&g.steps, 1, 1ull << 50);
     assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 10e9, &g.reply, &err), 0);
-    assert_int_equal(g.reply.status, ATOLL_STEPS_REFUSED);
-    atoll_steps_clear(&g.steps);
-    atoll_steps_sync(&g.steps);
+    assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
+    atoll_command_batch_clear(&g.steps);
+    atoll_command_batch_sync(&g.steps);
     gpu_run(g.worker, &g.steps, &g.reply);
     rig_close(&g);
 }
@@ -248,25 +250,25 @@ static void faults_cost_the_process_only(void **state)
 {
     static const struct {
         uint32_t kernel;
-        enum atoll_steps_status status;
+        enum atoll_command_batch_status status;
         double deadline_ns;
-    } rows[] = {{FAR, ATOLL_STEPS_FAULT, 10e9},
-                {STOP, ATOLL_STEPS_FAULT, 10e9},
-                {ENDLESS, ATOLL_STEPS_TIMEOUT, 0.3e9}};
+    } rows[] = {{FAR, ATOLL_COMMAND_BATCH_FAULT, 10e9},
+                {STOP, ATOLL_COMMAND_BATCH_FAULT, 10e9},
+                {ENDLESS, ATOLL_COMMAND_BATCH_TIMEOUT, 0.3e9}};
     struct atoll_err err = ATOLL_ERR_INIT;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rig g;
         if (rig_open(&g) != 0)
             skip();
-        struct atoll_step_launch l = launch_of(rows[i].kernel, 1, 1, g.memory);
-        atoll_steps_set(&g.steps, g.memory, 0, 16);
-        atoll_steps_launch(&g.steps, &l);
+        struct atoll_device_command_launch l = launch_of(rows[i].kernel, 1, 1, g.memory);
+        atoll_command_batch_set(&g.steps, g.memory, 0, 16);
+        atoll_command_batch_launch(&g.steps, &l);
         assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, rows[i].deadline_ns, &g.reply, &err), 0);
         printf("%s: %s\n", names[rows[i].kernel], g.reply.text);
         assert_int_equal(g.reply.status, rows[i].status);
         /* what comes after is told so, not left waiting */
         assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 1e9, &g.reply, &err), 0);
-        assert_int_equal(g.reply.status, ATOLL_STEPS_LOST);
+        assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_LOST);
         rig_close(&g);
         assert_int_equal(rig_open(&g), 0);
         rig_close(&g);

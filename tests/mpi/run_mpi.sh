@@ -60,7 +60,7 @@ evaluator-killed) make_campaign 150 0 sample-device=20ms; start -n 3 & run=$!
         kill -9 "$(evaluators | head -1)"
     done
     wait $run || fail "status $?"; check_finished; check_acks
-    [ "$(grep -c eval.keeper.killed "$work/out")" = 3 ] || fail "three evaluators were killed" ;;
+    [ "$(grep -c eval.pool.killed "$work/out")" = 3 ] || fail "three evaluators were killed" ;;
 run-killed) make_campaign 120 0 sample-device=20ms
     for acks in 10 40 70; do
         start -n 3 & run=$!

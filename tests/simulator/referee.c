@@ -140,7 +140,8 @@ void atoll_simulated_duel(const struct atoll_simulated_settings *s, const struct
         duel->verdict = ATOLL_V_INFRASTRUCTURE;
     else if (at < s->infrastructure + s->unstable)
         duel->verdict = ATOLL_V_UNSTABLE;
-    else if (at < s->infrastructure + s->unstable + s->wrong_duel && order->purpose != ATOLL_DUEL_NOOP)
+    else if (at < s->infrastructure + s->unstable + s->wrong_duel &&
+             order->purpose != ATOLL_DUEL_NULL_CONTROL)
         duel->verdict = ATOLL_V_WRONG;
     if (duel->verdict != ATOLL_V_CORRECT)
         return;

@@ -200,10 +200,11 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
         s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
         assert_non_null(s->candidates);
     }
-    s->candidates[s->candidate_count++] = (struct sim_candidate){.task = sim_population(d),
-                                                                 .id = d->candidate,
-                                                                 .source = d->source,
-                                                                 .is_noop = d->op == ATOLL_OPERATOR_NOOP};
+    s->candidates[s->candidate_count++] =
+        (struct sim_candidate){.task = sim_population(d),
+                               .id = d->candidate,
+                               .source = d->source,
+                               .is_noop = d->op == ATOLL_OPERATOR_NULL_CONTROL};
 }
 
 static inline struct sim_candidate *sim_candidate(const struct sim *s, const struct atoll_decision *d)
@@ -262,8 +263,8 @@ static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
     s->duels[d->purpose]++;
     assert_true(d->alpha > 0);
     assert_false(atoll_id_equal(&d->candidate, &d->elite));
-    assert_int_equal(sim_candidate(s, d)->is_noop, d->purpose == ATOLL_DUEL_NOOP);
-    if (d->purpose == ATOLL_DUEL_NOOP) {
+    assert_int_equal(sim_candidate(s, d)->is_noop, d->purpose == ATOLL_DUEL_NULL_CONTROL);
+    if (d->purpose == ATOLL_DUEL_NULL_CONTROL) {
         assert_false(atoll_id_equal(&d->source, &d->elite_source));
         return;
     }
@@ -298,10 +299,10 @@ static inline int sim_is_retry(struct sim *s, const struct atoll_decision *d)
     return is_same;
 }
 
-/* A no-op mutant holds no place, has no children and is no template. */
+/* A null control holds no place, has no children and is no template. */
 static inline void sim_check_noops(const struct sim *s, const struct atoll_decision *d)
 {
-    int is_other = d->type == ATOLL_DECIDE_EVALUATE && d->op != ATOLL_OPERATOR_NOOP;
+    int is_other = d->type == ATOLL_DECIDE_EVALUATE && d->op != ATOLL_OPERATOR_NULL_CONTROL;
     for (size_t i = 0; is_other && i < s->candidate_count; i++)
         assert_false(s->candidates[i].is_noop && atoll_id_equal(&s->candidates[i].source, &d->source));
     static const int places[ATOLL_DECISION_TYPE_COUNT] = {
@@ -542,7 +543,7 @@ static inline void sim_answer_evaluate(struct sim *s, const struct atoll_decisio
 static inline void sim_answer_duel(struct sim *s, const struct atoll_decision *order)
 {
     double ratio = sim_time(&order->elite) / sim_time(&order->candidate);
-    if (sim_percent(s, s->wrong_duel) && order->purpose != ATOLL_DUEL_NOOP)
+    if (sim_percent(s, s->wrong_duel) && order->purpose != ATOLL_DUEL_NULL_CONTROL)
         sim_duelled(s, order, ATOLL_V_WRONG, 0, 0);
     else if (sim_percent(s, s->unstable_duel))
         sim_duelled(s, order, ATOLL_V_UNSTABLE, 0, ratio);

@@ -80,7 +80,7 @@ static int replace(const char *path, const char *text, mode_t mode, struct atoll
     if (fd < 0) {
         return atoll_err_errno(err, errno, "%s: cannot write", aside);
     }
-    if (atoll_errand_write(fd, text, strlen(text)) != 0 || fsync(fd) != 0) {
+    if (atoll_process_write(fd, text, strlen(text)) != 0 || fsync(fd) != 0) {
         int failed = errno;
 
         close(fd);
@@ -394,7 +394,7 @@ int atoll_local_state_read(const char *root, const char *id, struct atoll_local_
 static int is_lost(const struct atoll_local_state *state)
 {
     return !atoll_job_has_ended(state->state) && state->state != ATOLL_JOB_UNKNOWN &&
-           !atoll_process_is_alive(&state->supervisor);
+           !atoll_process_id_is_alive(&state->supervisor);
 }
 
 int atoll_local_state_judge(const char *root, const char *id, struct atoll_local_state *ret_state,
@@ -410,7 +410,7 @@ int atoll_local_state_judge(const char *root, const char *id, struct atoll_local
         return -1;
     }
     if (is_lost(&state)) {
-        const struct atoll_process_id self = atoll_process_self();
+        const struct atoll_process_id self = atoll_process_id_self();
 
         state.state = ATOLL_JOB_FAILED;
         state.exit_status = LOST_STATUS;

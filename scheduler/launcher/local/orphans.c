@@ -27,7 +27,7 @@ static int is_supervisor(const char *root, pid_t pid)
     }
     for (size_t i = count; i > 0 && !found; i--) {
         found = atoll_local_state_read(root, ids[i - 1], &state, NULL) == 0 && state.supervisor.pid == pid &&
-                atoll_process_is_alive(&state.supervisor);
+                atoll_process_id_is_alive(&state.supervisor);
     }
     free(ids);
     return found;

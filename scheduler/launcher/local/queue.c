@@ -274,7 +274,7 @@ static int change(struct atoll_launcher *launcher, const char *id, change_functi
 
 static int wake(const struct atoll_local_state *state)
 {
-    if (atoll_process_is_alive(&state->supervisor)) {
+    if (atoll_process_id_is_alive(&state->supervisor)) {
         kill(state->supervisor.pid, SIGUSR1);
     }
     return 0;
@@ -294,7 +294,7 @@ static int change_signal(const char *root, const char *id, const struct atoll_lo
                          int64_t value, struct atoll_err *err)
 {
     (void)root;
-    if (!atoll_process_is_alive(&state->shell)) {
+    if (!atoll_process_id_is_alive(&state->shell)) {
         return atoll_err_set(err, ATOLL_E_INPUT, "job %s does not run (%s)", id,
                              atoll_job_state_name(state->state));
     }

@@ -83,7 +83,8 @@ static int waits(const char *root, const char *id)
 {
     struct atoll_local_state state;
 
-    return atoll_local_state_read(root, id, &state, NULL) == 0 && atoll_process_is_alive(&state.supervisor);
+    return atoll_local_state_read(root, id, &state, NULL) == 0 &&
+           atoll_process_id_is_alive(&state.supervisor);
 }
 
 int atoll_turn_is_mine(const char *root, const char *id)

@@ -270,7 +270,7 @@ static pid_t start_shell(struct supervisor *s)
         run_script(s, script);
     }
     if (pid > 0) {
-        s->state.shell = atoll_process_of(pid);
+        s->state.shell = atoll_process_id_of(pid);
         s->state.start_unix_s = (int64_t)time(NULL);
         s->state.end_unix_s =
             s->job.time_limit_s > 0 ? s->state.start_unix_s + (int64_t)s->job.time_limit_s : 0;
@@ -412,7 +412,7 @@ __attribute__((noreturn)) static void supervise(struct supervisor *s, int ready_
     int is_there;
 
     setsid();
-    s->state.supervisor = atoll_process_self();
+    s->state.supervisor = atoll_process_id_self();
     is_there = atoll_local_state_write(s->root, s->job.id, &s->state, NULL) == 0;
     if (write(ready_fd, is_there ? "+" : "-", 1) != 1 || !is_there) {
         _exit(1);

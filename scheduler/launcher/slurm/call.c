@@ -54,8 +54,8 @@ static int in_child(void *context, int out_fd)
                             plugin->version & 0xff);
     }
     head.words = call->words;
-    return call->answer.failed || atoll_errand_write(out_fd, &head, sizeof(head)) != 0 ||
-           atoll_errand_write(out_fd, call->answer.data, call->answer.length) != 0;
+    return call->answer.failed || atoll_process_write(out_fd, &head, sizeof(head)) != 0 ||
+           atoll_process_write(out_fd, call->answer.data, call->answer.length) != 0;
 }
 
 static int keep_job(void *context, const struct atoll_slurm_job *job)
@@ -138,7 +138,7 @@ int atoll_slurm_do_cluster(const struct atoll_slurm_plugin *plugin, struct atoll
 }
 
 /* What a library that ends its process says comes last and says why. */
-static void describe_end(const struct atoll_errand_result *result, const char *what, struct atoll_err *err)
+static void describe_end(const struct atoll_process_result *result, const char *what, struct atoll_err *err)
 {
     if (result->status == NO_PLUGIN) {
         atoll_err_set(err, ATOLL_E_MISSING, "%s", result->words);
@@ -152,7 +152,7 @@ static void describe_end(const struct atoll_errand_result *result, const char *w
 
 static int open_answer(const char *what, struct atoll_slurm_answer *answer, struct atoll_err *err)
 {
-    const struct atoll_errand_result *result = &answer->result;
+    const struct atoll_process_result *result = &answer->result;
     struct head head;
 
     if (result->status != 0 || result->out.length < sizeof(head)) {
@@ -168,14 +168,14 @@ static int open_answer(const char *what, struct atoll_slurm_answer *answer, stru
 int atoll_slurm_call_run(struct atoll_slurm_call *call, const char *what, double timeout_s,
                          struct atoll_slurm_answer *ret_answer, struct atoll_err *err)
 {
-    const struct atoll_errand errand = {.what = what,
-                                        .function = in_child,
-                                        .context = call,
-                                        .hopeless = ATOLL_SLURM_NO_CONFIGURATION,
-                                        .deadline_s = timeout_s};
+    const struct atoll_process process = {.what = what,
+                                          .function = in_child,
+                                          .context = call,
+                                          .hopeless = ATOLL_SLURM_NO_CONFIGURATION,
+                                          .deadline_s = timeout_s};
 
     atoll_buffer_init(&call->answer, OUT_BYTES);
-    if (atoll_errand_run(&errand, OUT_BYTES, &ret_answer->result, err) != 0) {
+    if (atoll_process_run(&process, OUT_BYTES, &ret_answer->result, err) != 0) {
         return -1;
     }
     if (open_answer(what, ret_answer, err) != 0) {
@@ -187,5 +187,5 @@ int atoll_slurm_call_run(struct atoll_slurm_call *call, const char *what, double
 
 void atoll_slurm_answer_fini(struct atoll_slurm_answer *answer)
 {
-    atoll_errand_result_fini(&answer->result);
+    atoll_process_result_fini(&answer->result);
 }

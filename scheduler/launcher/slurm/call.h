@@ -28,7 +28,7 @@ struct atoll_slurm_call {
 /* The answer is data..data+length, inside result: fini it after 0.  Errors: TIMEOUT, what the words of a refusal stand for,
  * MISSING when the plugin does not load, CHILD when the library ended the process without a word.  what: "submitting a job" */
 struct atoll_slurm_answer {
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     const unsigned char *data;
     size_t length;
 };

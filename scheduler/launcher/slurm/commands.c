@@ -28,12 +28,12 @@ struct commands {
 
 /* Runs one and keeps its output; -1 with the refusal that its words stand for. */
 static int run_plain(const char *const *argv, char *const *environment, double timeout_s,
-                     struct atoll_errand_result *ret_result, struct atoll_err *err)
+                     struct atoll_process_result *ret_result, struct atoll_err *err)
 {
-    const struct atoll_errand errand = {
+    const struct atoll_process process = {
         .what = argv[0], .argv = argv, .environment = environment, .deadline_s = timeout_s};
 
-    if (atoll_errand_run(&errand, OUT_BYTES, ret_result, err) != 0) {
+    if (atoll_process_run(&process, OUT_BYTES, ret_result, err) != 0) {
         return -1;
     }
     if (ret_result->status == 0) {
@@ -41,7 +41,7 @@ static int run_plain(const char *const *argv, char *const *environment, double t
     }
     atoll_slurm_refuse(argv[0], *ret_result->words ? ret_result->words : (const char *)ret_result->out.data,
                        ATOLL_E_INPUT, err);
-    atoll_errand_result_fini(ret_result);
+    atoll_process_result_fini(ret_result);
     return -1;
 }
 
@@ -49,21 +49,21 @@ static int run_plain(const char *const *argv, char *const *environment, double t
 static int check_voice(struct commands *commands, struct atoll_err *err)
 {
     static const char *const argv[] = {"scontrol", "ping", NULL};
-    const struct atoll_errand errand = {
+    const struct atoll_process process = {
         .what = "scontrol ping",
         .argv = argv,
         .environment = commands->environment.items,
         .deadline_s = commands->base.timeout_s < PING_S ? commands->base.timeout_s : PING_S};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
     if (!commands->was_silent) {
         return 0;
     }
-    if (atoll_errand_run(&errand, OUT_BYTES, &result, err) != 0) {
+    if (atoll_process_run(&process, OUT_BYTES, &result, err) != 0) {
         return -1;
     }
     commands->was_silent = strstr((const char *)result.out.data, " is UP") == NULL;
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     return commands->was_silent ? atoll_err_set(err, ATOLL_E_TIMEOUT,
                                                 "Slurm's controller is down (scontrol ping); try again later")
                                 : 0;
@@ -83,7 +83,7 @@ static void note_silence(struct commands *commands, const struct atoll_err *why)
 }
 
 static int run(struct atoll_launcher *launcher, const char *const *argv,
-               struct atoll_errand_result *ret_result, struct atoll_err *err)
+               struct atoll_process_result *ret_result, struct atoll_err *err)
 {
     struct commands *commands = (struct commands *)launcher;
     struct atoll_err why = ATOLL_ERR_INIT;
@@ -99,12 +99,12 @@ static int run(struct atoll_launcher *launcher, const char *const *argv,
 /* The same for a command whose output says nothing. */
 static int order(struct atoll_launcher *launcher, const char *const *argv, struct atoll_err *err)
 {
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
     if (run(launcher, argv, &result, err) != 0) {
         return -1;
     }
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     return 0;
 }
 
@@ -113,7 +113,7 @@ int atoll_slurm_sbatch(const struct atoll_job_request *request, double timeout_s
 {
     static const char *const argv[] = {"sbatch", "--parsable", NULL};
     struct atoll_slurm_environment environment = {0};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     struct atoll_buffer script;
     int status = -1;
 
@@ -123,19 +123,20 @@ int atoll_slurm_sbatch(const struct atoll_job_request *request, double timeout_s
         goto done;
     }
     atoll_buffer_put_u8(&script, 0);
-    const struct atoll_errand errand = {.what = "sbatch",
-                                        .argv = argv,
-                                        .environment = environment.items,
-                                        .input = (const char *)script.data,
-                                        .hopeless = ATOLL_SLURM_QUEUE_FULL,
-                                        .deadline_s = timeout_s};
+    const struct atoll_process process = {.what = "sbatch",
+                                          .argv = argv,
+                                          .environment = environment.items,
+                                          .input = (const char *)script.data,
+                                          .hopeless = ATOLL_SLURM_QUEUE_FULL,
+                                          .deadline_s = timeout_s};
 
-    if (atoll_buffer_check(&script, err) != 0 || atoll_errand_run(&errand, SCRIPT_BYTES, &result, err) != 0) {
+    if (atoll_buffer_check(&script, err) != 0 ||
+        atoll_process_run(&process, SCRIPT_BYTES, &result, err) != 0) {
         goto done;
     }
     status = result.status == 0 ? atoll_slurm_submitted_read((const char *)result.out.data, ret_id, err)
                                 : atoll_slurm_refuse("sbatch", result.words, ATOLL_E_INPUT, err);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
 done:
     atoll_slurm_environment_destroy(&environment);
     atoll_buffer_fini(&script);
@@ -163,7 +164,7 @@ static int squeue(struct atoll_launcher *launcher, const char *which, const char
     const char *const argv[] = {
         "squeue", "--local", "-h", "-a", "-r", "-t", "all", which, value, "-O", atoll_slurm_job_format(),
         NULL};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     struct atoll_job *jobs = NULL;
     size_t count = 0;
 
@@ -172,10 +173,10 @@ static int squeue(struct atoll_launcher *launcher, const char *which, const char
     }
     if (atoll_slurm_jobs_read((const char *)result.out.data, &jobs, &count, err) != 0) {
         free(jobs);
-        atoll_errand_result_fini(&result);
+        atoll_process_result_fini(&result);
         return -1;
     }
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     *ret_jobs = jobs;
     *ret_count = count;
     return 0;
@@ -210,7 +211,7 @@ static int ask(struct atoll_launcher *launcher, const char *id, struct atoll_job
 static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_err *err)
 {
     const char *const argv[] = {"scancel", "--verbose", id, NULL};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     struct atoll_err why = ATOLL_ERR_INIT;
 
     if (run(launcher, argv, &result, &why) == 0) {
@@ -219,7 +220,7 @@ static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_
         if (error) {
             atoll_slurm_refuse("scancel", error, ATOLL_E_INPUT, &why);
         }
-        atoll_errand_result_fini(&result);
+        atoll_process_result_fini(&result);
     }
     return !why.code || atoll_slurm_has_ended(why.text) ? 0 : pass_on(&why, err);
 }
@@ -278,27 +279,27 @@ static int bad_nodes(struct atoll_launcher *launcher, const char *nodes, char *r
                      struct atoll_err *err)
 {
     const char *const argv[] = {"sinfo", "-h", "-a", "-N", "-n", nodes, "-o", ATOLL_SLURM_NODE_FORMAT, NULL};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     int status;
 
     if (run(launcher, argv, &result, err) != 0) {
         return -1;
     }
     status = atoll_slurm_bad_nodes_read((const char *)result.out.data, ret_names, bytes, err);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     return status;
 }
 
 void atoll_slurm_mpi_types(double timeout_s, char *ret_types, size_t bytes)
 {
     static const char *const argv[] = {"srun", "--mpi=list", NULL};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
     *ret_types = '\0';
     if (run_plain(argv, NULL, timeout_s, &result, NULL) == 0) {
         atoll_slurm_mpi_types_read(result.out.length ? (const char *)result.out.data : result.words,
                                    ret_types, bytes);
-        atoll_errand_result_fini(&result);
+        atoll_process_result_fini(&result);
     }
 }
 
@@ -313,7 +314,7 @@ static double now_s(void)
 static int read_limits(struct atoll_launcher *launcher, struct atoll_cluster *cluster, struct atoll_err *err)
 {
     static const char *const argv[] = {"scontrol", "show", "config", NULL};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     char text[32];
 
     if (run(launcher, argv, &result, err) != 0) {
@@ -329,7 +330,7 @@ static int read_limits(struct atoll_launcher *launcher, struct atoll_cluster *cl
     cluster->array_limit = (unsigned)strtoul(text, NULL, 10);
     atoll_slurm_setting_read(config, "MaxJobCount", text, sizeof(text));
     cluster->job_limit = (unsigned)strtoul(text, NULL, 10);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     return 0;
 }
 
@@ -338,7 +339,7 @@ static int cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cl
     static const char *const partitions[] = {"sinfo", "-h", "-a", "-o", ATOLL_SLURM_PARTITION_FORMAT, NULL};
     static const char *const ping[] = {"scontrol", "ping", NULL};
     struct atoll_cluster found = {0};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     double begin_s = now_s();
     int status;
 
@@ -350,7 +351,7 @@ static int cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cl
         return -1;
     }
     status = atoll_slurm_partitions_read((const char *)result.out.data, &found, err);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     if (status == 0) {
         atoll_slurm_mpi_types(launcher->timeout_s, found.mpi_types, sizeof(found.mpi_types));
         *ret_cluster = found;
@@ -383,14 +384,14 @@ static const struct atoll_launcher_ops ops = {
 static int find_version(double timeout_s, char *ret_version, size_t bytes, struct atoll_err *err)
 {
     static const char *const argv[] = {"sbatch", "--version", NULL};
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     const char *blank;
 
-    if (atoll_errand_run(&(struct atoll_errand){.what = "sbatch",
-                                                .argv = argv,
-                                                .hopeless = ATOLL_SLURM_NO_CONFIGURATION,
-                                                .deadline_s = timeout_s},
-                         OUT_BYTES, &result, err) != 0) {
+    if (atoll_process_run(&(struct atoll_process){.what = "sbatch",
+                                                  .argv = argv,
+                                                  .hopeless = ATOLL_SLURM_NO_CONFIGURATION,
+                                                  .deadline_s = timeout_s},
+                          OUT_BYTES, &result, err) != 0) {
         return -1;
     }
     blank = strchr((const char *)result.out.data, ' ');
@@ -398,11 +399,11 @@ static int find_version(double timeout_s, char *ret_version, size_t bytes, struc
         atoll_err_set(err, ATOLL_E_MISSING,
                       "sbatch is here and finds no cluster: %.300s; SLURM_CONF names the configuration",
                       result.words);
-        atoll_errand_result_fini(&result);
+        atoll_process_result_fini(&result);
         return -1;
     }
     snprintf(ret_version, bytes, "%.*s", (int)strcspn(blank + 1, "\n"), blank + 1);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     return 0;
 }
 

@@ -173,7 +173,7 @@ static void sample_final(struct sample_campaign *s, const struct atoll_decision 
     sample_decide(s, ATOLL_DECIDE_TASK_DONE, &d);
 }
 
-/* The best's no-op mutant is sent, and then compared with it. */
+/* The best's null control is sent, and then compared with it. */
 static struct atoll_decision sample_mutant(struct sample_campaign *s, const struct atoll_task *task,
                                            const struct atoll_decision *best)
 {
@@ -184,12 +184,12 @@ static struct atoll_decision sample_mutant(struct sample_campaign *s, const stru
          !atoll_id_equal(&id, &best->source); id = atoll_source_id(seed->language, seed->source))
         seed++;
     atoll_buffer_init(&text, 1u << 20);
-    atoll_noop_source(seed->source, &best->candidate, &text);
+    atoll_null_control_source(seed->source, &best->candidate, &text);
     d.source = atoll_source_id(seed->language, (const char *)text.data);
     d.candidate = sample_id(800 + d.task);
     atoll_buffer_fini(&text);
     d.parent = best->candidate;
-    d.op = ATOLL_OPERATOR_NOOP;
+    d.op = ATOLL_OPERATOR_NULL_CONTROL;
     d.evaluation = ++s->next_evaluation;
     sample_decide(s, ATOLL_DECIDE_EVALUATE, &d);
     return d;
@@ -202,14 +202,14 @@ static void sample_no_op(struct sample_campaign *s, const struct atoll_task *tas
     struct atoll_decision d = sample_mutant(s, task, best);
     d.evaluation = ++s->next_evaluation;
     d.elite = best->candidate;
-    d.purpose = ATOLL_DUEL_NOOP;
+    d.purpose = ATOLL_DUEL_NULL_CONTROL;
     sample_decide(s, ATOLL_DECIDE_DUEL, &d);
     d.candidate = best->candidate;
     d.other_island = 1;
     sample_decide(s, ATOLL_DECIDE_MIGRATE, &d);
     atoll_event_init(&e, ATOLL_EVENT_DUELLED);
     e.duel = (struct atoll_duel){.evaluation = d.evaluation,
-                                 .purpose = ATOLL_DUEL_NOOP,
+                                 .purpose = ATOLL_DUEL_NULL_CONTROL,
                                  .ratio = 1.001,
                                  .p_value = 0.6,
                                  .pair_count = 8,

@@ -1,7 +1,7 @@
 /* standing_scene.h - a campaign whose writer can stop anywhere, and what a replay of everything says of it: shared by the
  * tests of standings. */
-#ifndef ATOLL_TEST_STANDING_SCENE_H
-#define ATOLL_TEST_STANDING_SCENE_H
+#ifndef ATOLL_TEST_CAMPAIGN_PROGRESS_SCENE_H
+#define ATOLL_TEST_CAMPAIGN_PROGRESS_SCENE_H
 
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/campaign/campaign_progress.h"
@@ -25,7 +25,7 @@ static inline int set_up(void **state)
     scratch_make(dir);
     scratch_join(suite, dir, "suite");
     scratch_join(target, dir, "campaign");
-    scratch_join(hint_path, target, ATOLL_STANDING_FILE);
+    scratch_join(hint_path, target, ATOLL_CAMPAIGN_PROGRESS_FILE);
     mkdir(suite, 0777);
     scratch_write(scratch_join(path, dir, "suite/task.yaml"), "name: a\n", 8);
     tasks[0] = (struct atoll_campaign_task){"softmax", suite, sample_id(1)};
@@ -94,17 +94,17 @@ static inline void group_write(void)
     assert_int_equal(atoll_journal_sync(writer.journal, NULL), 0);
 }
 
-static inline struct atoll_standing_hint sample_hint(struct atoll_standing_task rows[2])
+static inline struct atoll_progress_json sample_hint(struct atoll_campaign_progress_task rows[2])
 {
-    rows[0] = (struct atoll_standing_task){.name = "softmax",
-                                           .evaluated = 7,
-                                           .correct = 5,
-                                           .baseline_ns = 4e6,
-                                           .best_ns = 1e6,
-                                           .final_ratio = 3.5,
-                                           .is_done = 1};
-    rows[1] = (struct atoll_standing_task){.name = "matmul", .model = "a device \"X\""};
-    struct atoll_standing_hint hint = {.campaign = sample_id(42),
+    rows[0] = (struct atoll_campaign_progress_task){.name = "softmax",
+                                                    .evaluated = 7,
+                                                    .correct = 5,
+                                                    .baseline_ns = 4e6,
+                                                    .best_ns = 1e6,
+                                                    .final_ratio = 3.5,
+                                                    .is_done = 1};
+    rows[1] = (struct atoll_campaign_progress_task){.name = "matmul", .model = "a device \"X\""};
+    struct atoll_progress_json hint = {.campaign = sample_id(42),
                                        .journal_bytes = atoll_journal_durable_bytes(writer.journal),
                                        .evaluated = writer.evaluated,
                                        .duelled = writer.duelled,
@@ -127,9 +127,9 @@ static inline struct atoll_standing_hint sample_hint(struct atoll_standing_task 
 
 static inline void hint_write(void)
 {
-    struct atoll_standing_task rows[2];
-    struct atoll_standing_hint hint = sample_hint(rows);
-    assert_int_equal(atoll_standing_hint_write(target, &hint, NULL, NULL), 0);
+    struct atoll_campaign_progress_task rows[2];
+    struct atoll_progress_json hint = sample_hint(rows);
+    assert_int_equal(atoll_progress_json_write(target, &hint, NULL, NULL), 0);
 }
 
 static inline void journal_close(const char *reason)
@@ -169,22 +169,23 @@ static inline int count_record(void *context, const struct atoll_attempt *attemp
 }
 
 /* Reads the standing, compares it with a replay; the caller fini's it. */
-static inline struct atoll_standing standing_checked(void)
+static inline struct atoll_campaign_progress standing_checked(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_replay_report report;
-    struct atoll_standing s;
+    struct atoll_campaign_progress s;
     struct counts counts = {.arena = atoll_arena_create(1 << 20, NULL)};
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
     assert_int_equal(atoll_campaign_replay(c, count_record, &counts, &report, NULL), 0);
-    if (atoll_standing_read(target, &s, &err) != 0)
+    if (atoll_campaign_progress_read(target, &s, &err) != 0)
         fail_msg("%s", err.text);
     assert_int_equal(s.evaluated, counts.evaluated);
     assert_int_equal(s.duelled, counts.duelled);
     assert_string_equal(s.attempt, report.last);
-    assert_int_equal(s.phase, !report.last[0]                                        ? ATOLL_STANDING_FRESH
-                              : atoll_journal_is_final(report.ending, report.reason) ? ATOLL_STANDING_ENDED
-                                                                                     : ATOLL_STANDING_OPEN);
+    assert_int_equal(s.phase, !report.last[0] ? ATOLL_CAMPAIGN_PROGRESS_FRESH
+                              : atoll_journal_is_final(report.ending, report.reason)
+                                  ? ATOLL_CAMPAIGN_PROGRESS_ENDED
+                                  : ATOLL_CAMPAIGN_PROGRESS_OPEN);
     assert_int_equal(s.hint.task_count, 2);
     assert_string_equal(s.hint.tasks[1].name, "matmul");
     atoll_campaign_close(c);
@@ -195,9 +196,9 @@ static inline struct atoll_standing standing_checked(void)
 /* The same where only has_hint matters. */
 static inline int has_hint(void)
 {
-    struct atoll_standing s = standing_checked();
+    struct atoll_campaign_progress s = standing_checked();
     int has = s.has_hint;
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     return has;
 }
 

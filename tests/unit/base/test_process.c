@@ -11,38 +11,38 @@
 #define LIMIT ((size_t)1 << 20)
 
 static int run_shell(const char *script, const char *input, const char *hopeless, double deadline_s,
-                     struct atoll_errand_result *result, struct atoll_err *err)
+                     struct atoll_process_result *result, struct atoll_err *err)
 {
     const char *const argv[] = {"sh", "-c", script, NULL};
-    const struct atoll_errand errand = {
+    const struct atoll_process process = {
         .what = "a shell", .argv = argv, .input = input, .hopeless = hopeless, .deadline_s = deadline_s};
 
-    return atoll_errand_run(&errand, LIMIT, result, err);
+    return atoll_process_run(&process, LIMIT, result, err);
 }
 
 static void test_output_words_and_status(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
     assert_int_equal(run_shell("cat; echo why >&2; exit 3", "in\nput", NULL, 60, &result, &err), 0);
     assert_string_equal((const char *)result.out.data, "in\nput");
     assert_int_equal(result.out.length, 6);
     assert_string_equal(result.words, "why\n");
     assert_int_equal(result.status, 3);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
     assert_int_equal(run_shell("kill -9 $$", NULL, NULL, 60, &result, &err), 0);
     assert_int_equal(result.status, 128 + 9);
     assert_int_equal(result.out.length, 0);
     assert_string_equal((const char *)result.out.data, "");
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
 }
 
 /* More than a pipe holds, in both directions. */
 static void test_long_texts(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     char *text = malloc(300001);
 
     memset(text, 'x', 300000);
@@ -50,8 +50,8 @@ static void test_long_texts(void **state)
     assert_int_equal(run_shell("cat; head -c 100000 /dev/zero >&2", text, NULL, 60, &result, &err), 0);
     assert_int_equal(result.out.length, 300000);
     assert_string_equal((const char *)result.out.data, text);
-    assert_int_equal(strlen(result.words), ATOLL_ERRAND_WORDS_BYTES - 1);
-    atoll_errand_result_fini(&result);
+    assert_int_equal(strlen(result.words), ATOLL_PROCESS_WORDS_BYTES - 1);
+    atoll_process_result_fini(&result);
     free(text);
     assert_int_equal(run_shell("head -c 2000000 /dev/zero", NULL, NULL, 60, &result, &err), -1);
     expect_err(&err, ATOLL_E_LIMIT, "answered more than");
@@ -61,7 +61,7 @@ static void test_long_texts(void **state)
 static void test_a_deadline_ends_all(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
     char path[] = "/tmp/atoll-errand-XXXXXX", script[256], text[64] = "";
     int fd = mkstemp(path);
     pid_t pid;
@@ -98,33 +98,33 @@ static void test_a_deadline_ends_all(void **state)
 static void test_an_open_pipe_is_not_waited_for(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
     assert_int_equal(run_shell("sleep 1000 & echo done", NULL, NULL, 60, &result, &err), 0);
     assert_string_equal((const char *)result.out.data, "done\n");
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
 }
 
 static void test_what_is_hopeless_is_not_waited_for(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
     assert_int_equal(run_shell("echo retrying for ever >&2; sleep 1000", NULL, "for ever", 60, &result, &err),
                      0);
     assert_int_equal(result.status, -1);
     assert_string_equal(result.words, "retrying for ever\n");
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
 }
 
 static void test_no_such_program(void **state)
 {
     const char *const argv[] = {"atoll-no-such-program", NULL};
-    const struct atoll_errand errand = {.what = "it", .argv = argv, .deadline_s = 60};
+    const struct atoll_process process = {.what = "it", .argv = argv, .deadline_s = 60};
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
-    assert_int_equal(atoll_errand_run(&errand, LIMIT, &result, &err), -1);
+    assert_int_equal(atoll_process_run(&process, LIMIT, &result, &err), -1);
     expect_err(&err, ATOLL_E_MISSING, "cannot start atoll-no-such-program");
 }
 
@@ -132,7 +132,7 @@ static int answer(void *context, int out_fd)
 {
     puts("a library talks");
     fflush(stdout);
-    return atoll_errand_write(out_fd, context, strlen(context)) == 0 ? 5 : 1;
+    return atoll_process_write(out_fd, context, strlen(context)) == 0 ? 5 : 1;
 }
 
 static int leave(void *context, int out_fd)
@@ -151,24 +151,25 @@ static int crash(void *context, int out_fd)
 static void test_functions(void **state)
 {
     char told[] = "here";
-    struct atoll_errand errand = {.what = "a library", .function = answer, .context = told, .deadline_s = 60};
+    struct atoll_process process = {
+        .what = "a library", .function = answer, .context = told, .deadline_s = 60};
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_errand_result result;
+    struct atoll_process_result result;
 
-    assert_int_equal(atoll_errand_run(&errand, LIMIT, &result, &err), 0);
+    assert_int_equal(atoll_process_run(&process, LIMIT, &result, &err), 0);
     assert_string_equal((const char *)result.out.data, "here");
     assert_string_equal(result.words, "a library talks\n");
     assert_int_equal(result.status, 5);
-    atoll_errand_result_fini(&result);
-    errand.function = leave;
-    assert_int_equal(atoll_errand_run(&errand, LIMIT, &result, &err), 0);
+    atoll_process_result_fini(&result);
+    process.function = leave;
+    assert_int_equal(atoll_process_run(&process, LIMIT, &result, &err), 0);
     assert_string_equal(result.words, "fatal: no configuration\n");
     assert_int_equal(result.status, 1);
-    atoll_errand_result_fini(&result);
-    errand.function = crash;
-    assert_int_equal(atoll_errand_run(&errand, LIMIT, &result, &err), 0);
+    atoll_process_result_fini(&result);
+    process.function = crash;
+    assert_int_equal(atoll_process_run(&process, LIMIT, &result, &err), 0);
     assert_int_equal(result.status, 128 + SIGABRT);
-    atoll_errand_result_fini(&result);
+    atoll_process_result_fini(&result);
 }
 
 int main(void)

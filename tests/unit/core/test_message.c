@@ -139,7 +139,7 @@ static void fill_order(struct atoll_order *o, int is_duel)
     o->evaluation = 12;
     o->task = 1;
     o->is_duel = is_duel;
-    o->purpose = is_duel ? ATOLL_DUEL_NOOP : ATOLL_DUEL_PROMOTION;
+    o->purpose = is_duel ? ATOLL_DUEL_NULL_CONTROL : ATOLL_DUEL_PROMOTION;
     o->candidate = (struct atoll_order_candidate){atoll_id_of("a", 1), "c", "void f(void) {}", {2, {64, -3}}};
     if (is_duel) {
         o->elite = (struct atoll_order_candidate){atoll_id_of("b", 1), "c", "", {0, {0}}};

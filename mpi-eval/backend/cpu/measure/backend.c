@@ -126,7 +126,7 @@ static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t v
     return atoll_answers_kept(atoll_cpu_of(r)->answers, known->number, variant, ret_numbers, limit);
 }
 
-static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_draw *draw,
+static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *draw,
                   int need_full, struct atoll_err *err)
 {
     return atoll_answers_get(atoll_cpu_of(r)->answers, known->oracle, known->task, known->number, draw,
@@ -150,8 +150,8 @@ const struct atoll_backend atoll_backend_cpu = {
     .measure = measure,
     .case_open = case_open,
     .case_close = case_close,
-    .subject_open = atoll_cpu_subject_open,
-    .subject_close = atoll_cpu_subject_close,
+    .subject_open = atoll_cpu_loaded_candidate_open,
+    .subject_close = atoll_cpu_loaded_candidate_close,
     .trial = atoll_cpu_trial,
     .kept = kept,
     .hold = hold,

@@ -83,14 +83,14 @@ size_t atoll_answers_held_bytes(const struct atoll_answers *answers)
     return answers->held_bytes;
 }
 
-static int same_draw(const struct atoll_draw *a, const struct atoll_draw *b)
+static int same_draw(const struct atoll_input_set *a, const struct atoll_input_set *b)
 {
     return a->variant == b->variant && a->series == b->series && a->number == b->number &&
            a->seed == b->seed && a->distribution == b->distribution;
 }
 
 static struct atoll_answer *answer_find(const struct atoll_answers *a, uint32_t task,
-                                        const struct atoll_draw *draw)
+                                        const struct atoll_input_set *draw)
 {
     for (size_t i = 0; i < a->count; i++)
         if (a->items[i]->task == task && same_draw(&a->items[i]->draw, draw))
@@ -145,7 +145,7 @@ static int items_grow(struct atoll_answers *a, struct atoll_err *err)
 }
 
 static struct atoll_answer *answer_new(struct atoll_answers *a, const struct atoll_task *task,
-                                       uint32_t number, const struct atoll_draw *draw,
+                                       uint32_t number, const struct atoll_input_set *draw,
                                        const struct atoll_truth *truth, struct atoll_err *err)
 {
     struct atoll_answer *answer = calloc(1, sizeof *answer);
@@ -192,7 +192,7 @@ struct asking {
     struct atoll_answers *answers;
     const struct atoll_task *task;
     uint32_t number;
-    const struct atoll_draw *draw;
+    const struct atoll_input_set *draw;
     struct atoll_answer *known; /* NULL: a new one */
     int full;
 };
@@ -223,7 +223,7 @@ static void forget(struct atoll_answers *a, struct atoll_answer *answer)
 /* Whole answers beyond what the full comparisons of a candidate need are not worth their memory. */
 static struct atoll_answer *answer_ask(struct atoll_answers *a, struct atoll_oracle *oracle,
                                        const struct atoll_task *task, uint32_t number,
-                                       const struct atoll_draw *draw, struct atoll_answer *known,
+                                       const struct atoll_input_set *draw, struct atoll_answer *known,
                                        int need_full, struct atoll_err *err)
 {
     int full = need_full || kept_count(a, number, draw->variant) < ATOLL_ANSWER_KEPT;
@@ -237,7 +237,8 @@ static struct atoll_answer *answer_ask(struct atoll_answers *a, struct atoll_ora
 
 struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
                                        const struct atoll_task *task, uint32_t task_number,
-                                       const struct atoll_draw *draw, int need_full, struct atoll_err *err)
+                                       const struct atoll_input_set *draw, int need_full,
+                                       struct atoll_err *err)
 {
     struct atoll_answer *found = answer_find(answers, task_number, draw);
     if (!found || (need_full && !found->is_full))
@@ -251,7 +252,7 @@ struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct ato
 }
 
 int atoll_answers_know(const struct atoll_answers *answers, uint32_t task_number,
-                       const struct atoll_draw *draw)
+                       const struct atoll_input_set *draw)
 {
     return answer_find(answers, task_number, draw) != NULL;
 }
@@ -261,7 +262,7 @@ int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answ
 {
     size_t count = answer->truth.counts[tensor],
            bytes = count * atoll_dtype_bytes(task->tensors[tensor].dtype);
-    const struct atoll_draw *d = &answer->draw;
+    const struct atoll_input_set *d = &answer->draw;
     if (answer->truth.inputs[tensor]) {
         atoll_memory_copy(ret_data, answer->truth.inputs[tensor], bytes);
         return 0;
@@ -302,7 +303,7 @@ size_t atoll_answers_kept(const struct atoll_answers *answers, uint32_t task, ui
 }
 
 struct atoll_answer *atoll_answers_other(struct atoll_answers *answers, uint32_t task, uint32_t variant,
-                                         const struct atoll_draw *not_this)
+                                         const struct atoll_input_set *not_this)
 {
     for (size_t i = 0; i < answers->count; i++) { /* from another place each time */
         struct atoll_answer *x = answers->items[(i + answers->clock) % answers->count];

@@ -11,7 +11,7 @@
 
 struct atoll_answer {
     uint32_t task;
-    struct atoll_draw draw;
+    struct atoll_input_set draw;
     int is_full;              /* truth.values and truth.scale are there */
     struct atoll_truth truth; /* counts and hashes always */
     struct atoll_fingerprint prints[ATOLL_TASK_TENSOR_LIMIT];
@@ -32,10 +32,11 @@ void atoll_answers_destroy(struct atoll_answers *answers);
  * it afterwards; a fresh draw's answer is forgotten then. */
 struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
                                        const struct atoll_task *task, uint32_t task_number,
-                                       const struct atoll_draw *draw, int need_full, struct atoll_err *err);
+                                       const struct atoll_input_set *draw, int need_full,
+                                       struct atoll_err *err);
 /* Whether the answer to a draw is known, in full or not. */
 int atoll_answers_know(const struct atoll_answers *answers, uint32_t task_number,
-                       const struct atoll_draw *draw);
+                       const struct atoll_input_set *draw);
 void atoll_answers_release(struct atoll_answers *answers, struct atoll_answer *answer);
 
 /* Writes the raw input `tensor` of an answer's draw, from memory or made again. */
@@ -48,7 +49,7 @@ size_t atoll_answers_kept(const struct atoll_answers *answers, uint32_t task, ui
 /* Some held whole answer of (task, variant) to another draw than `number`, with a user added; NULL when there
  * is none. */
 struct atoll_answer *atoll_answers_other(struct atoll_answers *answers, uint32_t task, uint32_t variant,
-                                         const struct atoll_draw *not_this);
+                                         const struct atoll_input_set *not_this);
 size_t atoll_answers_held_bytes(const struct atoll_answers *answers);
 
 #endif

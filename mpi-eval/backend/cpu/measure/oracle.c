@@ -94,7 +94,7 @@ void atoll_truth_fini(struct atoll_truth *truth)
 /* Everything one question needs while it is asked. */
 struct question {
     struct atoll_oracle *oracle;
-    const struct atoll_draw *draw;
+    const struct atoll_input_set *draw;
     const struct atoll_variant *variant;
     long changed_tensor;
     struct atoll_run_request request;
@@ -249,7 +249,7 @@ static int question_collect(const struct question *q, struct atoll_truth *truth,
     return 0;
 }
 
-int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
                       atoll_oracle_see *see, void *context, struct atoll_err *err)
 {
     struct atoll_truth truth = {0};
@@ -313,7 +313,7 @@ static int see_and_copy(void *context, const struct atoll_truth *truth, struct a
     return atoll_truth_copy(truth, c->task, 1, c->truth, err);
 }
 
-int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
                      struct atoll_truth *ret_truth, struct atoll_err *err)
 {
     struct copying c = {oracle->task, ret_truth};

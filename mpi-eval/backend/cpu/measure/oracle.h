@@ -38,10 +38,10 @@ int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *ta
 
 /* Asks and shows: the truth and its arrays are borrowed until see returns, which may fail with err. */
 typedef int atoll_oracle_see(void *context, const struct atoll_truth *truth, struct atoll_err *err);
-int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
                       atoll_oracle_see *see, void *context, struct atoll_err *err);
 /* changed_tensor >= 0: this one input comes from another seed (impact test); -1 otherwise. */
-int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_draw *draw, long changed_tensor,
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
                      struct atoll_truth *ret_truth, struct atoll_err *err);
 
 #endif

@@ -27,13 +27,16 @@ struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee);
 
 int atoll_cpu_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
                       const struct atoll_device_info *device, struct atoll_err *err);
-enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
-                                          const struct atoll_prepared *prepared, const void *object,
-                                          size_t object_length, struct atoll_subject *ret_subject,
-                                          char *ret_detail);
-void atoll_cpu_subject_close(struct atoll_referee *referee, struct atoll_subject *subject);
-void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                     const struct atoll_trial_order *order, struct atoll_trial *ret_trial);
+enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
+                                                   const struct atoll_prepared *prepared, const void *object,
+                                                   size_t object_length,
+                                                   struct atoll_loaded_candidate *ret_subject,
+                                                   char *ret_detail);
+void atoll_cpu_loaded_candidate_close(struct atoll_referee *referee,
+                                      struct atoll_loaded_candidate *candidate);
+void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
+                     struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                     struct atoll_trial *ret_trial);
 
 /* Checks one set of outputs against an answer; data: by tensor number, NULL where there is none; fills may be
  * NULL. 1 right, 0 wrong (detail filled), -1 err.  Used by trials and by the admission battery's fake

@@ -14,10 +14,11 @@
 #define LOST_LIMIT   3
 #define WARMING_SEED 0x7761726d696e67ull
 
-enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
-                                          const struct atoll_prepared *prepared, const void *object,
-                                          size_t object_length, struct atoll_subject *ret_subject,
-                                          char *ret_detail)
+enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
+                                                   const struct atoll_prepared *prepared, const void *object,
+                                                   size_t object_length,
+                                                   struct atoll_loaded_candidate *ret_subject,
+                                                   char *ret_detail)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_runner *runner = NULL;
@@ -27,7 +28,7 @@ enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
                                      prepared->task->allow_mutable_globals, prepared->symbols,
                                      prepared->symbol_count, &err);
     }
-    *ret_subject = (struct atoll_subject){
+    *ret_subject = (struct atoll_loaded_candidate){
         .prepared = prepared, .object = object, .object_length = object_length, .runner = runner};
     if (runner)
         return ATOLL_V_CORRECT;
@@ -35,11 +36,11 @@ enum atoll_verdict atoll_cpu_subject_open(struct atoll_referee *referee,
     return err.code == ATOLL_E_INPUT ? ATOLL_V_FORBIDDEN : ATOLL_V_INFRASTRUCTURE;
 }
 
-void atoll_cpu_subject_close(struct atoll_referee *referee, struct atoll_subject *subject)
+void atoll_cpu_loaded_candidate_close(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate)
 {
     (void)referee;
-    atoll_runner_destroy(subject->runner);
-    subject->runner = NULL;
+    atoll_runner_destroy(candidate->runner);
+    candidate->runner = NULL;
 }
 
 /* Everything one trial owns while it runs.  Blocks: tensors by number, then the plan's scratch. */
@@ -47,7 +48,7 @@ struct stage {
     struct atoll_referee *referee;
     struct atoll_cpu *cpu;
     struct atoll_case *known;
-    struct atoll_subject *subject;
+    struct atoll_loaded_candidate *candidate;
     const struct atoll_trial_order *order;
     const struct atoll_variant *variant;
     struct atoll_answer *answer, *stale;
@@ -81,12 +82,12 @@ static int stage_open_block(struct stage *s, size_t bytes, int read_only, struct
 static int stage_open_scratch(struct stage *s, size_t index, struct atoll_err *err)
 {
     int64_t bytes;
-    if (atoll_expression_eval(s->subject->prepared->plan->scratch[index].bytes, s->bindings, s->binding_count,
-                              &bytes, err) != 0)
+    if (atoll_expression_eval(s->candidate->prepared->plan->scratch[index].bytes, s->bindings,
+                              s->binding_count, &bytes, err) != 0)
         return -1;
     if (bytes < 0)
         return atoll_err_set(err, ATOLL_E_INPUT, "scratch \"%s\" is %lld bytes at variant %s",
-                             s->subject->prepared->plan->scratch[index].name, (long long)bytes,
+                             s->candidate->prepared->plan->scratch[index].name, (long long)bytes,
                              s->variant->name);
     return stage_open_block(s, (size_t)bytes, 0, err);
 }
@@ -124,7 +125,7 @@ static int stage_fill(struct stage *s, int warming, struct atoll_err *err)
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
         if (stage_fill_tensor(s, i, warming, err) != 0)
             return -1;
-    for (size_t i = 0; i < s->subject->prepared->plan->scratch_count; i++)
+    for (size_t i = 0; i < s->candidate->prepared->plan->scratch_count; i++)
         stage_fill_scratch(s, i);
     return 0;
 }
@@ -150,7 +151,7 @@ static int stage_argument(struct stage *s, const struct atoll_arg *a, struct ato
 
 static int stage_launches(struct stage *s, struct atoll_err *err)
 {
-    const struct atoll_plan *plan = s->subject->prepared->plan;
+    const struct atoll_plan *plan = s->candidate->prepared->plan;
     s->request.launch_count = plan->launch_count;
     for (size_t k = 0; k < plan->launch_count; k++) {
         const struct atoll_launch *l = &plan->launches[k];
@@ -202,7 +203,7 @@ static void window_end(void *compiler)
 
 static int stage_set(struct stage *s, struct atoll_err *err)
 {
-    const struct atoll_prepared *p = s->subject->prepared;
+    const struct atoll_prepared *p = s->candidate->prepared;
     const struct atoll_task *task = s->known->task;
     s->binding_count = atoll_plan_bindings(task, s->variant, p->plan, &p->choice, s->bindings);
     for (size_t i = 0; i < task->tensor_count; i++)
@@ -231,7 +232,7 @@ static void stage_clear(struct stage *s)
 
 static int stage_open_runner(struct stage *s, struct atoll_err *err)
 {
-    struct atoll_subject *u = s->subject;
+    struct atoll_loaded_candidate *u = s->candidate;
     if (!u->runner)
         u->runner = atoll_runner_create(&s->cpu->runner, u->object, u->object_length,
                                         s->known->task->allow_mutable_globals, u->prepared->symbols,
@@ -245,7 +246,7 @@ static int stage_open_runner(struct stage *s, struct atoll_err *err)
 static int stage_run_once(struct stage *s, int warming, struct atoll_run_result *result,
                           struct atoll_err *err)
 {
-    struct atoll_runner *runner = s->subject->runner;
+    struct atoll_runner *runner = s->candidate->runner;
     if (atoll_runner_start(runner, &s->request, err) != 0)
         return -1;
     int failed = stage_fill(s, warming, err);
@@ -257,7 +258,7 @@ static int stage_run_once(struct stage *s, int warming, struct atoll_run_result 
     stage_mark(s, ATOLL_PHASE_FLUSH);
     if (failed) { /* nothing to run: the child goes with its worker */
         atoll_runner_destroy(runner);
-        s->subject->runner = NULL;
+        s->candidate->runner = NULL;
         return -1;
     }
     atoll_runner_finish(runner, &s->request, result);
@@ -281,8 +282,8 @@ static int stage_run(struct stage *s, struct atoll_run_result *result, struct at
         }
         if (result->status != ATOLL_RUN_LOST)
             return 0;
-        atoll_runner_destroy(s->subject->runner);
-        s->subject->runner = NULL;
+        atoll_runner_destroy(s->candidate->runner);
+        s->candidate->runner = NULL;
     }
     return atoll_err_set(err, ATOLL_E_CHILD, "the worker was lost %d times: %s", LOST_LIMIT, result->detail);
 }
@@ -318,7 +319,7 @@ static const char *block_name(const struct stage *s, size_t block)
 {
     size_t tensors = s->known->task->tensor_count;
     return block < tensors ? s->known->task->tensors[block].name
-                           : s->subject->prepared->plan->scratch[block - tensors].name;
+                           : s->candidate->prepared->plan->scratch[block - tensors].name;
 }
 
 static int guards_hold(const struct stage *s, struct atoll_trial *t)
@@ -475,7 +476,7 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
     stage_mark(s, ATOLL_PHASE_INPUTS);
     if (stage_run(s, &result, err) != 0)
         return -1;
-    s->subject->candidate_ns += result.ns;
+    s->candidate->candidate_ns += result.ns;
     t->ns = result.ns;
     t->stop_ns = result.stop_ns;
     t->lost_ns = result.lost_ns;
@@ -500,8 +501,9 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
     return failed;
 }
 
-void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                     const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
+void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
+                     struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                     struct atoll_trial *ret_trial)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct stage *s = calloc(1, sizeof *s);
@@ -513,7 +515,7 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known, st
     s->referee = referee;
     s->cpu = atoll_cpu_of(referee);
     s->known = known;
-    s->subject = subject;
+    s->candidate = candidate;
     s->order = order;
     s->variant = &known->task->variants[order->draw->variant];
     if (trial_do(s, ret_trial, &err) != 0)

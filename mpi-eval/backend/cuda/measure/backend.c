@@ -69,7 +69,7 @@ static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t v
 }
 
 /* Every sample is compared in full: the answer is made by the first one that needs it. */
-static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_draw *draw,
+static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *draw,
                   int need_full, struct atoll_err *err)
 {
     struct atoll_sealed *a = atoll_answer_take(atoll_cuda_device_of(r)->answers, known->number, draw);
@@ -98,8 +98,8 @@ const struct atoll_backend atoll_backend_cuda = {
     .case_unit = atoll_cuda_case_unit,
     .case_open = atoll_cuda_case_open,
     .case_close = atoll_cuda_case_close,
-    .subject_open = atoll_cuda_subject_open,
-    .subject_close = atoll_cuda_subject_close,
+    .subject_open = atoll_cuda_loaded_candidate_open,
+    .subject_close = atoll_cuda_loaded_candidate_close,
     .trial = atoll_cuda_trial,
     .kept = kept,
     .hold = hold,

@@ -10,12 +10,14 @@
 int atoll_cuda_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
                        const struct atoll_device_info *device, struct atoll_err *err);
 /* trial.c */
-void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                      const struct atoll_trial_order *order, struct atoll_trial *ret_trial);
+void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
+                      struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                      struct atoll_trial *ret_trial);
 /* calibration.c: bandwidth, peaks, empty launch, jitter, resolution into referee->info and jitter_ns. */
 int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err);
 /* profile.c: counters of the plan's launches. */
 void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
-                        struct atoll_subject *subject, uint32_t variant, struct atoll_profile *ret_profile);
+                        struct atoll_loaded_candidate *candidate, uint32_t variant,
+                        struct atoll_profile *ret_profile);
 
 #endif

@@ -47,7 +47,7 @@ int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struc
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a batch without a device process");
     if (atoll_cuda_worker_run(d->worker, &d->steps, deadline_ns, &d->reply, err) != 0)
         return -1;
-    if (d->reply.status == ATOLL_STEPS_DONE || d->reply.status == ATOLL_STEPS_REFUSED)
+    if (d->reply.status == ATOLL_COMMAND_BATCH_DONE || d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return 0;
     atoll_cuda_device_drop(d);
     return 1;
@@ -56,7 +56,7 @@ int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struc
 int atoll_cuda_device_run_own(struct atoll_cuda_device *d, const char *what, struct atoll_err *err)
 {
     int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
-    if (rc == 0 && d->reply.status == ATOLL_STEPS_REFUSED)
+    if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return atoll_err_set(err, ATOLL_E_CHILD, "%s: step %u was refused: %s", what, d->reply.step,
                              d->reply.text);
     return rc;
@@ -84,25 +84,25 @@ static uint64_t memory_budget(const struct atoll_cuda_device *d)
 static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     int is_new[ATOLL_AREA_COUNT], count = 0;
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
         is_new[i] = d->wanted[i] != d->areas[i].bytes;
         count += is_new[i];
         if (is_new[i] && d->areas[i].bytes)
-            atoll_steps_free(&d->steps, i);
+            atoll_command_batch_free(&d->steps, i);
     }
     if (!count)
         return 0;
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
         if (is_new[i] && d->wanted[i])
-            atoll_steps_alloc(&d->steps, i, d->wanted[i]);
+            atoll_command_batch_alloc(&d->steps, i, d->wanted[i]);
     if (is_new[ATOLL_AREA_SEALED])
         atoll_answer_store_reset(d->answers, d->wanted[ATOLL_AREA_SEALED]);
     int rc = atoll_cuda_device_run_own(d, "memory of the device", err);
     for (uint32_t i = 0; rc == 0 && i < ATOLL_AREA_COUNT; i++)
         if (is_new[i])
             d->areas[i] =
-                (struct atoll_span){d->wanted[i] ? atoll_steps_take_u64(&d->reply) : 0, d->wanted[i]};
+                (struct atoll_span){d->wanted[i] ? atoll_command_batch_take_u64(&d->reply) : 0, d->wanted[i]};
     if (rc == 0 && atoll_reader_finish(&d->reply.reader, "addresses of the device", err) != 0)
         rc = -1;
     if (rc < 0) /* what is allocated now is not known */
@@ -138,20 +138,20 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
     return areas_make(d, err);
 }
 
-int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t subject, uint64_t key,
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate, uint64_t key,
                                 struct atoll_err *err)
 {
     static const enum atoll_cuda_area areas[] = {ATOLL_AREA_ARENA, ATOLL_AREA_PLAIN, ATOLL_AREA_FLUSH};
-    if (d->last_subject == subject)
+    if (d->last_subject == candidate)
         return 0;
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
         if (d->areas[areas[i]].bytes)
-            atoll_steps_set(&d->steps, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
-                            d->areas[areas[i]].bytes / 4);
+            atoll_command_batch_set(&d->steps, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
+                                    d->areas[areas[i]].bytes / 4);
     int rc = atoll_cuda_device_run_own(d, "handing the memory over", err);
     if (rc == 0)
-        d->last_subject = subject;
+        d->last_subject = candidate;
     return rc;
 }
 
@@ -176,7 +176,7 @@ int atoll_cuda_device_place(struct atoll_cuda_device *d, const uint64_t *bytes, 
 
 static int support_load(struct atoll_cuda_device *d, struct atoll_err *err)
 {
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     atoll_support_load(&d->steps, d->support.bytes, d->support.length, d->calibration.bytes,
                        d->calibration.length);
     return atoll_cuda_device_run_own(d, "kernels of ours", err);
@@ -188,17 +188,17 @@ int atoll_cuda_device_qualify(struct atoll_cuda_device *d, struct atoll_err *err
              result = atoll_cuda_result(d, 0);
     size_t length = 0;
     uint64_t got = 0;
-    atoll_steps_clear(&d->steps);
-    atoll_steps_set(&d->steps, result, 0, 2);
+    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_set(&d->steps, result, 0, 2);
     atoll_support_known_answer(&d->steps, d->areas[ATOLL_AREA_FLUSH].address, d->facts.limits.multiprocessors,
                                key, result);
-    atoll_steps_read(&d->steps, result, 8);
+    atoll_command_batch_read(&d->steps, result, 8);
     int rc = atoll_cuda_device_run_own(d, "known-answer kernel", err);
     if (rc > 0)
         return atoll_err_set(err, ATOLL_E_CHILD, "the known-answer kernel did not end: %s", d->reply.text);
     if (rc < 0)
         return -1;
-    const void *bytes = atoll_steps_take_bytes(&d->reply, &length);
+    const void *bytes = atoll_command_batch_take_bytes(&d->reply, &length);
     if (length == 8)
         memcpy(&got, bytes, 8);
     if (length == 8 && got == atoll_support_known_answer_expected(d->facts.limits.multiprocessors, key))
@@ -353,8 +353,8 @@ int atoll_cuda_device_open(struct atoll_referee *referee, struct atoll_err *err)
     d->referee = referee;
     d->lock_fd = -1;
     d->last_place = -1;
-    atoll_steps_init(&d->steps);
-    atoll_steps_reply_init(&d->reply);
+    atoll_command_batch_init(&d->steps);
+    atoll_command_batch_reply_init(&d->reply);
     atoll_cuda_device_choose(&d->settings);
     referee->device_state = d;
     if (device_begin(d, err) == 0)
@@ -374,8 +374,8 @@ void atoll_cuda_device_close(struct atoll_referee *referee)
     atoll_cuda_unlock(d->lock_fd);
     free(d->support.bytes);
     free(d->calibration.bytes);
-    atoll_steps_fini(&d->steps);
-    atoll_steps_reply_fini(&d->reply);
+    atoll_command_batch_fini(&d->steps);
+    atoll_command_batch_reply_fini(&d->reply);
     free(d);
     referee->device_state = NULL;
 }

@@ -75,9 +75,9 @@ struct atoll_cuda_device {
     uint32_t counters_generation; /* of the process whose counters are set up */
     char counters_reason[96];     /* why there are none; "" not known, or there are */
     struct atoll_cuda_sanitized sanitized[ATOLL_CUDA_SANITIZED_LIMIT];
-    unsigned sanitized_count; /* so far */
-    struct atoll_steps steps; /* of one batch at a time */
-    struct atoll_steps_reply reply;
+    unsigned sanitized_count;         /* so far */
+    struct atoll_command_batch steps; /* of one batch at a time */
+    struct atoll_command_batch_reply reply;
 };
 
 static inline struct atoll_cuda_device *atoll_cuda_device_of(const struct atoll_referee *referee)
@@ -116,7 +116,7 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_l
 
 /* Another subject is about to run: what the last one may have left anywhere in the areas that nobody reads before writing
  * them (notes for its relatives, EXPLOITS.md D1) is overwritten.  0, 1 lost, -1. */
-int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t subject, uint64_t key,
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t candidate, uint64_t key,
                                 struct atoll_err *err);
 
 /* Where the next sample's buffers lie. */

@@ -7,10 +7,10 @@
 #include "mpi-eval/referee/check.h"
 
 /* A copy with the alignment of doubles; NULL when it is not what was asked for. */
-static void *take_copy(struct atoll_steps_reply *reply, uint64_t bytes)
+static void *take_copy(struct atoll_command_batch_reply *reply, uint64_t bytes)
 {
     size_t length = 0;
-    const void *from = atoll_steps_take_bytes(reply, &length);
+    const void *from = atoll_command_batch_take_bytes(reply, &length);
     void *copy = length == bytes ? malloc(length + 1) : NULL;
     if (copy)
         memcpy(copy, from, length);
@@ -40,7 +40,7 @@ void atoll_cuda_evidence(struct atoll_cuda_device *d, struct atoll_cuda_sample *
     uint64_t count = s->plain.counts[tensor];
     if (finding->unwritten_count || count > ATOLL_EVIDENCE_ELEMENTS)
         return;
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     int rc = atoll_cuda_sample_evidence(s, &d->steps, tensor, &err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "evidence", &err);

@@ -9,13 +9,13 @@
 struct bare {
     struct atoll_plan plan;
     struct atoll_prepared prepared;
-    struct atoll_subject subject;
+    struct atoll_loaded_candidate candidate;
     struct atoll_cuda_stage stage;
     struct atoll_cuda_sample_results results;
 };
 
 static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case *known,
-                                const struct atoll_draw *draw, struct atoll_err *err)
+                                const struct atoll_input_set *draw, struct atoll_err *err)
 {
     struct bare *b = calloc(1, sizeof *b);
     if (!b) {
@@ -23,19 +23,19 @@ static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case
         return NULL;
     }
     b->prepared = (struct atoll_prepared){.task = known->task, .plan = &b->plan};
-    b->subject = (struct atoll_subject){.prepared = &b->prepared};
+    b->candidate = (struct atoll_loaded_candidate){.prepared = &b->prepared};
     b->stage = (struct atoll_cuda_stage){.referee = referee,
                                          .device = atoll_cuda_device_of(referee),
                                          .known = known,
-                                         .subject = &b->subject,
+                                         .candidate = &b->candidate,
                                          .draw = draw,
                                          .placement = atoll_referee_placement(referee)};
     return b;
 }
 
 /* Composes a batch on a stage that is set; runs it.  A lost process starts it again. */
-typedef int bare_compose(struct bare *b, const void *const *data, size_t tensor, struct atoll_steps *steps,
-                         struct atoll_err *err);
+typedef int bare_compose(struct bare *b, const void *const *data, size_t tensor,
+                         struct atoll_command_batch *steps, struct atoll_err *err);
 
 static int bare_run(struct bare *b, bare_compose *compose, const void *const *data, size_t tensor,
                     struct atoll_err *err)
@@ -44,7 +44,7 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
     int rc = 1;
     for (int i = 0; rc > 0 && i < ATOLL_CUDA_LOST_LIMIT; i++) {
         rc = atoll_cuda_stage_set(&b->stage, err);
-        atoll_steps_clear(&d->steps);
+        atoll_command_batch_clear(&d->steps);
         if (rc == 0)
             rc = compose(b, data, tensor, &d->steps, err);
         if (rc == 0)
@@ -59,8 +59,8 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
 
 /* ---- the check ---- */
 
-static int check_compose(struct bare *b, const void *const *data, size_t tensor, struct atoll_steps *steps,
-                         struct atoll_err *err)
+static int check_compose(struct bare *b, const void *const *data, size_t tensor,
+                         struct atoll_command_batch *steps, struct atoll_err *err)
 {
     (void)tensor;
     if (atoll_cuda_sample_put(&b->stage.sample, steps, data, err) != 0)
@@ -68,8 +68,9 @@ static int check_compose(struct bare *b, const void *const *data, size_t tensor,
     return atoll_cuda_sample_check(&b->stage.sample, steps, NULL, err);
 }
 
-int atoll_cuda_examine(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
-                       const void *const *data, char *ret_detail, struct atoll_err *err)
+int atoll_cuda_examine(struct atoll_referee *referee, struct atoll_case *known,
+                       const struct atoll_input_set *draw, const void *const *data, char *ret_detail,
+                       struct atoll_err *err)
 {
     struct bare *b = bare_create(referee, known, draw, err);
     int right = b && bare_run(b, check_compose, data, 0, err) == 0 ? 1 : -1;
@@ -86,8 +87,8 @@ int atoll_cuda_examine(struct atoll_referee *referee, struct atoll_case *known, 
 
 /* ---- what the reference says ---- */
 
-static int expect_compose(struct bare *b, const void *const *data, size_t tensor, struct atoll_steps *steps,
-                          struct atoll_err *err)
+static int expect_compose(struct bare *b, const void *const *data, size_t tensor,
+                          struct atoll_command_batch *steps, struct atoll_err *err)
 {
     if (atoll_cuda_sample_put(&b->stage.sample, steps, data, err) != 0)
         return -1;
@@ -96,10 +97,10 @@ static int expect_compose(struct bare *b, const void *const *data, size_t tensor
 
 static double *values_take(struct bare *b, size_t tensor, struct atoll_err *err)
 {
-    struct atoll_steps_reply *reply = &b->stage.device->reply;
+    struct atoll_command_batch_reply *reply = &b->stage.device->reply;
     size_t length = 0;
-    atoll_steps_take_bytes(reply, &length); /* the output itself */
-    const void *from = atoll_steps_take_bytes(reply, &length);
+    atoll_command_batch_take_bytes(reply, &length); /* the output itself */
+    const void *from = atoll_command_batch_take_bytes(reply, &length);
     double *values = malloc(length + 1);
     if (!values || length != b->stage.sample.plain.counts[tensor] * sizeof *values) {
         free(values);
@@ -111,8 +112,8 @@ static double *values_take(struct bare *b, size_t tensor, struct atoll_err *err)
     return values;
 }
 
-int atoll_cuda_expect(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
-                      double **ret_values, struct atoll_err *err)
+int atoll_cuda_expect(struct atoll_referee *referee, struct atoll_case *known,
+                      const struct atoll_input_set *draw, double **ret_values, struct atoll_err *err)
 {
     static const void *const nothing[ATOLL_TASK_TENSOR_LIMIT];
     double *values[ATOLL_TASK_TENSOR_LIMIT] = {NULL};

@@ -5,9 +5,10 @@
 
 #include "mpi-eval/referee/state.h"
 
-int atoll_cuda_examine(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
-                       const void *const *data, char *ret_detail, struct atoll_err *err);
-int atoll_cuda_expect(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_draw *draw,
-                      double **ret_values, struct atoll_err *err);
+int atoll_cuda_examine(struct atoll_referee *referee, struct atoll_case *known,
+                       const struct atoll_input_set *draw, const void *const *data, char *ret_detail,
+                       struct atoll_err *err);
+int atoll_cuda_expect(struct atoll_referee *referee, struct atoll_case *known,
+                      const struct atoll_input_set *draw, double **ret_values, struct atoll_err *err);
 
 #endif

@@ -51,19 +51,19 @@ uint64_t atoll_answer_store_bytes(const struct atoll_answer_store *s)
 }
 
 static struct atoll_sealed **bucket_of(struct atoll_answer_store *s, uint32_t task,
-                                       const struct atoll_draw *d)
+                                       const struct atoll_input_set *d)
 {
     return &s->buckets[(d->seed ^ task) % BUCKETS];
 }
 
-static int is_draw(const struct atoll_sealed *a, uint32_t task, const struct atoll_draw *d)
+static int is_draw(const struct atoll_sealed *a, uint32_t task, const struct atoll_input_set *d)
 {
     return a->task == task && a->draw.variant == d->variant && a->draw.series == d->series &&
            a->draw.number == d->number && a->draw.seed == d->seed && a->draw.distribution == d->distribution;
 }
 
 struct atoll_sealed *atoll_answer_take(struct atoll_answer_store *s, uint32_t task,
-                                       const struct atoll_draw *draw)
+                                       const struct atoll_input_set *draw)
 {
     struct atoll_sealed **bucket = bucket_of(s, task, draw), *a = *bucket;
     while (a && !is_draw(a, task, draw))

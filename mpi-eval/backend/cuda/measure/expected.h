@@ -11,7 +11,7 @@ enum atoll_expected_kind { ATOLL_EXPECTED_UNKNOWN, ATOLL_EXPECTED_SEALED, ATOLL_
 
 struct atoll_sealed {
     uint32_t task;
-    struct atoll_draw draw;
+    struct atoll_input_set draw;
     int has_hashes;      /* input_hash was seen once; it never changes */
     uint32_t generation; /* of the device process that made the inputs last */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];
@@ -37,7 +37,7 @@ uint64_t atoll_answer_store_bytes(const struct atoll_answer_store *store);
 
 /* The record of a draw, made when it is new; NULL when there is no memory. */
 struct atoll_sealed *atoll_answer_take(struct atoll_answer_store *store, uint32_t task,
-                                       const struct atoll_draw *draw);
+                                       const struct atoll_input_set *draw);
 /* Gives it back; what belongs to a fresh draw is forgotten with its last user. */
 void atoll_answer_give(struct atoll_answer_store *store, struct atoll_sealed *answer);
 

@@ -57,7 +57,7 @@ static int guards_judge(struct atoll_cuda_trial *s)
             continue;
         const char *name = b < task->tensor_count
                                ? task->tensors[b].name
-                               : s->subject->prepared->plan->scratch[b - task->tensor_count].name;
+                               : s->candidate->prepared->plan->scratch[b - task->tensor_count].name;
         atoll_cuda_device_drop(s->device); /* who knows what else it wrote to */
         if (distance < 0)
             return atoll_cuda_trial_judge(s, ATOLL_V_WRONG, 5,
@@ -110,7 +110,7 @@ static int damage_judge(struct atoll_cuda_trial *s)
         a->has_expected = ATOLL_EXPECTED_UNKNOWN;
         atoll_cuda_device_drop(
             s->device); /* with what the candidate may have kept of this draw's first run */
-        if (++atoll_cuda_subject_of(s->subject)->damages < DAMAGE_LIMIT)
+        if (++atoll_cuda_loaded_candidate_of(s->candidate)->damages < DAMAGE_LIMIT)
             return ATOLL_CUDA_TRIAL_AGAIN;
         return atoll_cuda_trial_judge(s, ATOLL_V_WRONG, 5,
                                       "memory that is not the kernel's own changed while it ran, twice");

@@ -83,7 +83,7 @@ int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_v
 /* ---- tensor maps ---- */
 
 static int map_axis(const struct scope *s, const struct atoll_tensormap *m, size_t i, uint64_t packed,
-                    struct atoll_step_map *map, struct atoll_err *err)
+                    struct atoll_device_command_map *map, struct atoll_err *err)
 {
     int64_t extent, box, stride = (int64_t)packed;
     if (scope_eval(s, m->extent[i], "tensormap extent", 1, EXTENT_MAX, &extent, err) != 0 ||
@@ -105,7 +105,8 @@ static int map_axis(const struct scope *s, const struct atoll_tensormap *m, size
     return 0;
 }
 
-static int map_box_check(const struct scope *s, const struct atoll_step_map *map, struct atoll_err *err)
+static int map_box_check(const struct scope *s, const struct atoll_device_command_map *map,
+                         struct atoll_err *err)
 {
     uint64_t inner = (uint64_t)map->box[0] * atoll_dtype_bytes((enum atoll_dtype)map->dtype);
     if (inner % 16 != 0)
@@ -120,7 +121,7 @@ static int map_box_check(const struct scope *s, const struct atoll_step_map *map
 }
 
 /* 0 as soon as the last element of the map lies past `bytes`. */
-static int map_is_within(const struct atoll_step_map *map, uint64_t bytes)
+static int map_is_within(const struct atoll_device_command_map *map, uint64_t bytes)
 {
     uint64_t left = bytes, element = atoll_dtype_bytes((enum atoll_dtype)map->dtype);
     for (uint32_t i = 0; i < map->rank; i++) {
@@ -134,7 +135,7 @@ static int map_is_within(const struct atoll_step_map *map, uint64_t bytes)
 
 int atoll_cuda_map_make(const struct atoll_prepared *p, const struct atoll_variant *v,
                         const struct atoll_arg *a, const struct atoll_span *buffer,
-                        struct atoll_step_map *ret_map, struct atoll_err *err)
+                        struct atoll_device_command_map *ret_map, struct atoll_err *err)
 {
     const struct atoll_tensormap *m = a->map;
     struct scope scope;
@@ -142,11 +143,11 @@ int atoll_cuda_map_make(const struct atoll_prepared *p, const struct atoll_varia
     if (!m || m->rank < 1 || m->rank > ATOLL_TENSORMAP_RANK_LIMIT)
         return atoll_err_set(err, ATOLL_E_INPUT, "argument \"%s\": a tensor map has 1 to %d axes", a->text,
                              ATOLL_TENSORMAP_RANK_LIMIT);
-    struct atoll_step_map map = {.dtype = (uint32_t)m->dtype,
-                                 .rank = (uint32_t)m->rank,
-                                 .swizzle_bytes = m->swizzle,
-                                 .l2_bytes = m->l2,
-                                 .address = buffer->address};
+    struct atoll_device_command_map map = {.dtype = (uint32_t)m->dtype,
+                                           .rank = (uint32_t)m->rank,
+                                           .swizzle_bytes = m->swizzle,
+                                           .l2_bytes = m->l2,
+                                           .address = buffer->address};
     uint64_t packed = atoll_dtype_bytes(m->dtype);
     for (size_t i = 0; i < m->rank; i++) {
         if (map_axis(&scope, m, i, packed, &map, err) != 0)
@@ -175,20 +176,21 @@ static int has_no_room(const struct atoll_arg *a, struct atoll_err *err)
 {
     return atoll_err_set(err, ATOLL_E_INPUT,
                          "argument \"%s\" does not fit into the %d bytes of a launch's parameters", a->text,
-                         ATOLL_STEP_PARAM_BYTES);
+                         ATOLL_DEVICE_COMMAND_PARAM_BYTES);
 }
 
 static int map_put(const struct atoll_prepared *p, const struct atoll_variant *v, const struct atoll_arg *a,
-                   const struct atoll_span *buffer, struct atoll_step_launch *launch, struct atoll_err *err)
+                   const struct atoll_span *buffer, struct atoll_device_command_launch *launch,
+                   struct atoll_err *err)
 {
     static const unsigned char blank[MAP_BYTES];
-    if (launch->map_count >= ATOLL_STEP_MAP_LIMIT)
+    if (launch->map_count >= ATOLL_DEVICE_COMMAND_MAP_LIMIT)
         return atoll_err_set(err, ATOLL_E_INPUT, "argument \"%s\": more than %d tensor maps in one launch",
-                             a->text, ATOLL_STEP_MAP_LIMIT);
-    struct atoll_step_map *map = &launch->maps[launch->map_count];
+                             a->text, ATOLL_DEVICE_COMMAND_MAP_LIMIT);
+    struct atoll_device_command_map *map = &launch->maps[launch->map_count];
     if (atoll_cuda_map_make(p, v, a, buffer, map, err) != 0)
         return -1;
-    long offset = atoll_step_param(launch, blank, MAP_BYTES);
+    long offset = atoll_device_command_param(launch, blank, MAP_BYTES);
     if (offset < 0)
         return has_no_room(a, err);
     map->offset = (uint32_t)offset;
@@ -196,8 +198,8 @@ static int map_put(const struct atoll_prepared *p, const struct atoll_variant *v
     return 0;
 }
 
-static int number_put(const struct scope *s, const struct atoll_arg *a, struct atoll_step_launch *launch,
-                      struct atoll_err *err)
+static int number_put(const struct scope *s, const struct atoll_arg *a,
+                      struct atoll_device_command_launch *launch, struct atoll_err *err)
 {
     union {
         int32_t i32;
@@ -218,13 +220,14 @@ static int number_put(const struct scope *s, const struct atoll_arg *a, struct a
         value.f32 = (float)a->number;
     else
         value.f64 = a->number;
-    return atoll_step_param(launch, &value, (uint32_t)atoll_dtype_bytes(a->width)) < 0 ? has_no_room(a, err)
-                                                                                       : 0;
+    return atoll_device_command_param(launch, &value, (uint32_t)atoll_dtype_bytes(a->width)) < 0
+               ? has_no_room(a, err)
+               : 0;
 }
 
 static int argument_put(const struct scope *s, const struct atoll_prepared *p, const struct atoll_variant *v,
                         const struct atoll_arg *a, const struct atoll_span *buffers,
-                        struct atoll_step_launch *launch, struct atoll_err *err)
+                        struct atoll_device_command_launch *launch, struct atoll_err *err)
 {
     int is_scratch =
         a->kind == ATOLL_ARG_SCRATCH || (a->kind == ATOLL_ARG_TENSORMAP && a->map && a->map->is_scratch);
@@ -233,11 +236,11 @@ static int argument_put(const struct scope *s, const struct atoll_prepared *p, c
         return map_put(p, v, a, buffer, launch, err);
     if (a->kind == ATOLL_ARG_INTEGER || a->kind == ATOLL_ARG_FLOAT)
         return number_put(s, a, launch, err);
-    return atoll_step_param(launch, &buffer->address, 8) < 0 ? has_no_room(a, err) : 0;
+    return atoll_device_command_param(launch, &buffer->address, 8) < 0 ? has_no_room(a, err) : 0;
 }
 
 int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_variant *v, size_t index,
-                           const struct atoll_layout *layout, struct atoll_step_launch *ret,
+                           const struct atoll_layout *layout, struct atoll_device_command_launch *ret,
                            struct atoll_err *err)
 {
     const struct atoll_launch *l = &p->plan->launches[index];
@@ -265,7 +268,7 @@ int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_va
     return 0;
 }
 
-const char *atoll_cuda_launch_text(const struct atoll_step_launch *l, char *ret_text, size_t bytes)
+const char *atoll_cuda_launch_text(const struct atoll_device_command_launch *l, char *ret_text, size_t bytes)
 {
     int n =
         snprintf(ret_text, bytes, "grid [%u, %u, %u], block [%u, %u, %u], %u bytes of dynamic shared memory",

@@ -16,15 +16,16 @@ uint32_t atoll_cuda_argument_bytes(const struct atoll_arg *argument);
  * ATOLL_E_INPUT with the field when something cannot be. */
 int atoll_cuda_launch_make(const struct atoll_prepared *prepared, const struct atoll_variant *variant,
                            size_t index, const struct atoll_layout *layout,
-                           struct atoll_step_launch *ret_launch, struct atoll_err *err);
+                           struct atoll_device_command_launch *ret_launch, struct atoll_err *err);
 /* "grid [132, 1, 1], block [256, 1, 1], 98304 bytes of dynamic shared memory"; returned for printf. */
-const char *atoll_cuda_launch_text(const struct atoll_step_launch *launch, char *ret_text, size_t bytes);
+const char *atoll_cuda_launch_text(const struct atoll_device_command_launch *launch, char *ret_text,
+                                   size_t bytes);
 
 /* A tensor map of a plan at a variant: rules of the bulk copy engine (CUDA driver API, cuTensorMapEncodeTiled), and that
  * it stays within its tensor or scratch of `bytes` bytes. */
 int atoll_cuda_map_make(const struct atoll_prepared *prepared, const struct atoll_variant *variant,
                         const struct atoll_arg *argument, const struct atoll_span *buffer,
-                        struct atoll_step_map *ret_map, struct atoll_err *err);
+                        struct atoll_device_command_map *ret_map, struct atoll_err *err);
 
 /* Sizes of all buffers at a variant: tensors by number, then scratch; ret_bytes has room for
  * ATOLL_LAYOUT_BUFFER_LIMIT.  A scratch of 0 bytes gets 1 so that it has an address. */

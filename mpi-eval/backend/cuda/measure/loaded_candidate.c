@@ -65,7 +65,8 @@ static void most(uint32_t *to, uint32_t value)
 }
 
 static void resources_add(struct atoll_resources *r, const struct atoll_cubin_kernel *k,
-                          const struct atoll_step_launch *l, const struct atoll_device_limits *limits)
+                          const struct atoll_device_command_launch *l,
+                          const struct atoll_device_limits *limits)
 {
     const char *by = "";
     double occupancy =
@@ -90,7 +91,7 @@ void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct at
     const struct atoll_plan *plan = prepared->plan;
     memset(ret, 0, sizeof *ret);
     for (size_t k = 0; k < plan->launch_count; k++) {
-        struct atoll_step_launch launch;
+        struct atoll_device_command_launch launch;
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(cubin, plan->launches[k].symbol);
         int is_again = 0;
         for (size_t i = 0; i < k; i++)
@@ -102,28 +103,30 @@ void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct at
 
 /* ---- on the device ---- */
 
-static uint32_t module_of(const struct atoll_cuda_subject *u)
+static uint32_t module_of(const struct atoll_cuda_loaded_candidate *u)
 {
     return ATOLL_SUPPORT_MODULE_END + u->slot;
 }
 
-uint32_t atoll_cuda_subject_function(const struct atoll_subject *subject, size_t launch)
+uint32_t atoll_cuda_loaded_candidate_function(const struct atoll_loaded_candidate *candidate, size_t launch)
 {
-    return ATOLL_SUPPORT_FUNCTION_END + atoll_cuda_subject_of(subject)->slot * ATOLL_PLAN_LAUNCH_LIMIT +
-           (uint32_t)launch;
+    return ATOLL_SUPPORT_FUNCTION_END +
+           atoll_cuda_loaded_candidate_of(candidate)->slot * ATOLL_PLAN_LAUNCH_LIMIT + (uint32_t)launch;
 }
 
-void atoll_cuda_subject_load_steps(struct atoll_steps *steps, const struct atoll_subject *subject)
+void atoll_cuda_loaded_candidate_load_steps(struct atoll_command_batch *steps,
+                                            const struct atoll_loaded_candidate *candidate)
 {
-    const struct atoll_plan *plan = subject->prepared->plan;
-    uint32_t module = module_of(atoll_cuda_subject_of(subject));
-    atoll_steps_module_load(steps, module, subject->object, subject->object_length);
+    const struct atoll_plan *plan = candidate->prepared->plan;
+    uint32_t module = module_of(atoll_cuda_loaded_candidate_of(candidate));
+    atoll_command_batch_module_load(steps, module, candidate->object, candidate->object_length);
     for (size_t k = 0; k < plan->launch_count; k++)
-        atoll_steps_function(steps, atoll_cuda_subject_function(subject, k), module,
-                             plan->launches[k].symbol);
+        atoll_command_batch_function(steps, atoll_cuda_loaded_candidate_function(candidate, k), module,
+                                     plan->launches[k].symbol);
 }
 
-static int slot_take(struct atoll_cuda_device *d, struct atoll_cuda_subject *u, struct atoll_err *err)
+static int slot_take(struct atoll_cuda_device *d, struct atoll_cuda_loaded_candidate *u,
+                     struct atoll_err *err)
 {
     for (uint32_t i = 0; i < ATOLL_CUDA_SUBJECT_SLOTS; i++) {
         if (d->subjects[i] && d->subjects[i] != u)
@@ -136,32 +139,32 @@ static int slot_take(struct atoll_cuda_device *d, struct atoll_cuda_subject *u, 
                          ATOLL_CUDA_SUBJECT_SLOTS);
 }
 
-int atoll_cuda_subject_load(struct atoll_cuda_device *d, const struct atoll_subject *subject,
-                            struct atoll_err *err)
+int atoll_cuda_loaded_candidate_load(struct atoll_cuda_device *d,
+                                     const struct atoll_loaded_candidate *candidate, struct atoll_err *err)
 {
-    struct atoll_cuda_subject *u = atoll_cuda_subject_of(subject);
+    struct atoll_cuda_loaded_candidate *u = atoll_cuda_loaded_candidate_of(candidate);
     if (u->generation == d->generation)
         return 0;
     if (slot_take(d, u, err) != 0)
         return -1;
-    atoll_steps_clear(&d->steps);
-    atoll_cuda_subject_load_steps(&d->steps, subject);
+    atoll_command_batch_clear(&d->steps);
+    atoll_cuda_loaded_candidate_load_steps(&d->steps, candidate);
     int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
-    if (rc == 0 && d->reply.status == ATOLL_STEPS_REFUSED)
+    if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return atoll_err_set(err, ATOLL_E_INPUT, "the device does not load the image: %s", d->reply.text);
     if (rc == 0)
         u->generation = d->generation;
     return rc;
 }
 
-static enum atoll_verdict load_first(struct atoll_cuda_device *d, struct atoll_subject *subject,
+static enum atoll_verdict load_first(struct atoll_cuda_device *d, struct atoll_loaded_candidate *candidate,
                                      char *ret_detail)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     for (int i = 0; i < ATOLL_CUDA_LOST_LIMIT; i++) {
         if (atoll_cuda_device_ready(d, &err) != 0)
             return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
-        int rc = atoll_cuda_subject_load(d, subject, &err);
+        int rc = atoll_cuda_loaded_candidate_load(d, candidate, &err);
         if (rc == 0)
             return ATOLL_V_CORRECT;
         if (rc < 0)
@@ -183,15 +186,16 @@ static const struct atoll_variant *first_bench(const struct atoll_task *task)
     return NULL;
 }
 
-enum atoll_verdict atoll_cuda_subject_open(struct atoll_referee *referee,
-                                           const struct atoll_prepared *prepared, const void *object,
-                                           size_t object_length, struct atoll_subject *ret_subject,
-                                           char *ret_detail)
+enum atoll_verdict atoll_cuda_loaded_candidate_open(struct atoll_referee *referee,
+                                                    const struct atoll_prepared *prepared, const void *object,
+                                                    size_t object_length,
+                                                    struct atoll_loaded_candidate *ret_subject,
+                                                    char *ret_detail)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    struct atoll_cuda_subject *u = calloc(1, sizeof *u);
-    *ret_subject =
-        (struct atoll_subject){.prepared = prepared, .object = object, .object_length = object_length};
+    struct atoll_cuda_loaded_candidate *u = calloc(1, sizeof *u);
+    *ret_subject = (struct atoll_loaded_candidate){
+        .prepared = prepared, .object = object, .object_length = object_length};
     if (!u)
         return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "no memory for a candidate");
     ret_subject->runner = u;
@@ -204,20 +208,21 @@ enum atoll_verdict atoll_cuda_subject_open(struct atoll_referee *referee,
     if (verdict == ATOLL_V_CORRECT)
         verdict = load_first(d, ret_subject, ret_detail);
     if (verdict != ATOLL_V_CORRECT)
-        atoll_cuda_subject_close(referee, ret_subject);
+        atoll_cuda_loaded_candidate_close(referee, ret_subject);
     return verdict;
 }
 
-void atoll_cuda_subject_close(struct atoll_referee *referee, struct atoll_subject *subject)
+void atoll_cuda_loaded_candidate_close(struct atoll_referee *referee,
+                                       struct atoll_loaded_candidate *candidate)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    struct atoll_cuda_subject *u = atoll_cuda_subject_of(subject);
+    struct atoll_cuda_loaded_candidate *u = atoll_cuda_loaded_candidate_of(candidate);
     if (!u)
         return;
     if (d->worker && u->generation == d->generation) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        atoll_steps_clear(&d->steps);
-        atoll_steps_module_unload(&d->steps, module_of(u));
+        atoll_command_batch_clear(&d->steps);
+        atoll_command_batch_module_unload(&d->steps, module_of(u));
         if (atoll_cuda_device_run_own(d, "unloading", &err) < 0)
             atoll_cuda_device_drop(d); /* what it holds is not known */
     }
@@ -225,5 +230,5 @@ void atoll_cuda_subject_close(struct atoll_referee *referee, struct atoll_subjec
         if (d->subjects[i] == u)
             d->subjects[i] = NULL;
     free(u);
-    subject->runner = NULL;
+    candidate->runner = NULL;
 }

@@ -7,7 +7,7 @@
 #include "mpi-eval/backend/cuda/measure/device.h"
 #include "mpi-eval/referee/trial.h"
 
-struct atoll_cuda_subject {
+struct atoll_cuda_loaded_candidate {
     struct atoll_cubin cubin;
     uint32_t generation; /* of the process that it is loaded into; 0: none */
     uint32_t slot;       /* of device->subjects */
@@ -15,9 +15,10 @@ struct atoll_cuda_subject {
     unsigned damages;    /* sealed answers that changed while it ran */
 };
 
-static inline struct atoll_cuda_subject *atoll_cuda_subject_of(const struct atoll_subject *subject)
+static inline struct atoll_cuda_loaded_candidate *
+atoll_cuda_loaded_candidate_of(const struct atoll_loaded_candidate *candidate)
 {
-    return (struct atoll_cuda_subject *)subject->runner;
+    return (struct atoll_cuda_loaded_candidate *)candidate->runner;
 }
 
 /* What the image and the plan say of each other, without a device: CORRECT, FORBIDDEN or LAUNCH_ERROR.  report: the
@@ -30,18 +31,21 @@ void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct at
                           const struct atoll_cubin *cubin, const struct atoll_device_limits *limits,
                           struct atoll_resources *ret_resources);
 
-enum atoll_verdict atoll_cuda_subject_open(struct atoll_referee *referee,
-                                           const struct atoll_prepared *prepared, const void *object,
-                                           size_t object_length, struct atoll_subject *ret_subject,
-                                           char *ret_detail);
-void atoll_cuda_subject_close(struct atoll_referee *referee, struct atoll_subject *subject);
+enum atoll_verdict atoll_cuda_loaded_candidate_open(struct atoll_referee *referee,
+                                                    const struct atoll_prepared *prepared, const void *object,
+                                                    size_t object_length,
+                                                    struct atoll_loaded_candidate *ret_subject,
+                                                    char *ret_detail);
+void atoll_cuda_loaded_candidate_close(struct atoll_referee *referee,
+                                       struct atoll_loaded_candidate *candidate);
 
 /* Loads it into the process there is, when it is not: 0, 1 lost, -1; a refusal of the device is in device->reply with
  * -1 and ATOLL_E_INPUT. */
-int atoll_cuda_subject_load(struct atoll_cuda_device *device, const struct atoll_subject *subject,
-                            struct atoll_err *err);
+int atoll_cuda_loaded_candidate_load(struct atoll_cuda_device *device,
+                                     const struct atoll_loaded_candidate *candidate, struct atoll_err *err);
 /* Appends the loading alone: globals are as the image has them afterwards. */
-void atoll_cuda_subject_load_steps(struct atoll_steps *steps, const struct atoll_subject *subject);
-uint32_t atoll_cuda_subject_function(const struct atoll_subject *subject, size_t launch);
+void atoll_cuda_loaded_candidate_load_steps(struct atoll_command_batch *steps,
+                                            const struct atoll_loaded_candidate *candidate);
+uint32_t atoll_cuda_loaded_candidate_function(const struct atoll_loaded_candidate *candidate, size_t launch);
 
 #endif

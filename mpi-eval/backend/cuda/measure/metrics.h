@@ -15,7 +15,7 @@ enum atoll_metrics_set {
 
 struct atoll_metrics {
     size_t count;
-    const char *names[ATOLL_COUNTER_COUNT]; /* static storage; for atoll_steps_counters_open */
+    const char *names[ATOLL_COUNTER_COUNT]; /* static storage; for atoll_command_batch_counters_open */
     enum atoll_counter counters[ATOLL_COUNTER_COUNT];
 };
 

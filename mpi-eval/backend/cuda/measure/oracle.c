@@ -13,8 +13,10 @@
 #define THREADS_LEAST     256u
 #define THREADS_PER_SM    1024u
 
-_Static_assert(MODULE_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_STEP_MODULE_LIMIT, "slots of modules");
-_Static_assert(FUNCTION_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_STEP_FUNCTION_LIMIT, "slots of functions");
+_Static_assert(MODULE_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_MODULE_LIMIT,
+               "slots of modules");
+_Static_assert(FUNCTION_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT,
+               "slots of functions");
 
 int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor)
 {
@@ -111,10 +113,10 @@ int atoll_cuda_oracle_load(struct atoll_cuda_device *d, struct atoll_case *known
     if (o->generation == d->generation)
         return 0;
     o->slot = slot_take(d, o);
-    atoll_steps_clear(&d->steps);
-    atoll_steps_module_load(&d->steps, MODULE_FIRST + o->slot, o->cubin.bytes, o->cubin.length);
-    atoll_steps_function(&d->steps, FUNCTION_FIRST + o->slot, MODULE_FIRST + o->slot,
-                         atoll_support_reference_kernel());
+    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_module_load(&d->steps, MODULE_FIRST + o->slot, o->cubin.bytes, o->cubin.length);
+    atoll_command_batch_function(&d->steps, FUNCTION_FIRST + o->slot, MODULE_FIRST + o->slot,
+                                 atoll_support_reference_kernel());
     int rc = atoll_cuda_device_run_own(d, "reference", err);
     if (rc == 0)
         o->generation = d->generation;

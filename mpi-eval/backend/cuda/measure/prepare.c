@@ -13,7 +13,7 @@
 static int launch_check(const struct atoll_prepared *p, const struct atoll_variant *v, size_t launch,
                         const struct atoll_device_info *device, struct atoll_err *err)
 {
-    struct atoll_step_launch made;
+    struct atoll_device_command_launch made;
     if (launch == 0 && atoll_plan_limits_check(p->task, p->plan, &p->choice, KINDS,
                                                device ? &device->limits : NULL, err) != 0)
         return -1;

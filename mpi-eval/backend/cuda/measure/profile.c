@@ -32,10 +32,10 @@ static int counters_open(struct counting *c)
         return no_counters(c, d->counters_reason);
     if (d->counters_generation == d->generation)
         return 0;
-    atoll_steps_clear(&d->steps);
-    atoll_steps_counters_open(&d->steps, c->metrics.names, (uint32_t)c->metrics.count);
+    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_counters_open(&d->steps, c->metrics.names, (uint32_t)c->metrics.count);
     int rc = atoll_cuda_device_run(d, DEADLINE_NS, &err);
-    if (rc == 0 && d->reply.status == ATOLL_STEPS_DONE) {
+    if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_DONE) {
         d->counters_generation = d->generation;
         return 0;
     }
@@ -48,11 +48,11 @@ static int counters_open(struct counting *c)
 
 static int counts_take(struct counting *c)
 {
-    struct atoll_steps_reply *reply = &c->stage.device->reply;
+    struct atoll_command_batch_reply *reply = &c->stage.device->reply;
     size_t length = 0, most = ATOLL_PLAN_LAUNCH_LIMIT * c->metrics.count;
     double values[ATOLL_PLAN_LAUNCH_LIMIT * ATOLL_COUNTER_COUNT];
     struct atoll_reader in;
-    const void *bytes = atoll_steps_take_bytes(reply, &length);
+    const void *bytes = atoll_command_batch_take_bytes(reply, &length);
     atoll_reader_init(&in, bytes, length);
     size_t ranges = atoll_reader_u32(&in);
     if (ranges == 0 || ranges > ATOLL_PLAN_LAUNCH_LIMIT || ranges * c->metrics.count > most)
@@ -69,13 +69,13 @@ static int launches_count(struct counting *c)
 {
     struct atoll_cuda_device *d = c->stage.device;
     struct atoll_err err = ATOLL_ERR_INIT;
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     if (atoll_cuda_sample_count(&c->stage.sample, &d->steps, &err) != 0)
         return no_counters(c, err.text);
     int rc = atoll_cuda_device_run(d, DEADLINE_NS, &err);
     if (rc < 0)
         return no_counters(c, err.text);
-    if (rc > 0 || d->reply.status != ATOLL_STEPS_DONE)
+    if (rc > 0 || d->reply.status != ATOLL_COMMAND_BATCH_DONE)
         return no_counters(c, d->reply.text);
     return counts_take(c);
 }
@@ -106,10 +106,12 @@ static void count(struct counting *c)
 }
 
 void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
-                        struct atoll_subject *subject, uint32_t variant, struct atoll_profile *ret_profile)
+                        struct atoll_loaded_candidate *candidate, uint32_t variant,
+                        struct atoll_profile *ret_profile)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    struct atoll_draw draw = atoll_draw_make(referee->setup.secret, known->task, variant, SERIES, ++d->clock);
+    struct atoll_input_set draw =
+        atoll_input_set_make(referee->setup.secret, known->task, variant, SERIES, ++d->clock);
     struct counting *c = calloc(1, sizeof *c);
     if (!c)
         return;
@@ -117,7 +119,7 @@ void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
     c->stage = (struct atoll_cuda_stage){.referee = referee,
                                          .device = d,
                                          .known = known,
-                                         .subject = subject,
+                                         .candidate = candidate,
                                          .draw = &draw,
                                          .placement = atoll_referee_placement(referee)};
     atoll_metrics_select(ATOLL_METRICS_FULL, d->facts.limits.compute_capability, &c->metrics);

@@ -45,13 +45,13 @@ static struct atoll_support_output output_of(const struct atoll_cuda_sample *s, 
 
 int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
 {
-    const struct atoll_plan *plan = s->subject->prepared->plan;
+    const struct atoll_plan *plan = s->candidate->prepared->plan;
     s->launch_count = plan->launch_count;
     for (size_t k = 0; k < plan->launch_count; k++) {
-        if (atoll_cuda_launch_make(s->subject->prepared, s->variant, k, &s->layout, &s->launches[k], err) !=
+        if (atoll_cuda_launch_make(s->candidate->prepared, s->variant, k, &s->layout, &s->launches[k], err) !=
             0)
             return -1;
-        s->launches[k].function = atoll_cuda_subject_function(s->subject, k);
+        s->launches[k].function = atoll_cuda_loaded_candidate_function(s->candidate, k);
     }
     for (size_t i = 0; i < s->layout.count; i++) {
         int is_tensor = i < s->task->tensor_count;
@@ -65,7 +65,7 @@ int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
     return 0;
 }
 
-static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t seed,
+static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, uint64_t seed,
                        struct atoll_err *err)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
@@ -76,7 +76,7 @@ static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_steps *st
     return 0;
 }
 
-static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (is_input(s->task, i))
@@ -84,7 +84,7 @@ static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_steps *s
                                s->hash_key + i, s->result + AT_INPUT_HASH + 8 * i);
 }
 
-static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t at)
+static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, uint64_t at)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i))
@@ -92,38 +92,39 @@ static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_steps *
                                s->hash_key + i, s->result + at + 8 * i);
 }
 
-static void results_clear(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void results_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
-    atoll_steps_set(steps, s->result + AT_INPUT_HASH, 0, (AT_END - AT_INPUT_HASH) / 4);
+    atoll_command_batch_set(steps, s->result + AT_INPUT_HASH, 0, (AT_END - AT_INPUT_HASH) / 4);
 }
 
 /* A zone's first changed word is the least of those found. */
-static void guards_check(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void guards_check(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
     uint64_t none[2 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)];
     for (size_t i = 0; i <= s->layout.count; i++) {
         none[2 * i] = 0;
         none[2 * i + 1] = UINT64_MAX;
     }
-    atoll_steps_write(steps, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
+    atoll_command_batch_write(steps, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
     for (size_t i = 0; i <= s->layout.count; i++)
         atoll_support_guard_check(steps, s->layout.guards[i].address, s->layout.guards[i].bytes,
                                   key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
 }
 
 /* Everything plain that a batch may have written. */
-static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
     uint64_t begin = UINT64_MAX;
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->plain.expected[i] && s->plain.expected[i] < begin)
             begin = s->plain.expected[i];
     if (s->plain.need)
-        atoll_steps_set(steps, begin, 0, s->plain.need / 4);
+        atoll_command_batch_set(steps, begin, 0, s->plain.need / 4);
 }
 
 /* Inputs as they were: in and constant where the candidate had them (their hashes tell), inout made again. */
-static int reference_run(const struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+                         struct atoll_err *err)
 {
     uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0};
     struct atoll_support_output outputs[ATOLL_TASK_TENSOR_LIMIT];
@@ -144,7 +145,7 @@ static int reference_run(const struct atoll_cuda_sample *s, struct atoll_steps *
                                    outputs, count, s->plain.scratch, s->plain.scratch_bytes, err);
 }
 
-static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_steps *steps,
+static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
                             const struct atoll_sealed *seal)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++) {
@@ -168,16 +169,16 @@ static uint64_t tail_address(const struct atoll_cuda_sample *s, size_t buffer)
     return s->layout.buffers[buffer].address + s->layout.buffers[buffer].bytes / 8 * 8;
 }
 
-static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
-    atoll_steps_read(steps, s->result, AT_END);
+    atoll_command_batch_read(steps, s->result, AT_END);
     for (size_t i = 0; i < s->layout.count; i++)
         if (has_tail(s, i))
-            atoll_steps_read(steps, tail_address(s, i), 8);
+            atoll_command_batch_read(steps, tail_address(s, i), 8);
     results_clear(s, steps); /* findings quote expected values */
 }
 
-int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
                              const struct atoll_sealed *seal, struct atoll_err *err)
 {
     results_clear(s, steps);
@@ -201,16 +202,16 @@ int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *st
 }
 
 /* Before the contents: guards reach over the last words of buffers, which the contents then take back. */
-static void guards_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void guards_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
     for (size_t i = 0; i <= s->layout.count; i++)
         atoll_support_guard(steps, s->layout.guards[i].address, s->layout.guards[i].bytes, key_of(s, 2, i));
     for (size_t i = 0; i < s->layout.count; i++)
         if (has_tail(s, i))
-            atoll_steps_set(steps, tail_address(s, i), TAIL_PATTERN, 2);
+            atoll_command_batch_set(steps, tail_address(s, i), TAIL_PATTERN, 2);
 }
 
-static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *steps, uint64_t seed,
+static int contents_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, uint64_t seed,
                          struct atoll_err *err)
 {
     if (inputs_make(s, steps, seed, err) != 0)
@@ -225,11 +226,11 @@ static int contents_make(const struct atoll_cuda_sample *s, struct atoll_steps *
 }
 
 /* Number of the first one's step. */
-static uint32_t launches_add(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static uint32_t launches_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
     uint32_t first = steps->count;
     for (size_t k = 0; k < s->launch_count; k++)
-        atoll_steps_launch(steps, &s->launches[k]);
+        atoll_command_batch_launch(steps, &s->launches[k]);
     return first;
 }
 
@@ -243,21 +244,21 @@ long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t ste
 }
 
 /* On contents of another draw: whatever a candidate keeps of this launch, and wherever, is of no use in the timed one. */
-static int warming_add(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, struct atoll_err *err)
 {
     if (contents_make(s, steps, key_of(s, 4, 0), err) != 0)
         return -1;
     s->first_warming = launches_add(s, steps);
-    if (atoll_cuda_subject_of(s->subject)->cubin.state_bytes) {
-        atoll_steps_sync(steps); /* a module goes when its kernels have ended */
-        atoll_cuda_subject_load_steps(steps, s->subject);
+    if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes) {
+        atoll_command_batch_sync(steps); /* a module goes when its kernels have ended */
+        atoll_cuda_loaded_candidate_load_steps(steps, s->candidate);
     }
     atoll_support_shared_wipe(steps, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0));
     return 0;
 }
 
 /* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
-static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_steps *steps)
+static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->task->tensors[i].role != ATOLL_ROLE_OUT)
@@ -265,68 +266,71 @@ static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_steps *
                                 key_of(s, 3, 1), s->result + AT_FLUSH);
 }
 
-int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+                          struct atoll_err *err)
 {
     uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
-    if (atoll_cuda_subject_of(s->subject)->cubin.state_bytes)
-        atoll_cuda_subject_load_steps(steps, s->subject);
-    atoll_steps_cache_reset(steps);
-    atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
+    if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes)
+        atoll_cuda_loaded_candidate_load_steps(steps, s->candidate);
+    atoll_command_batch_cache_reset(steps);
+    atoll_command_batch_event(steps, ATOLL_SAMPLE_BEGUN);
     guards_make(s, steps);
     if ((s->is_warm && warming_add(s, steps, err) != 0) || contents_make(s, steps, s->draw->seed, err) != 0)
         return -1;
     if (s->is_warm)
         inputs_touch(s, steps);
     atoll_support_gate(steps); /* what follows hides the rest of the way to the first launch */
-    atoll_steps_event(steps, ATOLL_SAMPLE_FILLED);
+    atoll_command_batch_event(steps, ATOLL_SAMPLE_FILLED);
     atoll_support_clock_probe(steps, s->result + AT_PROBES);
     if (!s->is_warm)
         atoll_support_flush(steps, s->flush.address, half, s->multiprocessors, s->shared_bytes,
                             key_of(s, 3, 0), s->result + AT_FLUSH);
-    atoll_steps_event(steps, ATOLL_SAMPLE_START);
+    atoll_command_batch_event(steps, ATOLL_SAMPLE_START);
     s->first_launch = launches_add(s, steps);
-    atoll_steps_event(steps, ATOLL_SAMPLE_STOP);
+    atoll_command_batch_event(steps, ATOLL_SAMPLE_STOP);
     if (s->hashes_late) {
-        atoll_steps_set(steps, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
+        atoll_command_batch_set(steps, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
         outputs_hash(s, steps, AT_STOP_HASH);
     }
     atoll_support_clock_probe(steps, s->result + AT_PROBES + 16);
     return 0;
 }
 
-int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_steps *steps, const void *const *data,
-                          struct atoll_err *err)
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+                          const void *const *data, struct atoll_err *err)
 {
     guards_make(s, steps);
     if (contents_make(s, steps, s->draw->seed, err) != 0)
         return -1;
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i) && data[i])
-            atoll_steps_write(steps, s->layout.buffers[i].address, data[i], s->layout.buffers[i].bytes);
+            atoll_command_batch_write(steps, s->layout.buffers[i].address, data[i],
+                                      s->layout.buffers[i].bytes);
     return 0;
 }
 
-int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err)
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+                            struct atoll_err *err)
 {
     guards_make(s, steps);
     if (contents_make(s, steps, s->draw->seed, err) != 0)
         return -1;
-    atoll_steps_counters_begin(steps);
+    atoll_command_batch_counters_begin(steps);
     launches_add(s, steps);
-    atoll_steps_counters_end(steps);
+    atoll_command_batch_counters_end(steps);
     return 0;
 }
 
-int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
                             const struct atoll_sealed *seal, struct atoll_err *err)
 {
     results_clear(s, steps);
-    atoll_steps_event(steps, ATOLL_SAMPLE_BEGUN);
+    atoll_command_batch_event(steps, ATOLL_SAMPLE_BEGUN);
     inputs_hash(s, steps);
     guards_check(s, steps);
     if (s->hashes_late)
         outputs_hash(s, steps, AT_END_HASH);
-    atoll_steps_event(steps, ATOLL_SAMPLE_FILLED);
+    atoll_command_batch_event(steps, ATOLL_SAMPLE_FILLED);
     if (!seal && reference_run(s, steps, err) != 0)
         return -1;
     outputs_compare(s, steps, seal);
@@ -336,15 +340,15 @@ int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *ste
     return 0;
 }
 
-int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, size_t tensor,
                                struct atoll_err *err)
 {
     if (reference_run(s, steps, err) != 0)
         return -1;
-    atoll_steps_read(steps, s->layout.buffers[tensor].address, s->layout.buffers[tensor].bytes);
-    atoll_steps_read(steps, s->plain.expected[tensor], s->plain.counts[tensor] * 8);
+    atoll_command_batch_read(steps, s->layout.buffers[tensor].address, s->layout.buffers[tensor].bytes);
+    atoll_command_batch_read(steps, s->plain.expected[tensor], s->plain.counts[tensor] * 8);
     if (s->plain.scale[tensor])
-        atoll_steps_read(steps, s->plain.scale[tensor], s->plain.counts[tensor] * 8);
+        atoll_command_batch_read(steps, s->plain.scale[tensor], s->plain.counts[tensor] * 8);
     plain_wipe(s, steps);
     return 0;
 }
@@ -376,18 +380,18 @@ static void results_take(const unsigned char *bytes, struct atoll_cuda_sample_re
     }
 }
 
-int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
+int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
                            struct atoll_cuda_sample_results *ret, struct atoll_err *err)
 {
     size_t length = 0;
-    const void *bytes = atoll_steps_take_bytes(reply, &length);
+    const void *bytes = atoll_command_batch_take_bytes(reply, &length);
     if (length != AT_END)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "results of a sample: %zu bytes, not %d", length, AT_END);
     results_take(bytes, ret);
     for (size_t i = 0; i < s->layout.count; i++) {
         if (!has_tail(s, i))
             continue;
-        bytes = atoll_steps_take_bytes(reply, &length);
+        bytes = atoll_command_batch_take_bytes(reply, &length);
         if (length != 8)
             return atoll_err_set(err, ATOLL_E_PROTOCOL,
                                  "results of a sample: the end of buffer %zu is missing", i);

@@ -13,8 +13,8 @@
 struct atoll_cuda_sample {
     const struct atoll_task *task;
     const struct atoll_variant *variant;
-    const struct atoll_draw *draw;
-    const struct atoll_subject *subject;
+    const struct atoll_input_set *draw;
+    const struct atoll_loaded_candidate *candidate;
     const struct atoll_cuda_oracle *oracle;
     uint64_t placement; /* secret key of guards, fills, garbage */
     uint64_t hash_key;  /* secret, the same for the whole run */
@@ -23,7 +23,7 @@ struct atoll_cuda_sample {
     struct atoll_span flush;
     uint64_t result, sealed; /* addresses of the areas */
     uint32_t multiprocessors, shared_bytes;
-    struct atoll_step_launch launches[ATOLL_PLAN_LAUNCH_LIMIT];
+    struct atoll_device_command_launch launches[ATOLL_PLAN_LAUNCH_LIMIT];
     size_t launch_count;
     struct atoll_support_fill fills[ATOLL_LAYOUT_BUFFER_LIMIT]; /* of outputs and scratch */
     int is_warm;                                                /* of the setup */
@@ -39,21 +39,23 @@ enum { ATOLL_SAMPLE_START, ATOLL_SAMPLE_STOP, ATOLL_SAMPLE_BEGUN, ATOLL_SAMPLE_F
 int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
 
 /* seal: NULL hashes inputs only.  Read with atoll_cuda_sample_read. */
-int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
                              const struct atoll_sealed *seal, struct atoll_err *err);
-int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+                          struct atoll_err *err);
 /* Which of the plan's launches a step of the run batch is, timed or not; -1: it is ours. */
 long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step);
 /* Contents as in a sample, then these outputs instead of fills: raw, by tensor; NULL leaves the fill. */
-int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_steps *steps, const void *const *data,
-                          struct atoll_err *err);
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+                          const void *const *data, struct atoll_err *err);
 /* The launches between the marks of the counters, on inputs and fills as in a sample. */
-int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_steps *steps, struct atoll_err *err);
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+                            struct atoll_err *err);
 /* seal: NULL compares with the reference, run here. */
-int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_steps *steps,
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
                             const struct atoll_sealed *seal, struct atoll_err *err);
 /* Reads output `tensor`, its expected values and its scale back (the reference is run); results in that order. */
-int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_steps *steps, size_t tensor,
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, size_t tensor,
                                struct atoll_err *err);
 
 /* What the batches left in the result area. */
@@ -70,7 +72,7 @@ struct atoll_cuda_sample_results {
     unsigned char tails[ATOLL_LAYOUT_BUFFER_LIMIT][8]; /* last word of buffers that end within one */
     struct atoll_support_finding findings[ATOLL_TASK_TENSOR_LIMIT];
 };
-int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_steps_reply *reply,
+int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
                            struct atoll_cuda_sample_results *ret_results, struct atoll_err *err);
 /* 1 when the bytes between a buffer's end and its guard zone were written to. */
 int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,

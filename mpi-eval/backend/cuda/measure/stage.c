@@ -17,7 +17,7 @@ static int plain_set(struct atoll_cuda_stage *s, uint64_t base, struct atoll_err
 static int memory_set(struct atoll_cuda_stage *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    if (atoll_cuda_buffer_bytes(s->subject->prepared, s->variant, s->bytes, &s->count, err) != 0 ||
+    if (atoll_cuda_buffer_bytes(s->candidate->prepared, s->variant, s->bytes, &s->count, err) != 0 ||
         plain_set(s, 0, err) != 0)
         return -1;
     int rc = atoll_cuda_device_reserve(d, atoll_layout_need(s->bytes, s->count, 0),
@@ -40,7 +40,7 @@ static void sample_begin(struct atoll_cuda_stage *s)
     m->task = s->known->task;
     m->variant = s->variant;
     m->draw = s->draw;
-    m->subject = s->subject;
+    m->candidate = s->candidate;
     m->oracle = s->known->oracle;
     m->placement = s->placement;
     m->hash_key = atoll_random_at(s->referee->salt, 0x68617368ull);
@@ -61,8 +61,8 @@ int atoll_cuda_stage_set(struct atoll_cuda_stage *s, struct atoll_err *err)
     int rc = memory_set(s, err);
     if (rc == 0)
         rc = atoll_cuda_oracle_load(s->device, s->known, err);
-    if (rc == 0 && s->subject->runner)
-        rc = atoll_cuda_subject_load(s->device, s->subject, err);
+    if (rc == 0 && s->candidate->runner)
+        rc = atoll_cuda_loaded_candidate_load(s->device, s->candidate, err);
     if (rc != 0)
         return rc;
     sample_begin(s);

@@ -10,8 +10,8 @@ struct atoll_cuda_stage {
     struct atoll_referee *referee;
     struct atoll_cuda_device *device;
     struct atoll_case *known;
-    struct atoll_subject *subject; /* without a runner: nothing is loaded */
-    const struct atoll_draw *draw;
+    struct atoll_loaded_candidate *candidate; /* without a runner: nothing is loaded */
+    const struct atoll_input_set *draw;
     uint64_t placement;
     int hashes_late;
     /* set */

@@ -33,13 +33,13 @@ const char *atoll_support_calibration_text(void)
     return atoll_device_calibration_text;
 }
 
-void atoll_support_load(struct atoll_steps *s, const void *cubin, size_t length,
+void atoll_support_load(struct atoll_command_batch *s, const void *cubin, size_t length,
                         const void *calibration_cubin, size_t calibration_length)
 {
-    atoll_steps_module_load(s, 0, cubin, length);
-    atoll_steps_module_load(s, 1, calibration_cubin, calibration_length);
+    atoll_command_batch_module_load(s, 0, cubin, length);
+    atoll_command_batch_module_load(s, 1, calibration_cubin, calibration_length);
     for (uint32_t i = 0; i < ATOLL_SUPPORT_KERNEL_COUNT; i++)
-        atoll_steps_function(s, i, kernels[i].module, kernels[i].name);
+        atoll_command_batch_function(s, i, kernels[i].module, kernels[i].name);
 }
 
 unsigned atoll_support_result_count(void)
@@ -53,10 +53,10 @@ uint64_t atoll_support_blocks(uint64_t items)
     return blocks > BLOCKS_LIMIT ? BLOCKS_LIMIT : blocks ? blocks : 1;
 }
 
-void atoll_support_launch(struct atoll_steps *s, uint32_t function, uint64_t blocks, uint32_t threads,
+void atoll_support_launch(struct atoll_command_batch *s, uint32_t function, uint64_t blocks, uint32_t threads,
                           uint32_t shared_bytes, const void *params, uint32_t param_bytes)
 {
-    struct atoll_step_launch launch;
+    struct atoll_device_command_launch launch;
     memset(&launch, 0, sizeof launch);
     launch.function = function;
     launch.grid[0] = (uint32_t)blocks;
@@ -64,8 +64,8 @@ void atoll_support_launch(struct atoll_steps *s, uint32_t function, uint64_t blo
     launch.grid[1] = launch.grid[2] = launch.block[1] = launch.block[2] = 1;
     launch.shared_bytes = shared_bytes;
     if (params)
-        atoll_step_params_struct(&launch, params, param_bytes);
-    atoll_steps_launch(s, &launch);
+        atoll_device_command_params_struct(&launch, params, param_bytes);
+    atoll_command_batch_launch(s, &launch);
 }
 
 #define LAUNCH(s, kernel, blocks, params)                                                                    \
@@ -73,7 +73,7 @@ void atoll_support_launch(struct atoll_steps *s, uint32_t function, uint64_t blo
 
 /* ---- contents ---- */
 
-int atoll_support_init(struct atoll_steps *s, const struct atoll_task *task, size_t tensor,
+int atoll_support_init(struct atoll_command_batch *s, const struct atoll_task *task, size_t tensor,
                        const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
                        uint64_t address, struct atoll_err *err)
 {
@@ -144,33 +144,33 @@ struct atoll_fill_params atoll_support_fill_params(const struct atoll_support_fi
     return p;
 }
 
-void atoll_support_fill(struct atoll_steps *s, const struct atoll_support_fill *fill, uint64_t address,
-                        uint64_t count)
+void atoll_support_fill(struct atoll_command_batch *s, const struct atoll_support_fill *fill,
+                        uint64_t address, uint64_t count)
 {
     struct atoll_fill_launch p = {address, count, atoll_support_fill_params(fill)};
     LAUNCH(s, fill, atoll_support_blocks(count * atoll_dtype_bytes(fill->dtype) / 16 + 16), p);
 }
 
-void atoll_support_guard(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key)
+void atoll_support_guard(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key};
     LAUNCH(s, guard, atoll_support_blocks(bytes / 8), p);
 }
 
-void atoll_support_guard_clear(struct atoll_steps *s, uint64_t result)
+void atoll_support_guard_clear(struct atoll_command_batch *s, uint64_t result)
 {
     uint64_t start[2] = {0, ~(uint64_t)0};
-    atoll_steps_write(s, result, start, sizeof start);
+    atoll_command_batch_write(s, result, start, sizeof start);
 }
 
-void atoll_support_guard_check(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+void atoll_support_guard_check(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
                                uint64_t result)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
     LAUNCH(s, guard_check, atoll_support_blocks(bytes / 8), p);
 }
 
-void atoll_support_hash(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+void atoll_support_hash(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
                         uint64_t result)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
@@ -179,8 +179,8 @@ void atoll_support_hash(struct atoll_steps *s, uint64_t address, uint64_t bytes,
 
 /* ---- caches and clocks ---- */
 
-void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, uint32_t multiprocessors,
-                         uint32_t shared_bytes, uint64_t key, uint64_t result)
+void atoll_support_flush(struct atoll_command_batch *s, uint64_t area, uint64_t bytes,
+                         uint32_t multiprocessors, uint32_t shared_bytes, uint64_t key, uint64_t result)
 {
     struct atoll_area_launch p = {.address = area, .bytes = bytes, .key = key, .result = result};
     atoll_support_launch(s, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
@@ -188,26 +188,26 @@ void atoll_support_flush(struct atoll_steps *s, uint64_t area, uint64_t bytes, u
     LAUNCH(s, flush_read, atoll_support_blocks(bytes / 16), p);
 }
 
-void atoll_support_shared_wipe(struct atoll_steps *s, uint32_t multiprocessors, uint32_t shared_bytes,
+void atoll_support_shared_wipe(struct atoll_command_batch *s, uint32_t multiprocessors, uint32_t shared_bytes,
                                uint64_t key)
 {
     struct atoll_area_launch p = {.key = key};
     atoll_support_launch(s, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
 }
 
-void atoll_support_touch(struct atoll_steps *s, uint64_t address, uint64_t bytes, uint64_t key,
+void atoll_support_touch(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
                          uint64_t result)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
     LAUNCH(s, flush_read, atoll_support_blocks(bytes / 16), p);
 }
 
-void atoll_support_gate(struct atoll_steps *s)
+void atoll_support_gate(struct atoll_command_batch *s)
 {
-    atoll_steps_gate(s, ATOLL_KERNEL_gate);
+    atoll_command_batch_gate(s, ATOLL_KERNEL_gate);
 }
 
-void atoll_support_clock_probe(struct atoll_steps *s, uint64_t result)
+void atoll_support_clock_probe(struct atoll_command_batch *s, uint64_t result)
 {
     struct atoll_area_launch p = {.result = result};
     atoll_support_launch(s, ATOLL_KERNEL_clock, 1, 1, 0, &p, sizeof p);
@@ -215,11 +215,11 @@ void atoll_support_clock_probe(struct atoll_steps *s, uint64_t result)
 
 /* ---- known answer ---- */
 
-void atoll_support_known_answer(struct atoll_steps *s, uint64_t area, uint32_t multiprocessors, uint64_t key,
-                                uint64_t result)
+void atoll_support_known_answer(struct atoll_command_batch *s, uint64_t area, uint32_t multiprocessors,
+                                uint64_t key, uint64_t result)
 {
     struct atoll_probe_launch p = {.area = area, .key = key, .result = result};
-    atoll_steps_set(s, result, 0, 2);
+    atoll_command_batch_set(s, result, 0, 2);
     atoll_support_launch(s, ATOLL_KERNEL_answer, multiprocessors, ATOLL_ANSWER_THREADS, 0, &p, sizeof p);
 }
 

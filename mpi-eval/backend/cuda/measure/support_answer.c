@@ -23,10 +23,10 @@ uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale)
     return sealed_values_bytes(count) + (has_scale ? (count + 3) / 4 * 16 : 0);
 }
 
-void atoll_support_seal(struct atoll_steps *s, const struct atoll_support_output *output, uint64_t sealed,
-                        const struct atoll_support_key *key, uint64_t salt)
+void atoll_support_seal(struct atoll_command_batch *s, const struct atoll_support_output *output,
+                        uint64_t sealed, const struct atoll_support_key *key, uint64_t salt)
 {
-    struct atoll_seal_launch p = {
+    struct atoll_write_archive_launch p = {
         .expected = output->expected,
         .scale = output->scale,
         .count = output->count,
@@ -40,16 +40,16 @@ void atoll_support_seal(struct atoll_steps *s, const struct atoll_support_output
 
 /* ---- comparing ---- */
 
-void atoll_support_compare_clear(struct atoll_steps *s, uint64_t result)
+void atoll_support_compare_clear(struct atoll_command_batch *s, uint64_t result)
 {
     unsigned char bytes[ATOLL_SUPPORT_FINDING_BYTES] = {0};
     struct atoll_finding_area area = {.first_wrong = ~(atoll_u64)0};
     _Static_assert(sizeof area <= sizeof bytes, "a finding has room");
     memcpy(bytes, &area, sizeof area);
-    atoll_steps_write(s, result, bytes, sizeof bytes);
+    atoll_command_batch_write(s, result, bytes, sizeof bytes);
 }
 
-void atoll_support_compare(struct atoll_steps *s, const struct atoll_task *task,
+void atoll_support_compare(struct atoll_command_batch *s, const struct atoll_task *task,
                            const struct atoll_support_output *output, uint64_t sealed,
                            const struct atoll_support_key *key, uint64_t salt, uint64_t result)
 {
@@ -195,7 +195,7 @@ static int settle_geometry(uint64_t units, uint64_t scratch_doubles, uint64_t sc
     return 0;
 }
 
-int atoll_support_reference(struct atoll_steps *s, uint32_t function, const struct atoll_task *task,
+int atoll_support_reference(struct atoll_command_batch *s, uint32_t function, const struct atoll_task *task,
                             const struct atoll_variant *variant, const uint64_t *inputs,
                             const struct atoll_support_output *outputs, size_t output_count, uint64_t scratch,
                             uint64_t scratch_bytes, struct atoll_err *err)
@@ -217,10 +217,10 @@ int atoll_support_reference(struct atoll_steps *s, uint32_t function, const stru
     for (size_t i = 0; i < output_count; i++) {
         p.expected[outputs[i].tensor] = outputs[i].expected;
         p.scale[outputs[i].tensor] = outputs[i].scale;
-        atoll_steps_set(s, outputs[i].expected, 0xffffffffu,
-                        2 * outputs[i].count); /* NaN where no unit puts one */
+        atoll_command_batch_set(s, outputs[i].expected, 0xffffffffu,
+                                2 * outputs[i].count); /* NaN where no unit puts one */
         if (outputs[i].scale)
-            atoll_steps_set(s, outputs[i].scale, 0, 2 * outputs[i].count);
+            atoll_command_batch_set(s, outputs[i].scale, 0, 2 * outputs[i].count);
     }
     p.scratch = scratch;
     p.scratch_doubles = doubles;

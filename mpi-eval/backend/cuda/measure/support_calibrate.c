@@ -6,12 +6,12 @@
 #define TENSOR_ROUNDS 4096
 #define WARPS         8
 
-void atoll_support_empty(struct atoll_steps *s)
+void atoll_support_empty(struct atoll_command_batch *s)
 {
     atoll_support_launch(s, ATOLL_KERNEL_empty, 1, 32, 0, NULL, 0);
 }
 
-void atoll_support_copy(struct atoll_steps *s, uint64_t to, uint64_t from, uint64_t bytes,
+void atoll_support_copy(struct atoll_command_batch *s, uint64_t to, uint64_t from, uint64_t bytes,
                         uint32_t multiprocessors)
 {
     struct atoll_area_launch p = {.address = to, .bytes = bytes, .from = from};
@@ -19,8 +19,8 @@ void atoll_support_copy(struct atoll_steps *s, uint64_t to, uint64_t from, uint6
                          sizeof p);
 }
 
-void atoll_support_read(struct atoll_steps *s, uint64_t from, uint64_t bytes, uint32_t multiprocessors,
-                        uint64_t result)
+void atoll_support_read(struct atoll_command_batch *s, uint64_t from, uint64_t bytes,
+                        uint32_t multiprocessors, uint64_t result)
 {
     struct atoll_area_launch p = {.bytes = bytes, .from = from, .result = result};
     atoll_support_launch(s, ATOLL_KERNEL_read, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
@@ -28,15 +28,15 @@ void atoll_support_read(struct atoll_steps *s, uint64_t from, uint64_t bytes, ui
 }
 
 /* The result is cleared first: a kernel that did its work leaves 1 there. */
-static void launch_peak(struct atoll_steps *s, uint32_t kernel, uint64_t blocks, uint64_t rounds,
+static void launch_peak(struct atoll_command_batch *s, uint32_t kernel, uint64_t blocks, uint64_t rounds,
                         uint64_t result)
 {
     struct atoll_probe_launch p = {.result = result, .rounds = rounds};
-    atoll_steps_set(s, result, 0, 2);
+    atoll_command_batch_set(s, result, 0, 2);
     atoll_support_launch(s, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof p);
 }
 
-int atoll_support_fma(struct atoll_steps *s, enum atoll_dtype dtype, uint32_t multiprocessors,
+int atoll_support_fma(struct atoll_command_batch *s, enum atoll_dtype dtype, uint32_t multiprocessors,
                       uint64_t result, double *ret_flops)
 {
     static const struct {
@@ -59,8 +59,8 @@ int atoll_support_fma(struct atoll_steps *s, enum atoll_dtype dtype, uint32_t mu
     return -1;
 }
 
-int atoll_support_tensor(struct atoll_steps *s, unsigned type, uint32_t multiprocessors, uint64_t result,
-                         double *ret_flops)
+int atoll_support_tensor(struct atoll_command_batch *s, unsigned type, uint32_t multiprocessors,
+                         uint64_t result, double *ret_flops)
 {
     /* products of one block in one round (tensor.cu) */
     static const struct {

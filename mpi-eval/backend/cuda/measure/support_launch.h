@@ -42,7 +42,7 @@ enum atoll_support_kernel { ATOLL_SUPPORT_KERNELS(ATOLL_SUPPORT_SLOT) ATOLL_SUPP
 #undef ATOLL_SUPPORT_SLOT
 
 /* `blocks` blocks of `threads`; params: one struct by value, NULL none. */
-void atoll_support_launch(struct atoll_steps *s, uint32_t function, uint64_t blocks, uint32_t threads,
+void atoll_support_launch(struct atoll_command_batch *s, uint32_t function, uint64_t blocks, uint32_t threads,
                           uint32_t shared_bytes, const void *params, uint32_t param_bytes);
 /* As many blocks as `items` threads need, within what a grid-stride loop is worth. */
 uint64_t atoll_support_blocks(uint64_t items);

@@ -44,7 +44,7 @@ static struct atoll_support_key key_make(const struct atoll_cuda_trial *s)
     struct {
         char purpose[8];
         struct atoll_id task;
-        struct atoll_draw draw;
+        struct atoll_input_set draw;
         uint64_t salt, count;
     } of;
     struct atoll_support_key key;
@@ -98,7 +98,7 @@ static int answer_run(struct atoll_cuda_trial *s, int is_new, struct atoll_err *
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     int rc =
         atoll_cuda_sample_answer(&s->stage.sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
     if (rc == 0)
@@ -154,7 +154,7 @@ static int is_hardware(int32_t code)
 
 static int run_refused(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
-    const struct atoll_steps_reply *r = &s->device->reply;
+    const struct atoll_command_batch_reply *r = &s->device->reply;
     char text[256];
     long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->step);
     if (k < 0) {
@@ -163,20 +163,20 @@ static int run_refused(struct atoll_cuda_trial *s, struct atoll_err *err)
         return ATOLL_CUDA_TRIAL_AGAIN;
     }
     return atoll_cuda_trial_judge(
-        s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s", s->subject->prepared->plan->launches[k].symbol,
+        s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s", s->candidate->prepared->plan->launches[k].symbol,
         atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
 }
 
 /* The process is gone: whose doing was it? */
 static int run_lost(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
-    const struct atoll_steps_reply *r = &s->device->reply;
-    if (r->status == ATOLL_STEPS_TIMEOUT) {
-        s->subject->candidate_ns += s->order->deadline_ns;
+    const struct atoll_command_batch_reply *r = &s->device->reply;
+    if (r->status == ATOLL_COMMAND_BATCH_TIMEOUT) {
+        s->candidate->candidate_ns += s->order->deadline_ns;
         return atoll_cuda_trial_judge(s, ATOLL_V_TIMEOUT, 4, "not finished after %.3g s",
                                       s->order->deadline_ns / 1e9);
     }
-    if (r->status == ATOLL_STEPS_FAULT && !is_hardware(r->code))
+    if (r->status == ATOLL_COMMAND_BATCH_FAULT && !is_hardware(r->code))
         return atoll_cuda_trial_judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
     atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost: %s", r->text);
     return ATOLL_CUDA_TRIAL_AGAIN;
@@ -185,7 +185,7 @@ static int run_lost(struct atoll_cuda_trial *s, struct atoll_err *err)
 /* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
 static void run_account(struct atoll_cuda_trial *s)
 {
-    const struct atoll_steps_reply *r = &s->device->reply;
+    const struct atoll_command_batch_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
     double flush = -r->event_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
            span = s->trial->ns;
@@ -204,7 +204,7 @@ static void run_account(struct atoll_cuda_trial *s)
 static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    const struct atoll_steps_reply *r = &d->reply;
+    const struct atoll_command_batch_reply *r = &d->reply;
     struct atoll_clocks clocks = {.span_ns = r->event_ns[ATOLL_SAMPLE_STOP],
                                   .flush_ns = -r->event_ns[ATOLL_SAMPLE_FILLED],
                                   .flush_usual_ns = d->flush_usual_ns,
@@ -222,7 +222,7 @@ static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
         (!(d->flush_usual_ns > 0) || clocks.flush_ns < d->flush_usual_ns))
         d->flush_usual_ns = clocks.flush_ns;
     s->device_ns = clocks.span_ns;
-    s->subject->candidate_ns += s->trial->ns;
+    s->candidate->candidate_ns += s->trial->ns;
     return 0;
 }
 
@@ -231,13 +231,13 @@ static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
     struct atoll_cuda_device *d = s->device;
     double each = s->order->deadline_ns + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
     double deadline = OWN_NS + (s->stage.sample.is_warm ? 2 : 1) * each;
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->steps, err) != 0)
         return ATOLL_CUDA_TRIAL_FAILED;
     int rc = atoll_cuda_device_run(d, deadline, err);
     if (rc != 0)
         return rc > 0 ? run_lost(s, err) : ATOLL_CUDA_TRIAL_FAILED;
-    if (d->reply.status == ATOLL_STEPS_REFUSED)
+    if (d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return run_refused(s, err);
     rc = run_time(s, err);
     if (rc == 0)
@@ -261,7 +261,7 @@ static void clock_note(struct atoll_cuda_trial *s)
 
 static void check_account(struct atoll_cuda_trial *s)
 {
-    const struct atoll_steps_reply *r = &s->device->reply;
+    const struct atoll_command_batch_reply *r = &s->device->reply;
     double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
     first = first >= 0 && first <= wall ? first : 0;
     s->referee->phases.ns[ATOLL_PHASE_UNTOUCHED] += first;
@@ -272,7 +272,7 @@ static void check_account(struct atoll_cuda_trial *s)
 static int trial_check(struct atoll_cuda_trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    atoll_steps_clear(&d->steps);
+    atoll_command_batch_clear(&d->steps);
     int rc = atoll_cuda_sample_check(&s->stage.sample, &d->steps, s->is_kept ? s->answer : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
@@ -294,7 +294,7 @@ static int trial_once(struct atoll_cuda_trial *s, struct atoll_err *err)
     s->mark_ns = atoll_referee_now_ns();
     int rc = trial_prepare(s, err);
     if (rc == 0)
-        rc = atoll_cuda_device_hand_over(s->device, atoll_cuda_subject_of(s->subject)->number,
+        rc = atoll_cuda_device_hand_over(s->device, atoll_cuda_loaded_candidate_of(s->candidate)->number,
                                          ~s->order->placement, err);
     trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
@@ -331,8 +331,9 @@ static void trial_run(struct atoll_cuda_trial *s)
                                         : "the device was lost");
 }
 
-void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, struct atoll_subject *subject,
-                      const struct atoll_trial_order *order, struct atoll_trial *ret_trial)
+void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
+                      struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                      struct atoll_trial *ret_trial)
 {
     struct atoll_cuda_trial *s = calloc(1, sizeof *s);
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
@@ -347,7 +348,7 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, s
     s->referee = referee;
     s->device = d;
     s->known = known;
-    s->subject = subject;
+    s->candidate = candidate;
     s->order = order;
     s->variant = &known->task->variants[order->draw->variant];
     s->answer = answer;
@@ -355,7 +356,7 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known, s
     s->stage = (struct atoll_cuda_stage){.referee = referee,
                                          .device = d,
                                          .known = known,
-                                         .subject = subject,
+                                         .candidate = candidate,
                                          .draw = order->draw,
                                          .placement = order->placement,
                                          .hashes_late = order->comparing != ATOLL_COMPARING_PRINT ||

@@ -10,7 +10,7 @@ struct atoll_cuda_trial {
     struct atoll_referee *referee; /* the stage's, for short */
     struct atoll_cuda_device *device;
     struct atoll_case *known;
-    struct atoll_subject *subject;
+    struct atoll_loaded_candidate *candidate;
     const struct atoll_trial_order *order;
     const struct atoll_variant *variant;
     struct atoll_sealed *answer;

@@ -11,27 +11,27 @@
 
 /* ---- a batch ---- */
 
-void atoll_steps_init(struct atoll_steps *s)
+void atoll_command_batch_init(struct atoll_command_batch *s)
 {
-    atoll_buffer_init(&s->bytes, ATOLL_STEPS_BYTES);
+    atoll_buffer_init(&s->bytes, ATOLL_COMMAND_BATCH_BYTES);
     s->count = 0;
 }
 
-void atoll_steps_fini(struct atoll_steps *s)
+void atoll_command_batch_fini(struct atoll_command_batch *s)
 {
     atoll_buffer_fini(&s->bytes);
     s->count = 0;
 }
 
-void atoll_steps_clear(struct atoll_steps *s)
+void atoll_command_batch_clear(struct atoll_command_batch *s)
 {
     atoll_buffer_clear(&s->bytes);
     s->count = 0;
 }
 
 /* Every step has the same four numbers; what a kind does not use is 0. */
-static void step_put(struct atoll_steps *s, enum atoll_step_kind kind, uint32_t slot, uint32_t other,
-                     uint64_t address, uint64_t count)
+static void step_put(struct atoll_command_batch *s, enum atoll_device_command_kind kind, uint32_t slot,
+                     uint32_t other, uint64_t address, uint64_t count)
 {
     atoll_buffer_put_u8(&s->bytes, (uint8_t)kind);
     atoll_buffer_put_u32(&s->bytes, slot);
@@ -41,39 +41,41 @@ static void step_put(struct atoll_steps *s, enum atoll_step_kind kind, uint32_t 
     s->count++;
 }
 
-void atoll_steps_module_load(struct atoll_steps *s, uint32_t module, const void *cubin, size_t length)
+void atoll_command_batch_module_load(struct atoll_command_batch *s, uint32_t module, const void *cubin,
+                                     size_t length)
 {
-    step_put(s, ATOLL_STEP_MODULE_LOAD, module, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_MODULE_LOAD, module, 0, 0, 0);
     atoll_buffer_put_blob(&s->bytes, cubin, length);
 }
 
-void atoll_steps_module_unload(struct atoll_steps *s, uint32_t module)
+void atoll_command_batch_module_unload(struct atoll_command_batch *s, uint32_t module)
 {
-    step_put(s, ATOLL_STEP_MODULE_UNLOAD, module, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_MODULE_UNLOAD, module, 0, 0, 0);
 }
 
-void atoll_steps_function(struct atoll_steps *s, uint32_t function, uint32_t module, const char *name)
+void atoll_command_batch_function(struct atoll_command_batch *s, uint32_t function, uint32_t module,
+                                  const char *name)
 {
-    step_put(s, ATOLL_STEP_FUNCTION, function, module, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_FUNCTION, function, module, 0, 0);
     atoll_buffer_put_text(&s->bytes, name);
 }
 
-void atoll_steps_alloc(struct atoll_steps *s, uint32_t memory, uint64_t bytes)
+void atoll_command_batch_alloc(struct atoll_command_batch *s, uint32_t memory, uint64_t bytes)
 {
-    step_put(s, ATOLL_STEP_ALLOC, memory, 0, 0, bytes);
+    step_put(s, ATOLL_DEVICE_COMMAND_ALLOC, memory, 0, 0, bytes);
 }
 
-void atoll_steps_free(struct atoll_steps *s, uint32_t memory)
+void atoll_command_batch_free(struct atoll_command_batch *s, uint32_t memory)
 {
-    step_put(s, ATOLL_STEP_FREE, memory, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_FREE, memory, 0, 0, 0);
 }
 
-void atoll_steps_memory_info(struct atoll_steps *s)
+void atoll_command_batch_memory_info(struct atoll_command_batch *s)
 {
-    step_put(s, ATOLL_STEP_MEMORY_INFO, 0, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_MEMORY_INFO, 0, 0, 0, 0);
 }
 
-static void map_put(struct atoll_buffer *out, const struct atoll_step_map *m)
+static void map_put(struct atoll_buffer *out, const struct atoll_device_command_map *m)
 {
     atoll_buffer_put_u32(out, m->offset);
     atoll_buffer_put_u32(out, m->dtype);
@@ -91,9 +93,9 @@ static void map_put(struct atoll_buffer *out, const struct atoll_step_map *m)
 
 #define MAP_WIRE_BYTES (5 * 4 + 8 + 5 * 8 + 4 * 8 + 5 * 4)
 
-void atoll_steps_launch(struct atoll_steps *s, const struct atoll_step_launch *l)
+void atoll_command_batch_launch(struct atoll_command_batch *s, const struct atoll_device_command_launch *l)
 {
-    step_put(s, ATOLL_STEP_LAUNCH, l->function, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_LAUNCH, l->function, 0, 0, 0);
     for (int i = 0; i < 3; i++)
         atoll_buffer_put_u32(&s->bytes, l->grid[i]);
     for (int i = 0; i < 3; i++)
@@ -103,75 +105,78 @@ void atoll_steps_launch(struct atoll_steps *s, const struct atoll_step_launch *l
     atoll_buffer_put_u32(&s->bytes, l->shared_bytes);
     atoll_buffer_put_u32(&s->bytes, l->cooperative);
     atoll_buffer_put_blob(&s->bytes, l->params,
-                          l->param_bytes <= ATOLL_STEP_PARAM_BYTES ? l->param_bytes : 0);
+                          l->param_bytes <= ATOLL_DEVICE_COMMAND_PARAM_BYTES ? l->param_bytes : 0);
     atoll_buffer_put_u32(&s->bytes, l->param_count);
-    for (uint32_t i = 0; i < l->param_count && i < ATOLL_STEP_PARAM_LIMIT; i++)
+    for (uint32_t i = 0; i < l->param_count && i < ATOLL_DEVICE_COMMAND_PARAM_LIMIT; i++)
         atoll_buffer_put_u32(&s->bytes, l->param_offset[i]);
     atoll_buffer_put_u32(&s->bytes, l->map_count);
-    for (uint32_t i = 0; i < l->map_count && i < ATOLL_STEP_MAP_LIMIT; i++)
+    for (uint32_t i = 0; i < l->map_count && i < ATOLL_DEVICE_COMMAND_MAP_LIMIT; i++)
         map_put(&s->bytes, &l->maps[i]);
 }
 
-void atoll_steps_write(struct atoll_steps *s, uint64_t address, const void *bytes, size_t length)
+void atoll_command_batch_write(struct atoll_command_batch *s, uint64_t address, const void *bytes,
+                               size_t length)
 {
-    step_put(s, ATOLL_STEP_WRITE, 0, 0, address, length);
+    step_put(s, ATOLL_DEVICE_COMMAND_WRITE, 0, 0, address, length);
     atoll_buffer_put_blob(&s->bytes, bytes, length);
 }
 
-void atoll_steps_read(struct atoll_steps *s, uint64_t address, uint64_t count)
+void atoll_command_batch_read(struct atoll_command_batch *s, uint64_t address, uint64_t count)
 {
-    step_put(s, ATOLL_STEP_READ, 0, 0, address, count);
+    step_put(s, ATOLL_DEVICE_COMMAND_READ, 0, 0, address, count);
 }
 
-void atoll_steps_set(struct atoll_steps *s, uint64_t address, uint32_t pattern, uint64_t words)
+void atoll_command_batch_set(struct atoll_command_batch *s, uint64_t address, uint32_t pattern,
+                             uint64_t words)
 {
-    step_put(s, ATOLL_STEP_SET, pattern, 0, address, words);
+    step_put(s, ATOLL_DEVICE_COMMAND_SET, pattern, 0, address, words);
 }
 
-void atoll_steps_event(struct atoll_steps *s, uint32_t event)
+void atoll_command_batch_event(struct atoll_command_batch *s, uint32_t event)
 {
-    step_put(s, ATOLL_STEP_EVENT, event, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_EVENT, event, 0, 0, 0);
 }
 
-void atoll_steps_cache_reset(struct atoll_steps *s)
+void atoll_command_batch_cache_reset(struct atoll_command_batch *s)
 {
-    step_put(s, ATOLL_STEP_CACHE_RESET, 0, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_CACHE_RESET, 0, 0, 0, 0);
 }
 
-void atoll_steps_sync(struct atoll_steps *s)
+void atoll_command_batch_sync(struct atoll_command_batch *s)
 {
-    step_put(s, ATOLL_STEP_SYNC, 0, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_SYNC, 0, 0, 0, 0);
 }
 
-void atoll_steps_gate(struct atoll_steps *s, uint32_t function)
+void atoll_command_batch_gate(struct atoll_command_batch *s, uint32_t function)
 {
-    step_put(s, ATOLL_STEP_GATE, function, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_GATE, function, 0, 0, 0);
 }
 
-void atoll_steps_counters_open(struct atoll_steps *s, const char *const *names, uint32_t count)
+void atoll_command_batch_counters_open(struct atoll_command_batch *s, const char *const *names,
+                                       uint32_t count)
 {
-    step_put(s, ATOLL_STEP_COUNTERS_OPEN, 0, 0, 0, count);
+    step_put(s, ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 0, 0, 0, count);
     for (uint32_t i = 0; i < count; i++)
         atoll_buffer_put_text(&s->bytes, names[i]);
 }
 
-void atoll_steps_counters_begin(struct atoll_steps *s)
+void atoll_command_batch_counters_begin(struct atoll_command_batch *s)
 {
-    step_put(s, ATOLL_STEP_COUNTERS_BEGIN, 0, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 0, 0, 0, 0);
 }
 
-void atoll_steps_counters_end(struct atoll_steps *s)
+void atoll_command_batch_counters_end(struct atoll_command_batch *s)
 {
-    step_put(s, ATOLL_STEP_COUNTERS_END, 0, 0, 0, 0);
+    step_put(s, ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0);
 }
 
 /* ---- kernel parameters ---- */
 
-long atoll_step_param(struct atoll_step_launch *launch, const void *value, uint32_t bytes)
+long atoll_device_command_param(struct atoll_device_command_launch *launch, const void *value, uint32_t bytes)
 {
     uint32_t at = (launch->param_bytes + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
-    if (bytes > ATOLL_STEP_PARAM_BYTES || at > ATOLL_STEP_PARAM_BYTES - bytes ||
-        launch->param_count >= ATOLL_STEP_PARAM_LIMIT)
+    if (bytes > ATOLL_DEVICE_COMMAND_PARAM_BYTES || at > ATOLL_DEVICE_COMMAND_PARAM_BYTES - bytes ||
+        launch->param_count >= ATOLL_DEVICE_COMMAND_PARAM_LIMIT)
         return -1;
     memset(launch->params + launch->param_bytes, 0, at - launch->param_bytes);
     if (value)
@@ -183,15 +188,16 @@ long atoll_step_param(struct atoll_step_launch *launch, const void *value, uint3
     return (long)at;
 }
 
-void atoll_step_params_struct(struct atoll_step_launch *launch, const void *value, uint32_t bytes)
+void atoll_device_command_params_struct(struct atoll_device_command_launch *launch, const void *value,
+                                        uint32_t bytes)
 {
     launch->param_bytes = launch->param_count = 0;
-    atoll_step_param(launch, value, bytes);
+    atoll_device_command_param(launch, value, bytes);
 }
 
 /* ---- reading a batch ---- */
 
-static int map_take(struct atoll_reader *r, struct atoll_step_map *m, uint32_t param_bytes)
+static int map_take(struct atoll_reader *r, struct atoll_device_command_map *m, uint32_t param_bytes)
 {
     m->offset = atoll_reader_u32(r);
     m->dtype = atoll_reader_u32(r);
@@ -208,7 +214,7 @@ static int map_take(struct atoll_reader *r, struct atoll_step_map *m, uint32_t p
     return m->offset % 8 == 0 && m->offset <= param_bytes && param_bytes - m->offset >= 128 ? 0 : -1;
 }
 
-static int launch_take(struct atoll_reader *r, uint32_t function, struct atoll_step_launch *l)
+static int launch_take(struct atoll_reader *r, uint32_t function, struct atoll_device_command_launch *l)
 {
     size_t length = 0;
     l->function = function;
@@ -221,14 +227,15 @@ static int launch_take(struct atoll_reader *r, uint32_t function, struct atoll_s
     l->shared_bytes = atoll_reader_u32(r);
     l->cooperative = atoll_reader_u32_in(r, 0, 1);
     const void *params = atoll_reader_blob(r, &length);
-    l->param_count = atoll_reader_u32_in(r, 0, ATOLL_STEP_PARAM_LIMIT);
+    l->param_count = atoll_reader_u32_in(r, 0, ATOLL_DEVICE_COMMAND_PARAM_LIMIT);
     for (uint32_t i = 0; i < l->param_count; i++) {
         l->param_offset[i] = atoll_reader_u32(r);
         if (l->param_offset[i] >= length)
             return -1;
     }
     l->map_count = atoll_reader_count(r, MAP_WIRE_BYTES);
-    if (r->failed || length > ATOLL_STEP_PARAM_BYTES || l->map_count > ATOLL_STEP_MAP_LIMIT)
+    if (r->failed || length > ATOLL_DEVICE_COMMAND_PARAM_BYTES ||
+        l->map_count > ATOLL_DEVICE_COMMAND_MAP_LIMIT)
         return -1;
     l->param_bytes = (uint32_t)length;
     if (length)
@@ -240,16 +247,17 @@ static int launch_take(struct atoll_reader *r, uint32_t function, struct atoll_s
 }
 
 /* Steps that carry names: the first stays with the step, the others are read by who carries it out. */
-static int rest_take(struct atoll_reader *r, struct atoll_step *step, struct atoll_step_launch *launch)
+static int rest_take(struct atoll_reader *r, struct atoll_device_command *step,
+                     struct atoll_device_command_launch *launch)
 {
     switch (step->kind) {
-    case ATOLL_STEP_LAUNCH: return launch_take(r, step->slot, launch);
-    case ATOLL_STEP_MODULE_LOAD:
-    case ATOLL_STEP_WRITE: step->bytes = atoll_reader_blob(r, &step->length); break;
-    case ATOLL_STEP_FUNCTION: step->name = atoll_reader_blob(r, &step->name_length); break;
-    case ATOLL_STEP_COUNTERS_OPEN:
+    case ATOLL_DEVICE_COMMAND_LAUNCH: return launch_take(r, step->slot, launch);
+    case ATOLL_DEVICE_COMMAND_MODULE_LOAD:
+    case ATOLL_DEVICE_COMMAND_WRITE: step->bytes = atoll_reader_blob(r, &step->length); break;
+    case ATOLL_DEVICE_COMMAND_FUNCTION: step->name = atoll_reader_blob(r, &step->name_length); break;
+    case ATOLL_DEVICE_COMMAND_COUNTERS_OPEN:
         step->bytes = r->data + r->offset;
-        if (step->count > ATOLL_STEP_COUNTER_LIMIT)
+        if (step->count > ATOLL_DEVICE_COMMAND_COUNTER_LIMIT)
             return -1;
         for (uint64_t i = 0; i < step->count; i++) {
             size_t length;
@@ -262,17 +270,17 @@ static int rest_take(struct atoll_reader *r, struct atoll_step *step, struct ato
     return 0;
 }
 
-int atoll_step_next(struct atoll_reader *reader, struct atoll_step *ret_step,
-                    struct atoll_step_launch *ret_launch)
+int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_command *ret_step,
+                              struct atoll_device_command_launch *ret_launch)
 {
     if (reader->failed)
         return -1;
     if (reader->offset == reader->length)
         return 0;
     unsigned kind = atoll_reader_u8(reader);
-    if (kind < ATOLL_STEP_MODULE_LOAD || kind >= ATOLL_STEP_KIND_COUNT)
+    if (kind < ATOLL_DEVICE_COMMAND_MODULE_LOAD || kind >= ATOLL_DEVICE_COMMAND_KIND_COUNT)
         return -1;
-    *ret_step = (struct atoll_step){.kind = (enum atoll_step_kind)kind};
+    *ret_step = (struct atoll_device_command){.kind = (enum atoll_device_command_kind)kind};
     ret_step->slot = atoll_reader_u32(reader);
     ret_step->other = atoll_reader_u32(reader);
     ret_step->address = atoll_reader_u64(reader);
@@ -282,21 +290,21 @@ int atoll_step_next(struct atoll_reader *reader, struct atoll_step *ret_step,
 
 /* ---- replies ---- */
 
-void atoll_steps_reply_init(struct atoll_steps_reply *r)
+void atoll_command_batch_reply_init(struct atoll_command_batch_reply *r)
 {
     memset(r, 0, sizeof *r);
-    atoll_buffer_init(&r->results, ATOLL_STEPS_BYTES);
-    for (int i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++)
+    atoll_buffer_init(&r->results, ATOLL_COMMAND_BATCH_BYTES);
+    for (int i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
         r->event_ns[i] = r->seen_ns[i] = NAN;
     r->opened_ns = NAN;
 }
 
-void atoll_steps_reply_fini(struct atoll_steps_reply *r)
+void atoll_command_batch_reply_fini(struct atoll_command_batch_reply *r)
 {
     atoll_buffer_fini(&r->results);
 }
 
-void atoll_steps_reply_encode(const struct atoll_steps_reply *r, struct atoll_buffer *out)
+void atoll_command_batch_reply_encode(const struct atoll_command_batch_reply *r, struct atoll_buffer *out)
 {
     atoll_buffer_put_u32(out, (uint32_t)r->status);
     atoll_buffer_put_u32(out, r->step);
@@ -305,22 +313,22 @@ void atoll_steps_reply_encode(const struct atoll_steps_reply *r, struct atoll_bu
     atoll_buffer_put_f64(out, r->wall_ns);
     atoll_buffer_put_f64(out, r->opened_ns);
     atoll_buffer_put_u32(out, r->event_count);
-    for (uint32_t i = 0; i < r->event_count && i < ATOLL_STEP_EVENT_LIMIT; i++) {
+    for (uint32_t i = 0; i < r->event_count && i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++) {
         atoll_buffer_put_f64(out, r->event_ns[i]);
         atoll_buffer_put_f64(out, r->seen_ns[i]);
     }
     atoll_buffer_put_blob(out, r->results.data, r->results.length);
 }
 
-int atoll_steps_reply_decode(const void *bytes, size_t length, struct atoll_steps_reply *ret_reply,
-                             struct atoll_err *err)
+int atoll_command_batch_reply_decode(const void *bytes, size_t length,
+                                     struct atoll_command_batch_reply *ret_reply, struct atoll_err *err)
 {
     struct atoll_reader r;
     size_t result_length = 0;
-    atoll_steps_reply_fini(ret_reply);
-    atoll_steps_reply_init(ret_reply);
+    atoll_command_batch_reply_fini(ret_reply);
+    atoll_command_batch_reply_init(ret_reply);
     atoll_reader_init(&r, bytes, length);
-    ret_reply->status = (enum atoll_steps_status)atoll_reader_u32_in(&r, 0, ATOLL_STEPS_LOST);
+    ret_reply->status = (enum atoll_command_batch_status)atoll_reader_u32_in(&r, 0, ATOLL_COMMAND_BATCH_LOST);
     ret_reply->step = atoll_reader_u32(&r);
     int64_t code = atoll_reader_i64(&r);
     if (code < INT32_MIN || code > INT32_MAX)
@@ -329,7 +337,7 @@ int atoll_steps_reply_decode(const void *bytes, size_t length, struct atoll_step
     atoll_reader_fixed_text(&r, ret_reply->text, sizeof ret_reply->text);
     ret_reply->wall_ns = atoll_reader_f64(&r);
     ret_reply->opened_ns = atoll_reader_f64(&r);
-    ret_reply->event_count = atoll_reader_u32_in(&r, 0, ATOLL_STEP_EVENT_LIMIT);
+    ret_reply->event_count = atoll_reader_u32_in(&r, 0, ATOLL_DEVICE_COMMAND_EVENT_LIMIT);
     for (uint32_t i = 0; i < ret_reply->event_count; i++) {
         ret_reply->event_ns[i] = atoll_reader_f64(&r);
         ret_reply->seen_ns[i] = atoll_reader_f64(&r);
@@ -344,12 +352,12 @@ int atoll_steps_reply_decode(const void *bytes, size_t length, struct atoll_step
     return 0;
 }
 
-const void *atoll_steps_take_bytes(struct atoll_steps_reply *r, size_t *ret_length)
+const void *atoll_command_batch_take_bytes(struct atoll_command_batch_reply *r, size_t *ret_length)
 {
     return atoll_reader_blob(&r->reader, ret_length);
 }
 
-uint64_t atoll_steps_take_u64(struct atoll_steps_reply *r)
+uint64_t atoll_command_batch_take_u64(struct atoll_command_batch_reply *r)
 {
     size_t length;
     uint64_t value = 0;
@@ -364,7 +372,8 @@ uint64_t atoll_steps_take_u64(struct atoll_steps_reply *r)
 }
 
 /* A function travels as u32s: six facts, the number of parameters, offset and size of each. */
-void atoll_steps_take_function(struct atoll_steps_reply *r, struct atoll_step_function *ret_function)
+void atoll_command_batch_take_function(struct atoll_command_batch_reply *r,
+                                       struct atoll_device_command_function *ret_function)
 {
     struct atoll_reader in;
     size_t length;
@@ -377,7 +386,7 @@ void atoll_steps_take_function(struct atoll_steps_reply *r, struct atoll_step_fu
     ret_function->constant_bytes = atoll_reader_u32(&in);
     ret_function->threads_limit = atoll_reader_u32(&in);
     ret_function->binary_version = atoll_reader_u32(&in);
-    ret_function->param_count = atoll_reader_u32_in(&in, 0, ATOLL_STEP_PARAM_LIMIT);
+    ret_function->param_count = atoll_reader_u32_in(&in, 0, ATOLL_DEVICE_COMMAND_PARAM_LIMIT);
     for (uint32_t i = 0; i < ret_function->param_count; i++) {
         ret_function->params[i].offset = atoll_reader_u32(&in);
         ret_function->params[i].bytes = atoll_reader_u32(&in);

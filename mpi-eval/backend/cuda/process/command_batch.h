@@ -10,39 +10,39 @@
 
 #include "base/buffer.h"
 
-#define ATOLL_STEP_MODULE_LIMIT   64
-#define ATOLL_STEP_FUNCTION_LIMIT 512
-#define ATOLL_STEP_MEMORY_LIMIT   64
-#define ATOLL_STEP_EVENT_LIMIT    32
-#define ATOLL_STEP_PARAM_BYTES    4096               /* kernel parameters of one launch */
-#define ATOLL_STEP_PARAM_LIMIT    64                 /* kernel parameters, in number */
-#define ATOLL_STEP_MAP_LIMIT      16                 /* tensor maps of one launch */
-#define ATOLL_STEPS_BYTES         ((size_t)96 << 20) /* of a batch and of a reply */
-#define ATOLL_STEP_COUNTER_LIMIT  64
+#define ATOLL_DEVICE_COMMAND_MODULE_LIMIT   64
+#define ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT 512
+#define ATOLL_DEVICE_COMMAND_MEMORY_LIMIT   64
+#define ATOLL_DEVICE_COMMAND_EVENT_LIMIT    32
+#define ATOLL_DEVICE_COMMAND_PARAM_BYTES    4096               /* kernel parameters of one launch */
+#define ATOLL_DEVICE_COMMAND_PARAM_LIMIT    64                 /* kernel parameters, in number */
+#define ATOLL_DEVICE_COMMAND_MAP_LIMIT      16                 /* tensor maps of one launch */
+#define ATOLL_COMMAND_BATCH_BYTES           ((size_t)96 << 20) /* of a batch and of a reply */
+#define ATOLL_DEVICE_COMMAND_COUNTER_LIMIT  64
 
-enum atoll_step_kind {
-    ATOLL_STEP_MODULE_LOAD = 1, /* slot, cubin; what was in the slot is unloaded */
-    ATOLL_STEP_MODULE_UNLOAD,   /* slot */
-    ATOLL_STEP_FUNCTION,        /* function slot, module slot, name -> struct atoll_step_function */
-    ATOLL_STEP_ALLOC,           /* memory slot, bytes -> u64 address; what was in the slot is freed */
-    ATOLL_STEP_FREE,            /* memory slot */
-    ATOLL_STEP_MEMORY_INFO,     /* -> u64 free, u64 total bytes */
-    ATOLL_STEP_LAUNCH,          /* struct atoll_step_launch */
-    ATOLL_STEP_WRITE,           /* address, bytes: host to device */
-    ATOLL_STEP_READ,            /* address, count -> bytes, after all steps before it */
-    ATOLL_STEP_SET,             /* address, u32 pattern, count of 4-byte words */
-    ATOLL_STEP_EVENT,           /* index: time stamp of the device */
-    ATOLL_STEP_CACHE_RESET,     /* persisting lines of the L2 become normal */
-    ATOLL_STEP_SYNC,
-    ATOLL_STEP_GATE, /* function slot (struct atoll_gate_launch): the device waits there until all is queued */
-    ATOLL_STEP_COUNTERS_OPEN,  /* names of metrics; slow (about a second), once per set -> u32 passes */
-    ATOLL_STEP_COUNTERS_BEGIN, /* the steps until END are repeated and their launches counted, a range each */
-    ATOLL_STEP_COUNTERS_END,   /* -> u32 ranges, then per range one f64 per metric */
-    ATOLL_STEP_KIND_COUNT
+enum atoll_device_command_kind {
+    ATOLL_DEVICE_COMMAND_MODULE_LOAD = 1, /* slot, cubin; what was in the slot is unloaded */
+    ATOLL_DEVICE_COMMAND_MODULE_UNLOAD,   /* slot */
+    ATOLL_DEVICE_COMMAND_FUNCTION, /* function slot, module slot, name -> struct atoll_device_command_function */
+    ATOLL_DEVICE_COMMAND_ALLOC,    /* memory slot, bytes -> u64 address; what was in the slot is freed */
+    ATOLL_DEVICE_COMMAND_FREE,     /* memory slot */
+    ATOLL_DEVICE_COMMAND_MEMORY_INFO, /* -> u64 free, u64 total bytes */
+    ATOLL_DEVICE_COMMAND_LAUNCH,      /* struct atoll_device_command_launch */
+    ATOLL_DEVICE_COMMAND_WRITE,       /* address, bytes: host to device */
+    ATOLL_DEVICE_COMMAND_READ,        /* address, count -> bytes, after all steps before it */
+    ATOLL_DEVICE_COMMAND_SET,         /* address, u32 pattern, count of 4-byte words */
+    ATOLL_DEVICE_COMMAND_EVENT,       /* index: time stamp of the device */
+    ATOLL_DEVICE_COMMAND_CACHE_RESET, /* persisting lines of the L2 become normal */
+    ATOLL_DEVICE_COMMAND_SYNC,
+    ATOLL_DEVICE_COMMAND_GATE, /* function slot (struct atoll_gate_launch): the device waits there until all is queued */
+    ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, /* names of metrics; slow (about a second), once per set -> u32 passes */
+    ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* the steps until END are repeated and their launches counted, a range each */
+    ATOLL_DEVICE_COMMAND_COUNTERS_END, /* -> u32 ranges, then per range one f64 per metric */
+    ATOLL_DEVICE_COMMAND_KIND_COUNT
 };
 
 /* A tensor map encoded into the parameter bytes of a launch: 128 bytes at `offset`. */
-struct atoll_step_map {
+struct atoll_device_command_map {
     uint32_t offset;
     uint32_t dtype; /* enum atoll_dtype */
     uint32_t rank, swizzle_bytes, l2_bytes;
@@ -51,76 +51,84 @@ struct atoll_step_map {
     uint32_t box[5];
 };
 
-struct atoll_step_launch {
+struct atoll_device_command_launch {
     uint32_t function;                      /* slot */
     uint32_t grid[3], block[3], cluster[3]; /* cluster: 0 = none */
     uint32_t shared_bytes;                  /* dynamic; above 48 KiB the function is opted in */
     uint32_t cooperative;
     /* one after the other in params; where the kernel wants them is the driver's to know */
     uint32_t param_count, param_bytes;
-    uint32_t param_offset[ATOLL_STEP_PARAM_LIMIT];
-    unsigned char params[ATOLL_STEP_PARAM_BYTES];
+    uint32_t param_offset[ATOLL_DEVICE_COMMAND_PARAM_LIMIT];
+    unsigned char params[ATOLL_DEVICE_COMMAND_PARAM_BYTES];
     uint32_t map_count;
-    struct atoll_step_map maps[ATOLL_STEP_MAP_LIMIT];
+    struct atoll_device_command_map maps[ATOLL_DEVICE_COMMAND_MAP_LIMIT];
 };
 
 /* What a FUNCTION step tells about a kernel. */
-struct atoll_step_function {
+struct atoll_device_command_function {
     uint32_t registers, static_shared_bytes, local_bytes, constant_bytes, threads_limit, binary_version;
     uint32_t param_count;
     struct {
         uint32_t offset, bytes;
-    } params[ATOLL_STEP_PARAM_LIMIT];
+    } params[ATOLL_DEVICE_COMMAND_PARAM_LIMIT];
 };
 
 /* ---- building a batch; failures are the buffer's, checked once at the end ---- */
 
-struct atoll_steps {
+struct atoll_command_batch {
     struct atoll_buffer bytes;
     uint32_t count;
 };
 
-void atoll_steps_init(struct atoll_steps *s);
-void atoll_steps_fini(struct atoll_steps *s);
-void atoll_steps_clear(struct atoll_steps *s);
-void atoll_steps_module_load(struct atoll_steps *s, uint32_t module, const void *cubin, size_t length);
-void atoll_steps_module_unload(struct atoll_steps *s, uint32_t module);
-void atoll_steps_function(struct atoll_steps *s, uint32_t function, uint32_t module, const char *name);
-void atoll_steps_alloc(struct atoll_steps *s, uint32_t memory, uint64_t bytes);
-void atoll_steps_free(struct atoll_steps *s, uint32_t memory);
-void atoll_steps_memory_info(struct atoll_steps *s);
-void atoll_steps_launch(struct atoll_steps *s, const struct atoll_step_launch *launch);
-void atoll_steps_write(struct atoll_steps *s, uint64_t address, const void *bytes, size_t length);
-void atoll_steps_read(struct atoll_steps *s, uint64_t address, uint64_t count);
-void atoll_steps_set(struct atoll_steps *s, uint64_t address, uint32_t pattern, uint64_t words);
-void atoll_steps_event(struct atoll_steps *s, uint32_t event);
-void atoll_steps_cache_reset(struct atoll_steps *s);
-void atoll_steps_sync(struct atoll_steps *s);
+void atoll_command_batch_init(struct atoll_command_batch *s);
+void atoll_command_batch_fini(struct atoll_command_batch *s);
+void atoll_command_batch_clear(struct atoll_command_batch *s);
+void atoll_command_batch_module_load(struct atoll_command_batch *s, uint32_t module, const void *cubin,
+                                     size_t length);
+void atoll_command_batch_module_unload(struct atoll_command_batch *s, uint32_t module);
+void atoll_command_batch_function(struct atoll_command_batch *s, uint32_t function, uint32_t module,
+                                  const char *name);
+void atoll_command_batch_alloc(struct atoll_command_batch *s, uint32_t memory, uint64_t bytes);
+void atoll_command_batch_free(struct atoll_command_batch *s, uint32_t memory);
+void atoll_command_batch_memory_info(struct atoll_command_batch *s);
+void atoll_command_batch_launch(struct atoll_command_batch *s,
+                                const struct atoll_device_command_launch *launch);
+void atoll_command_batch_write(struct atoll_command_batch *s, uint64_t address, const void *bytes,
+                               size_t length);
+void atoll_command_batch_read(struct atoll_command_batch *s, uint64_t address, uint64_t count);
+void atoll_command_batch_set(struct atoll_command_batch *s, uint64_t address, uint32_t pattern,
+                             uint64_t words);
+void atoll_command_batch_event(struct atoll_command_batch *s, uint32_t event);
+void atoll_command_batch_cache_reset(struct atoll_command_batch *s);
+void atoll_command_batch_sync(struct atoll_command_batch *s);
 /* At most one per batch: what follows it starts when the last step is queued (or something waits, or after
  * ATOLL_GATE_LIMIT_NS), so that no step of it is late. */
-void atoll_steps_gate(struct atoll_steps *s, uint32_t function);
-void atoll_steps_counters_open(struct atoll_steps *s, const char *const *names, uint32_t count);
-void atoll_steps_counters_begin(struct atoll_steps *s);
-void atoll_steps_counters_end(struct atoll_steps *s);
+void atoll_command_batch_gate(struct atoll_command_batch *s, uint32_t function);
+void atoll_command_batch_counters_open(struct atoll_command_batch *s, const char *const *names,
+                                       uint32_t count);
+void atoll_command_batch_counters_begin(struct atoll_command_batch *s);
+void atoll_command_batch_counters_end(struct atoll_command_batch *s);
 
 /* Appends one parameter (aligned to 8); the offset it got, or -1 when there is no room.  bytes: 1, 2, 4, 8, or 128 (a
  * tensor map).  value NULL: zeros. */
-long atoll_step_param(struct atoll_step_launch *launch, const void *value, uint32_t bytes);
+long atoll_device_command_param(struct atoll_device_command_launch *launch, const void *value,
+                                uint32_t bytes);
 /* One struct by value, for kernels of ours; it has 8-byte alignment at most. */
-void atoll_step_params_struct(struct atoll_step_launch *launch, const void *value, uint32_t bytes);
+void atoll_device_command_params_struct(struct atoll_device_command_launch *launch, const void *value,
+                                        uint32_t bytes);
 
 /* ---- reading a reply ---- */
 
-enum atoll_steps_status {
-    ATOLL_STEPS_DONE,
-    ATOLL_STEPS_REFUSED, /* a step was not accepted (launch too large, no such kernel): the context is fine */
-    ATOLL_STEPS_FAULT,   /* the context is lost: the process must be replaced */
-    ATOLL_STEPS_TIMEOUT, /* killed at the deadline (by the client) */
-    ATOLL_STEPS_LOST     /* the process ended by itself (by the client) */
+enum atoll_command_batch_status {
+    ATOLL_COMMAND_BATCH_DONE,
+    ATOLL_COMMAND_BATCH_REFUSED, /* a step was not accepted (launch too large, no such kernel): the context is fine */
+    ATOLL_COMMAND_BATCH_FAULT,   /* the context is lost: the process must be replaced */
+    ATOLL_COMMAND_BATCH_TIMEOUT, /* killed at the deadline (by the client) */
+    ATOLL_COMMAND_BATCH_LOST     /* the process ended by itself (by the client) */
 };
 
-struct atoll_steps_reply {
-    enum atoll_steps_status status;
+struct atoll_command_batch_reply {
+    enum atoll_command_batch_status status;
     uint32_t step;  /* that failed, from 0 */
     int32_t code;   /* CUresult */
     char text[256]; /* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
@@ -128,29 +136,31 @@ struct atoll_steps_reply {
     double
         opened_ns; /* when the gate was opened, after the first step; NaN: no gate.  Events seen before were done */
     uint32_t event_count;
-    double event_ns[ATOLL_STEP_EVENT_LIMIT]; /* after event 0, by the device; NaN where not recorded */
     double
-        seen_ns[ATOLL_STEP_EVENT_LIMIT]; /* when the process saw the event done, after the first step; NaN */
-    struct atoll_buffer results;         /* of the steps that have some, in order, each a blob */
-    struct atoll_reader reader;          /* over results; take with the functions below */
+        event_ns[ATOLL_DEVICE_COMMAND_EVENT_LIMIT]; /* after event 0, by the device; NaN where not recorded */
+    double seen_ns
+        [ATOLL_DEVICE_COMMAND_EVENT_LIMIT]; /* when the process saw the event done, after the first step; NaN */
+    struct atoll_buffer results;            /* of the steps that have some, in order, each a blob */
+    struct atoll_reader reader;             /* over results; take with the functions below */
 };
 
-void atoll_steps_reply_init(struct atoll_steps_reply *r);
-void atoll_steps_reply_fini(struct atoll_steps_reply *r);
+void atoll_command_batch_reply_init(struct atoll_command_batch_reply *r);
+void atoll_command_batch_reply_fini(struct atoll_command_batch_reply *r);
 /* Results in the order of their steps; trouble is the reader's sticky failure (atoll_reader_finish tells). */
-uint64_t atoll_steps_take_u64(struct atoll_steps_reply *r); /* ALLOC */
-void atoll_steps_take_function(struct atoll_steps_reply *r, struct atoll_step_function *ret_function);
-const void *atoll_steps_take_bytes(struct atoll_steps_reply *r,
-                                   size_t *ret_length); /* READ and others; borrowed */
+uint64_t atoll_command_batch_take_u64(struct atoll_command_batch_reply *r); /* ALLOC */
+void atoll_command_batch_take_function(struct atoll_command_batch_reply *r,
+                                       struct atoll_device_command_function *ret_function);
+const void *atoll_command_batch_take_bytes(struct atoll_command_batch_reply *r,
+                                           size_t *ret_length); /* READ and others; borrowed */
 
 /* Wire form, both sides. */
-int atoll_steps_reply_decode(const void *bytes, size_t length, struct atoll_steps_reply *ret_reply,
-                             struct atoll_err *err);
-void atoll_steps_reply_encode(const struct atoll_steps_reply *r, struct atoll_buffer *out);
+int atoll_command_batch_reply_decode(const void *bytes, size_t length,
+                                     struct atoll_command_batch_reply *ret_reply, struct atoll_err *err);
+void atoll_command_batch_reply_encode(const struct atoll_command_batch_reply *r, struct atoll_buffer *out);
 
 /* One step as the device process reads it; points into the batch. */
-struct atoll_step {
-    enum atoll_step_kind kind;
+struct atoll_device_command {
+    enum atoll_device_command_kind kind;
     uint32_t slot, other;
     uint64_t address, count;
     const char *name; /* not terminated: name_length */
@@ -159,7 +169,7 @@ struct atoll_step {
     size_t length;
 };
 /* 1: the next step is in ret_step; 0: the end; -1: not a batch.  launch is filled for LAUNCH. */
-int atoll_step_next(struct atoll_reader *reader, struct atoll_step *ret_step,
-                    struct atoll_step_launch *ret_launch);
+int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_command *ret_step,
+                              struct atoll_device_command_launch *ret_launch);
 
 #endif

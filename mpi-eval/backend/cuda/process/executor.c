@@ -41,7 +41,7 @@ static int resources_open(struct atoll_cuda_executor *x, struct atoll_err *err)
     x->staging = staging;
     if (staging)
         x->gate = (uint32_t *)(void *)(x->staging + ATOLL_EXECUTOR_STAGING_BYTES);
-    for (int i = 0; r == ATOLL_CUDA_SUCCESS && i < ATOLL_STEP_EVENT_LIMIT; i++)
+    for (int i = 0; r == ATOLL_CUDA_SUCCESS && i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
         r = cuda->cuEventCreate(&x->events[i], ATOLL_CU_EVENT_DEFAULT);
     return r == ATOLL_CUDA_SUCCESS ? 0 : atoll_executor_cuda_fail(cuda, r, "cannot set up the device", err);
 }
@@ -70,13 +70,13 @@ void atoll_cuda_executor_destroy(struct atoll_cuda_executor *executor)
         return;
     const struct atoll_cuda *cuda = executor->cuda;
     atoll_counters_destroy(executor->counters);
-    for (int i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++)
+    for (int i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
         if (executor->events[i])
             cuda->cuEventDestroy(executor->events[i]);
-    for (int i = 0; i < ATOLL_STEP_MODULE_LIMIT; i++)
+    for (int i = 0; i < ATOLL_DEVICE_COMMAND_MODULE_LIMIT; i++)
         if (executor->modules[i])
             cuda->cuModuleUnload(executor->modules[i]);
-    for (int i = 0; i < ATOLL_STEP_MEMORY_LIMIT; i++)
+    for (int i = 0; i < ATOLL_DEVICE_COMMAND_MEMORY_LIMIT; i++)
         if (executor->memory[i])
             cuda->cuMemFree(executor->memory[i]);
     if (executor->staging)

@@ -18,6 +18,6 @@ int atoll_cuda_executor_facts(const struct atoll_cuda_executor *executor, struct
 
 /* One batch; ret_reply is init'ed and empty.  After FAULT nothing but destroy may follow. */
 void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *batch, size_t length,
-                             struct atoll_steps_reply *ret_reply);
+                             struct atoll_command_batch_reply *ret_reply);
 
 #endif

@@ -10,12 +10,12 @@ static unsigned counters_fail(struct atoll_cuda_executor *x, const struct atoll_
     return err->code == ATOLL_E_DENIED ? ATOLL_CUDA_ERROR_NOT_PERMITTED : ATOLL_CUDA_ERROR_NOT_SUPPORTED;
 }
 
-unsigned atoll_executor_counters_open(struct atoll_cuda_executor *x, const struct atoll_step *s)
+unsigned atoll_executor_counters_open(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_reader names;
-    char text[ATOLL_STEP_COUNTER_LIMIT][128];
-    const char *list[ATOLL_STEP_COUNTER_LIMIT];
+    char text[ATOLL_DEVICE_COMMAND_COUNTER_LIMIT][128];
+    const char *list[ATOLL_DEVICE_COMMAND_COUNTER_LIMIT];
     atoll_reader_init(&names, s->bytes, s->length);
     for (uint64_t i = 0; i < s->count; i++) {
         atoll_reader_fixed_text(&names, text[i], sizeof text[i]);

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 
 unsigned atoll_executor_gate_close(struct atoll_cuda_executor *x, uint32_t function,
-                                   struct atoll_step_launch *l)
+                                   struct atoll_device_command_launch *l)
 {
     union {
         uint32_t *pointer;
@@ -21,7 +21,7 @@ unsigned atoll_executor_gate_close(struct atoll_cuda_executor *x, uint32_t funct
     l->function = function;
     for (int i = 0; i < 3; i++)
         l->grid[i] = l->block[i] = 1;
-    atoll_step_params_struct(l, &p, sizeof p);
+    atoll_device_command_params_struct(l, &p, sizeof p);
     __atomic_store_n(x->gate, 0u, __ATOMIC_SEQ_CST);
     x->is_gated = 1;
     return atoll_executor_launch(x, l);
@@ -29,7 +29,7 @@ unsigned atoll_executor_gate_close(struct atoll_cuda_executor *x, uint32_t funct
 
 static void events_note(struct atoll_cuda_executor *x)
 {
-    for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++)
+    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
         if ((x->recorded >> i & 1) && isnan(x->reply->seen_ns[i]) &&
             x->cuda->cuEventQuery(x->events[i]) == ATOLL_CUDA_SUCCESS)
             x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
@@ -54,7 +54,7 @@ unsigned atoll_executor_wait(struct atoll_cuda_executor *x)
 
 unsigned atoll_executor_event_record(struct atoll_cuda_executor *x, uint32_t event)
 {
-    if (event >= ATOLL_STEP_EVENT_LIMIT)
+    if (event >= ATOLL_DEVICE_COMMAND_EVENT_LIMIT)
         return atoll_executor_refuse(x, "no such event");
     x->recorded |= 1u << event;
     return x->cuda->cuEventRecord(x->events[event], x->stream);
@@ -65,7 +65,7 @@ unsigned atoll_executor_wait_watching(struct atoll_cuda_executor *x)
 {
     unsigned r = ATOLL_CUDA_SUCCESS;
     gate_open(x);
-    for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++) {
+    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++) {
         if (!(x->recorded >> i & 1) || !isnan(x->reply->seen_ns[i]))
             continue;
         do
@@ -80,7 +80,7 @@ unsigned atoll_executor_wait_watching(struct atoll_cuda_executor *x)
 
 void atoll_executor_events_read(struct atoll_cuda_executor *x)
 {
-    for (uint32_t i = 0; i < ATOLL_STEP_EVENT_LIMIT; i++) {
+    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++) {
         float ms;
         if (!(x->recorded >> i & 1) || !(x->recorded & 1))
             continue;

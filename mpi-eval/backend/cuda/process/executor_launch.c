@@ -32,7 +32,8 @@ static unsigned power_index(uint32_t bytes, uint32_t first)
     return index;
 }
 
-static unsigned map_encode(struct atoll_cuda_executor *x, const struct atoll_step_map *m, unsigned char *to)
+static unsigned map_encode(struct atoll_cuda_executor *x, const struct atoll_device_command_map *m,
+                           unsigned char *to)
 {
     static const uint32_t ones[5] = {1, 1, 1, 1, 1};
     struct atoll_cuda_tensor_map map;
@@ -50,7 +51,7 @@ static unsigned map_encode(struct atoll_cuda_executor *x, const struct atoll_ste
 }
 
 static unsigned function_opt_in(struct atoll_cuda_executor *x, struct function *f,
-                                const struct atoll_step_launch *l)
+                                const struct atoll_device_command_launch *l)
 {
     unsigned r = ATOLL_CUDA_SUCCESS;
     if (l->shared_bytes > f->shared_bytes) {
@@ -67,7 +68,7 @@ static unsigned function_opt_in(struct atoll_cuda_executor *x, struct function *
     return r;
 }
 
-static unsigned attributes_set(const struct atoll_step_launch *l,
+static unsigned attributes_set(const struct atoll_device_command_launch *l,
                                struct atoll_cuda_launch_attribute *attributes)
 {
     unsigned count = 0;
@@ -84,10 +85,10 @@ static unsigned attributes_set(const struct atoll_step_launch *l,
     return count;
 }
 
-unsigned atoll_executor_launch(struct atoll_cuda_executor *x, struct atoll_step_launch *l)
+unsigned atoll_executor_launch(struct atoll_cuda_executor *x, struct atoll_device_command_launch *l)
 {
     struct atoll_cuda_launch_attribute attributes[2];
-    if (l->function >= ATOLL_STEP_FUNCTION_LIMIT || !x->functions[l->function].handle)
+    if (l->function >= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT || !x->functions[l->function].handle)
         return atoll_executor_refuse(x, "no such function");
     struct function *f = &x->functions[l->function];
     memset(attributes, 0, sizeof attributes);
@@ -106,7 +107,7 @@ unsigned atoll_executor_launch(struct atoll_cuda_executor *x, struct atoll_step_
                                        .hStream = x->stream,
                                        .attrs = attributes,
                                        .numAttrs = attributes_set(l, attributes)};
-    void *params[ATOLL_STEP_PARAM_LIMIT];
+    void *params[ATOLL_DEVICE_COMMAND_PARAM_LIMIT];
     if (x->cuda->cuFuncGetParamInfo && f->param_count != l->param_count)
         return atoll_executor_refuse(x, "the launch has not as many parameters as its kernel");
     for (uint32_t i = 0; i < l->param_count; i++)

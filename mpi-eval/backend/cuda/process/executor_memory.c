@@ -5,14 +5,14 @@
 
 unsigned atoll_executor_memory_free(struct atoll_cuda_executor *x, uint32_t slot)
 {
-    if (slot >= ATOLL_STEP_MEMORY_LIMIT)
+    if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT)
         return atoll_executor_refuse(x, "no such memory slot");
     atoll_cuda_address address = x->memory[slot];
     x->memory[slot] = 0;
     return address ? x->cuda->cuMemFree(address) : ATOLL_CUDA_SUCCESS;
 }
 
-unsigned atoll_executor_memory_alloc(struct atoll_cuda_executor *x, const struct atoll_step *s)
+unsigned atoll_executor_memory_alloc(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     unsigned r = atoll_executor_memory_free(x, s->slot);
     if (r == ATOLL_CUDA_SUCCESS)
@@ -58,10 +58,10 @@ static unsigned char *staging_take(struct atoll_cuda_executor *x, size_t bytes)
     return at;
 }
 
-unsigned atoll_executor_memory_read(struct atoll_cuda_executor *x, const struct atoll_step *s)
+unsigned atoll_executor_memory_read(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     size_t place, bytes = (size_t)s->count;
-    if (s->count > ATOLL_STEPS_BYTES)
+    if (s->count > ATOLL_COMMAND_BATCH_BYTES)
         return atoll_executor_refuse(x, "more is read than a reply holds");
     unsigned char *to = read_place(x, bytes, &place);
     if (!to)
@@ -75,7 +75,7 @@ unsigned atoll_executor_memory_read(struct atoll_cuda_executor *x, const struct 
 }
 
 /* From pageable memory the driver would wait for the stream first, and nothing could be queued meanwhile. */
-unsigned atoll_executor_memory_write(struct atoll_cuda_executor *x, const struct atoll_step *s)
+unsigned atoll_executor_memory_write(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     const void *from = s->bytes;
     if (s->length <= ATOLL_EXECUTOR_STAGING_BYTES - x->staged)

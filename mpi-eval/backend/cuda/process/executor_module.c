@@ -7,9 +7,9 @@
 
 unsigned atoll_executor_module_unload(struct atoll_cuda_executor *x, uint32_t slot)
 {
-    if (slot >= ATOLL_STEP_MODULE_LIMIT)
+    if (slot >= ATOLL_DEVICE_COMMAND_MODULE_LIMIT)
         return atoll_executor_refuse(x, "no such module slot");
-    for (uint32_t i = 0; i < ATOLL_STEP_FUNCTION_LIMIT; i++)
+    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT; i++)
         if (x->function_module[i] == slot)
             x->functions[i].handle = NULL;
     struct CUmod_st *module = x->modules[slot];
@@ -17,7 +17,7 @@ unsigned atoll_executor_module_unload(struct atoll_cuda_executor *x, uint32_t sl
     return module ? x->cuda->cuModuleUnload(module) : ATOLL_CUDA_SUCCESS;
 }
 
-unsigned atoll_executor_module_load(struct atoll_cuda_executor *x, const struct atoll_step *s)
+unsigned atoll_executor_module_load(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     unsigned r = atoll_executor_module_unload(x, s->slot);
     return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuModuleLoadData(&x->modules[s->slot], s->bytes) : r;
@@ -34,13 +34,13 @@ static void function_describe(struct atoll_cuda_executor *x, struct function *fu
                                           ATOLL_CU_FUNC_ATTRIBUTE_BINARY_VERSION};
     struct CUfunc_st *f = function->handle;
     uint32_t count = 0;
-    size_t offset[ATOLL_STEP_PARAM_LIMIT], bytes[ATOLL_STEP_PARAM_LIMIT];
+    size_t offset[ATOLL_DEVICE_COMMAND_PARAM_LIMIT], bytes[ATOLL_DEVICE_COMMAND_PARAM_LIMIT];
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
         int value = 0;
         x->cuda->cuFuncGetAttribute(&value, attributes[i], f);
         atoll_buffer_put_u32(out, (uint32_t)value);
     }
-    while (x->cuda->cuFuncGetParamInfo && count < ATOLL_STEP_PARAM_LIMIT &&
+    while (x->cuda->cuFuncGetParamInfo && count < ATOLL_DEVICE_COMMAND_PARAM_LIMIT &&
            x->cuda->cuFuncGetParamInfo(f, count, &offset[count], &bytes[count]) == ATOLL_CUDA_SUCCESS)
         count++;
     atoll_buffer_put_u32(out, count);
@@ -51,10 +51,10 @@ static void function_describe(struct atoll_cuda_executor *x, struct function *fu
     }
 }
 
-unsigned atoll_executor_function_get(struct atoll_cuda_executor *x, const struct atoll_step *s)
+unsigned atoll_executor_function_get(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     char name[256];
-    if (s->slot >= ATOLL_STEP_FUNCTION_LIMIT || s->other >= ATOLL_STEP_MODULE_LIMIT ||
+    if (s->slot >= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT || s->other >= ATOLL_DEVICE_COMMAND_MODULE_LIMIT ||
         !x->modules[s->other] || s->name_length >= sizeof name)
         return atoll_executor_refuse(x, "no such function slot or module");
     memcpy(name, s->name, s->name_length);

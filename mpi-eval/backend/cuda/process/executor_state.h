@@ -30,15 +30,15 @@ struct atoll_cuda_executor {
     int device, has_context;
     struct CUctx_st *context;
     struct CUstream_st *stream;
-    struct CUevent_st *events[ATOLL_STEP_EVENT_LIMIT];
-    struct CUmod_st *modules[ATOLL_STEP_MODULE_LIMIT];
-    struct function functions[ATOLL_STEP_FUNCTION_LIMIT];
-    uint32_t function_module[ATOLL_STEP_FUNCTION_LIMIT];
-    atoll_cuda_address memory[ATOLL_STEP_MEMORY_LIMIT];
+    struct CUevent_st *events[ATOLL_DEVICE_COMMAND_EVENT_LIMIT];
+    struct CUmod_st *modules[ATOLL_DEVICE_COMMAND_MODULE_LIMIT];
+    struct function functions[ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT];
+    uint32_t function_module[ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT];
+    atoll_cuda_address memory[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT];
     unsigned char *staging;
     struct atoll_counters *counters;
     /* of the batch under way */
-    struct atoll_steps_reply *reply;
+    struct atoll_command_batch_reply *reply;
     struct reading readings[ATOLL_EXECUTOR_READ_LIMIT];
     size_t reading_count, staged;
     uint32_t recorded; /* bit per event */
@@ -67,31 +67,31 @@ void atoll_executor_result_u64(struct atoll_cuda_executor *x, const uint64_t *va
 
 /* ---- executor_module.c ---- */
 
-unsigned atoll_executor_module_load(struct atoll_cuda_executor *x, const struct atoll_step *s);
+unsigned atoll_executor_module_load(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_module_unload(struct atoll_cuda_executor *x, uint32_t slot);
-unsigned atoll_executor_function_get(struct atoll_cuda_executor *x, const struct atoll_step *s);
+unsigned atoll_executor_function_get(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 
 /* ---- executor_memory.c ---- */
 
-unsigned atoll_executor_memory_alloc(struct atoll_cuda_executor *x, const struct atoll_step *s);
+unsigned atoll_executor_memory_alloc(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_memory_free(struct atoll_cuda_executor *x, uint32_t slot);
 unsigned atoll_executor_memory_info(struct atoll_cuda_executor *x);
-unsigned atoll_executor_memory_read(struct atoll_cuda_executor *x, const struct atoll_step *s);
-unsigned atoll_executor_memory_write(struct atoll_cuda_executor *x, const struct atoll_step *s);
+unsigned atoll_executor_memory_read(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
+unsigned atoll_executor_memory_write(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 /* Moves small reads to their places in the results; after the stream has been waited for. */
 void atoll_executor_reads_settle(struct atoll_cuda_executor *x);
 
 /* ---- executor_launch.c ---- */
 
 /* Encodes the launch's tensor maps into its parameters. */
-unsigned atoll_executor_launch(struct atoll_cuda_executor *x, struct atoll_step_launch *l);
+unsigned atoll_executor_launch(struct atoll_cuda_executor *x, struct atoll_device_command_launch *l);
 
 /* ---- executor_gate.c: the gate, events, waiting ---- */
 
 /* Launches the gate's kernel, `function`: what is queued behind it is held back until something waits.
  * l: overwritten. */
 unsigned atoll_executor_gate_close(struct atoll_cuda_executor *x, uint32_t function,
-                                   struct atoll_step_launch *l);
+                                   struct atoll_device_command_launch *l);
 /* Opens the gate, then waits for the stream. */
 unsigned atoll_executor_wait(struct atoll_cuda_executor *x);
 /* The same, and notes when each event was seen. */
@@ -102,7 +102,7 @@ void atoll_executor_events_read(struct atoll_cuda_executor *x);
 
 /* ---- executor_counters.c ---- */
 
-unsigned atoll_executor_counters_open(struct atoll_cuda_executor *x, const struct atoll_step *s);
+unsigned atoll_executor_counters_open(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_counters_begin(struct atoll_cuda_executor *x);
 /* Goes back to the first launch until the last pass is done. */
 unsigned atoll_executor_counters_end(struct atoll_cuda_executor *x);

@@ -9,7 +9,7 @@
 
 #define ATOLL_CUDA_LINK_VERSION 2
 #define ATOLL_CUDA_LINK_FD      3 /* of the socket in the device process */
-#define ATOLL_CUDA_LINK_BYTES   (ATOLL_STEPS_BYTES + 65536)
+#define ATOLL_CUDA_LINK_BYTES   (ATOLL_COMMAND_BATCH_BYTES + 65536)
 #define ATOLL_CUDA_LINK_ORDERLY                                                                              \
     "--orderly" /* argument: somebody looks at the process, who wants it to end in order */
 

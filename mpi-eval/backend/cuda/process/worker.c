@@ -317,15 +317,15 @@ const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_w
 
 /* ---- batches ---- */
 
-static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atoll_steps_reply *reply)
+static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atoll_command_batch_reply *reply)
 {
     char text[96] = "earlier";
     if (t == GONE && w->pid > 0)
         end_text(w, text, sizeof text);
     process_end(w);
-    atoll_steps_reply_fini(reply);
-    atoll_steps_reply_init(reply);
-    reply->status = t == LATE ? ATOLL_STEPS_TIMEOUT : ATOLL_STEPS_LOST;
+    atoll_command_batch_reply_fini(reply);
+    atoll_command_batch_reply_init(reply);
+    reply->status = t == LATE ? ATOLL_COMMAND_BATCH_TIMEOUT : ATOLL_COMMAND_BATCH_LOST;
     if (t == LATE)
         snprintf(reply->text, sizeof reply->text, "the device process was killed at the deadline");
     else
@@ -354,8 +354,9 @@ static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_bu
     return take_all(w->socket, w->reply, (size_t)length, deadline);
 }
 
-int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps,
-                          double deadline_ns, struct atoll_steps_reply *ret_reply, struct atoll_err *err)
+int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *steps,
+                          double deadline_ns, struct atoll_command_batch_reply *ret_reply,
+                          struct atoll_err *err)
 {
     size_t length = 0;
     if (atoll_buffer_check(&steps->bytes, err) != 0)
@@ -367,9 +368,9 @@ int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_s
     enum transfer t = exchange(worker, &steps->bytes, atoll_clock_raw_ns() + deadline_ns, &length);
     if (t != MOVED)
         reply_fail(worker, t, ret_reply);
-    else if (atoll_steps_reply_decode(worker->reply, length, ret_reply, NULL) != 0)
+    else if (atoll_command_batch_reply_decode(worker->reply, length, ret_reply, NULL) != 0)
         reply_fail(worker, GONE, ret_reply);
-    else if (ret_reply->status == ATOLL_STEPS_FAULT && !worker->is_watched)
+    else if (ret_reply->status == ATOLL_COMMAND_BATCH_FAULT && !worker->is_watched)
         process_end(worker);
     return 0;
 }

@@ -41,8 +41,9 @@ const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_w
 
 /* Carries out one batch.  deadline_ns: of wall time; then the group is killed and the status is TIMEOUT.  After FAULT,
  * TIMEOUT and LOST nothing but destroy may follow, or end where a watcher still has to write down what it saw.  0, or -1 with err for a batch that was never sent (too large). */
-int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_steps *steps,
-                          double deadline_ns, struct atoll_steps_reply *ret_reply, struct atoll_err *err);
+int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *steps,
+                          double deadline_ns, struct atoll_command_batch_reply *ret_reply,
+                          struct atoll_err *err);
 /* Says that nothing more comes and waits until the process and its watcher have left in order: 0; 1: they had not within
  * limit_ns and were killed.  Only destroy may follow. */
 int atoll_cuda_worker_end(struct atoll_cuda_worker *worker, double limit_ns);

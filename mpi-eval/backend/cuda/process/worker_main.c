@@ -83,7 +83,7 @@ static void buffer_wipe(struct atoll_buffer *b)
 static int serve_one(struct atoll_cuda_executor *executor, unsigned char **batch, size_t *room)
 {
     uint64_t length;
-    struct atoll_steps_reply reply;
+    struct atoll_command_batch_reply reply;
     struct atoll_buffer out;
     if (take_all(&length, sizeof length) != 0 || length > ATOLL_CUDA_LINK_BYTES)
         return -1;
@@ -96,12 +96,12 @@ static int serve_one(struct atoll_cuda_executor *executor, unsigned char **batch
     }
     if (take_all(*batch, (size_t)length) != 0)
         return -1;
-    atoll_steps_reply_init(&reply);
+    atoll_command_batch_reply_init(&reply);
     atoll_buffer_init(&out, ATOLL_CUDA_LINK_BYTES);
     atoll_cuda_executor_run(executor, *batch, (size_t)length, &reply);
     if (*batch)
         explicit_bzero(*batch, (size_t)length); /* keys: the next batch may run a candidate */
-    atoll_steps_reply_encode(&reply, &out);
+    atoll_command_batch_reply_encode(&reply, &out);
     length = out.length;
     int rc =
         out.failed || put_all(&length, sizeof length) != 0 || put_all(out.data, out.length) != 0 ? -1 : 0;

@@ -25,13 +25,13 @@
 /* One tool's run. */
 struct run {
     const struct atoll_prepared *prepared;
-    const struct atoll_subject *subject;
+    const struct atoll_loaded_candidate *candidate;
     const struct atoll_variant *variant;
-    struct atoll_draw draw;
+    struct atoll_input_set draw;
     struct atoll_layout layout; /* buffers alone */
     struct atoll_cuda_worker *worker;
-    struct atoll_steps steps;
-    struct atoll_steps_reply reply;
+    struct atoll_command_batch steps;
+    struct atoll_command_batch_reply reply;
     double until_ns;
     struct atoll_sanitizer_report *report;
 };
@@ -62,12 +62,12 @@ static int batch_run(struct run *r)
     struct atoll_err err = ATOLL_ERR_INIT;
     double left = r->until_ns - atoll_referee_now_ns();
     int rc = atoll_cuda_worker_run(r->worker, &r->steps, left > 0 ? left : 0, &r->reply, &err);
-    atoll_steps_clear(&r->steps);
+    atoll_command_batch_clear(&r->steps);
     if (rc != 0)
         return give_up(r, "%.400s", err.text);
-    if (r->reply.status == ATOLL_STEPS_TIMEOUT)
+    if (r->reply.status == ATOLL_COMMAND_BATCH_TIMEOUT)
         return give_up(r, "not finished in time");
-    return r->reply.status == ATOLL_STEPS_DONE ? 0 : give_up(r, "%s", r->reply.text);
+    return r->reply.status == ATOLL_COMMAND_BATCH_DONE ? 0 : give_up(r, "%s", r->reply.text);
 }
 
 /* ---- what the launches work on ---- */
@@ -75,9 +75,9 @@ static int batch_run(struct run *r)
 static int module_load(struct run *r)
 {
     const struct atoll_plan *plan = r->prepared->plan;
-    atoll_steps_module_load(&r->steps, 0, r->subject->object, r->subject->object_length);
+    atoll_command_batch_module_load(&r->steps, 0, r->candidate->object, r->candidate->object_length);
     for (uint32_t k = 0; k < plan->launch_count; k++)
-        atoll_steps_function(&r->steps, k, 0, plan->launches[k].symbol);
+        atoll_command_batch_function(&r->steps, k, 0, plan->launches[k].symbol);
     return batch_run(r);
 }
 
@@ -86,11 +86,11 @@ static int buffers_allocate(struct run *r)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     for (uint32_t i = 0; i < r->layout.count; i++)
-        atoll_steps_alloc(&r->steps, i, r->layout.buffers[i].bytes);
+        atoll_command_batch_alloc(&r->steps, i, r->layout.buffers[i].bytes);
     if (batch_run(r) != 0)
         return -1;
     for (size_t i = 0; i < r->layout.count; i++)
-        r->layout.buffers[i].address = atoll_steps_take_u64(&r->reply);
+        r->layout.buffers[i].address = atoll_command_batch_take_u64(&r->reply);
     return atoll_reader_finish(&r->reply.reader, "addresses", &err) == 0 ? 0 : give_up(r, "%s", err.text);
 }
 
@@ -99,7 +99,7 @@ static int bytes_write(struct run *r, uint64_t address, const unsigned char *byt
     int rc = 0;
     while (rc == 0 && length > 0) {
         size_t n = length < WRITE_BYTES ? length : WRITE_BYTES;
-        atoll_steps_write(&r->steps, address, bytes, n);
+        atoll_command_batch_write(&r->steps, address, bytes, n);
         rc = batch_run(r);
         address += n;
         bytes += n;
@@ -136,13 +136,13 @@ static int inputs_write(struct run *r)
 
 static int launches_run(struct run *r)
 {
-    struct atoll_step_launch launch;
+    struct atoll_device_command_launch launch;
     struct atoll_err err = ATOLL_ERR_INIT;
     for (uint32_t k = 0; k < r->prepared->plan->launch_count; k++) {
         if (atoll_cuda_launch_make(r->prepared, r->variant, k, &r->layout, &launch, &err) != 0)
             return give_up(r, "%.400s", err.text);
         launch.function = k;
-        atoll_steps_launch(&r->steps, &launch);
+        atoll_command_batch_launch(&r->steps, &launch);
     }
     return batch_run(r);
 }
@@ -169,7 +169,7 @@ static int variants_run(struct run *r, struct atoll_referee *referee, uint64_t n
         if (r->variant->kind != ATOLL_VARIANT_CHECK ||
             !atoll_variant_is_here(&atoll_backend_cuda, r->variant) || !is_small(r))
             continue;
-        r->draw = atoll_draw_make(referee->setup.secret, task, i, SERIES, number);
+        r->draw = atoll_input_set_make(referee->setup.secret, task, i, SERIES, number);
         count++;
         rc = buffers_allocate(r) != 0 || inputs_write(r) != 0 || launches_run(r) != 0;
     }
@@ -239,25 +239,25 @@ static void run_in(struct run *r, struct atoll_referee *referee, const char *pat
     report_read(r, report, rc != 0);
 }
 
-void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_subject *subject,
+void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_loaded_candidate *candidate,
                               const char *path, enum atoll_sanitizer_tool tool, double limit_ns,
                               struct atoll_sanitizer_report *ret_report)
 {
-    struct run r = {.prepared = subject->prepared,
-                    .subject = subject,
+    struct run r = {.prepared = candidate->prepared,
+                    .candidate = candidate,
                     .until_ns = atoll_referee_now_ns() + limit_ns,
                     .report = ret_report};
     struct atoll_err err = ATOLL_ERR_INIT;
     *ret_report = (struct atoll_sanitizer_report){.state = ATOLL_SANITIZER_UNFINISHED};
     struct atoll_scratch *scratch = atoll_scratch_create(&err);
-    atoll_steps_init(&r.steps);
-    atoll_steps_reply_init(&r.reply);
+    atoll_command_batch_init(&r.steps);
+    atoll_command_batch_reply_init(&r.reply);
     if (scratch)
         run_in(&r, referee, path, tool, atoll_scratch_path(scratch));
     else
         give_up(&r, "%.400s", err.text);
-    atoll_steps_fini(&r.steps);
-    atoll_steps_reply_fini(&r.reply);
+    atoll_command_batch_fini(&r.steps);
+    atoll_command_batch_reply_fini(&r.reply);
     atoll_scratch_destroy(scratch);
 }
 
@@ -291,8 +291,9 @@ static void words_say(const struct words *w, char *ret_detail)
         snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer%s", w->notes);
 }
 
-static enum atoll_verdict tools_run(struct atoll_referee *referee, const struct atoll_subject *subject,
-                                    const char *path, char *ret_detail)
+static enum atoll_verdict tools_run(struct atoll_referee *referee,
+                                    const struct atoll_loaded_candidate *candidate, const char *path,
+                                    char *ret_detail)
 {
     double until = atoll_referee_now_ns() + referee->setup.sanitize_deadline_ns;
     struct words words = {"", ""};
@@ -306,9 +307,9 @@ static enum atoll_verdict tools_run(struct atoll_referee *referee, const struct 
         }
         /* a tool that hangs leaves the others their share */
         double share = (until - atoll_referee_now_ns()) / (ATOLL_SANITIZER_TOOL_COUNT - tool);
-        atoll_cuda_sanitize_with(referee, subject, path, tool, share, &report);
+        atoll_cuda_sanitize_with(referee, candidate, path, tool, share, &report);
         if (report.state == ATOLL_SANITIZER_FOUND &&
-            atoll_sanitizer_is_believed(tool, subject->prepared->plan, subject->prepared->body)) {
+            atoll_sanitizer_is_believed(tool, candidate->prepared->plan, candidate->prepared->body)) {
             snprintf(ret_detail, ATOLL_DETAIL_BYTES, "compute-sanitizer %s: %s", name, report.text);
             if (report.errors)
                 append(ret_detail, ATOLL_DETAIL_BYTES, " (errors: %llu)", (unsigned long long)report.errors);
@@ -335,7 +336,7 @@ static struct atoll_cuda_sanitized *place_of(struct atoll_cuda_device *d, const 
 }
 
 enum atoll_verdict atoll_cuda_sanitize(struct atoll_referee *referee, struct atoll_case *known,
-                                       struct atoll_subject *subject, char *ret_detail)
+                                       struct atoll_loaded_candidate *candidate, char *ret_detail)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     ret_detail[0] = 0;
@@ -346,9 +347,9 @@ enum atoll_verdict atoll_cuda_sanitize(struct atoll_referee *referee, struct ato
         snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer: %s", err.text);
         return ATOLL_V_CORRECT;
     }
-    struct atoll_cuda_sanitized *s = place_of(atoll_cuda_device_of(referee), known, subject->prepared);
+    struct atoll_cuda_sanitized *s = place_of(atoll_cuda_device_of(referee), known, candidate->prepared);
     if (!s->detail[0])
-        s->verdict = tools_run(referee, subject, path, s->detail);
+        s->verdict = tools_run(referee, candidate, path, s->detail);
     enum atoll_verdict verdict = s->verdict;
     snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", s->detail);
     if (verdict == ATOLL_V_INFRASTRUCTURE)

@@ -10,12 +10,12 @@
 
 /* One tool.  The device's own process should be gone: a device in exclusive use takes no second one.  path: of
  * compute-sanitizer; limit_ns: of wall time, for everything.  Never fails: what went wrong is an unfinished report. */
-void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_subject *subject,
+void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_loaded_candidate *candidate,
                               const char *path, enum atoll_sanitizer_tool tool, double limit_ns,
                               struct atoll_sanitizer_report *ret_report);
 
 /* backend.h, sanitize: all tools within setup.sanitize_deadline_ns, once per candidate. */
 enum atoll_verdict atoll_cuda_sanitize(struct atoll_referee *referee, struct atoll_case *known,
-                                       struct atoll_subject *subject, char *ret_detail);
+                                       struct atoll_loaded_candidate *candidate, char *ret_detail);
 
 #endif

@@ -16,18 +16,18 @@ static void test_fresh(void **state)
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX];
-    struct atoll_standing s;
-    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    struct atoll_campaign_progress s;
+    assert_int_equal(atoll_campaign_progress_read(target, &s, &err), -1);
     assert_int_equal(err.code, ATOLL_E_NOTFOUND);
     struct atoll_campaign *c = create();
     assert_false(has_hint());
     mkdir(scratch_join(path, target, "jobs/local.0"), 0777); /* killed before its journal */
     s = standing_checked();
-    assert_int_equal(s.phase, ATOLL_STANDING_FRESH);
+    assert_int_equal(s.phase, ATOLL_CAMPAIGN_PROGRESS_FRESH);
     assert_int_equal(s.attempt_count, 0);
     assert_int_equal(s.evaluation_budget, 500);
     assert_string_equal(s.hint.tasks[0].name, "softmax");
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     attempt_start(c);
     group_write();
     hint_write();
@@ -44,7 +44,7 @@ static void test_round_trip(void **state)
     attempt_start(c);
     group_write();
     hint_write();
-    struct atoll_standing s = standing_checked();
+    struct atoll_campaign_progress s = standing_checked();
     assert_true(s.has_hint);
     assert_int_equal(s.walked_bytes, 0);
     assert_int_equal(s.attempt_count, 1);
@@ -56,13 +56,13 @@ static void test_round_trip(void **state)
     assert_true(s.hint.has_asks && s.hint.asks.tokens == 4000 && s.hint.asks.cost_usd == 0.25);
     assert_true(s.hint.tasks[0].final_ratio == 3.5 && s.hint.tasks[0].is_done);
     assert_string_equal(s.hint.tasks[1].model, "a device \"X\"");
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     group_write();
     s = standing_checked();
     assert_int_equal(s.evaluated, 4);
     assert_true(s.walked_bytes > 0 && s.walked_bytes < atoll_journal_durable_bytes(writer.journal));
     assert_true(s.campaign_s < 1); /* the events' word, not the hint's */
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     write_end(c);
 }
 
@@ -170,12 +170,12 @@ static void test_quarantined_attempt(void **state)
     job_start(c, "later");
     group_write();
     assert_int_equal(rename(aside, lost), 0);
-    struct atoll_standing s = standing_checked();
+    struct atoll_campaign_progress s = standing_checked();
     assert_false(s.has_hint);
     assert_int_equal(s.evaluated, 4);
     assert_int_equal(s.attempt_count, 4);
     assert_string_equal(s.attempt, "later.1");
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     hint_write();
     assert_true(has_hint());
     write_end(c);
@@ -194,17 +194,17 @@ static void test_endings(void **state)
         group_write();
         hint_write();
         journal_close(reason);
-        struct atoll_standing s = standing_checked();
-        assert_int_equal(s.phase, is_final ? ATOLL_STANDING_ENDED : ATOLL_STANDING_OPEN);
+        struct atoll_campaign_progress s = standing_checked();
+        assert_int_equal(s.phase, is_final ? ATOLL_CAMPAIGN_PROGRESS_ENDED : ATOLL_CAMPAIGN_PROGRESS_OPEN);
         assert_string_equal(s.reason, reason);
         assert_true(s.has_hint);
-        atoll_standing_fini(&s);
+        atoll_campaign_progress_fini(&s);
     }
     attempt_start(c);
-    struct atoll_standing s = standing_checked();
-    assert_int_equal(s.phase, ATOLL_STANDING_OPEN);
+    struct atoll_campaign_progress s = standing_checked();
+    assert_int_equal(s.phase, ATOLL_CAMPAIGN_PROGRESS_OPEN);
     assert_string_equal(s.reason, "");
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     write_end(c);
 }
 
@@ -213,7 +213,7 @@ static void test_segment(void **state)
 {
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_standing s;
+    struct atoll_campaign_progress s;
     char name[128], segment[PATH_MAX], path[PATH_MAX];
     size_t length;
     struct atoll_campaign *c = create();
@@ -225,13 +225,13 @@ static void test_segment(void **state)
     snprintf(name, sizeof name, "jobs/%s/segment-0000.h5", writer.attempt);
     scratch_write(scratch_join(segment, target, name), "", 0);
     s = standing_checked();
-    assert_int_equal(s.phase, ATOLL_STANDING_ENDED);
+    assert_int_equal(s.phase, ATOLL_CAMPAIGN_PROGRESS_ENDED);
     assert_false(s.has_hint);
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     journal_path(path, writer.attempt);
     char *journal = scratch_read(path, &length);
     scratch_write(path, journal, before);
-    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    assert_int_equal(atoll_campaign_progress_read(target, &s, &err), -1);
     assert_int_equal(err.code, ATOLL_E_CORRUPT);
     assert_non_null(strstr(err.text, "segment"));
     free(journal);
@@ -242,7 +242,7 @@ static void test_damage(void **state)
 {
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_standing s;
+    struct atoll_campaign_progress s;
     char path[PATH_MAX];
     size_t length;
     struct atoll_campaign *c = create();
@@ -254,16 +254,16 @@ static void test_damage(void **state)
     journal_path(path, "local.0");
     char *journal = scratch_read(path, &length);
     scratch_write(path, journal, length / 2); /* shorter than its seal, but the hint has it counted */
-    assert_int_equal(atoll_standing_read(target, &s, NULL), 0);
+    assert_int_equal(atoll_campaign_progress_read(target, &s, NULL), 0);
     assert_int_equal(s.evaluated, 4);
-    atoll_standing_fini(&s);
+    atoll_campaign_progress_fini(&s);
     unlink(hint_path);
-    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    assert_int_equal(atoll_campaign_progress_read(target, &s, &err), -1);
     assert_int_equal(err.code, ATOLL_E_CORRUPT);
     assert_non_null(strstr(err.text, "sealed"));
     unlink(path);
     err = (struct atoll_err)ATOLL_ERR_INIT;
-    assert_int_equal(atoll_standing_read(target, &s, &err), -1);
+    assert_int_equal(atoll_campaign_progress_read(target, &s, &err), -1);
     assert_int_equal(err.code, ATOLL_E_CORRUPT);
     assert_non_null(strstr(err.text, "missing"));
     free(journal);
@@ -302,17 +302,17 @@ static void test_killed_process(void **state)
     struct atoll_campaign *c = create();
     atoll_campaign_close(c);
     for (int round = 0; round < 20; round++) {
-        struct atoll_standing s;
+        struct atoll_campaign_progress s;
         struct atoll_err err = ATOLL_ERR_INIT;
         uint64_t acknowledged = 0;
         int fd, status;
         pid_t pid = writer_fork(&fd);
         for (int groups = 0; groups <= round % 5; groups++) {
             assert_int_equal(read(fd, &acknowledged, sizeof acknowledged), sizeof acknowledged);
-            if (atoll_standing_read(target, &s, &err) != 0)
+            if (atoll_campaign_progress_read(target, &s, &err) != 0)
                 fail_msg("round %d: %s", round, err.text);
             assert_true(s.evaluated >= acknowledged);
-            atoll_standing_fini(&s);
+            atoll_campaign_progress_fini(&s);
         }
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -323,7 +323,7 @@ static void test_killed_process(void **state)
         assert_true(s.evaluated >= acknowledged);
         writer.evaluated = s.evaluated;
         writer.duelled = s.duelled;
-        atoll_standing_fini(&s);
+        atoll_campaign_progress_fini(&s);
     }
 }
 

@@ -107,7 +107,7 @@ static void test_every_call_fails_once(void **state)
     (void)state;
     static const enum fault faults[] = {FAULT_SHORT, FAULT_INTERRUPT, FAULT_FULL, FAULT_IO,
                                         FAULT_PARTIAL_THEN_FULL};
-    struct atoll_standing_task rows[2];
+    struct atoll_campaign_progress_task rows[2];
     struct atoll_campaign *c = create();
     char name[128], temporary[PATH_MAX];
     size_t length, now_length;
@@ -116,9 +116,9 @@ static void test_every_call_fails_once(void **state)
     group_write();
     hint_write();
     char *before = scratch_read(hint_path, &length);
-    struct atoll_standing_hint hint = sample_hint(rows);
+    struct atoll_progress_json hint = sample_hint(rows);
     hint.evaluators = 99;
-    snprintf(name, sizeof name, "jobs/%s/" ATOLL_STANDING_FILE ".tmp", writer.attempt);
+    snprintf(name, sizeof name, "jobs/%s/" ATOLL_CAMPAIGN_PROGRESS_FILE ".tmp", writer.attempt);
     scratch_join(temporary, target, name);
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)
         for (long n = 0; n < 5; n++) {
@@ -126,13 +126,13 @@ static void test_every_call_fails_once(void **state)
             struct faulty faulty;
             faulty_init(&faulty, faults[f], n);
             scratch_write(hint_path, before, length);
-            int rc = atoll_standing_hint_write(target, &hint, &faulty.ops, &err);
+            int rc = atoll_progress_json_write(target, &hint, &faulty.ops, &err);
             char *now = scratch_read(hint_path, &now_length);
             assert_int_equal(rc == 0, strstr(now, "\"evaluators\":99") != NULL);
             if (rc != 0) {
                 failures++;
                 assert_string_equal(now, before);
-                assert_non_null(strstr(err.text, ATOLL_STANDING_FILE));
+                assert_non_null(strstr(err.text, ATOLL_CAMPAIGN_PROGRESS_FILE));
             }
             if (access(temporary, F_OK) == 0)
                 fail_msg("call %ld, fault %d: the temporary file stays", n, (int)faults[f]);
@@ -140,7 +140,7 @@ static void test_every_call_fails_once(void **state)
         }
     assert_true(failures >= 9); /* open, write, rename with each of three */
     hint.busy = 0.0 / 0.0;
-    assert_int_equal(atoll_standing_hint_write(target, &hint, NULL, NULL), -1);
+    assert_int_equal(atoll_progress_json_write(target, &hint, NULL, NULL), -1);
     free(before);
     write_end(c);
 }

@@ -137,7 +137,7 @@ static void test_candidates(void **state)
     assert_false(atoll_id_is_zero(&c.parent));
 }
 
-/* A no-op mutant's source is in no event. */
+/* A null control's source is in no event. */
 static void test_mutants(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void test_mutants(void **state)
     for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES); i++) {
         struct atoll_row_candidate c, original;
         atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, i, &c);
-        if (c.operator_ != ATOLL_OPERATOR_NOOP)
+        if (c.operator_ != ATOLL_OPERATOR_NULL_CONTROL)
             continue;
         mutants++;
         for (uint64_t k = 0; k < i; k++) {

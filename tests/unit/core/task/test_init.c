@@ -242,10 +242,10 @@ static void test_choice_of_distribution(void **state)
     unsigned seen = 0;
     task.distributions = ATOLL_DRAW_BASE | ATOLL_DRAW_TIES | ATOLL_DRAW_SIGNED;
     for (uint64_t seed = 0; seed < 100; seed++)
-        seen |= atoll_draw_distribution(&task, seed);
+        seen |= atoll_input_set_distribution(&task, seed);
     assert_int_equal(seen, task.distributions);
     task.distributions = 0;
-    assert_int_equal(atoll_draw_distribution(&task, 1), ATOLL_DRAW_BASE);
+    assert_int_equal(atoll_input_set_distribution(&task, 1), ATOLL_DRAW_BASE);
 }
 
 static void test_empty_init_is_an_error(void **state)

@@ -169,7 +169,7 @@ static uint32_t evaluate_until(struct sim *s, enum atoll_operator op)
     }
 }
 
-/* A template keeps one instance and the campaign goes on; a no-op mutant of another instance would be none. */
+/* A template keeps one instance and the campaign goes on; a null control of another instance would be none. */
 static void plans_that_fill_their_place_end_nothing(void **state)
 {
     static const char text[] = "/* atoll-plan {\"version\": 1, \"params\": {\"A\": [1, 2]}, \"launch\": [{"
@@ -180,7 +180,7 @@ static void plans_that_fill_their_place_end_nothing(void **state)
     sim_capacity(s, 1);
     uint32_t instance = evaluate_until(s, ATOLL_OPERATOR_TUNE);
     fill_plans(t);
-    assert_int_equal(atoll_noop_inject(s->engine, t, instance, NULL), 0);
+    assert_int_equal(atoll_null_control_inject(s->engine, t, instance, NULL), 0);
     assert_int_equal(waiting(t), 0);
     sim_source(s, 0, 0, text);
     const struct atoll_source *added = &s->engine->sources.items[s->engine->sources.count - 1];
@@ -207,7 +207,7 @@ static void the_longest_source_has_no_mutant(void **state)
         sim_source(s, 0, 0, text);
         sim_capacity(s, 1);
         uint32_t import = evaluate_until(s, ATOLL_OPERATOR_IMPORT), before = waiting(t);
-        assert_int_equal(atoll_noop_inject(s->engine, t, import, NULL), 0);
+        assert_int_equal(atoll_null_control_inject(s->engine, t, import, NULL), 0);
         assert_int_equal(waiting(t), before + shorter);
         end(s);
     }

@@ -76,7 +76,7 @@ static struct atoll_decision give(struct sim *s, unsigned source, uint32_t islan
     const char *language, *text;
     for (size_t at = 0; at < s->order_count; at++) {
         const struct atoll_decision *o = &s->orders[at];
-        if (o->type != ATOLL_DECIDE_EVALUATE || o->op == ATOLL_OPERATOR_NOOP ||
+        if (o->type != ATOLL_DECIDE_EVALUATE || o->op == ATOLL_OPERATOR_NULL_CONTROL ||
             (island != UINT32_MAX && o->island != island) || (time_ns > 0 && is_crowded(s, o)))
             continue;
         assert_int_equal(atoll_engine_source(s->engine, &o->source, &language, &text), 0);
@@ -90,12 +90,12 @@ static struct atoll_decision give(struct sim *s, unsigned source, uint32_t islan
     return s->orders[0];
 }
 
-/* Answers the evaluation of a no-op mutant. */
+/* Answers the evaluation of a null control. */
 static struct atoll_decision give_noop(struct sim *s, enum atoll_verdict verdict, double time_ns)
 {
     size_t at = 0;
     while (at < s->order_count &&
-           (s->orders[at].type != ATOLL_DECIDE_EVALUATE || s->orders[at].op != ATOLL_OPERATOR_NOOP))
+           (s->orders[at].type != ATOLL_DECIDE_EVALUATE || s->orders[at].op != ATOLL_OPERATOR_NULL_CONTROL))
         at++;
     if (at == s->order_count)
         fail_msg("no mutant under way");
@@ -187,7 +187,7 @@ static void wrong_in_a_duel_is_out(void **state)
     expect_close(best_ns(s), 500, 1e-9);
     mutant = give_noop(s, ATOLL_V_CORRECT, 400); /* every promotion here */
     expect_close(best_ns(s), 500, 1e-9);
-    duel = take_duel(s, ATOLL_DUEL_NOOP);
+    duel = take_duel(s, ATOLL_DUEL_NULL_CONTROL);
     assert_true(atoll_id_equal(&duel.candidate, &mutant.candidate));
     assert_true(atoll_id_equal(&duel.elite, &winner.candidate));
     sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
@@ -214,14 +214,14 @@ static void noops_are_counted_apart(void **state)
         sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
         time *= 0.9;
     }
-    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
+    assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 0);
     for (unsigned i = 0; i < 3; i++)
         give_noop(s, ATOLL_V_CORRECT, i ? 100 : 2000); /* faster or not */
-    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 3);
+    assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 3);
     double best = best_ns(s);
     uint64_t elites = s->counts[ATOLL_DECIDE_ELITE];
     for (unsigned i = 0; i < 3; i++) {
-        struct atoll_decision duel = take_duel(s, ATOLL_DUEL_NOOP);
+        struct atoll_decision duel = take_duel(s, ATOLL_DUEL_NULL_CONTROL);
         sim_duelled(s, &duel, ATOLL_V_CORRECT, i == 0, 1.0);
     }
     atoll_engine_task_status(s->engine, 0, 0, &t);
@@ -252,7 +252,7 @@ static void a_mutant_is_its_original(void **state)
     assert_true(strncmp(text, original, strlen(original)) == 0 && strlen(text) > strlen(original));
     assert_memory_equal(&mutant.choice, &winner.choice, sizeof mutant.choice);
     assert_true(atoll_id_equal(&mutant.parent, &winner.candidate));
-    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
+    assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 0);
     expect_close(best_ns(s), 900, 1e-9);
     end(s);
 }
@@ -263,7 +263,7 @@ static void no_mutant_challenges_at_the_end(void **state)
     promote(s, 900);
     sim_simple(s, ATOLL_EVENT_FINISH);
     give_noop(s, ATOLL_V_CORRECT, 900);
-    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
+    assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 0);
     end(s);
 }
 
@@ -290,7 +290,7 @@ static void what_leaves_the_error_as_it_was(void **state)
     struct sim *s = start(state, 1, 1, 0);
     double level = promote(s, 900).alpha;
     give_noop(s, ATOLL_V_CORRECT, 900);
-    struct atoll_decision duel = take_duel(s, ATOLL_DUEL_NOOP);
+    struct atoll_decision duel = take_duel(s, ATOLL_DUEL_NULL_CONTROL);
     expect_close(duel.alpha / level, 1, 1e-12);
     give(s, 0, UINT32_MAX, 800);
     expect_close(s->last[ATOLL_DECIDE_DUEL].alpha / level, 1, 1e-12);
@@ -338,7 +338,7 @@ static void no_mutant_challenges_what_is_wrong(void **state)
     duel = take_duel(s, ATOLL_DUEL_PROMOTION);
     sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
     give_noop(s, ATOLL_V_CORRECT, 500);
-    assert_int_equal(s->duels[ATOLL_DUEL_NOOP], 0);
+    assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 0);
     end(s);
 }
 

@@ -351,7 +351,8 @@ static void next_iteration(const struct sim *s, struct oracle *o)
     for (uint32_t i = 0; i < o->write_count; i++)
         pool[count++] = group_best(s, o->writes[i].ask, o->first);
     for (uint32_t i = o->first; i < s->engine->individuals.count; i++)
-        if (!at(s, i)->ask && at(s, i)->state == ATOLL_V_CORRECT && at(s, i)->op != ATOLL_OPERATOR_NOOP)
+        if (!at(s, i)->ask && at(s, i)->state == ATOLL_V_CORRECT &&
+            at(s, i)->op != ATOLL_OPERATOR_NULL_CONTROL)
             pool[count++] = i;
     take_fastest(s, pool, count, s->search.beam_width, beam, &members);
     for (uint32_t i = 0; i < o->members; i++)

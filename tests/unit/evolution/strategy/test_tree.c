@@ -49,7 +49,7 @@ static void expect_ask(const struct sim *s, uint32_t parent)
     const struct atoll_ask *ask = op_at(s, 0);
     assert_int_equal(ask->kind, ATOLL_ASK_WRITE);
     assert_int_equal(ask->count, 1);
-    assert_int_equal(ask->op, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_UNIVERSAL);
+    assert_int_equal(ask->op, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_PROMPT_IO);
     if (parent == ATOLL_NONE)
         assert_true(atoll_id_is_zero(&ask->parent));
     else
@@ -239,7 +239,8 @@ static int is_node(const struct oracle *o, uint32_t individual)
 static void see_nodes(const struct sim *s, struct oracle *o)
 {
     for (uint32_t i = 0; i < s->engine->individuals.count; i++)
-        if (at(s, i)->state < ATOLL_VERDICT_COUNT && at(s, i)->op != ATOLL_OPERATOR_NOOP && !is_node(o, i))
+        if (at(s, i)->state < ATOLL_VERDICT_COUNT && at(s, i)->op != ATOLL_OPERATOR_NULL_CONTROL &&
+            !is_node(o, i))
             o->nodes[o->count++] = i;
 }
 
@@ -364,7 +365,7 @@ static void see_ask(const struct sim *s, struct oracle *o, const struct atoll_as
             assert_false(is_open(s, a));
         expected = s->search.tree_policy == ATOLL_TREE_UCT ? by_uct(&v) : by_greed(&v);
         assert_int_not_equal(expected, ATOLL_NONE);
-        assert_int_equal(ask->op, ATOLL_OPERATOR_UNIVERSAL);
+        assert_int_equal(ask->op, ATOLL_OPERATOR_PROMPT_IO);
         assert_true(atoll_id_equal(&ask->parent, &at(s, expected)->id));
         assert_int_equal(ask->island, at(s, expected)->island);
     }

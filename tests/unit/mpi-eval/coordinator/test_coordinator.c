@@ -485,26 +485,26 @@ static unsigned acks_count(void **state)
 }
 
 /* progress.json and the journal say together what the journals alone say: every result that was acknowledged. */
-static void standing_check(void **state, enum atoll_standing_phase phase)
+static void standing_check(void **state, enum atoll_campaign_progress_phase phase)
 {
-    struct atoll_standing with, without;
+    struct atoll_campaign_progress with, without;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_standing_read(path_of(state, "c"), &with, &err) != 0)
+    if (atoll_campaign_progress_read(path_of(state, "c"), &with, &err) != 0)
         fail_msg("%s", err.text);
     assert_int_equal(with.phase, phase);
     assert_int_equal(with.evaluated + with.duelled, acks_count(state));
     assert_true(with.has_hint);
     assert_string_equal(with.hint.attempt, with.attempt);
-    assert_int_equal(with.hint.is_stopped, phase == ATOLL_STANDING_ENDED);
-    assert_int_equal(unlink(path_of(state, "c/" ATOLL_STANDING_FILE)), 0);
-    assert_int_equal(atoll_standing_read(path_of(state, "c"), &without, &err), 0);
+    assert_int_equal(with.hint.is_stopped, phase == ATOLL_CAMPAIGN_PROGRESS_ENDED);
+    assert_int_equal(unlink(path_of(state, "c/" ATOLL_CAMPAIGN_PROGRESS_FILE)), 0);
+    assert_int_equal(atoll_campaign_progress_read(path_of(state, "c"), &without, &err), 0);
     assert_int_equal(without.phase, phase);
     assert_int_equal(without.evaluated, with.evaluated);
     assert_int_equal(without.duelled, with.duelled);
-    if (phase == ATOLL_STANDING_ENDED)
+    if (phase == ATOLL_CAMPAIGN_PROGRESS_ENDED)
         assert_true(with.walked_bytes < without.walked_bytes / 2);
-    atoll_standing_fini(&with);
-    atoll_standing_fini(&without);
+    atoll_campaign_progress_fini(&with);
+    atoll_campaign_progress_fini(&without);
 }
 
 static void replay_check(void **state)
@@ -516,8 +516,8 @@ static void replay_check(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(report.event_count, report.decided_count);
     assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
-    standing_check(state, strcmp(report.reason, ATOLL_CLOSE_DRAINED) == 0 ? ATOLL_STANDING_OPEN
-                                                                          : ATOLL_STANDING_ENDED);
+    standing_check(state, strcmp(report.reason, ATOLL_CLOSE_DRAINED) == 0 ? ATOLL_CAMPAIGN_PROGRESS_OPEN
+                                                                          : ATOLL_CAMPAIGN_PROGRESS_ENDED);
 }
 
 static void test_campaigns(void **state)
@@ -662,7 +662,7 @@ static void test_resume_until_finished(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(campaign_run(state, FAILS_LATER, 0, &result, &err), -1);
         assert_true(acks_count(state) > acks);
-        standing_check(state, ATOLL_STANDING_OPEN);
+        standing_check(state, ATOLL_CAMPAIGN_PROGRESS_OPEN);
         acks = acks_count(state);
         atoll_err_clear(&err);
     }
@@ -713,7 +713,7 @@ static void check_closed(void **state, const char *reason)
     assert_int_equal(atoll_campaign_replay(campaign, NULL, NULL, &report, NULL), 0);
     assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
     assert_string_equal(report.reason, reason);
-    assert_true(atoll_seal_last_ns(campaign) > 0);
+    assert_true(atoll_write_archive_last_ns(campaign) > 0);
     atoll_campaign_close(campaign);
 }
 

@@ -14,10 +14,10 @@ static void test_before_any_came_back(void **state)
     (void)state;
     struct atoll_drain d = {.count = 0};
     assert_true(atoll_drain_order_ns(&d) == ATOLL_DRAIN_UNSEEN_NS);
-    assert_true(atoll_drain_closing_ns(&d) == ATOLL_DRAIN_CLOSING_NS);
+    assert_true(atoll_drain_shutdown_ns(&d) == ATOLL_DRAIN_SHUTDOWN_NS);
     assert_true(atoll_drain_has_room(&d, INFINITY));
-    assert_true(atoll_drain_has_room(&d, ATOLL_DRAIN_UNSEEN_NS + ATOLL_DRAIN_CLOSING_NS));
-    assert_false(atoll_drain_has_room(&d, ATOLL_DRAIN_UNSEEN_NS + ATOLL_DRAIN_CLOSING_NS - 1));
+    assert_true(atoll_drain_has_room(&d, ATOLL_DRAIN_UNSEEN_NS + ATOLL_DRAIN_SHUTDOWN_NS));
+    assert_false(atoll_drain_has_room(&d, ATOLL_DRAIN_UNSEEN_NS + ATOLL_DRAIN_SHUTDOWN_NS - 1));
     assert_false(atoll_drain_has_room(&d, -1e9));
 }
 
@@ -41,7 +41,7 @@ static void test_a_long_seal(void **state)
     (void)state;
     struct atoll_drain d = {.seal_ns = 100e9};
     atoll_drain_note(&d, 1e9);
-    assert_true(atoll_drain_closing_ns(&d) == 100e9);
+    assert_true(atoll_drain_shutdown_ns(&d) == 100e9);
     assert_true(atoll_drain_has_room(&d, 101e9));
     assert_false(atoll_drain_has_room(&d, 100.9e9));
 }

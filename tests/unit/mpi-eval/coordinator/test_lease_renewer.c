@@ -56,22 +56,22 @@ static void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-static struct atoll_tenure *tenure_of(double time_s, double beat_s, double life_s)
+static struct atoll_lease_renewer *tenure_of(double time_s, double beat_s, double life_s)
 {
-    const struct atoll_tenure_settings settings = {time_s, beat_s, life_s};
+    const struct atoll_lease_renewer_settings settings = {time_s, beat_s, life_s};
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_tenure *tenure = atoll_tenure_create(lease, &settings, &err);
-    if (!tenure)
+    struct atoll_lease_renewer *lease_renewer = atoll_lease_renewer_create(lease, &settings, &err);
+    if (!lease_renewer)
         fail_msg("%s", err.text);
-    return tenure;
+    return lease_renewer;
 }
 
-static void wait_for_beats(struct atoll_tenure *tenure, uint64_t count)
+static void wait_for_beats(struct atoll_lease_renewer *lease_renewer, uint64_t count)
 {
     double until = atoll_clock_mono_ns() + PATIENCE_NS;
     uint64_t want = beat() + count;
     while (beat() < want && atoll_clock_mono_ns() < until) {
-        atoll_tenure_show_life(tenure);
+        atoll_lease_renewer_show_life(lease_renewer);
         pause_ms(2);
     }
     assert_true(beat() >= want);
@@ -79,17 +79,17 @@ static void wait_for_beats(struct atoll_tenure *tenure, uint64_t count)
 
 static void test_none(void **state)
 {
-    atoll_tenure_show_life(NULL);
-    assert_int_equal(atoll_tenure_check(NULL, NULL), 0);
-    atoll_tenure_destroy(NULL);
+    atoll_lease_renewer_show_life(NULL);
+    assert_int_equal(atoll_lease_renewer_check(NULL, NULL), 0);
+    atoll_lease_renewer_destroy(NULL);
 }
 
 static void test_renews(void **state)
 {
-    struct atoll_tenure *tenure = tenure_of(90, 0.005, 0);
-    wait_for_beats(tenure, 5);
-    assert_int_equal(atoll_tenure_check(tenure, NULL), 0);
-    atoll_tenure_destroy(tenure);
+    struct atoll_lease_renewer *lease_renewer = tenure_of(90, 0.005, 0);
+    wait_for_beats(lease_renewer, 5);
+    assert_int_equal(atoll_lease_renewer_check(lease_renewer, NULL), 0);
+    atoll_lease_renewer_destroy(lease_renewer);
     uint64_t last = beat();
     pause_ms(20);
     assert_int_equal(beat(), last); /* nobody beats any more */
@@ -98,17 +98,17 @@ static void test_renews(void **state)
 static void test_is_lost(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_tenure *tenure = tenure_of(90, 0.005, 0);
+    struct atoll_lease_renewer *lease_renewer = tenure_of(90, 0.005, 0);
     struct atoll_lease *next = atoll_lease_claim(dir, &self, 1, NULL, NULL);
     double until = atoll_clock_mono_ns() + PATIENCE_NS;
     assert_non_null(next);
-    while (atoll_tenure_check(tenure, &err) == 0 && atoll_clock_mono_ns() < until)
+    while (atoll_lease_renewer_check(lease_renewer, &err) == 0 && atoll_clock_mono_ns() < until)
         pause_ms(2);
     assert_int_equal(err.code, ATOLL_E_BUSY);
     assert_non_null(strstr(err.text, "was taken over by epoch 2: pid "));
     assert_non_null(strstr(err.text, "writes nothing more"));
-    assert_int_equal(atoll_tenure_check(tenure, NULL), -1);
-    atoll_tenure_destroy(tenure);
+    assert_int_equal(atoll_lease_renewer_check(lease_renewer, NULL), -1);
+    atoll_lease_renewer_destroy(lease_renewer);
     assert_int_equal(atoll_lease_renew(next, NULL), 0);
     atoll_lease_release(next);
 }
@@ -116,27 +116,28 @@ static void test_is_lost(void **state)
 /* The last renewal is always too old here: each check has to wait for one of its own. */
 static void test_waits_for_a_renewal(void **state)
 {
-    struct atoll_tenure *tenure = tenure_of(0.5, 3600, 0);
+    struct atoll_lease_renewer *lease_renewer = tenure_of(0.5, 3600, 0);
     for (int i = 0; i < 3; i++) {
         uint64_t before = beat();
         pause_ms(450);
-        assert_int_equal(atoll_tenure_check(tenure, NULL), 0);
+        assert_int_equal(atoll_lease_renewer_check(lease_renewer, NULL), 0);
         assert_true(beat() > before);
     }
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_lease *next = atoll_lease_claim(dir, &self, 1, NULL, NULL);
     assert_non_null(next);
     pause_ms(450);
-    assert_int_equal(atoll_tenure_check(tenure, &err), -1); /* it would not know without asking */
+    assert_int_equal(atoll_lease_renewer_check(lease_renewer, &err),
+                     -1); /* it would not know without asking */
     assert_int_equal(err.code, ATOLL_E_BUSY);
-    atoll_tenure_destroy(tenure);
+    atoll_lease_renewer_destroy(lease_renewer);
     atoll_lease_release(next);
 }
 
 /* Rank 0 hangs: whoever watches sees the beat stand still.  It comes back: it beats again. */
 static void test_hung_main(void **state)
 {
-    struct atoll_tenure *tenure = tenure_of(90, 0.005, 0.1);
+    struct atoll_lease_renewer *lease_renewer = tenure_of(90, 0.005, 0.1);
     double until = atoll_clock_mono_ns() + PATIENCE_NS;
     uint64_t last;
     do {
@@ -144,8 +145,8 @@ static void test_hung_main(void **state)
         pause_ms(200);
     } while (beat() != last && atoll_clock_mono_ns() < until);
     assert_int_equal(beat(), last);
-    wait_for_beats(tenure, 3);
-    atoll_tenure_destroy(tenure);
+    wait_for_beats(lease_renewer, 3);
+    atoll_lease_renewer_destroy(lease_renewer);
 }
 
 int main(void)

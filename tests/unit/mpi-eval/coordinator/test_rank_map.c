@@ -20,7 +20,7 @@ static const struct atoll_place spare = {.surplus = ATOLL_SURPLUS_BUSY,
                                          .note = "device GPU-2 is \"another's\"\n\\"};
 static const struct atoll_place unknown = {.node = ""};
 
-static const struct atoll_rankmap_row rows[] = {
+static const struct atoll_rank_map_row rows[] = {
     {1, 0, "ready", "NVIDIA H200", "GPU-1", &near_place},
     {2, 1, "surplus", "", "", &spare},
     {3, 2, "absent", "", "", &unknown},
@@ -44,14 +44,14 @@ static void test_lines(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         atoll_buffer_init(&line, 4096);
-        atoll_rankmap_line(&rows[i], &line);
+        atoll_rank_map_line(&rows[i], &line);
         assert_string_equal(text_of(&line), expected[i]);
         atoll_buffer_fini(&line);
     }
-    struct atoll_rankmap_row local = rows[0];
+    struct atoll_rank_map_row local = rows[0];
     local.rank = -1;
     atoll_buffer_init(&line, 4096);
-    atoll_rankmap_line(&local, &line);
+    atoll_rank_map_line(&local, &line);
     assert_memory_equal(text_of(&line), "evaluator 0   ready ", 20);
     atoll_buffer_fini(&line);
 }
@@ -69,7 +69,7 @@ static void test_summary(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_buffer line;
         atoll_buffer_init(&line, 4096);
-        atoll_rankmap_summary(rows, cases[i].count, &line);
+        atoll_rank_map_summary(rows, cases[i].count, &line);
         assert_string_equal(text_of(&line), cases[i].expected);
         atoll_buffer_fini(&line);
     }
@@ -81,10 +81,10 @@ static void test_json(void **state)
     struct atoll_buffer file;
     (void)state;
     atoll_buffer_init(&file, 1 << 16);
-    atoll_rankmap_json(rows, 3, 77, &file);
+    atoll_rank_map_json(rows, 3, 77, &file);
     json_t *root = json_loads(text_of(&file), 0, NULL);
     assert_non_null(root);
-    assert_int_equal(json_integer_value(json_object_get(root, "version")), ATOLL_RANKMAP_VERSION);
+    assert_int_equal(json_integer_value(json_object_get(root, "version")), ATOLL_RANK_MAP_VERSION);
     assert_int_equal(json_integer_value(json_object_get(root, "unix_ns")), 77);
     const json_t *list = json_object_get(root, "evaluators"), *first = json_array_get(list, 0);
     assert_int_equal(json_array_size(list), 3);

@@ -16,7 +16,7 @@
 #define HANG_NS 60e9
 
 static struct atoll_compiler *compiler;
-static struct atoll_examiner *examiner;
+static struct atoll_referee_thread *referee_thread;
 static struct atoll_pipeline *pipeline;
 static uint64_t next_evaluation = 100;
 
@@ -25,8 +25,8 @@ static int set_up_on(const struct atoll_backend *backend)
     struct atoll_setup setup = fixture_setup();
     struct atoll_err err = ATOLL_ERR_INIT;
     compiler = fixture_compiler();
-    examiner = atoll_examiner_create(&setup, compiler, &err);
-    pipeline = examiner ? atoll_pipeline_create(backend, compiler, examiner, &err) : NULL;
+    referee_thread = atoll_referee_thread_create(&setup, compiler, &err);
+    pipeline = referee_thread ? atoll_pipeline_create(backend, compiler, referee_thread, &err) : NULL;
     return pipeline && atoll_pipeline_add_task(pipeline, 0, fixture_task(), &err) == 0 ? 0 : -1;
 }
 
@@ -37,7 +37,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    assert_int_equal(atoll_examiner_destroy(examiner, 20e9), 0);
+    assert_int_equal(atoll_referee_thread_destroy(referee_thread, 20e9), 0);
     atoll_pipeline_destroy(pipeline);
     atoll_compiler_destroy(compiler);
     return 0;
@@ -76,7 +76,7 @@ static int order_say(const struct atoll_order *order, struct atoll_err *err)
 
 static void wait_a_little(void)
 {
-    struct pollfd fds[16] = {{.fd = atoll_examiner_fd(examiner), .events = POLLIN}};
+    struct pollfd fds[16] = {{.fd = atoll_referee_thread_fd(referee_thread), .events = POLLIN}};
     size_t count = 1;
     if (atoll_pipeline_owns_compiler(pipeline))
         count += atoll_compiler_pollfds(compiler, fds + 1, 15);

@@ -1,4 +1,4 @@
-/* The referee's thread: order of errands, errors that come back, an end in the middle of a measurement. */
+/* The referee's thread: order of processes, errors that come back, an end in the middle of a measurement. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,22 +28,22 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct atoll_examiner *examiner_create(void)
+static struct atoll_referee_thread *examiner_create(void)
 {
     struct atoll_setup setup = fixture_setup();
-    struct atoll_examiner *x = atoll_examiner_create(&setup, compiler, NULL);
+    struct atoll_referee_thread *x = atoll_referee_thread_create(&setup, compiler, NULL);
     assert_non_null(x);
     return x;
 }
 
 /* The next one that is done. */
-static struct atoll_errand *wait_done(struct atoll_examiner *x)
+static struct atoll_process *wait_done(struct atoll_referee_thread *x)
 {
-    struct pollfd ready = {.fd = atoll_examiner_fd(x), .events = POLLIN};
-    struct atoll_errand *errand;
-    while (!(errand = atoll_examiner_collect(x)))
+    struct pollfd ready = {.fd = atoll_referee_thread_fd(x), .events = POLLIN};
+    struct atoll_process *process;
+    while (!(process = atoll_referee_thread_collect(x)))
         assert_int_equal(poll(&ready, 1, 60000), 1);
-    return errand;
+    return process;
 }
 
 struct built {
@@ -77,37 +77,38 @@ static void built_free(struct built *b)
 
 static void test_nothing_to_do(void **state)
 {
-    struct atoll_examiner *x = examiner_create();
-    assert_null(atoll_examiner_collect(x));
-    assert_null(atoll_examiner_device(x));
-    assert_int_equal(atoll_examiner_destroy(x, 20e9), 0);
-    assert_int_equal(atoll_examiner_destroy(NULL, 0), 0);
+    struct atoll_referee_thread *x = examiner_create();
+    assert_null(atoll_referee_thread_collect(x));
+    assert_null(atoll_referee_thread_device(x));
+    assert_int_equal(atoll_referee_thread_destroy(x, 20e9), 0);
+    assert_int_equal(atoll_referee_thread_destroy(NULL, 0), 0);
 }
 
-static struct atoll_examiner *examiner_open(void)
+static struct atoll_referee_thread *examiner_open(void)
 {
-    struct atoll_examiner *x = examiner_create();
-    struct atoll_errand open = {.kind = ATOLL_ERRAND_OPEN}, add = {.kind = ATOLL_ERRAND_TASK, .task = task};
-    assert_null(atoll_examiner_device(x));
-    atoll_examiner_post(x, &open);
+    struct atoll_referee_thread *x = examiner_create();
+    struct atoll_process open = {.kind = ATOLL_PROCESS_OPEN},
+                         add = {.kind = ATOLL_PROCESS_TASK, .task = task};
+    assert_null(atoll_referee_thread_device(x));
+    atoll_referee_thread_post(x, &open);
     assert_ptr_equal(wait_done(x), &open);
     assert_int_equal(open.rc, 0);
-    assert_string_equal(atoll_examiner_device(x)->backend, "cpu");
-    atoll_examiner_post(x, &add);
+    assert_string_equal(atoll_referee_thread_device(x)->backend, "cpu");
+    atoll_referee_thread_post(x, &add);
     assert_ptr_equal(wait_done(x), &add);
     assert_int_equal(add.rc, 0);
     return x;
 }
 
-static struct atoll_errand evaluate_errand(const struct built *b, const struct atoll_order *order)
+static struct atoll_process evaluate_errand(const struct built *b, const struct atoll_order *order)
 {
-    struct atoll_errand errand = {.kind = ATOLL_ERRAND_EVALUATE,
-                                  .order = order,
-                                  .candidate = b->prepared,
-                                  .candidate_object = &b->object};
-    atoll_evaluation_init(&errand.evaluation);
-    errand.evaluation.verdict = ATOLL_V_TIMEOUT; /* not what it can become */
-    return errand;
+    struct atoll_process process = {.kind = ATOLL_PROCESS_EVALUATE,
+                                    .order = order,
+                                    .candidate = b->prepared,
+                                    .candidate_object = &b->object};
+    atoll_evaluation_init(&process.evaluation);
+    process.evaluation.verdict = ATOLL_V_TIMEOUT; /* not what it can become */
+    return process;
 }
 
 /* Three that take long, and one that is posted ahead of those that wait: it is not the last. */
@@ -115,13 +116,13 @@ static void test_order_and_errors(void **state)
 {
     struct built slow = build(FIXTURE_SLOW);
     const struct atoll_order order = {.evaluation = 7};
-    struct atoll_examiner *x = examiner_open();
-    struct atoll_errand long_ones[3], again = {.kind = ATOLL_ERRAND_TASK, .task = task}, *done[4];
+    struct atoll_referee_thread *x = examiner_open();
+    struct atoll_process long_ones[3], again = {.kind = ATOLL_PROCESS_TASK, .task = task}, *done[4];
     for (size_t i = 0; i < 3; i++) {
         long_ones[i] = evaluate_errand(&slow, &order);
-        atoll_examiner_post(x, &long_ones[i]);
+        atoll_referee_thread_post(x, &long_ones[i]);
     }
-    atoll_examiner_post_first(x, &again);
+    atoll_referee_thread_post_first(x, &again);
     for (size_t i = 0, at = 0; i < 4; i++) {
         done[i] = wait_done(x);
         if (done[i] != &again)
@@ -130,12 +131,12 @@ static void test_order_and_errors(void **state)
     assert_ptr_not_equal(done[3], &again);
     assert_int_equal(again.rc, -1);
     assert_int_equal(again.err.code, ATOLL_E_EXISTS);
-    assert_null(atoll_examiner_collect(x));
+    assert_null(atoll_referee_thread_collect(x));
     for (size_t i = 0; i < 3; i++) {
         assert_int_not_equal(long_ones[i].evaluation.verdict, ATOLL_V_TIMEOUT);
         atoll_evaluation_fini(&long_ones[i].evaluation);
     }
-    assert_int_equal(atoll_examiner_destroy(x, 20e9), 0);
+    assert_int_equal(atoll_referee_thread_destroy(x, 20e9), 0);
     built_free(&slow);
 }
 
@@ -144,13 +145,13 @@ static void test_end_in_a_measurement(void **state)
 {
     struct built slow = build(FIXTURE_SLOW);
     const struct atoll_order order = {.evaluation = 8};
-    struct atoll_examiner *x = examiner_open();
-    struct atoll_errand evaluations[8];
+    struct atoll_referee_thread *x = examiner_open();
+    struct atoll_process evaluations[8];
     for (size_t i = 0; i < 8; i++) {
         evaluations[i] = evaluate_errand(&slow, &order);
-        atoll_examiner_post(x, &evaluations[i]);
+        atoll_referee_thread_post(x, &evaluations[i]);
     }
-    assert_int_equal(atoll_examiner_destroy(x, 20e9), 0);
+    assert_int_equal(atoll_referee_thread_destroy(x, 20e9), 0);
     assert_int_equal(evaluations[7].evaluation.verdict, ATOLL_V_TIMEOUT);
     for (size_t i = 0; i < 8; i++)
         atoll_evaluation_fini(&evaluations[i].evaluation);

@@ -28,7 +28,7 @@ static int child_main(const char *mode)
 
 struct house {
     struct atoll_spawner *spawner;
-    struct atoll_keeper *keeper;
+    struct atoll_evaluator_pool *pool;
     struct atoll_peers peers;
 };
 
@@ -37,15 +37,15 @@ static struct house house_open(const char *mode, unsigned count)
     const char *argv[] = {"child", mode, NULL};
     struct house house = {.spawner = atoll_spawner_create(program, argv, NULL)};
     assert_non_null(house.spawner);
-    house.keeper = atoll_keeper_create(house.spawner, count, NULL);
-    assert_non_null(house.keeper);
-    house.peers = atoll_keeper_peers(house.keeper);
+    house.pool = atoll_evaluator_pool_create(house.spawner, count, NULL);
+    assert_non_null(house.pool);
+    house.peers = atoll_evaluator_pool_peers(house.pool);
     return house;
 }
 
 static void house_close(struct house *house)
 {
-    atoll_keeper_destroy(house->keeper);
+    atoll_evaluator_pool_destroy(house->pool);
     atoll_spawner_destroy(house->spawner);
 }
 
@@ -69,8 +69,8 @@ static void test_crashes_are_started_again_so_often(void **state)
         assert_int_equal(peer, 0);
         lost += loss == ATOLL_PEER_RESTARTS;
     }
-    assert_int_equal(lost, 1 + ATOLL_KEEPER_RESTART_LIMIT);
-    assert_int_equal(atoll_keeper_alive(house.keeper), 0);
+    assert_int_equal(lost, 1 + ATOLL_EVALUATOR_POOL_RESTART_LIMIT);
+    assert_int_equal(atoll_evaluator_pool_alive(house.pool), 0);
     house_close(&house);
 }
 
@@ -85,7 +85,7 @@ static void test_one_that_leaves_is_gone(void **state)
         lost += loss == ATOLL_PEER_RESTARTS;
     }
     assert_true(lost <= 2);
-    assert_int_equal(atoll_keeper_alive(house.keeper), 0);
+    assert_int_equal(atoll_evaluator_pool_alive(house.pool), 0);
     house_close(&house);
 }
 
@@ -111,12 +111,12 @@ static void test_drop_and_retire(void **state)
     assert_int_equal(next(&house, &peer, &loss), ATOLL_MSG_PEER_LOST);
     assert_int_equal(loss, ATOLL_PEER_RESTARTS);
     assert_int_equal(next(&house, &peer, &loss), ATOLL_MSG_HEARTBEAT); /* the new one */
-    atoll_keeper_retire(house.keeper);
+    atoll_evaluator_pool_retire(house.pool);
     stop_say(&house);
     do {
         next(&house, &peer, &loss);
     } while (loss != ATOLL_PEER_GONE);
-    assert_int_equal(atoll_keeper_alive(house.keeper), 0);
+    assert_int_equal(atoll_evaluator_pool_alive(house.pool), 0);
     house_close(&house);
 }
 
@@ -130,7 +130,7 @@ static void test_spawner_lost(void **state)
     do {
         next(&house, &peer, &loss);
     } while (loss != ATOLL_PEER_GONE);
-    assert_int_equal(atoll_keeper_alive(house.keeper), 0);
+    assert_int_equal(atoll_evaluator_pool_alive(house.pool), 0);
     house_close(&house);
 }
 
@@ -139,11 +139,11 @@ static void test_bad_counts(void **state)
     const char *argv[] = {"child", "leave", NULL};
     struct atoll_spawner *spawner = atoll_spawner_create(program, argv, NULL);
     struct atoll_err err = ATOLL_ERR_INIT;
-    assert_null(atoll_keeper_create(spawner, 0, &err));
+    assert_null(atoll_evaluator_pool_create(spawner, 0, &err));
     assert_int_equal(err.code, ATOLL_E_LIMIT);
-    assert_null(atoll_keeper_create(spawner, ATOLL_SPAWNER_CHILD_LIMIT + 1, &err));
+    assert_null(atoll_evaluator_pool_create(spawner, ATOLL_SPAWNER_CHILD_LIMIT + 1, &err));
     atoll_spawner_destroy(spawner);
-    atoll_keeper_destroy(NULL);
+    atoll_evaluator_pool_destroy(NULL);
 }
 
 int main(int argc, char **argv)

@@ -12,10 +12,10 @@ static const struct sim_seed seeds[] = {
 
 struct stand {
     struct sim *sim;
-    struct atoll_dossier *dossier;
-    struct atoll_universal universal;
+    struct atoll_prompt_context *context;
+    struct atoll_prompt_io universal;
     struct atoll_arena *arena, *other;
-    size_t fed; /* events that the dossier has seen */
+    size_t fed; /* events that the prompt context has seen */
 };
 
 static void feed(struct stand *s)
@@ -25,7 +25,7 @@ static void feed(struct stand *s)
         struct atoll_event event;
         const struct sim_bytes *bytes = &s->sim->events[s->fed];
         assert_int_equal(atoll_event_decode(bytes->bytes, bytes->length, arena, &event, NULL), 0);
-        assert_int_equal(atoll_dossier_add_event(s->dossier, &event, NULL), 0);
+        assert_int_equal(atoll_prompt_context_add_event(s->context, &event, NULL), 0);
         atoll_event_fini(&event);
         atoll_arena_reset(arena);
     }
@@ -44,19 +44,19 @@ static int set_up(void **state)
     atoll_search_defaults(&search);
     search.evaluation_budget = 400;
     search.ask_share = 1;
-    stand = (struct stand){.sim = malloc(sizeof *stand.sim), .dossier = atoll_dossier_create(NULL)};
+    stand = (struct stand){.sim = malloc(sizeof *stand.sim), .context = atoll_prompt_context_create(NULL)};
     assert_non_null(stand.sim);
     sim_start(stand.sim, 7, &search);
     sim_add_task(stand.sim, 0, &task);
     sim_capacity(stand.sim, 4);
-    atoll_dossier_add_device(stand.dossier, &device, NULL);
-    stand.universal = (struct atoll_universal){.dossier = stand.dossier,
+    atoll_prompt_context_add_device(stand.context, &device, NULL);
+    stand.universal = (struct atoll_prompt_io){.context = stand.context,
                                                .campaign = "0123456789abcdef0123456789abcdef0123456789abcdef",
                                                .model = "some-model",
                                                .backend = "cpu",
                                                .deadline_s = 60};
-    stand.arena = atoll_arena_create(ATOLL_UNIVERSAL_ARENA_BYTES, NULL);
-    stand.other = atoll_arena_create(ATOLL_UNIVERSAL_ARENA_BYTES, NULL);
+    stand.arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
+    stand.other = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
     for (int i = 0; i < 200 && op_count(stand.sim) == 0; i++)
         sim_answer(stand.sim);
     assert_true(op_count(stand.sim) > 0);
@@ -71,7 +71,7 @@ static int tear_down(void **state)
     struct stand *s = *state;
     sim_fini(s->sim);
     free(s->sim);
-    atoll_dossier_destroy(s->dossier);
+    atoll_prompt_context_destroy(s->context);
     atoll_arena_destroy(s->arena);
     atoll_arena_destroy(s->other);
     return 0;
@@ -82,7 +82,7 @@ static struct atoll_llm_request request_of(struct stand *s, const struct atoll_a
 {
     struct atoll_llm_request request;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_universal_request(&s->universal, ask, arena, &request, &err) != 0)
+    if (atoll_prompt_io_request(&s->universal, ask, arena, &request, &err) != 0)
         fail_msg("%s", err.text);
     return request;
 }
@@ -148,7 +148,7 @@ static struct atoll_reply reply_of(struct stand *s, const struct atoll_llm_outco
     const struct atoll_ask ask = *op_at(s->sim, 0);
     struct atoll_llm_request request = request_of(s, &ask, s->arena);
     struct atoll_reply reply;
-    assert_int_equal(atoll_universal_reply(&s->universal, &ask, &request, outcome, s->arena, &reply, NULL),
+    assert_int_equal(atoll_prompt_io_reply(&s->universal, &ask, &request, outcome, s->arena, &reply, NULL),
                      0);
     assert_int_equal(reply.ask, ask.number);
     assert_string_equal(reply.dialogue.prompt, request.messages[1].text);

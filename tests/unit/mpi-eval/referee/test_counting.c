@@ -30,11 +30,12 @@ static void test_wanted(void **state)
 static unsigned calls;
 
 static void counters_read(struct atoll_referee *referee, struct atoll_case *known,
-                          struct atoll_subject *subject, uint32_t variant, struct atoll_profile *ret_profile)
+                          struct atoll_loaded_candidate *candidate, uint32_t variant,
+                          struct atoll_profile *ret_profile)
 {
     calls++;
     assert_int_equal(variant, 3);
-    assert_non_null(subject);
+    assert_non_null(candidate);
     ret_profile->tier = ATOLL_TIER_COUNTERS;
     ret_profile->counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 88;
     ret_profile->counters[ATOLL_COUNTER_SM_THROUGHPUT] = 30;
@@ -45,13 +46,13 @@ static void count(const struct atoll_backend *backend, double ratio, double incu
 {
     struct atoll_referee referee = {.backend = backend, .setup = {.profile_ratio = ratio}};
     struct atoll_case known = {.number = 0};
-    struct atoll_subject subject = {.resources = {.kernel_count = kernels, .registers = 42}};
+    struct atoll_loaded_candidate candidate = {.resources = {.kernel_count = kernels, .registers = 42}};
     struct atoll_order order = {.incumbent_ns = incumbent_ns};
     referee.info.empty_launch_ns = 2000;
     calls = 0;
     atoll_evaluation_init(ret_evaluation);
     ret_evaluation->profile.clock_hz = clock_hz;
-    atoll_counting_run(&referee, &known, &subject, &order, 3, 1e6, ret_evaluation);
+    atoll_counting_run(&referee, &known, &candidate, &order, 3, 1e6, ret_evaluation);
 }
 
 static void test_run(void **state)

@@ -14,7 +14,7 @@
 #define COUNT 8
 
 static struct atoll_task *task; /* x, w in; y out */
-static struct atoll_draw draw = {.variant = 0, .seed = 99, .distribution = ATOLL_DRAW_BASE};
+static struct atoll_input_set draw = {.variant = 0, .seed = 99, .distribution = ATOLL_DRAW_BASE};
 static double right[COUNT] = {1, 2, 3, 4, 5, 6, 7, 12}, previous[COUNT] = {-1, -2, -3, -4, -5, -6, -7, -8};
 static size_t counts[ATOLL_TASK_TENSOR_LIMIT];
 static double *right_by[ATOLL_TASK_TENSOR_LIMIT], *previous_by[ATOLL_TASK_TENSOR_LIMIT];

@@ -202,7 +202,7 @@ static void test_duels(void **state)
     duel(RIGHT_BODY, SLOW_BODY, ATOLL_DUEL_PROMOTION, &d);
     assert_int_equal(d.verdict, ATOLL_V_CORRECT);
     assert_int_equal(d.better, 0);
-    duel(SLOW_BODY, SLOW_BODY, ATOLL_DUEL_NOOP, &d);
+    duel(SLOW_BODY, SLOW_BODY, ATOLL_DUEL_NULL_CONTROL, &d);
     assert_int_equal(d.verdict, ATOLL_V_CORRECT);
     assert_int_equal(d.better, 0);
 }
@@ -230,7 +230,7 @@ static void test_final(void **state)
     assert_int_equal(d.verdict, ATOLL_V_CORRECT);
     assert_int_equal(d.better, 1);
     assert_non_null(strstr(d.detail, "the defender failed: wrong"));
-    duel(LOOP "y[i * n + j] = 0;", LOOP "y[i * n + j] = 0;", ATOLL_DUEL_NOOP, &d);
+    duel(LOOP "y[i * n + j] = 0;", LOOP "y[i * n + j] = 0;", ATOLL_DUEL_NULL_CONTROL, &d);
     assert_int_equal(d.verdict, ATOLL_V_WRONG);
     assert_int_equal(d.better, 0);
 }
@@ -238,11 +238,11 @@ static void test_final(void **state)
 static unsigned watched_count;
 
 static enum atoll_verdict watch(struct atoll_referee *r, struct atoll_case *known,
-                                struct atoll_subject *subject, char *ret_detail)
+                                struct atoll_loaded_candidate *candidate, char *ret_detail)
 {
     assert_ptr_equal(r, referee);
     assert_ptr_equal(known->task, task);
-    assert_ptr_equal(subject->prepared, build(RIGHT_BODY).prepared);
+    assert_ptr_equal(candidate->prepared, build(RIGHT_BODY).prepared);
     snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", watched_count++ ? "two hazards" : "watched closely");
     return watched_count == 1 ? ATOLL_V_CORRECT : ATOLL_V_WRONG;
 }

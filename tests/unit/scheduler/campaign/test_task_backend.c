@@ -35,7 +35,8 @@ static void test_suits(void **state)
         task.variants[1].kind = ATOLL_VARIANT_BENCH;
         task.variants[1].backend = rows[i].bench;
         task.variant_count = 2;
-        assert_int_equal(atoll_task_suits(&task, rows[i].backend, why, sizeof(why)), rows[i].why == NULL);
+        assert_int_equal(atoll_task_fits_backend(&task, rows[i].backend, why, sizeof(why)),
+                         rows[i].why == NULL);
         if (rows[i].why && !strstr(why, rows[i].why)) {
             fail_msg("row %zu: %s", i, why);
         }

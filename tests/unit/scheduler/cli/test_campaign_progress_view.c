@@ -11,7 +11,7 @@
 
 #define NOW_NS 1700000012000000000
 
-static struct atoll_standing_task timed[] = {
+static struct atoll_campaign_progress_task timed[] = {
     {.name = "softmax",
      .evaluated = 60,
      .correct = 50,
@@ -26,38 +26,38 @@ static struct atoll_standing_task timed[] = {
      .baseline_ns = 8e6,
      .best_ns = 4e6},
 };
-static struct atoll_standing_task named[] = {{.name = "layernorm"}};
-static struct atoll_standing_task named_two[] = {{.name = "gemv"}, {.name = "scan"}};
+static struct atoll_campaign_progress_task named[] = {{.name = "layernorm"}};
+static struct atoll_campaign_progress_task named_two[] = {{.name = "gemv"}, {.name = "scan"}};
 
-static const struct atoll_standing running = {.phase = ATOLL_STANDING_OPEN,
-                                              .attempt_count = 2,
-                                              .attempt = "7.1",
-                                              .evaluated = 103,
-                                              .duelled = 9,
-                                              .campaign_s = 80,
-                                              .has_hint = 1,
-                                              .hint = {.evaluators = 4,
-                                                       .correct = 80,
-                                                       .device_s = 300,
-                                                       .busy = 0.5,
-                                                       .written_unix_ns = NOW_NS - 5000000000,
-                                                       .task_count = 2,
-                                                       .tasks = timed}};
-static const struct atoll_standing fresh = {.phase = ATOLL_STANDING_FRESH,
-                                            .hint = {.task_count = 1, .tasks = named}};
-static const struct atoll_standing unhinted = {.phase = ATOLL_STANDING_OPEN,
-                                               .attempt = "8.0",
-                                               .attempt_count = 1,
-                                               .evaluated = 77,
-                                               .hint = {.task_count = 1, .tasks = named}};
-static const struct atoll_standing ended = {.phase = ATOLL_STANDING_ENDED,
-                                            .attempt = "9.0",
-                                            .attempt_count = 1,
-                                            .evaluated = 20,
-                                            .reason = "evaluations",
-                                            .hint = {.task_count = 2, .tasks = named_two}};
+static const struct atoll_campaign_progress running = {.phase = ATOLL_CAMPAIGN_PROGRESS_OPEN,
+                                                       .attempt_count = 2,
+                                                       .attempt = "7.1",
+                                                       .evaluated = 103,
+                                                       .duelled = 9,
+                                                       .campaign_s = 80,
+                                                       .has_hint = 1,
+                                                       .hint = {.evaluators = 4,
+                                                                .correct = 80,
+                                                                .device_s = 300,
+                                                                .busy = 0.5,
+                                                                .written_unix_ns = NOW_NS - 5000000000,
+                                                                .task_count = 2,
+                                                                .tasks = timed}};
+static const struct atoll_campaign_progress fresh = {.phase = ATOLL_CAMPAIGN_PROGRESS_FRESH,
+                                                     .hint = {.task_count = 1, .tasks = named}};
+static const struct atoll_campaign_progress unhinted = {.phase = ATOLL_CAMPAIGN_PROGRESS_OPEN,
+                                                        .attempt = "8.0",
+                                                        .attempt_count = 1,
+                                                        .evaluated = 77,
+                                                        .hint = {.task_count = 1, .tasks = named}};
+static const struct atoll_campaign_progress ended = {.phase = ATOLL_CAMPAIGN_PROGRESS_ENDED,
+                                                     .attempt = "9.0",
+                                                     .attempt_count = 1,
+                                                     .evaluated = 20,
+                                                     .reason = "evaluations",
+                                                     .hint = {.task_count = 2, .tasks = named_two}};
 
-static const struct atoll_standing_row rows[] = {
+static const struct atoll_campaign_progress_row rows[] = {
     {"0000", &running, NULL, 1, "7"},
     {"0001", &fresh, NULL, 0, NULL},
     {"0002", &unhinted, NULL, 0, NULL},
@@ -72,7 +72,7 @@ static char *printed(size_t count, int by_task)
     size_t length = 0;
     FILE *stream = open_memstream(&out, &length);
 
-    atoll_standing_view_print(stream, rows, count, by_task, NOW_NS);
+    atoll_campaign_progress_view_print(stream, rows, count, by_task, NOW_NS);
     fclose(stream);
     return out;
 }
@@ -80,7 +80,7 @@ static char *printed(size_t count, int by_task)
 static void states_follow_from_lease_and_standing(void **state)
 {
     static const struct {
-        const struct atoll_standing *standing;
+        const struct atoll_campaign_progress *standing;
         int is_held;
         const char *name;
     } cases[] = {{&fresh, 0, "fresh"},     {&fresh, 1, "running"}, {&running, 1, "running"},
@@ -89,11 +89,12 @@ static void states_follow_from_lease_and_standing(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct atoll_standing_row row = {.standing = cases[i].standing, .is_held = cases[i].is_held};
+        struct atoll_campaign_progress_row row = {.standing = cases[i].standing, .is_held = cases[i].is_held};
 
-        assert_string_equal(atoll_standing_state_name(atoll_standing_row_state(&row)), cases[i].name);
+        assert_string_equal(atoll_campaign_progress_state_name(atoll_campaign_progress_row_state(&row)),
+                            cases[i].name);
     }
-    assert_string_equal(atoll_standing_state_name(ATOLL_STATE_COUNT), "unknown");
+    assert_string_equal(atoll_campaign_progress_state_name(ATOLL_STATE_COUNT), "unknown");
 }
 
 static const char *line_with(const char *text, const char *start, char *ret_line, size_t bytes)
@@ -176,7 +177,7 @@ static void heads_fit(void **state)
 
 static void json_tells_the_same(void **state)
 {
-    json_t *all = atoll_standing_view_json(rows, ROWS, NOW_NS);
+    json_t *all = atoll_campaign_progress_view_json(rows, ROWS, NOW_NS);
     json_t *part = json_array_get(json_object_get(all, "parts"), 0), *sums = json_object_get(all, "sums");
     json_t *task = json_array_get(json_object_get(part, "tasks"), 1);
 
@@ -198,7 +199,7 @@ static void json_tells_the_same(void **state)
     assert_int_equal(json_integer_value(json_object_get(sums, "unreadable")), 1);
     assert_int_equal(json_integer_value(json_object_get(sums, "evaluators")), 4);
     json_decref(all);
-    all = atoll_standing_view_json(NULL, 0, NOW_NS);
+    all = atoll_campaign_progress_view_json(NULL, 0, NOW_NS);
     assert_true(json_is_null(json_object_get(json_object_get(all, "sums"), "geometric_mean")));
     json_decref(all);
 }

@@ -103,26 +103,26 @@ static void test_every_state_comes_back(void **state)
         struct atoll_local_state read;
         struct atoll_err err = ATOLL_ERR_INIT;
 
-        put_state("520", (enum atoll_job_state)i, atoll_process_self());
+        put_state("520", (enum atoll_job_state)i, atoll_process_id_self());
         assert_int_equal(atoll_local_state_read(root, "520", &read, &err), 0);
         assert_int_equal(read.state, i);
         assert_true(read.restart_count == 2 && read.exit_status == 4 && read.start_unix_s == 5);
         assert_string_equal(read.reason, "why");
-        assert_true(atoll_process_is_alive(&read.supervisor));
+        assert_true(atoll_process_id_is_alive(&read.supervisor));
     }
 }
 
 /* A number that another process has now, and a machine that has started again. */
 static void test_a_lost_supervisor_is_told(void **state)
 {
-    struct atoll_process_id later = atoll_process_self(), other_start = later, none = {0};
+    struct atoll_process_id later = atoll_process_id_self(), other_start = later, none = {0};
     struct atoll_local_state read;
     struct atoll_err err = ATOLL_ERR_INIT;
 
     later.start_ticks++;
     snprintf(other_start.boot_id, sizeof(other_start.boot_id), "another");
     write_job("530");
-    put_state("530", ATOLL_JOB_RUNNING, atoll_process_self());
+    put_state("530", ATOLL_JOB_RUNNING, atoll_process_id_self());
     assert_int_equal(atoll_local_state_judge(root, "530", &read, &err), 0);
     assert_int_equal(read.state, ATOLL_JOB_RUNNING);
     put_state("530", ATOLL_JOB_RUNNING, later);
@@ -183,7 +183,7 @@ static void test_what_ended_long_ago_is_forgotten(void **state)
     write_job("550");
     put_state("550", ATOLL_JOB_COMPLETED, none); /* ended at 6 */
     write_job("551");
-    put_state("551", ATOLL_JOB_RUNNING, atoll_process_self());
+    put_state("551", ATOLL_JOB_RUNNING, atoll_process_id_self());
     write_job("999999");
     put_state("999999", ATOLL_JOB_COMPLETED, none);
     atoll_local_forget(root, 6);
@@ -226,8 +226,8 @@ static void test_turns_go_by_submission(void **state)
 {
     write_job("600");
     write_job("1000");
-    put_state("600", ATOLL_JOB_PENDING, atoll_process_self());
-    put_state("1000", ATOLL_JOB_PENDING, atoll_process_self());
+    put_state("600", ATOLL_JOB_PENDING, atoll_process_id_self());
+    put_state("1000", ATOLL_JOB_PENDING, atoll_process_id_self());
     assert_true(atoll_turn_is_mine(root, "600"));
     assert_false(atoll_turn_is_mine(root, "1000"));
     atoll_turn_leave(root, "600");

@@ -54,7 +54,7 @@ static struct atoll_answer *get(struct atoll_answers *answers, uint64_t series, 
                                 int need_full)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_draw d = atoll_draw_make(secret, task, 0, series, number);
+    struct atoll_input_set d = atoll_input_set_make(secret, task, 0, series, number);
     struct atoll_answer *a = atoll_answers_get(answers, oracle, task, 0, &d, need_full, &err);
     if (!a)
         fail_msg("%s", err.text);
@@ -149,7 +149,7 @@ static void test_inputs_again(void **state)
 
 static void test_impact(void **state)
 {
-    struct atoll_draw d = atoll_draw_make(secret, task, 0, 0, 0);
+    struct atoll_input_set d = atoll_input_set_make(secret, task, 0, 0, 0);
     struct atoll_truth same = {0}, changed = {0};
     (void)state;
     assert_int_equal(atoll_oracle_ask(oracle, &d, -1, &same, NULL), 0);
@@ -174,7 +174,7 @@ static void test_bad_reference(void **state)
          "SIGSEGV"},
     };
     struct atoll_runner_settings runner = {.worker_path = ATOLL_BUILD_DIR "/atoll-worker", .thread_count = 1};
-    struct atoll_draw d = atoll_draw_make(secret, task, 0, 0, 0);
+    struct atoll_input_set d = atoll_input_set_make(secret, task, 0, 0, 0);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;

@@ -25,16 +25,16 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct atoll_draw draw(uint32_t variant, uint64_t series, uint64_t number)
+static struct atoll_input_set draw(uint32_t variant, uint64_t series, uint64_t number)
 {
-    struct atoll_draw d = {
+    struct atoll_input_set d = {
         .variant = variant, .series = series, .number = number, .seed = 77 * number + series};
     return d;
 }
 
 static struct atoll_sealed *take(uint32_t task, uint32_t variant, uint64_t series, uint64_t number)
 {
-    struct atoll_draw d = draw(variant, series, number);
+    struct atoll_input_set d = draw(variant, series, number);
     struct atoll_sealed *a = atoll_answer_take(store, task, &d);
     assert_non_null(a);
     return a;

@@ -43,7 +43,7 @@ static void test_buffers(void **state)
 static void test_packing(void **state)
 {
     struct cuda_candidate c;
-    struct atoll_step_launch l;
+    struct atoll_device_command_launch l;
     struct atoll_layout layout;
     char text[256];
     uint64_t address;
@@ -92,7 +92,7 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct cuda_candidate c;
-        struct atoll_step_launch l;
+        struct atoll_device_command_launch l;
         char source[1024];
         snprintf(source, sizeof source, LAUNCH("%s"), cases[i].args);
         cuda_candidate_open(&c, source);
@@ -119,7 +119,7 @@ static void test_maps(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct cuda_candidate c;
-        struct atoll_step_launch l;
+        struct atoll_device_command_launch l;
         char source[1024];
         snprintf(source, sizeof source, LAUNCH("\"i32:N\", \"%s\""), cases[i].map);
         cuda_candidate_open(&c, source);

@@ -24,15 +24,15 @@
 #define STEPS  256
 
 static struct cuda_candidate candidate;
-static struct atoll_cuda_subject image;
-static struct atoll_subject subject;
+static struct atoll_cuda_loaded_candidate image;
+static struct atoll_loaded_candidate loaded;
 static struct atoll_cuda_oracle oracle;
-static struct atoll_draw draw;
+static struct atoll_input_set draw;
 static struct atoll_sealed seal;
 static struct atoll_cuda_sample *sample;
-static struct atoll_steps steps;
-static struct atoll_step list[STEPS];
-static struct atoll_step_launch launches[STEPS];
+static struct atoll_command_batch steps;
+static struct atoll_device_command list[STEPS];
+static struct atoll_device_command_launch launches[STEPS];
 static size_t count;
 
 static int set_up(void **state)
@@ -46,9 +46,9 @@ static int set_up(void **state)
     image.slot = 3;
     memset(&oracle, 0, sizeof oracle);
     oracle.magnitude[2] = 2.5;
-    subject = (struct atoll_subject){
+    loaded = (struct atoll_loaded_candidate){
         .prepared = &candidate.prepared, .object = "cubin", .object_length = 5, .runner = &image};
-    draw = (struct atoll_draw){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
+    draw = (struct atoll_input_set){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
     seal = (struct atoll_sealed){
         .is_sealed = 1, .offset = 4096, .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}}};
     sample = calloc(1, sizeof *sample);
@@ -56,7 +56,7 @@ static int set_up(void **state)
     sample->task = candidate.task;
     sample->variant = &candidate.task->variants[0];
     sample->draw = &draw;
-    sample->subject = &subject;
+    sample->candidate = &loaded;
     sample->oracle = &oracle;
     sample->placement = 77;
     sample->hash_key = 78;
@@ -71,14 +71,14 @@ static int set_up(void **state)
     assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, &sample->plain, NULL),
                      0);
     assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
-    atoll_steps_init(&steps);
+    atoll_command_batch_init(&steps);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    atoll_steps_fini(&steps);
+    atoll_command_batch_fini(&steps);
     free(sample);
     cuda_candidate_close(&candidate);
     return 0;
@@ -92,7 +92,7 @@ static void decode(void)
     atoll_reader_init(&reader, steps.bytes.data, steps.bytes.length);
     for (count = 0; more == 1; count += more == 1) {
         assert_true(count < STEPS);
-        more = atoll_step_next(&reader, &list[count], &launches[count]);
+        more = atoll_device_command_next(&reader, &list[count], &launches[count]);
     }
     assert_int_equal(more, 0);
     assert_int_equal(count, steps.count);
@@ -108,24 +108,25 @@ static int has_words(uint64_t word)
 
 static int is_launch_of(size_t step, uint32_t function)
 {
-    return list[step].kind == ATOLL_STEP_LAUNCH && launches[step].function == function;
+    return list[step].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[step].function == function;
 }
 
 static size_t launches_between(uint32_t low, uint32_t high)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        n += list[i].kind == ATOLL_STEP_LAUNCH && launches[i].function >= low && launches[i].function < high;
+        n += list[i].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[i].function >= low &&
+             launches[i].function < high;
     return n;
 }
 
 static size_t candidate_launches(void)
 {
-    uint32_t first = atoll_cuda_subject_function(&subject, 0);
+    uint32_t first = atoll_cuda_loaded_candidate_function(&loaded, 0);
     return launches_between(first, first + ATOLL_PLAN_LAUNCH_LIMIT);
 }
 
-static size_t kinds(enum atoll_step_kind kind)
+static size_t kinds(enum atoll_device_command_kind kind)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
@@ -137,7 +138,7 @@ static size_t kinds(enum atoll_step_kind kind)
 static size_t wipe(void)
 {
     for (size_t i = 0; i < count; i++)
-        if (list[i].kind == ATOLL_STEP_SET && list[i].address == PLAIN && list[i].slot == 0 &&
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_SET && list[i].address == PLAIN && list[i].slot == 0 &&
             list[i].count * 4 == sample->plain.need)
             return i;
     return count;
@@ -150,18 +151,19 @@ static void test_run(void **state)
     assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++) {
-        start = list[i].kind == ATOLL_STEP_EVENT && list[i].slot == ATOLL_SAMPLE_START ? i : start;
-        stop = list[i].kind == ATOLL_STEP_EVENT && list[i].slot == ATOLL_SAMPLE_STOP ? i : stop;
-        assert_int_not_equal(list[i].kind, ATOLL_STEP_SYNC); /* nothing waits before the launches */
-        assert_int_not_equal(list[i].kind, ATOLL_STEP_READ);
+        start = list[i].kind == ATOLL_DEVICE_COMMAND_EVENT && list[i].slot == ATOLL_SAMPLE_START ? i : start;
+        stop = list[i].kind == ATOLL_DEVICE_COMMAND_EVENT && list[i].slot == ATOLL_SAMPLE_STOP ? i : stop;
+        assert_int_not_equal(list[i].kind, ATOLL_DEVICE_COMMAND_SYNC); /* nothing waits before the launches */
+        assert_int_not_equal(list[i].kind, ATOLL_DEVICE_COMMAND_READ);
     }
     size_t gate = count;
     for (size_t i = 0; i < count; i++)
-        gate = list[i].kind == ATOLL_STEP_GATE ? i : gate;
-    assert_int_equal(kinds(ATOLL_STEP_GATE), 1); /* after the contents, before the flush, which is timed */
+        gate = list[i].kind == ATOLL_DEVICE_COMMAND_GATE ? i : gate;
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_GATE),
+                     1); /* after the contents, before the flush, which is timed */
     assert_true(gate < start);
     assert_int_equal(list[gate].slot, ATOLL_KERNEL_gate);
-    assert_int_equal(list[gate + 1].kind, ATOLL_STEP_EVENT);
+    assert_int_equal(list[gate + 1].kind, ATOLL_DEVICE_COMMAND_EVENT);
     assert_int_equal(list[gate + 1].slot, ATOLL_SAMPLE_FILLED);
     assert_true(is_launch_of(gate + 2, ATOLL_KERNEL_clock));
     assert_true(is_launch_of(gate + 3, ATOLL_KERNEL_flush_write));
@@ -172,12 +174,12 @@ static void test_run(void **state)
     for (size_t i = 0; i < count; i++)
         assert_int_equal(atoll_cuda_sample_launch_of(sample, (uint32_t)i),
                          i > start && i < stop ? (long)(i - start - 1) : -1);
-    assert_true(is_launch_of(start + 1, atoll_cuda_subject_function(&subject, 0)));
-    assert_true(is_launch_of(start + 2, atoll_cuda_subject_function(&subject, 1)));
+    assert_true(is_launch_of(start + 1, atoll_cuda_loaded_candidate_function(&loaded, 0)));
+    assert_true(is_launch_of(start + 2, atoll_cuda_loaded_candidate_function(&loaded, 1)));
     assert_int_equal(candidate_launches(), 2);
     assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 0);
-    assert_int_equal(kinds(ATOLL_STEP_CACHE_RESET), 1);
-    assert_int_equal(kinds(ATOLL_STEP_MODULE_LOAD), 0);
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_CACHE_RESET), 1);
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_MODULE_LOAD), 0);
     assert_false(has_words(seal.key.words[0]) || has_words(seal.key.words[1]));
     assert_false(has_words(PLAIN) || has_words(SEALED) || has_words(SEALED + seal.offset));
 }
@@ -188,11 +190,11 @@ static void test_run_restores_globals(void **state)
     image.cubin.state_bytes = 8;
     assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
     decode();
-    assert_int_equal(list[0].kind, ATOLL_STEP_MODULE_LOAD);
+    assert_int_equal(list[0].kind, ATOLL_DEVICE_COMMAND_MODULE_LOAD);
     assert_int_equal(list[0].slot, ATOLL_SUPPORT_MODULE_END + 3);
-    assert_int_equal(list[1].kind, ATOLL_STEP_FUNCTION);
-    assert_int_equal(list[2].kind, ATOLL_STEP_FUNCTION);
-    assert_true(is_launch_of(sample->first_launch, atoll_cuda_subject_function(&subject, 0)));
+    assert_int_equal(list[1].kind, ATOLL_DEVICE_COMMAND_FUNCTION);
+    assert_int_equal(list[2].kind, ATOLL_DEVICE_COMMAND_FUNCTION);
+    assert_true(is_launch_of(sample->first_launch, atoll_cuda_loaded_candidate_function(&loaded, 0)));
 }
 
 /* The n-th launch of a kernel of ours, its parameters copied; its step, count when there is none. */
@@ -210,7 +212,7 @@ static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t byt
 static size_t step_of_event(uint32_t event)
 {
     size_t i = 0;
-    while (i < count && (list[i].kind != ATOLL_STEP_EVENT || list[i].slot != event))
+    while (i < count && (list[i].kind != ATOLL_DEVICE_COMMAND_EVENT || list[i].slot != event))
         i++;
     return i;
 }
@@ -221,7 +223,7 @@ static void test_warm_run(void **state)
     struct atoll_area_launch p;
     struct atoll_init_launch before, after;
     struct atoll_fill_launch fills[2];
-    uint32_t first = atoll_cuda_subject_function(&subject, 0);
+    uint32_t first = atoll_cuda_loaded_candidate_function(&loaded, 0);
     (void)state;
     sample->is_warm = 1;
     assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
@@ -257,10 +259,12 @@ static void test_warm_run(void **state)
     assert_int_equal(own_launch(ATOLL_KERNEL_flush_write, 1, &p, sizeof p), count);
     assert_false(has_words(FLUSH));
     assert_int_equal(step_of_event(ATOLL_SAMPLE_FILLED), start - 2); /* and the clock probe */
-    assert_int_equal(list[start - 3].kind, ATOLL_STEP_GATE);
+    assert_int_equal(list[start - 3].kind, ATOLL_DEVICE_COMMAND_GATE);
     assert_int_equal(own_launch(ATOLL_KERNEL_guard, sample->layout.count + 1, &p, sizeof p),
                      count); /* once: what the untimed launch did to them is seen */
-    assert_int_equal(kinds(ATOLL_STEP_SYNC) + kinds(ATOLL_STEP_MODULE_LOAD) + kinds(ATOLL_STEP_READ), 0);
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_SYNC) + kinds(ATOLL_DEVICE_COMMAND_MODULE_LOAD) +
+                         kinds(ATOLL_DEVICE_COMMAND_READ),
+                     0);
     assert_false(has_words(seal.key.words[0]) || has_words(PLAIN) || has_words(SEALED + seal.offset));
 }
 
@@ -273,9 +277,9 @@ static void test_warm_run_restores_globals(void **state)
     assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++) {
-        loads += list[i].kind == ATOLL_STEP_MODULE_LOAD;
-        if (list[i].kind == ATOLL_STEP_MODULE_LOAD && loads == 2) {
-            assert_int_equal(list[i - 1].kind, ATOLL_STEP_SYNC);
+        loads += list[i].kind == ATOLL_DEVICE_COMMAND_MODULE_LOAD;
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_MODULE_LOAD && loads == 2) {
+            assert_int_equal(list[i - 1].kind, ATOLL_DEVICE_COMMAND_SYNC);
             assert_true(i > sample->first_warming + 1 && i < sample->first_launch);
         }
     }
@@ -313,12 +317,12 @@ static void test_answer(void **state)
     for (size_t i = 0; i < count; i++) {
         if (is_launch_of(i, atoll_cuda_oracle_function(&oracle)))
             assert_true(i < wiped);
-        read = list[i].kind == ATOLL_STEP_READ ? i : read;
+        read = list[i].kind == ATOLL_DEVICE_COMMAND_READ ? i : read;
     }
     assert_true(read > wiped);
-    assert_int_equal(list[count - 1].kind, ATOLL_STEP_SET); /* findings quote expected values */
+    assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET); /* findings quote expected values */
     assert_true(list[count - 1].address > RESULT && count - 1 > read);
-    atoll_steps_clear(&steps);
+    atoll_command_batch_clear(&steps);
     assert_int_equal(atoll_cuda_sample_answer(sample, &steps, NULL, NULL), 0); /* hashes alone */
     decode();
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
@@ -333,8 +337,8 @@ static void test_check(void **state)
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX),
                      0); /* neither candidate nor reference */
     assert_true(has_words(seal.key.words[0]) && has_words(SEALED + seal.offset));
-    assert_int_equal(list[count - 1].kind, ATOLL_STEP_SET);
-    atoll_steps_clear(&steps);
+    assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
+    atoll_command_batch_clear(&steps);
     assert_int_equal(atoll_cuda_sample_check(sample, &steps, NULL, NULL), 0);
     decode();
     assert_int_equal(candidate_launches(), 0);
@@ -358,20 +362,20 @@ static void test_put(void **state)
     decode();
     size_t written = count;
     for (size_t i = 0; i < count; i++)
-        if (list[i].kind == ATOLL_STEP_WRITE)
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_WRITE)
             written = i;
     assert_true(written < count);
-    assert_int_equal(kinds(ATOLL_STEP_WRITE), 1);
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_WRITE), 1);
     assert_true(list[written].address == out->address && list[written].length == sizeof y);
     assert_memory_equal(list[written].bytes, y, sizeof y);
     assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) < written);
     assert_int_equal(candidate_launches(), 0);
     assert_int_equal(launches_between(ATOLL_KERNEL_init, ATOLL_KERNEL_init + 1), 2);
-    atoll_steps_clear(&steps);
+    atoll_command_batch_clear(&steps);
     data[2] = NULL; /* the fill stays */
     assert_int_equal(atoll_cuda_sample_put(sample, &steps, data, NULL), 0);
     decode();
-    assert_int_equal(kinds(ATOLL_STEP_WRITE), 0);
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_WRITE), 0);
 }
 
 /* Every zone gets its pattern before any content, and is looked at under the same key afterwards. */
@@ -392,7 +396,7 @@ static void test_guards(void **state)
     assert_int_equal(own_launch(ATOLL_KERNEL_guard, zones, &p, sizeof p), count);
     assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) > last);
     assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, 0) > last);
-    atoll_steps_clear(&steps);
+    atoll_command_batch_clear(&steps);
     assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < zones; i++) {
@@ -412,7 +416,8 @@ static void test_tails(void **state)
     for (size_t i = 0; i < count; i++)
         for (size_t b = 0; b < sample->layout.count; b++) {
             const struct atoll_span *buffer = &sample->layout.buffers[b];
-            if (list[i].kind != ATOLL_STEP_SET || list[i].address != buffer->address + buffer->bytes / 8 * 8)
+            if (list[i].kind != ATOLL_DEVICE_COMMAND_SET ||
+                list[i].address != buffer->address + buffer->bytes / 8 * 8)
                 continue;
             assert_int_equal(list[i].count, 2);
             assert_true(list[i].slot & 0xff && list[i].slot >> 24);
@@ -434,7 +439,7 @@ static void test_hashes(void **state)
                     late.bytes == sample->layout.buffers[i].bytes);
     }
     assert_int_equal(own_launch(ATOLL_KERNEL_hash, 3, &p, sizeof p), count);
-    atoll_steps_clear(&steps);
+    atoll_command_batch_clear(&steps);
     assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
     decode();
     assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof p) < count);
@@ -446,7 +451,7 @@ static void test_hashes(void **state)
 /* Sealed and compared: the same place, key and stream, one per tensor; no value is NaN until the reference puts one. */
 static void test_seal(void **state)
 {
-    struct atoll_seal_launch made;
+    struct atoll_write_archive_launch made;
     struct atoll_compare_launch p;
     size_t poison = 0;
     (void)state;
@@ -458,12 +463,13 @@ static void test_seal(void **state)
     assert_true(made.sealed == SEALED + 4096 + 768 && made.expected == PLAIN && made.count == 19 * 37);
     assert_true(made.key[0] == seal.key.words[0] && made.key[1] == seal.key.words[1] && made.salt == 2);
     for (size_t i = 0; i < count; i++)
-        if (list[i].kind == ATOLL_STEP_SET && list[i].address == PLAIN && list[i].slot == 0xffffffffu) {
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_SET && list[i].address == PLAIN &&
+            list[i].slot == 0xffffffffu) {
             assert_int_equal(list[i].count, 2 * 19 * 37);
             poison = i;
         }
     assert_true(poison && is_launch_of(poison + 1, atoll_cuda_oracle_function(&oracle)));
-    atoll_steps_clear(&steps);
+    atoll_command_batch_clear(&steps);
     assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
     decode();
     assert_true(own_launch(ATOLL_KERNEL_compare, 0, &p, sizeof p) < count);
@@ -508,7 +514,8 @@ static void test_plain_plan(void **state)
 }
 
 /* A reply as the device process would send it. */
-static void reply_put(struct atoll_steps_reply *reply, const unsigned char *results, size_t length, int tails)
+static void reply_put(struct atoll_command_batch_reply *reply, const unsigned char *results, size_t length,
+                      int tails)
 {
     atoll_buffer_put_blob(&reply->results, results, length);
     for (int i = 0; i < tails; i++)
@@ -519,7 +526,7 @@ static void reply_put(struct atoll_steps_reply *reply, const unsigned char *resu
 static void test_read(void **state)
 {
     struct atoll_cuda_sample_results *r = calloc(1, sizeof *r);
-    struct atoll_steps_reply *reply = calloc(1, sizeof *reply);
+    struct atoll_command_batch_reply *reply = calloc(1, sizeof *reply);
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t length = 0;
     int tails = 0;
@@ -528,27 +535,27 @@ static void test_read(void **state)
     assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++)
-        if (list[i].kind == ATOLL_STEP_READ) {
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_READ) {
             tails += length != 0;
             length = length ? length : list[i].count;
         }
     assert_int_equal(tails, 4); /* 19 * 37 floats do not fill words, neither do 37 */
     unsigned char *results = calloc(1, length);
     assert_non_null(results);
-    atoll_steps_reply_init(reply);
+    atoll_command_batch_reply_init(reply);
     reply_put(reply, results, length, tails);
     assert_int_equal(atoll_cuda_sample_read(sample, reply, r, &err), 0);
     assert_true(atoll_cuda_sample_tail_touched(sample, r, 0)); /* that is not what had been written there */
-    atoll_steps_reply_fini(reply);
-    atoll_steps_reply_init(reply);
+    atoll_command_batch_reply_fini(reply);
+    atoll_command_batch_reply_init(reply);
     reply_put(reply, results, length - 8, tails);
     assert_int_equal(atoll_cuda_sample_read(sample, reply, r, &err), -1);
     assert_int_equal(err.code, ATOLL_E_PROTOCOL);
-    atoll_steps_reply_fini(reply);
-    atoll_steps_reply_init(reply);
+    atoll_command_batch_reply_fini(reply);
+    atoll_command_batch_reply_init(reply);
     reply_put(reply, results, length, tails - 1);
     assert_int_equal(atoll_cuda_sample_read(sample, reply, r, NULL), -1);
-    atoll_steps_reply_fini(reply);
+    atoll_command_batch_reply_fini(reply);
     free(results);
     free(reply);
     free(r);

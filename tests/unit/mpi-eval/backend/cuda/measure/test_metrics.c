@@ -38,7 +38,7 @@ static void sets_hold_what_a_capability_has(void **state)
         assert_int_equal(small.count, 12);
         assert_int_equal(full.count, ATOLL_COUNTER_COUNT - 1 - (chips[i].capability != 90));
         assert_int_equal(has(&full, ATOLL_COUNTER_SM_THROUGHPUT), 0); /* made from the others */
-        assert_in_range(full.count, 1, ATOLL_STEP_COUNTER_LIMIT);
+        assert_in_range(full.count, 1, ATOLL_DEVICE_COMMAND_COUNTER_LIMIT);
         assert_int_equal(has(&full, ATOLL_COUNTER_STALL_TENSOR), chips[i].capability == 90);
         for (size_t k = 0; k < small.count; k++) {
             assert_int_equal(has(&full, small.counters[k]), 1);

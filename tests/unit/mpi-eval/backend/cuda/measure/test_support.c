@@ -112,17 +112,18 @@ static void test_known_answer(void **state)
 /* ---- launches ---- */
 
 /* Takes the batch apart: launches by function, and what the last one was. */
-static unsigned count_launches(struct atoll_steps *s, uint32_t function, struct atoll_step_launch *ret_last)
+static unsigned count_launches(struct atoll_command_batch *s, uint32_t function,
+                               struct atoll_device_command_launch *ret_last)
 {
     struct atoll_reader reader;
-    struct atoll_step step;
-    static struct atoll_step_launch launch;
+    struct atoll_device_command step;
+    static struct atoll_device_command_launch launch;
     unsigned count = 0;
     int rc;
     assert_int_equal(atoll_buffer_check(&s->bytes, NULL), 0);
     atoll_reader_init(&reader, s->bytes.data, s->bytes.length);
-    while ((rc = atoll_step_next(&reader, &step, &launch)) == 1)
-        if (step.kind == ATOLL_STEP_LAUNCH && launch.function == function) {
+    while ((rc = atoll_device_command_next(&reader, &step, &launch)) == 1)
+        if (step.kind == ATOLL_DEVICE_COMMAND_LAUNCH && launch.function == function) {
             count++;
             *ret_last = launch;
         }
@@ -132,11 +133,11 @@ static unsigned count_launches(struct atoll_steps *s, uint32_t function, struct 
 
 static void test_launches(void **state)
 {
-    static struct atoll_step_launch last;
-    struct atoll_steps s;
+    static struct atoll_device_command_launch last;
+    struct atoll_command_batch s;
     struct atoll_init_launch init;
     double flops = 0;
-    atoll_steps_init(&s);
+    atoll_command_batch_init(&s);
     assert_int_equal(atoll_support_init(&s, task, 0, variant, 1, ATOLL_DRAW_BASE, 4096, NULL), 0);
     assert_int_equal(count_launches(&s, ATOLL_KERNEL_init, &last), 1);
     memcpy(&init, last.params, sizeof init);
@@ -145,20 +146,20 @@ static void test_launches(void **state)
     assert_int_equal(init.address, 4096);
     assert_int_equal(last.grid[0], 3);
     assert_int_equal(last.block[0], 256);
-    atoll_steps_clear(&s);
+    atoll_command_batch_clear(&s);
     atoll_support_flush(&s, 4096, 1 << 20, 132, 232448, 1, 64);
     assert_int_equal(count_launches(&s, ATOLL_KERNEL_flush_write, &last), 1);
     assert_int_equal(last.grid[0], 132);
     assert_int_equal(last.shared_bytes, 232448);
     assert_int_equal(count_launches(&s, ATOLL_KERNEL_flush_read, &last), 1);
-    atoll_steps_clear(&s);
+    atoll_command_batch_clear(&s);
     assert_int_equal(atoll_support_fma(&s, ATOLL_I32, 132, 64, &flops), -1);
     assert_int_equal(atoll_support_tensor(&s, ATOLL_I64, 132, 64, &flops), -1);
     assert_int_equal(s.count, 0);
     assert_int_equal(atoll_support_tensor(&s, ATOLL_DTYPE_COUNT, 132, 64, &flops), 0);
     assert_int_equal(count_launches(&s, ATOLL_KERNEL_tensor_tf32, &last), 1);
     assert_true(flops > 1e11 && flops < 1e13);
-    atoll_steps_fini(&s);
+    atoll_command_batch_fini(&s);
 }
 
 /* Few units are spread over many blocks, many share them, and scratch bounds how many are under way. */
@@ -169,35 +170,35 @@ static void test_reference_geometry(void **state)
         uint64_t scratch_bytes;
         uint32_t block, blocks;
     } rows[] = {{1, 0, 1, 1}, {2000, 0, 1, 2000}, {5000, 0, 4, 1250}, {1000001, 0, 64, 15626}};
-    static struct atoll_step_launch last;
+    static struct atoll_device_command_launch last;
     uint64_t inputs[3] = {4096, 8192, 0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct atoll_variant v = *variant;
         struct atoll_support_output output = {.tensor = Y, .count = 10, .expected = 65536};
-        struct atoll_steps s;
+        struct atoll_command_batch s;
         v.dims[0] = rows[i].rows;
-        atoll_steps_init(&s);
+        atoll_command_batch_init(&s);
         assert_int_equal(
             atoll_support_reference(&s, 70, task, &v, inputs, &output, 1, 0, rows[i].scratch_bytes, NULL), 0);
         assert_int_equal(count_launches(&s, 70, &last), 1);
         assert_int_equal(last.block[0], rows[i].block);
         assert_int_equal(last.grid[0], rows[i].blocks);
-        atoll_steps_fini(&s);
+        atoll_command_batch_fini(&s);
     }
 }
 
 static void test_reference_scratch(void **state)
 {
-    static struct atoll_step_launch last;
+    static struct atoll_device_command_launch last;
     struct atoll_task with = *task;
     struct atoll_variant v = *variant;
     struct atoll_support_output output = {.tensor = Y, .count = 10, .expected = 65536};
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_steps s;
+    struct atoll_command_batch s;
     uint64_t inputs[3] = {4096, 8192, 0};
     with.scratch = task->units; /* M doubles */
     v.dims[0] = 1000;
-    atoll_steps_init(&s);
+    atoll_command_batch_init(&s);
     assert_int_equal(
         atoll_support_reference(&s, 70, &with, &v, inputs, &output, 1, 64, 8000 * 100 + 7999, &err), 0);
     assert_int_equal(count_launches(&s, 70, &last), 1);
@@ -206,7 +207,7 @@ static void test_reference_scratch(void **state)
     assert_string_equal(err.text,
                         "the reference needs 8000 bytes of scratch per unit, there are 7999 for all of "
                         "them; while launching the reference of task 'blend'");
-    atoll_steps_fini(&s);
+    atoll_command_batch_fini(&s);
 }
 
 /* ---- findings ---- */

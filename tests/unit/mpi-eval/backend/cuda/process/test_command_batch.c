@@ -12,7 +12,7 @@
 #include "core/task/dtype.h"
 #include "mpi-eval/backend/cuda/process/command_batch.h"
 
-static struct atoll_step_launch sent, got;
+static struct atoll_device_command_launch sent, got;
 
 static void launch_set(void)
 {
@@ -26,87 +26,87 @@ static void launch_set(void)
     }
     sent.shared_bytes = 232448;
     sent.cooperative = 1;
-    assert_int_equal(atoll_step_param(&sent, &pointer, 8), 0);
-    assert_int_equal(atoll_step_param(&sent, NULL, 128), 8);
+    assert_int_equal(atoll_device_command_param(&sent, &pointer, 8), 0);
+    assert_int_equal(atoll_device_command_param(&sent, NULL, 128), 8);
     sent.map_count = 1;
-    sent.maps[0] = (struct atoll_step_map){.offset = 8,
-                                           .dtype = ATOLL_BF16,
-                                           .rank = 5,
-                                           .swizzle_bytes = 128,
-                                           .l2_bytes = 256,
-                                           .address = pointer,
-                                           .extent = {1, 2, 3, 4, 5},
-                                           .stride_bytes = {16, 32, 48, 64},
-                                           .box = {6, 7, 8, 9, 10}};
+    sent.maps[0] = (struct atoll_device_command_map){.offset = 8,
+                                                     .dtype = ATOLL_BF16,
+                                                     .rank = 5,
+                                                     .swizzle_bytes = 128,
+                                                     .l2_bytes = 256,
+                                                     .address = pointer,
+                                                     .extent = {1, 2, 3, 4, 5},
+                                                     .stride_bytes = {16, 32, 48, 64},
+                                                     .box = {6, 7, 8, 9, 10}};
 }
 
-static void all_put(struct atoll_steps *s)
+static void all_put(struct atoll_command_batch *s)
 {
     static const char *const names[] = {"sm__throughput", "dram__bytes.sum"};
-    atoll_steps_module_load(s, 3, "cubin", 5);
-    atoll_steps_module_unload(s, 4);
-    atoll_steps_function(s, 7, 3, "kernel");
-    atoll_steps_alloc(s, 2, (uint64_t)1 << 37);
-    atoll_steps_free(s, 2);
-    atoll_steps_memory_info(s);
-    atoll_steps_launch(s, &sent);
-    atoll_steps_write(s, 1000, "bytes", 6);
-    atoll_steps_read(s, 2000, 77);
-    atoll_steps_set(s, 3000, 0xdeadbeefu, 88);
-    atoll_steps_event(s, 31);
-    atoll_steps_cache_reset(s);
-    atoll_steps_sync(s);
-    atoll_steps_gate(s, 9);
-    atoll_steps_counters_open(s, names, 2);
-    atoll_steps_counters_begin(s);
-    atoll_steps_counters_end(s);
+    atoll_command_batch_module_load(s, 3, "cubin", 5);
+    atoll_command_batch_module_unload(s, 4);
+    atoll_command_batch_function(s, 7, 3, "kernel");
+    atoll_command_batch_alloc(s, 2, (uint64_t)1 << 37);
+    atoll_command_batch_free(s, 2);
+    atoll_command_batch_memory_info(s);
+    atoll_command_batch_launch(s, &sent);
+    atoll_command_batch_write(s, 1000, "bytes", 6);
+    atoll_command_batch_read(s, 2000, 77);
+    atoll_command_batch_set(s, 3000, 0xdeadbeefu, 88);
+    atoll_command_batch_event(s, 31);
+    atoll_command_batch_cache_reset(s);
+    atoll_command_batch_sync(s);
+    atoll_command_batch_gate(s, 9);
+    atoll_command_batch_counters_open(s, names, 2);
+    atoll_command_batch_counters_begin(s);
+    atoll_command_batch_counters_end(s);
 }
 
 static void batch_round_trip(void **state)
 {
     static const struct {
-        enum atoll_step_kind kind;
+        enum atoll_device_command_kind kind;
         uint32_t slot, other;
         uint64_t address, count;
         size_t length, name_length;
     } rows[] = {
-        {ATOLL_STEP_MODULE_LOAD, 3, 0, 0, 0, 5, 0},
-        {ATOLL_STEP_MODULE_UNLOAD, 4, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_FUNCTION, 7, 3, 0, 0, 0, 6},
-        {ATOLL_STEP_ALLOC, 2, 0, 0, (uint64_t)1 << 37, 0, 0},
-        {ATOLL_STEP_FREE, 2, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_MEMORY_INFO, 0, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_LAUNCH, 511, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_WRITE, 0, 0, 1000, 6, 6, 0},
-        {ATOLL_STEP_READ, 0, 0, 2000, 77, 0, 0},
-        {ATOLL_STEP_SET, 0xdeadbeefu, 0, 3000, 88, 0, 0},
-        {ATOLL_STEP_EVENT, 31, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_CACHE_RESET, 0, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_SYNC, 0, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_GATE, 9, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_COUNTERS_OPEN, 0, 0, 0, 2, 4 + 14 + 4 + 15, 0},
-        {ATOLL_STEP_COUNTERS_BEGIN, 0, 0, 0, 0, 0, 0},
-        {ATOLL_STEP_COUNTERS_END, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_MODULE_LOAD, 3, 0, 0, 0, 5, 0},
+        {ATOLL_DEVICE_COMMAND_MODULE_UNLOAD, 4, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_FUNCTION, 7, 3, 0, 0, 0, 6},
+        {ATOLL_DEVICE_COMMAND_ALLOC, 2, 0, 0, (uint64_t)1 << 37, 0, 0},
+        {ATOLL_DEVICE_COMMAND_FREE, 2, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_MEMORY_INFO, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_LAUNCH, 511, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_WRITE, 0, 0, 1000, 6, 6, 0},
+        {ATOLL_DEVICE_COMMAND_READ, 0, 0, 2000, 77, 0, 0},
+        {ATOLL_DEVICE_COMMAND_SET, 0xdeadbeefu, 0, 3000, 88, 0, 0},
+        {ATOLL_DEVICE_COMMAND_EVENT, 31, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_CACHE_RESET, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_SYNC, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_GATE, 9, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 0, 0, 0, 2, 4 + 14 + 4 + 15, 0},
+        {ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0, 0, 0},
     };
-    struct atoll_steps s;
+    struct atoll_command_batch s;
     struct atoll_reader reader;
-    struct atoll_step step;
+    struct atoll_device_command step;
     (void)state;
     launch_set();
-    atoll_steps_init(&s);
+    atoll_command_batch_init(&s);
     all_put(&s);
     assert_int_equal(atoll_buffer_check(&s.bytes, NULL), 0);
     assert_int_equal(s.count, sizeof rows / sizeof *rows);
-    assert_int_equal(s.count, ATOLL_STEP_KIND_COUNT - 1); /* one of each kind */
+    assert_int_equal(s.count, ATOLL_DEVICE_COMMAND_KIND_COUNT - 1); /* one of each kind */
     atoll_reader_init(&reader, s.bytes.data, s.bytes.length);
     for (size_t i = 0; i < s.count; i++) {
-        assert_int_equal(atoll_step_next(&reader, &step, &got), 1);
+        assert_int_equal(atoll_device_command_next(&reader, &step, &got), 1);
         if (step.kind != rows[i].kind || step.slot != rows[i].slot || step.other != rows[i].other ||
             step.address != rows[i].address || step.count != rows[i].count || step.length != rows[i].length ||
             step.name_length != rows[i].name_length)
             fail_msg("step %zu came out as kind %d, slot %u", i, (int)step.kind, step.slot);
     }
-    assert_int_equal(atoll_step_next(&reader, &step, &got), 0);
+    assert_int_equal(atoll_device_command_next(&reader, &step, &got), 0);
     assert_int_equal(got.param_bytes, 136);
     assert_memory_equal(got.params, sent.params, 136);
     assert_int_equal(got.param_count, 2);
@@ -115,19 +115,19 @@ static void batch_round_trip(void **state)
     assert_memory_equal(got.grid, sent.grid, 9 * sizeof *sent.grid);
     assert_int_equal(got.shared_bytes, 232448);
     assert_int_equal(got.cooperative, 1);
-    atoll_steps_clear(&s);
+    atoll_command_batch_clear(&s);
     assert_int_equal(s.count, 0);
-    atoll_steps_fini(&s);
+    atoll_command_batch_fini(&s);
 }
 
 /* Steps until the batch ends: 0 in order, -1 broken. */
 static int walk(const unsigned char *bytes, size_t length)
 {
     struct atoll_reader reader;
-    struct atoll_step step;
+    struct atoll_device_command step;
     int more;
     atoll_reader_init(&reader, bytes, length);
-    while ((more = atoll_step_next(&reader, &step, &got)) == 1)
+    while ((more = atoll_device_command_next(&reader, &step, &got)) == 1)
         continue;
     return more;
 }
@@ -135,11 +135,11 @@ static int walk(const unsigned char *bytes, size_t length)
 /* A batch that is cut anywhere but between two steps is broken. */
 static void batch_cut(void **state)
 {
-    struct atoll_steps s;
+    struct atoll_command_batch s;
     size_t whole = 0;
     (void)state;
     launch_set();
-    atoll_steps_init(&s);
+    atoll_command_batch_init(&s);
     all_put(&s);
     for (size_t cut = 0; cut <= s.bytes.length; cut++) {
         unsigned char *copy = malloc(cut + 1);
@@ -150,15 +150,15 @@ static void batch_cut(void **state)
     assert_int_equal(whole, s.count + 1);
     s.bytes.data[0] = 0;
     assert_int_equal(walk(s.bytes.data, s.bytes.length), -1);
-    s.bytes.data[0] = ATOLL_STEP_KIND_COUNT;
+    s.bytes.data[0] = ATOLL_DEVICE_COMMAND_KIND_COUNT;
     assert_int_equal(walk(s.bytes.data, s.bytes.length), -1);
-    atoll_steps_fini(&s);
+    atoll_command_batch_fini(&s);
 }
 
 /* Launches that would make the device process write beside its parameters. */
 static void launch_hostile(void **state)
 {
-    struct atoll_steps s;
+    struct atoll_command_batch s;
     (void)state;
     for (int i = 0; i < 9; i++) {
         launch_set();
@@ -170,54 +170,54 @@ static void launch_hostile(void **state)
         case 4: sent.maps[0].rank = 6; break;
         case 5: sent.maps[0].rank = 0; break;
         case 6: sent.param_offset[1] = 136; break;
-        case 7: sent.map_count = ATOLL_STEP_MAP_LIMIT + 1; break;
+        case 7: sent.map_count = ATOLL_DEVICE_COMMAND_MAP_LIMIT + 1; break;
         default: sent.cooperative = 2; break;
         }
-        atoll_steps_init(&s);
-        atoll_steps_launch(&s, &sent);
+        atoll_command_batch_init(&s);
+        atoll_command_batch_launch(&s, &sent);
         if (walk(s.bytes.data, s.bytes.length) != (i ? -1 : 0))
             fail_msg("launch %d", i);
-        atoll_steps_fini(&s);
+        atoll_command_batch_fini(&s);
     }
 }
 
 static void params(void **state)
 {
-    struct atoll_step_launch *l = calloc(1, sizeof *l);
+    struct atoll_device_command_launch *l = calloc(1, sizeof *l);
     uint64_t value = ~(uint64_t)0;
     (void)state;
-    assert_int_equal(atoll_step_param(l, &value, 4), 0);
-    assert_int_equal(atoll_step_param(l, &value, 8), 8);
+    assert_int_equal(atoll_device_command_param(l, &value, 4), 0);
+    assert_int_equal(atoll_device_command_param(l, &value, 8), 8);
     assert_int_equal(l->params[4], 0); /* padding is zero */
-    assert_int_equal(atoll_step_param(l, &value, 1), 16);
-    assert_int_equal(atoll_step_param(l, &value, 2), 24);
+    assert_int_equal(atoll_device_command_param(l, &value, 1), 16);
+    assert_int_equal(atoll_device_command_param(l, &value, 2), 24);
     assert_int_equal(l->param_count, 4);
     assert_int_equal(l->param_offset[3], 24);
-    l->param_bytes = ATOLL_STEP_PARAM_BYTES - 8;
-    assert_int_equal(atoll_step_param(l, &value, 8), ATOLL_STEP_PARAM_BYTES - 8);
-    assert_int_equal(atoll_step_param(l, &value, 1), -1);
-    assert_int_equal(atoll_step_param(l, NULL, 128), -1);
-    assert_int_equal(l->param_bytes, ATOLL_STEP_PARAM_BYTES);
+    l->param_bytes = ATOLL_DEVICE_COMMAND_PARAM_BYTES - 8;
+    assert_int_equal(atoll_device_command_param(l, &value, 8), ATOLL_DEVICE_COMMAND_PARAM_BYTES - 8);
+    assert_int_equal(atoll_device_command_param(l, &value, 1), -1);
+    assert_int_equal(atoll_device_command_param(l, NULL, 128), -1);
+    assert_int_equal(l->param_bytes, ATOLL_DEVICE_COMMAND_PARAM_BYTES);
     l->param_bytes = l->param_count = 0;
-    for (int i = 0; i < ATOLL_STEP_PARAM_LIMIT; i++)
-        assert_int_equal(atoll_step_param(l, &value, 4), 8 * i);
-    assert_int_equal(atoll_step_param(l, &value, 4), -1);
+    for (int i = 0; i < ATOLL_DEVICE_COMMAND_PARAM_LIMIT; i++)
+        assert_int_equal(atoll_device_command_param(l, &value, 4), 8 * i);
+    assert_int_equal(atoll_device_command_param(l, &value, 4), -1);
     free(l);
 }
 
 static void reply_round_trip(void **state)
 {
-    struct atoll_steps_reply from, to;
+    struct atoll_command_batch_reply from, to;
     struct atoll_buffer wire;
-    struct atoll_step_function function;
+    struct atoll_device_command_function function;
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t length = 0;
     (void)state;
-    atoll_steps_reply_init(&from);
-    atoll_steps_reply_init(&to);
+    atoll_command_batch_reply_init(&from);
+    atoll_command_batch_reply_init(&to);
     assert_true(isnan(from.opened_ns) && isnan(from.seen_ns[31]) && isnan(from.event_ns[0]));
     atoll_buffer_init(&wire, 1 << 16);
-    from.status = ATOLL_STEPS_FAULT;
+    from.status = ATOLL_COMMAND_BATCH_FAULT;
     from.step = 12;
     from.code = -700;
     strcpy(from.text, "CUDA_ERROR_ILLEGAL_ADDRESS");
@@ -230,24 +230,24 @@ static void reply_round_trip(void **state)
     atoll_buffer_put_u32(&from.results, 8);
     atoll_buffer_put_u64(&from.results, 0x1122334455667788ull);
     atoll_buffer_put_blob(&from.results, "hello", 5);
-    atoll_steps_reply_encode(&from, &wire);
-    assert_int_equal(atoll_steps_reply_decode(wire.data, wire.length, &to, &err), 0);
-    assert_int_equal(to.status, ATOLL_STEPS_FAULT);
+    atoll_command_batch_reply_encode(&from, &wire);
+    assert_int_equal(atoll_command_batch_reply_decode(wire.data, wire.length, &to, &err), 0);
+    assert_int_equal(to.status, ATOLL_COMMAND_BATCH_FAULT);
     assert_int_equal(to.step, 12);
     assert_int_equal(to.code, -700);
     assert_string_equal(to.text, from.text);
     assert_true(to.wall_ns == 1e6 && to.opened_ns == 2e5 && to.event_ns[2] == 5e5 && to.seen_ns[1] == 6e5);
     assert_true(isnan(to.event_ns[1]) && isnan(to.seen_ns[2]) && isnan(to.seen_ns[5]));
-    assert_true(atoll_steps_take_u64(&to) == 0x1122334455667788ull);
-    assert_memory_equal(atoll_steps_take_bytes(&to, &length), "hello", 5);
+    assert_true(atoll_command_batch_take_u64(&to) == 0x1122334455667788ull);
+    assert_memory_equal(atoll_command_batch_take_bytes(&to, &length), "hello", 5);
     assert_int_equal(length, 5);
     assert_int_equal(atoll_reader_finish(&to.reader, "results", NULL), 0);
-    atoll_steps_take_function(&to, &function); /* there is none left */
+    atoll_command_batch_take_function(&to, &function); /* there is none left */
     assert_int_equal(atoll_reader_finish(&to.reader, "results", NULL), -1);
     for (size_t cut = 0; cut < wire.length; cut++)
-        assert_int_equal(atoll_steps_reply_decode(wire.data, cut, &to, NULL), -1);
-    atoll_steps_reply_fini(&from);
-    atoll_steps_reply_fini(&to);
+        assert_int_equal(atoll_command_batch_reply_decode(wire.data, cut, &to, NULL), -1);
+    atoll_command_batch_reply_fini(&from);
+    atoll_command_batch_reply_fini(&to);
     atoll_buffer_fini(&wire);
 }
 
@@ -257,31 +257,31 @@ static void reply_hostile(void **state)
         size_t at;
         unsigned char value;
     } rows[] = {
-        {0, ATOLL_STEPS_LOST + 1},       /* status */
-        {12, 1},                         /* code, above 32 bits */
-        {36, ATOLL_STEP_EVENT_LIMIT + 1} /* events, behind an empty text and two times */
+        {0, ATOLL_COMMAND_BATCH_LOST + 1},         /* status */
+        {12, 1},                                   /* code, above 32 bits */
+        {36, ATOLL_DEVICE_COMMAND_EVENT_LIMIT + 1} /* events, behind an empty text and two times */
     };
-    struct atoll_steps_reply from, to;
+    struct atoll_command_batch_reply from, to;
     struct atoll_buffer wire;
     struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
-    atoll_steps_reply_init(&from);
-    atoll_steps_reply_init(&to);
+    atoll_command_batch_reply_init(&from);
+    atoll_command_batch_reply_init(&to);
     atoll_buffer_init(&wire, 1 << 16);
-    atoll_steps_reply_encode(&from, &wire);
-    assert_int_equal(atoll_steps_reply_decode(wire.data, wire.length, &to, NULL), 0);
+    atoll_command_batch_reply_encode(&from, &wire);
+    assert_int_equal(atoll_command_batch_reply_decode(wire.data, wire.length, &to, NULL), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned char old = wire.data[rows[i].at];
         wire.data[rows[i].at] = rows[i].value;
         atoll_err_clear(&err);
-        if (atoll_steps_reply_decode(wire.data, wire.length, &to, &err) != -1)
+        if (atoll_command_batch_reply_decode(wire.data, wire.length, &to, &err) != -1)
             fail_msg("row %zu is accepted", i);
         assert_int_equal(err.code, ATOLL_E_PROTOCOL);
         assert_non_null(strstr(err.text, "reply of the device process"));
         wire.data[rows[i].at] = old;
     }
-    atoll_steps_reply_fini(&from);
-    atoll_steps_reply_fini(&to);
+    atoll_command_batch_reply_fini(&from);
+    atoll_command_batch_reply_fini(&to);
     atoll_buffer_fini(&wire);
 }
 

@@ -46,37 +46,39 @@ static void put_all(const void *bytes, size_t length)
 }
 
 /* One line per step into asked-for; a module "fault" loses the context when it is launched. */
-static void carry_out(const unsigned char *batch, size_t length, struct atoll_steps_reply *reply, FILE *log)
+static void carry_out(const unsigned char *batch, size_t length, struct atoll_command_batch_reply *reply,
+                      FILE *log)
 {
-    static const char *const names[ATOLL_STEP_KIND_COUNT] = {[ATOLL_STEP_MODULE_LOAD] = "load",
-                                                             [ATOLL_STEP_FUNCTION] = "function",
-                                                             [ATOLL_STEP_ALLOC] = "alloc",
-                                                             [ATOLL_STEP_LAUNCH] = "launch",
-                                                             [ATOLL_STEP_WRITE] = "write"};
+    static const char *const names[ATOLL_DEVICE_COMMAND_KIND_COUNT] = {
+        [ATOLL_DEVICE_COMMAND_MODULE_LOAD] = "load",
+        [ATOLL_DEVICE_COMMAND_FUNCTION] = "function",
+        [ATOLL_DEVICE_COMMAND_ALLOC] = "alloc",
+        [ATOLL_DEVICE_COMMAND_LAUNCH] = "launch",
+        [ATOLL_DEVICE_COMMAND_WRITE] = "write"};
     static char module[16];
     static uint64_t next = FIRST;
     struct atoll_reader reader;
-    struct atoll_step step;
-    struct atoll_step_launch *launch = malloc(sizeof *launch);
+    struct atoll_device_command step;
+    struct atoll_device_command_launch *launch = malloc(sizeof *launch);
     atoll_reader_init(&reader, batch, length);
-    while (launch && atoll_step_next(&reader, &step, launch) == 1) {
+    while (launch && atoll_device_command_next(&reader, &step, launch) == 1) {
         const char *name = names[step.kind] ? names[step.kind] : "other";
         uint64_t address = 0;
-        if (step.kind == ATOLL_STEP_MODULE_LOAD)
+        if (step.kind == ATOLL_DEVICE_COMMAND_MODULE_LOAD)
             snprintf(module, sizeof module, "%.*s", (int)step.length, (const char *)step.bytes);
-        if (step.kind == ATOLL_STEP_LAUNCH)
+        if (step.kind == ATOLL_DEVICE_COMMAND_LAUNCH)
             memcpy(&address, launch->params, 8);
         fprintf(log, "%s %llx %zu\n", name, (unsigned long long)(step.address ? step.address : address),
-                step.kind == ATOLL_STEP_ALLOC ? (size_t)step.count : step.length);
-        if (step.kind == ATOLL_STEP_ALLOC) {
+                step.kind == ATOLL_DEVICE_COMMAND_ALLOC ? (size_t)step.count : step.length);
+        if (step.kind == ATOLL_DEVICE_COMMAND_ALLOC) {
             atoll_buffer_put_u32(&reply->results, 8);
             atoll_buffer_put_u64(&reply->results, next);
             next += (uint64_t)1 << 32;
         }
-        if (step.kind == ATOLL_STEP_FUNCTION)
+        if (step.kind == ATOLL_DEVICE_COMMAND_FUNCTION)
             atoll_buffer_put_blob(&reply->results, "", 0);
-        if (step.kind == ATOLL_STEP_LAUNCH && strcmp(module, "fault") == 0) {
-            reply->status = ATOLL_STEPS_FAULT;
+        if (step.kind == ATOLL_DEVICE_COMMAND_LAUNCH && strcmp(module, "fault") == 0) {
+            reply->status = ATOLL_COMMAND_BATCH_FAULT;
             snprintf(reply->text, sizeof reply->text, "CUDA_ERROR_LAUNCH_FAILED");
         }
     }
@@ -95,20 +97,20 @@ static int device_main(const char *folder)
     fprintf(log, "start %s %s\n", getenv("SECRET") ? "secret" : "clean", getenv("TMPDIR") ? "tmp" : "none");
     put_all(&hello, sizeof hello);
     while (take_all(&length, sizeof length) == 0) {
-        struct atoll_steps_reply reply;
+        struct atoll_command_batch_reply reply;
         struct atoll_buffer out;
         unsigned char *batch = malloc((size_t)length + 1);
         if (!batch || take_all(batch, (size_t)length) != 0)
             return 1;
-        atoll_steps_reply_init(&reply);
+        atoll_command_batch_reply_init(&reply);
         atoll_buffer_init(&out, 1 << 20);
         carry_out(batch, (size_t)length, &reply, log);
-        atoll_steps_reply_encode(&reply, &out);
+        atoll_command_batch_reply_encode(&reply, &out);
         length = out.length;
         put_all(&length, sizeof length);
         put_all(out.data, out.length);
         atoll_buffer_fini(&out);
-        atoll_steps_reply_fini(&reply);
+        atoll_command_batch_reply_fini(&reply);
         free(batch);
     }
     fprintf(log, "end\n");
@@ -123,7 +125,7 @@ static struct cuda_candidate candidate;
 static struct atoll_referee referee;
 static struct atoll_case known;
 static struct atoll_cuda_device *device;
-static struct atoll_subject subject;
+static struct atoll_loaded_candidate loaded;
 
 static void path_in(const char *name, char ret_path[256])
 {
@@ -194,7 +196,7 @@ static void expect(enum atoll_verdict verdict, const char *says, size_t tools)
 {
     char detail[ATOLL_DETAIL_BYTES], text[16384];
     memset(device->sanitized, 0, sizeof device->sanitized);
-    enum atoll_verdict v = atoll_cuda_sanitize(&referee, &known, &subject, detail);
+    enum atoll_verdict v = atoll_cuda_sanitize(&referee, &known, &loaded, detail);
     size_t asked = asked_for("tool ", text, sizeof text);
     if (v != verdict || !strstr(detail, says) || asked != tools)
         fail_msg("%s: \"%s\", %zu tools:\n%s", atoll_verdict_name(v), detail, asked, text);
@@ -226,7 +228,7 @@ static void works_on_buffers_of_its_own(void **state)
     script_make("");
     reports_write(CLEAN, CLEAN, CLEAN, CLEAN);
     path_in("compute-sanitizer", path);
-    atoll_cuda_sanitize_with(&referee, &subject, path, ATOLL_SANITIZER_MEMCHECK, 30e9, &report);
+    atoll_cuda_sanitize_with(&referee, &loaded, path, ATOLL_SANITIZER_MEMCHECK, 30e9, &report);
     assert_string_equal(report.text, "");
     assert_int_equal(asked_for("tool ", text, sizeof text), 1);
     const char *wanted = "tool memcheck\n"
@@ -271,7 +273,7 @@ static void a_fault_with_a_finding_is_the_kernels(void **state)
     char text[16384];
     (void)state;
     script_make("");
-    subject.object = "fault";
+    loaded.object = "fault";
     reports_write("========= Invalid __global__ write of size 4 bytes\n=========     at k+0x90\n", CLEAN,
                   CLEAN, CLEAN);
     expect(ATOLL_V_WRONG, "compute-sanitizer memcheck: Invalid __global__ write of size 4 bytes, at k+0x90",
@@ -280,7 +282,7 @@ static void a_fault_with_a_finding_is_the_kernels(void **state)
     reports_write(CLEAN, CLEAN, CLEAN, CLEAN);
     expect(ATOLL_V_CORRECT,
            "not run under compute-sanitizer; memcheck did not look: CUDA_ERROR_LAUNCH_FAILED", 4);
-    subject.object = "cubin";
+    loaded.object = "cubin";
 }
 
 static void what_did_not_look_says_why(void **state)
@@ -331,12 +333,12 @@ static void is_looked_at_once(void **state)
     memset(device->sanitized, 0, sizeof device->sanitized);
     for (int i = 0; i < 3; i++) {
         detail[0] = 0;
-        assert_int_equal(atoll_cuda_sanitize(&referee, &known, &subject, detail), ATOLL_V_CORRECT);
+        assert_int_equal(atoll_cuda_sanitize(&referee, &known, &loaded, detail), ATOLL_V_CORRECT);
         assert_non_null(strstr(detail, "clean under compute-sanitizer"));
     }
     assert_int_equal(asked_for("tool ", text, sizeof text), 4);
     candidate.prepared.id.bytes[0]++;
-    assert_int_equal(atoll_cuda_sanitize(&referee, &known, &subject, detail), ATOLL_V_CORRECT);
+    assert_int_equal(atoll_cuda_sanitize(&referee, &known, &loaded, detail), ATOLL_V_CORRECT);
     assert_int_equal(asked_for("tool ", text, sizeof text), 8);
 }
 
@@ -398,7 +400,8 @@ static int set_up(void **state)
     cuda_candidate_open(&candidate, SOURCE);
     candidate.prepared.body = "";
     known.task = candidate.task;
-    subject = (struct atoll_subject){.prepared = &candidate.prepared, .object = "cubin", .object_length = 5};
+    loaded = (struct atoll_loaded_candidate){
+        .prepared = &candidate.prepared, .object = "cubin", .object_length = 5};
     return 0;
 }
 
