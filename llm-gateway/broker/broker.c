@@ -189,7 +189,7 @@ static void disown(const struct atoll_call_list *ended)
         if (call->outcome.is_from_store)
             continue;
         atoll_llm_outcome_fini(&call->outcome);
-        atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_CANCELLED,
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_CANCELLED,
                               "the gateway ended before its answer could be made durable");
         call->outcome.request = call->id;
     }

@@ -55,7 +55,7 @@ static void done(void *context, const struct atoll_llm_outcome *outcome)
     struct atoll_call *call = context;
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_llm_outcome_copy(outcome, &call->outcome, &err)) {
-        atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_UNKNOWN, "%s", err.text);
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_UNKNOWN, "%s", err.text);
         call->outcome.usage.is_estimated = 1;
         call->outcome.http_status = outcome->http_status;
     }

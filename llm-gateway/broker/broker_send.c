@@ -95,15 +95,15 @@ static void read_end(struct atoll_try *it, const struct atoll_transfer_end *end,
     if (end->status == ATOLL_LLM_OK || it->is_refused)
         return;
     if (it->is_crowded) {
-        atoll_llm_outcome_say(outcome, ATOLL_LLM_OVERLOADED,
+        atoll_llm_outcome_set(outcome, ATOLL_LLM_OVERLOADED,
                               "all replies that are coming hold more than %zu MiB: this one was given up",
                               RECEIVE_LIMIT >> 20);
         return;
     }
     if (!it->http_status || end->status == ATOLL_LLM_PROTOCOL)
-        atoll_llm_outcome_say(outcome, end->status, "%s", end->detail);
+        atoll_llm_outcome_set(outcome, end->status, "%s", end->detail);
     else if (is_success(it->http_status) && !atoll_llm_status_is_answer(outcome->status))
-        atoll_llm_outcome_say(outcome, end->status == ATOLL_LLM_TIMEOUT ? ATOLL_LLM_TIMEOUT : outcome->status,
+        atoll_llm_outcome_set(outcome, end->status == ATOLL_LLM_TIMEOUT ? ATOLL_LLM_TIMEOUT : outcome->status,
                               "%.200s: %.200s", outcome->detail, end->detail);
 }
 

@@ -70,7 +70,7 @@ static void hand_in(struct atoll_call *call)
     atoll_call_count_try(call);
     if (atoll_call_hand_in(call, &err) == 0)
         return;
-    atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_INVALID, "%s", err.text);
+    atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_INVALID, "%s", err.text);
     to_end(call);
 }
 
@@ -82,7 +82,7 @@ static void go(struct atoll_call *call)
         return;
     }
     if (atoll_queue_push(call, &err)) {
-        atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_OVERLOADED, "%s", err.text);
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_OVERLOADED, "%s", err.text);
         to_end(call);
         return;
     }
@@ -139,7 +139,7 @@ static enum atoll_llm_status status_of(const struct atoll_err *why)
 static void starve(struct atoll_call *call, const struct atoll_err *why)
 {
     call->state = ATOLL_CALL_STARVED;
-    atoll_llm_outcome_say(&call->outcome, status_of(why), "%s", why->text);
+    atoll_llm_outcome_set(&call->outcome, status_of(why), "%s", why->text);
     atoll_call_list_append(&call->broker->starved, call);
     feed_after(call->broker, FEED_S);
 }
@@ -151,7 +151,7 @@ static void refuse(struct atoll_call *call, const struct atoll_err *why)
     if (call->try_count)
         snprintf(before, sizeof before, "; the last try ended as %s: %.200s",
                  atoll_llm_status_name(call->outcome.status), call->outcome.detail);
-    atoll_llm_outcome_say(&call->outcome, status_of(why), "%s%s", why->text, before);
+    atoll_llm_outcome_set(&call->outcome, status_of(why), "%s%s", why->text, before);
     to_end(call);
 }
 
@@ -243,7 +243,7 @@ static void miss(struct atoll_call *call)
 {
     char hex[ATOLL_ID_HEX];
     atoll_id_hex(&call->id, hex);
-    atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_MISS,
+    atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_MISS,
                           "replay: %s holds no answer to this request (id %.16s, key '%.64s')",
                           call->broker->config->store, hex, call->request.key);
     to_end(call);
@@ -307,7 +307,7 @@ static void send(struct atoll_call *call)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_try_send(call, 0, &call->booking, &err)) {
-        atoll_llm_outcome_say(&call->outcome,
+        atoll_llm_outcome_set(&call->outcome,
                               err.code == ATOLL_E_INPUT ? ATOLL_LLM_INVALID : ATOLL_LLM_NETWORK, "%s",
                               err.text);
         to_end(call);
@@ -458,7 +458,7 @@ static void abandon(struct atoll_call *call)
     if (outcome->detail[0])
         snprintf(before, sizeof before, "; before: %s: %.300s", atoll_llm_status_name(outcome->status),
                  outcome->detail);
-    atoll_llm_outcome_say(outcome, is_starved ? outcome->status : call->abandoned_as, "%s while %s%s",
+    atoll_llm_outcome_set(outcome, is_starved ? outcome->status : call->abandoned_as, "%s while %s%s",
                           is_late ? "the call's deadline passed" : "cancelled", while_texts[call->state],
                           before);
     to_end(call);

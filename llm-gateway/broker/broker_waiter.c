@@ -91,7 +91,7 @@ static void answer_left(struct atoll_waiter *waiter)
     struct atoll_llm_outcome outcome;
     atoll_llm_outcome_init(&outcome);
     outcome.request = waiter->request;
-    atoll_llm_outcome_say(&outcome, waiter->left_as,
+    atoll_llm_outcome_set(&outcome, waiter->left_as,
                           waiter->left_as == ATOLL_LLM_TIMEOUT
                               ? "the deadline passed; others still wait for the same request"
                               : "cancelled");

@@ -161,12 +161,12 @@ static void read_reply(struct look *look, const struct atoll_check_reply *reply,
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_reply_reader *reader = NULL;
     if (!reply->end.http_status) {
-        atoll_llm_outcome_say(outcome, reply->end.status, "%s", reply->end.detail);
+        atoll_llm_outcome_set(outcome, reply->end.status, "%s", reply->end.detail);
         return;
     }
     reader = atoll_reply_reader_create(look->e->provider, ATOLL_LLM_CHAT, &err);
     if (!reader) {
-        atoll_llm_outcome_say(outcome, ATOLL_LLM_PROTOCOL, "%s", err.text);
+        atoll_llm_outcome_set(outcome, ATOLL_LLM_PROTOCOL, "%s", err.text);
         return;
     }
     atoll_reply_reader_feed(reader, reply->body.data ? (const void *)reply->body.data : "",

@@ -131,7 +131,7 @@ static void give_up(struct atoll_client *client, struct atoll_client_call *call,
     client->transport->stop(client->handle, call);
     call->name[0] = '\0'; /* nothing to settle */
     atoll_llm_outcome_fini(&call->outcome);
-    atoll_llm_outcome_say(&call->outcome, status, "%s%s%s", why, *last ? "; last: " : "", last);
+    atoll_llm_outcome_set(&call->outcome, status, "%s%s%s", why, *last ? "; last: " : "", last);
     atoll_client_conclude(call);
     client->has_concluded = 1;
 }
@@ -230,7 +230,7 @@ void atoll_client_destroy(struct atoll_client *client)
         struct atoll_client_call *call = client->calls[i];
         if (!call->is_concluded) {
             atoll_llm_outcome_fini(&call->outcome);
-            atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_CANCELLED,
+            atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_CANCELLED,
                                   "the client of the gateway was closed");
             atoll_client_conclude(call);
         }

@@ -209,14 +209,14 @@ static int parse_reply(struct atoll_client_call *call, int http_status)
     if (http_status >= 200 && http_status < 300) {
         int is_object = call->reply.length && call->reply.data[0] == '{';
         if (!is_read || !is_object)
-            atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_PROTOCOL, "the gateway's answer: %s",
+            atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_PROTOCOL, "the gateway's answer: %s",
                                   is_read ? "no JSON object; is there a gateway at this address?" : why.text);
     } else {
         char words[200] = "";
         if (is_read && *call->outcome.detail)
             snprintf(words, sizeof words, ": %.190s", call->outcome.detail);
         atoll_llm_outcome_fini(&call->outcome);
-        atoll_llm_outcome_say(&call->outcome, status_of(http_status), "the gateway answered %d%s%s",
+        atoll_llm_outcome_set(&call->outcome, status_of(http_status), "the gateway answered %d%s%s",
                               http_status, words, http_status == 401 ? "; name the file of its token" : "");
     }
     call->outcome.http_status = http_status;
@@ -249,7 +249,7 @@ static void on_done(void *context, const struct atoll_transfer_end *end)
     if (end->status == ATOLL_LLM_OK)
         is_final = parse_reply(call, end->http_status) && call->outcome.status != ATOLL_LLM_CANCELLED;
     else
-        atoll_llm_outcome_say(&call->outcome, end->status, "%s", end->detail);
+        atoll_llm_outcome_set(&call->outcome, end->status, "%s", end->detail);
     /* Cancelled, and not by us: a gateway that ended.  It is the same as one that cannot be reached. */
     if (call->outcome.status == ATOLL_LLM_CANCELLED)
         call->outcome.status = ATOLL_LLM_NETWORK;
@@ -339,7 +339,7 @@ static void send_call(void *context)
     atoll_reply_headers_init(&call->headers);
     if (start_transfer(t, call, &why) == 0)
         return;
-    atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_NETWORK, "%s", why.text);
+    atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_NETWORK, "%s", why.text);
     if (!plan_again(t, call))
         atoll_client_conclude(call);
 }

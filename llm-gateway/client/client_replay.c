@@ -25,7 +25,7 @@ static int start(void *transport, struct atoll_client_call *call, const struct a
     if (!found) {
         char hex[ATOLL_ID_HEX];
         atoll_id_hex(&call->id, hex);
-        atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_MISS,
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_MISS,
                               "the recording does not hold request %.16s of model %.64s", hex,
                               request->model);
     }

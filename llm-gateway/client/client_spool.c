@@ -74,7 +74,7 @@ static void stop(void *transport, struct atoll_client_call *call)
 
 static void trouble(struct atoll_client_call *call, const struct atoll_err *why)
 {
-    atoll_llm_outcome_say(&call->outcome, ATOLL_LLM_NETWORK, "%s", why->text);
+    atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_NETWORK, "%s", why->text);
 }
 
 static void look(struct transport *t, struct atoll_client_call *call)

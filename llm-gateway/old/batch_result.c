@@ -18,7 +18,7 @@ static void read_body(const struct atoll_batches *batches, const json_t *body, i
         atoll_reply_reader_feed(reader, text, strlen(text));
         atoll_reply_reader_finish(reader, http_status, 1, outcome);
     } else {
-        atoll_llm_outcome_say(outcome, ATOLL_LLM_UNKNOWN, "no memory to read the batch's result");
+        atoll_llm_outcome_set(outcome, ATOLL_LLM_UNKNOWN, "no memory to read the batch's result");
         outcome->usage.is_estimated = 1;
     }
     outcome->http_status = http_status;
@@ -41,7 +41,7 @@ static int take_line(struct atoll_batches *batches, const char *text, size_t len
         if (body)
             read_body(batches, body, http_status, &outcome);
         else
-            atoll_llm_outcome_say(&outcome, ATOLL_LLM_OVERLOADED, "batch: %.300s", why);
+            atoll_llm_outcome_set(&outcome, ATOLL_LLM_OVERLOADED, "batch: %.300s", why);
         atoll_batch_item_end(item, &outcome);
         atoll_llm_outcome_fini(&outcome);
     }

@@ -59,7 +59,7 @@ static void give_up(struct atoll_batch *batch, enum atoll_llm_status status, int
 {
     struct atoll_llm_outcome outcome;
     atoll_llm_outcome_init(&outcome);
-    atoll_llm_outcome_say(&outcome, status, "batch: %s", why);
+    atoll_llm_outcome_set(&outcome, status, "batch: %s", why);
     outcome.usage.is_estimated = may_be_billed;
     outcome.http_status =
         may_be_billed ? 0 : batch->http_status; /* of another exchange than the one that is billed */

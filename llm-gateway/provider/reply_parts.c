@@ -125,7 +125,7 @@ static void say_error(const struct atoll_reply_parts *p, const struct atoll_repl
     if (is_failed) {
         snprintf(place, sizeof place, "HTTP %d", end->http_status);
     }
-    atoll_llm_outcome_say(o, atoll_reply_classify(p, end->http_status ? end->http_status : 200),
+    atoll_llm_outcome_set(o, atoll_reply_classify(p, end->http_status ? end->http_status : 200),
                           "%s%s%s%s%s%s%s", place, *p->error_type ? ": " : "", p->error_type,
                           *p->error_code ? ": " : "", p->error_code, *p->error_message ? ": " : "",
                           p->error_message);
@@ -134,7 +134,7 @@ static void say_error(const struct atoll_reply_parts *p, const struct atoll_repl
 static void say_refused(struct atoll_reply_parts *p, struct atoll_llm_outcome *o)
 {
     int has_words = !is_blank(&p->refusal);
-    atoll_llm_outcome_say(o, ATOLL_LLM_REFUSED, "refused (%s)%s%s", *p->finish ? p->finish : "no reason said",
+    atoll_llm_outcome_set(o, ATOLL_LLM_REFUSED, "refused (%s)%s%s", *p->finish ? p->finish : "no reason said",
                           *p->error_message ? ": " : "", p->error_message);
     if (is_blank(&p->text) && has_words) {
         swap(&p->text, &p->refusal);
@@ -146,13 +146,13 @@ static void say_empty(const struct atoll_reply_parts *p, int is_cut, struct atol
 {
     const char *finish = *p->finish ? p->finish : "no finish reason";
     if (!p->reasoning.length) {
-        atoll_llm_outcome_say(o, ATOLL_LLM_EMPTY, "answered without any text (%s)", finish);
+        atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "answered without any text (%s)", finish);
     } else if (is_cut) {
-        atoll_llm_outcome_say(o, ATOLL_LLM_EMPTY,
+        atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY,
                               "ended inside its reasoning, %zu bytes of it, before any text (%s)",
                               p->reasoning.length, finish);
     } else {
-        atoll_llm_outcome_say(o, ATOLL_LLM_EMPTY, "%zu bytes in the reasoning channel, none in the text (%s)",
+        atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "%zu bytes in the reasoning channel, none in the text (%s)",
                               p->reasoning.length, finish);
     }
 }
@@ -163,22 +163,22 @@ static void say_answer(struct atoll_reply_parts *p, const struct atoll_reply_end
     enum atoll_llm_status status = status_of(p->finish);
     if (end->is_embedding) {
         int is_there = p->is_embedded;
-        atoll_llm_outcome_say(o, is_there ? ATOLL_LLM_OK : ATOLL_LLM_PROTOCOL, "%s",
+        atoll_llm_outcome_set(o, is_there ? ATOLL_LLM_OK : ATOLL_LLM_PROTOCOL, "%s",
                               is_there ? "" : "no embeddings in the reply");
     } else if (!p->is_ended) {
-        atoll_llm_outcome_say(o, ATOLL_LLM_STREAM,
+        atoll_llm_outcome_set(o, ATOLL_LLM_STREAM,
                               "the stream ended before its %s, after %zu bytes of text%s", end->terminator,
                               p->text.length, end->is_whole ? "" : " (connection lost)");
     } else if (status == ATOLL_LLM_REFUSED || p->refusal.length) {
         say_refused(p, o);
     } else if (status == ATOLL_LLM_STREAM || status == ATOLL_LLM_OVERLOADED) {
-        atoll_llm_outcome_say(o, status, "the provider ended it as '%s'", p->finish);
+        atoll_llm_outcome_set(o, status, "the provider ended it as '%s'", p->finish);
     } else if (is_blank(&p->text)) {
         say_empty(p, status == ATOLL_LLM_TRUNCATED, o);
     } else if (status == ATOLL_LLM_TRUNCATED) {
-        atoll_llm_outcome_say(o, status, "ended by a limit (%s)", p->finish);
+        atoll_llm_outcome_set(o, status, "ended by a limit (%s)", p->finish);
     } else {
-        atoll_llm_outcome_say(o, ATOLL_LLM_OK, "%s", "");
+        atoll_llm_outcome_set(o, ATOLL_LLM_OK, "%s", "");
     }
 }
 
@@ -200,7 +200,7 @@ void atoll_reply_conclude(struct atoll_reply_parts *p, const struct atoll_reply_
     if (p->has_error || is_failed) {
         say_error(p, end, o);
     } else if (end->fault) {
-        atoll_llm_outcome_say(o, ATOLL_LLM_PROTOCOL, "%s", end->fault);
+        atoll_llm_outcome_set(o, ATOLL_LLM_PROTOCOL, "%s", end->fault);
     } else {
         say_answer(p, end, o);
     }

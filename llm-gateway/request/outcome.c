@@ -89,7 +89,7 @@ int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_ll
     return 0;
 }
 
-void atoll_llm_outcome_say(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
+void atoll_llm_outcome_set(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
                            const char *format, ...)
 {
     char text[2 * sizeof outcome->detail]; /* longer than what is kept: no cut character gets there */

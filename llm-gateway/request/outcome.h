@@ -66,7 +66,7 @@ void atoll_llm_outcome_fini(struct atoll_llm_outcome *outcome);
 int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_llm_outcome *ret_outcome,
                            struct atoll_err *err);
 /* Sets status and a printable detail. */
-void atoll_llm_outcome_say(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
+void atoll_llm_outcome_set(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* For stores and the wire, all fields. */
 void atoll_llm_outcome_encode(const struct atoll_llm_outcome *outcome, struct atoll_buffer *out);

@@ -128,7 +128,7 @@ static int read_document(struct atoll_llm_outcome *o, const json_t *document, st
             take_atoll(o, about);
         }
         if (atoll_llm_status_is_answer(o->status) && !o->text.length && !end.is_embedding) {
-            atoll_llm_outcome_say(o, ATOLL_LLM_EMPTY, "a reply that says '%s' and holds no text",
+            atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "a reply that says '%s' and holds no text",
                                   atoll_json_member(about, "status"));
         }
     }
@@ -162,7 +162,7 @@ static int read_words(struct atoll_llm_outcome *o, const char *bytes, size_t len
     }
     o->usage.is_estimated = 1;
     if (strspn((const char *)o->text.data, " \t\r\n") == o->text.length) {
-        atoll_llm_outcome_say(o, ATOLL_LLM_EMPTY, "a reply without any text");
+        atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "a reply without any text");
     }
     return 0;
 }

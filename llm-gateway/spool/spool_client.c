@@ -165,7 +165,7 @@ static void parse_reply(const char *path, const struct atoll_buffer *bytes,
     struct atoll_llm_outcome outcome;
     atoll_llm_outcome_init(&outcome);
     if (atoll_llm_outcome_parse(bytes->data, bytes->length, &outcome, &why) != 0)
-        atoll_llm_outcome_say(&outcome, ATOLL_LLM_PROTOCOL, "%s: %s", path, why.text);
+        atoll_llm_outcome_set(&outcome, ATOLL_LLM_PROTOCOL, "%s: %s", path, why.text);
     atoll_llm_outcome_fini(ret_outcome);
     *ret_outcome = outcome;
 }
@@ -189,7 +189,7 @@ int atoll_spool_client_look(struct atoll_spool_client *client, const char *name,
     } else if (found > 0) {
         parse_reply(path, &bytes, ret_outcome);
     } else if (found < 0 && (why.code == ATOLL_E_LIMIT || why.code == ATOLL_E_INPUT)) {
-        atoll_llm_outcome_say(ret_outcome, ATOLL_LLM_PROTOCOL, "%s", why.text);
+        atoll_llm_outcome_set(ret_outcome, ATOLL_LLM_PROTOCOL, "%s", why.text);
         found = 1;
     } else if (found < 0 && err) {
         *err = why;

@@ -92,7 +92,7 @@ static int job_reply(struct job *job, const struct atoll_llm_outcome *outcome)
     /* No time makes a file of it: what asked learns that, and others are not held up. */
     struct atoll_llm_outcome instead;
     atoll_llm_outcome_init(&instead);
-    atoll_llm_outcome_say(&instead, ATOLL_LLM_PROTOCOL, "the answer cannot be written as a reply: %s",
+    atoll_llm_outcome_set(&instead, ATOLL_LLM_PROTOCOL, "the answer cannot be written as a reply: %s",
                           err.text);
     int is_over = atoll_spool_server_reply(job->desk->server, job->name, &instead, NULL) == 0;
     atoll_llm_outcome_fini(&instead);
@@ -102,7 +102,7 @@ static int job_reply(struct job *job, const struct atoll_llm_outcome *outcome)
 static void job_keep(struct job *job, const struct atoll_llm_outcome *outcome)
 {
     if (outcome != &job->outcome && atoll_llm_outcome_copy(outcome, &job->outcome, NULL))
-        atoll_llm_outcome_say(&job->outcome, outcome->status, "%s", outcome->detail);
+        atoll_llm_outcome_set(&job->outcome, outcome->status, "%s", outcome->detail);
     job->desk->done_count++;
 }
 
@@ -140,7 +140,7 @@ static int take(void *context, const char *name, const struct atoll_llm_request 
         job_destroy(job);
         return 1;
     }
-    atoll_llm_outcome_say(&job->outcome, ATOLL_LLM_INVALID, "%s", err.text);
+    atoll_llm_outcome_set(&job->outcome, ATOLL_LLM_INVALID, "%s", err.text);
     job_keep(job, &job->outcome); /* the reply follows the scan */
     return 0;
 }

@@ -143,7 +143,7 @@ static int reply_invalid(struct atoll_spool_server *server, const char *name, co
 {
     struct atoll_llm_outcome outcome;
     atoll_llm_outcome_init(&outcome);
-    atoll_llm_outcome_say(&outcome, ATOLL_LLM_INVALID, "request %s: %s", name, why);
+    atoll_llm_outcome_set(&outcome, ATOLL_LLM_INVALID, "request %s: %s", name, why);
     int failed = atoll_spool_server_reply(server, name, &outcome, err);
     atoll_llm_outcome_fini(&outcome);
     return failed;

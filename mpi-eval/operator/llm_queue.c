@@ -136,7 +136,7 @@ static void on_done(void *context, const struct atoll_llm_outcome *outcome)
     struct question *q = context;
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_llm_outcome_copy(outcome, &q->outcome, &err) != 0)
-        atoll_llm_outcome_say(&q->outcome, ATOLL_LLM_CANCELLED, "%s", err.text);
+        atoll_llm_outcome_set(&q->outcome, ATOLL_LLM_CANCELLED, "%s", err.text);
     q->state = QUESTION_BACK;
 }
 
@@ -156,13 +156,13 @@ static void send(struct atoll_llm_queue *qs, struct question *q, const struct at
     if (!is_asked_outside(qs, q))
         return;
     if (atoll_prompt_io_request(&universal, &q->ask, q->arena, &q->request, &err) != 0) {
-        atoll_llm_outcome_say(&q->outcome, ATOLL_LLM_INVALID, "%s", err.text);
+        atoll_llm_outcome_set(&q->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
     }
     q->state = QUESTION_SENT;
     if (atoll_client_ask(qs->client, &q->request, on_done, q, &q->call, &err) != 0) {
         q->state = QUESTION_BACK;
-        atoll_llm_outcome_say(&q->outcome, ATOLL_LLM_NETWORK, "%s", err.text);
+        atoll_llm_outcome_set(&q->outcome, ATOLL_LLM_NETWORK, "%s", err.text);
         return;
     }
     qs->counts.asked++;

@@ -559,7 +559,7 @@ static void a_stored_exchange_is_settled(void **state)
         struct atoll_spending *spending = atoll_spending_open(&settings, 0, &err);
         struct atoll_store *store = atoll_store_open(bench.store, ATOLL_STORE_WRITE, &err);
         atoll_llm_outcome_init(&outcome);
-        atoll_llm_outcome_say(&outcome, ATOLL_LLM_OK, "%s", "");
+        atoll_llm_outcome_set(&outcome, ATOLL_LLM_OK, "%s", "");
         outcome.usage = (struct atoll_llm_usage){.input = 8, .output = 4};
         outcome.cost_usd = 16e-6;
         outcome.tries = 1;

@@ -99,14 +99,14 @@ static void test_say(void **state)
     char longest[2000], expected[512];
     atoll_llm_outcome_init(&o);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        atoll_llm_outcome_say(&o, ATOLL_LLM_NETWORK, "%s", cases[i].said);
+        atoll_llm_outcome_set(&o, ATOLL_LLM_NETWORK, "%s", cases[i].said);
         assert_int_equal(o.status, ATOLL_LLM_NETWORK);
         assert_string_equal(o.detail, cases[i].detail);
     }
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = 0;
     memcpy(longest + 509, "\xe2\x82\xac", 3); /* does not fit into 511 bytes */
-    atoll_llm_outcome_say(&o, ATOLL_LLM_RATE, "%s", longest);
+    atoll_llm_outcome_set(&o, ATOLL_LLM_RATE, "%s", longest);
     snprintf(expected, sizeof expected, "%.509s", longest);
     assert_string_equal(o.detail, expected);
     atoll_llm_outcome_fini(&o);

@@ -135,7 +135,7 @@ static void say(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
                 size_t length)
 {
     atoll_llm_outcome_init(outcome);
-    atoll_llm_outcome_say(outcome, status, "as it is");
+    atoll_llm_outcome_set(outcome, status, "as it is");
     atoll_buffer_put_bytes(&outcome->text, text, length);
     snprintf(outcome->model, sizeof outcome->model, "model-1");
     outcome->usage = (struct atoll_llm_usage){.input = 100, .cached_input = 40, .output = 20, .reasoning = 5};
