@@ -25,9 +25,6 @@ static const struct {
     {"qos", "qos", FIELD(qos), 0},
     {"constraint", "constraint", FIELD(constraint), 0},
     {"reservation", "reservation", FIELD(reservation), 0},
-    {"comment", "comment", FIELD(comment), 0},
-    {"dependency", "dependency", FIELD(dependency), 0},
-    {"exclude", "exclude", FIELD(exclude), 0},
     {"gres", "gpus_by_gres", FIELD(gpus_by_gres), 0},
 };
 
@@ -126,10 +123,6 @@ int atoll_job_request_check(const struct atoll_job_request *request, struct atol
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "the job asks for GPUs twice: by gres and per node; keep one");
     }
-    if (request->array_at_once && !request->array_count) {
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "the job limits how many elements run at once and is no array");
-    }
     if (request->signal_before_s && !request->signal_name) {
         return atoll_err_set(err, ATOLL_E_INPUT, "the job wants a signal %u s before its end and names none",
                              request->signal_before_s);
@@ -173,17 +166,6 @@ static void put_texts(const struct atoll_job_request *request, struct atoll_buff
     }
 }
 
-static void put_array(const struct atoll_job_request *request, struct atoll_buffer *out)
-{
-    if (request->array_count) {
-        atoll_buffer_printf(out, "#SBATCH --array=0-%u", request->array_count - 1);
-        if (request->array_at_once) {
-            atoll_buffer_printf(out, "%%%u", request->array_at_once);
-        }
-        atoll_buffer_put_u8(out, '\n');
-    }
-}
-
 /* B: to the batch shell alone; it knows what its steps need. */
 static void put_signal(const struct atoll_job_request *request, struct atoll_buffer *out)
 {
@@ -214,7 +196,9 @@ int atoll_job_script(const struct atoll_job_request *request, struct atoll_buffe
                                 number_of(request, numbers[i].offset));
         }
     }
-    put_array(request, out);
+    if (request->array_count) {
+        atoll_buffer_printf(out, "#SBATCH --array=0-%u\n", request->array_count - 1);
+    }
     put_signal(request, out);
     for (size_t i = 0; i < COUNT(flags); i++) {
         if (flag_of(request, flags[i].offset)) {

@@ -212,29 +212,9 @@ int atoll_launcher_cancel(struct atoll_launcher *launcher, const char *id, struc
     return check_id(id, err) != 0 ? -1 : launcher->ops->cancel(launcher, id, err);
 }
 
-int atoll_launcher_signal(struct atoll_launcher *launcher, const char *id, int signal_number,
-                          struct atoll_err *err)
-{
-    if (signal_number < 1 || signal_number > 64) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "%d is no number of a signal", signal_number);
-    }
-    return check_id(id, err) != 0 ? -1 : launcher->ops->signal(launcher, id, signal_number, err);
-}
-
 int atoll_launcher_requeue(struct atoll_launcher *launcher, const char *id, struct atoll_err *err)
 {
     return check_id(id, err) != 0 ? -1 : launcher->ops->requeue(launcher, id, err);
-}
-
-int atoll_launcher_hold(struct atoll_launcher *launcher, const char *id, int is_held, struct atoll_err *err)
-{
-    return check_id(id, err) != 0 ? -1 : launcher->ops->hold(launcher, id, is_held, err);
-}
-
-int atoll_launcher_start_at(struct atoll_launcher *launcher, const char *id, int64_t unix_s,
-                            struct atoll_err *err)
-{
-    return check_id(id, err) != 0 ? -1 : launcher->ops->start_at(launcher, id, unix_s, err);
 }
 
 int atoll_launcher_remaining(struct atoll_launcher *launcher, const char *id, double *ret_seconds,

@@ -43,16 +43,14 @@ struct atoll_job_request {
     const char *name;
     const char *script;   /* whole text, starts with "#!" */
     const char *work_dir; /* absolute */
-    const char *log_path; /* output and errors, appended; %j is the job's id, %A and %a those of an array */
-    const char *partition, *account, *qos, *constraint, *reservation, *comment;
-    const char *dependency;   /* "afterany:12:13" */
-    const char *exclude;      /* nodes */
+    const char *log_path; /* output and errors, appended; %j is the job's id, %% a percent sign */
+    const char *partition, *account, *qos, *constraint, *reservation;
     const char *gpus_by_gres; /* "gpu:4" for each node, where the site takes --gres */
     unsigned gpus_per_node;   /* else --gpus-per-node */
     unsigned nodes, tasks_per_node, cpus_per_task;
     unsigned time_min;
-    unsigned array_count, array_at_once; /* 0 no array; elements 0..count-1, so many at once (0 all) */
-    const char *signal_name;             /* "TERM", sent to the batch shell */
+    unsigned array_count;    /* 0 no array; elements 0..count-1 */
+    const char *signal_name; /* "TERM", sent to the batch shell */
     unsigned signal_before_s;
     int no_kill;   /* stay when one of the nodes fails */
     int requeue;   /* may be requeued */
@@ -106,15 +104,8 @@ int atoll_launcher_list(struct atoll_launcher *launcher, const char *name_prefix
 int atoll_launcher_ask(struct atoll_launcher *launcher, const char *id, struct atoll_job *ret_job,
                        struct atoll_err *err);
 int atoll_launcher_cancel(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);
-/* signal_number to the batch shell and the steps. */
-int atoll_launcher_signal(struct atoll_launcher *launcher, const char *id, int signal_number,
-                          struct atoll_err *err);
 /* Ends the job and queues it again under the same id; restart_count counts. */
 int atoll_launcher_requeue(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);
-int atoll_launcher_hold(struct atoll_launcher *launcher, const char *id, int is_held, struct atoll_err *err);
-/* Earliest start of a waiting job, such as one that was requeued a moment ago. */
-int atoll_launcher_start_at(struct atoll_launcher *launcher, const char *id, int64_t unix_s,
-                            struct atoll_err *err);
 /* Seconds until the job's time is over; HUGE_VAL without a limit. */
 int atoll_launcher_remaining(struct atoll_launcher *launcher, const char *id, double *ret_seconds,
                              struct atoll_err *err);

@@ -21,10 +21,7 @@ struct atoll_launcher_ops {
     int (*ask)(struct atoll_launcher *launcher, const char *id, struct atoll_job **ret_jobs,
                size_t *ret_count, struct atoll_err *err);
     int (*cancel)(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);
-    int (*signal)(struct atoll_launcher *launcher, const char *id, int signal_number, struct atoll_err *err);
     int (*requeue)(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);
-    int (*hold)(struct atoll_launcher *launcher, const char *id, int is_held, struct atoll_err *err);
-    int (*start_at)(struct atoll_launcher *launcher, const char *id, int64_t unix_s, struct atoll_err *err);
     int (*bad_nodes)(struct atoll_launcher *launcher, const char *nodes, char *ret_names, size_t bytes,
                      struct atoll_err *err);
     int (*cluster)(struct atoll_launcher *launcher, struct atoll_cluster *ret_cluster, struct atoll_err *err);

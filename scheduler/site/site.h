@@ -85,7 +85,7 @@ struct atoll_site {
     } gpus;
     struct {
         const char *partition, *account, *qos, *constraint, *reservation;
-        struct atoll_site_words directives; /* further words behind #SBATCH or #PBS */
+        struct atoll_site_words directives; /* further words behind #SBATCH */
         int is_exclusive, has_no_kill;
         unsigned cpus_per_rank;
     } job;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "scheduler/job/batch_script.h"
-#include "scheduler/job/pbs_script.h"
 #include "scheduler/job/step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -43,7 +42,7 @@ static void check_site(const struct atoll_site *site)
 static void use_script(const struct atoll_site *site, struct atoll_arena *arena)
 {
     const struct atoll_batch_script script = {site, "/bin/atoll", "/c", "/c/site.yaml", NULL};
-    struct atoll_job_request request = {.nodes = site->limits.nodes_min};
+    struct atoll_job_request request = {.name = "a", .work_dir = "/c", .nodes = site->limits.nodes_min};
     struct atoll_buffer body, whole;
 
     atoll_buffer_init(&body, ATOLL_BATCH_SCRIPT_BYTES);
@@ -53,7 +52,7 @@ static void use_script(const struct atoll_site *site, struct atoll_arena *arena)
         demand(strncmp((const char *)body.data, "#!/bin/bash\n", 12) == 0);
         request.script = (const char *)body.data;
         if (atoll_site_request(site, 0, 0, arena, &request, NULL) == 0) {
-            (void)atoll_job_script_pbs(&request, &whole, NULL);
+            (void)atoll_job_script(&request, &whole, NULL);
         }
     }
     atoll_buffer_fini(&whole);

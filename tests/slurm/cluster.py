@@ -350,9 +350,13 @@ class Cluster:
                     send(parent, signal.SIGKILL)
                 send(pid, signal.SIGKILL)
 
-    def requeue_now(self, job):
-        """A requeued job waits two minutes by Slurm's design; this one need not."""
-        self.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+    def start_requeued(self, job):
+        """A requeued job waits two minutes by Slurm's design; this one need not.  Not within the second in which it was killed: its
+        node would take the new start for the killed one and fail the job.  Slurm refuses while the old processes end."""
+        def push():
+            update = ["scontrol", "update", f"JobId={job}", "StartTime=now+2"]
+            return subprocess.run(update, env=self.environment(), capture_output=True, timeout=60).returncode == 0
+        wait_until(push, 60, f"start of requeued job {job}")
 
     # --- end -------------------------------------------------------------------------------------------------------
 

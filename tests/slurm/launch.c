@@ -61,9 +61,6 @@ static struct atoll_job_request request_of(const json_t *order, const char *extr
         .qos = text_of(order, "qos"),
         .constraint = text_of(order, "constraint"),
         .reservation = text_of(order, "reservation"),
-        .comment = text_of(order, "comment"),
-        .dependency = text_of(order, "dependency"),
-        .exclude = text_of(order, "exclude"),
         .gpus_by_gres = text_of(order, "gres"),
         .gpus_per_node = number_of(order, "gpus"),
         .nodes = number_of(order, "nodes"),
@@ -71,7 +68,6 @@ static struct atoll_job_request request_of(const json_t *order, const char *extr
         .cpus_per_task = number_of(order, "cpus"),
         .time_min = number_of(order, "time"),
         .array_count = number_of(order, "array"),
-        .array_at_once = number_of(order, "at_once"),
         .signal_name = text_of(order, "signal"),
         .signal_before_s = number_of(order, "before"),
         .no_kill = flag_of(order, "no_kill"),
@@ -162,7 +158,6 @@ static json_t *do_cluster(struct atoll_launcher *launcher, struct atoll_err *err
 static json_t *obey(struct atoll_launcher *launcher, const json_t *order, struct atoll_err *err)
 {
     const char *verb = text_of(order, "do"), *id = text_of(order, "id");
-    int number = (int)json_integer_value(json_object_get(order, "number"));
 
     if (strcmp(verb, "name") == 0) {
         return json_pack("{s:b, s:s, s:b}", "ok", 1, "name", atoll_launcher_name(launcher), "is_slurm",
@@ -189,19 +184,8 @@ static json_t *obey(struct atoll_launcher *launcher, const json_t *order, struct
     if (strcmp(verb, "cancel") == 0) {
         return plain(atoll_launcher_cancel(launcher, id, err), err);
     }
-    if (strcmp(verb, "kill") == 0) {
-        return plain(atoll_launcher_signal(launcher, id, number, err), err);
-    }
     if (strcmp(verb, "requeue") == 0) {
         return plain(atoll_launcher_requeue(launcher, id, err), err);
-    }
-    if (strcmp(verb, "hold") == 0) {
-        return plain(atoll_launcher_hold(launcher, id, number, err), err);
-    }
-    if (strcmp(verb, "start") == 0) {
-        return plain(
-            atoll_launcher_start_at(launcher, id, json_integer_value(json_object_get(order, "number")), err),
-            err);
     }
     return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", "usage", "text", verb);
 }

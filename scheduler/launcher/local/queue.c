@@ -53,23 +53,6 @@ static void fill_in(const char *pattern, const char *id, unsigned long number, i
     ret_path[length] = '\0';
 }
 
-static int check_dependency(const char *dependency, struct atoll_err *err)
-{
-    static const char *const kinds[] = {"afterany:", "afterok:", "afternotok:"};
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strncmp(dependency, kinds[i], strlen(kinds[i])) == 0 &&
-            strspn(dependency + strlen(kinds[i]), "0123456789_:") == strlen(dependency + strlen(kinds[i]))) {
-            return 0;
-        }
-    }
-    return atoll_err_set(
-        err, ATOLL_E_INPUT,
-        "this machine's queue does not know the dependency '%.80s'; it knows afterany:, afterok: and "
-        "afternotok: with ids",
-        dependency);
-}
-
 static int check(const struct atoll_job_request *request, struct atoll_err *err)
 {
     if (request->nodes > 1) {
@@ -83,7 +66,7 @@ static int check(const struct atoll_job_request *request, struct atoll_err *err)
                              "an array of %u elements is more than this machine's queue takes (%u)",
                              request->array_count, ARRAY_LIMIT);
     }
-    return request->dependency && *request->dependency ? check_dependency(request->dependency, err) : 0;
+    return 0;
 }
 
 static void describe(const struct atoll_job_request *request, unsigned long number, int index,
@@ -97,7 +80,6 @@ static void describe(const struct atoll_job_request *request, unsigned long numb
     }
     snprintf(job->name, sizeof(job->name), "%s", request->name);
     snprintf(job->work_dir, sizeof(job->work_dir), "%s", request->work_dir);
-    snprintf(job->dependency, sizeof(job->dependency), "%s", request->dependency ? request->dependency : "");
     fill_in(request->log_path ? request->log_path : "atoll-%j.log", job->id, number, index, job->log_path);
     if (*job->log_path != '/') {
         char whole[2 * PATH_MAX];
@@ -109,7 +91,6 @@ static void describe(const struct atoll_job_request *request, unsigned long numb
     job->signal_number = request->signal_name ? atoll_signal_number(request->signal_name) : 0;
     job->signal_before_s = request->signal_before_s ? request->signal_before_s : 60;
     job->array_index = index;
-    job->at_once = request->array_at_once;
     job->submit_unix_s = (int64_t)time(NULL);
 }
 
@@ -290,18 +271,6 @@ static int change_cancel(const char *root, const char *id, const struct atoll_lo
     return atoll_local_wish(root, id, "cancel", 1, err) != 0 ? -1 : wake(state);
 }
 
-static int change_signal(const char *root, const char *id, const struct atoll_local_state *state,
-                         int64_t value, struct atoll_err *err)
-{
-    (void)root;
-    if (!atoll_process_id_is_alive(&state->shell)) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "job %s does not run (%s)", id,
-                             atoll_job_state_name(state->state));
-    }
-    return kill(-state->shell.pid, (int)value) == 0 ? 0
-                                                    : atoll_err_errno(err, errno, "cannot signal job %s", id);
-}
-
 static int change_requeue(const char *root, const char *id, const struct atoll_local_state *state,
                           int64_t value, struct atoll_err *err)
 {
@@ -317,55 +286,14 @@ static int change_requeue(const char *root, const char *id, const struct atoll_l
     return atoll_local_wish(root, id, "requeue", 1, err) != 0 ? -1 : wake(state);
 }
 
-static int change_hold(const char *root, const char *id, const struct atoll_local_state *state, int64_t value,
-                       struct atoll_err *err)
-{
-    if (atoll_job_has_ended(state->state) || state->state >= ATOLL_JOB_RUNNING) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "job %s is %s and does not wait", id,
-                             atoll_job_state_name(state->state));
-    }
-    if (!value) {
-        atoll_local_wish_take(root, id, "hold");
-    } else if (atoll_local_wish(root, id, "hold", 1, err) != 0) {
-        return -1;
-    }
-    return wake(state);
-}
-
-static int change_start(const char *root, const char *id, const struct atoll_local_state *state,
-                        int64_t value, struct atoll_err *err)
-{
-    if (atoll_job_has_ended(state->state) || state->state >= ATOLL_JOB_RUNNING) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "job %s is %s and does not wait", id,
-                             atoll_job_state_name(state->state));
-    }
-    return atoll_local_wish(root, id, "begin", value, err) != 0 ? -1 : wake(state);
-}
-
 static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_err *err)
 {
     return change(launcher, id, change_cancel, 0, err);
 }
 
-static int send_signal(struct atoll_launcher *launcher, const char *id, int signal_number,
-                       struct atoll_err *err)
-{
-    return change(launcher, id, change_signal, signal_number, err);
-}
-
 static int requeue(struct atoll_launcher *launcher, const char *id, struct atoll_err *err)
 {
     return change(launcher, id, change_requeue, 0, err);
-}
-
-static int hold(struct atoll_launcher *launcher, const char *id, int is_held, struct atoll_err *err)
-{
-    return change(launcher, id, change_hold, is_held, err);
-}
-
-static int start_at(struct atoll_launcher *launcher, const char *id, int64_t unix_s, struct atoll_err *err)
-{
-    return change(launcher, id, change_start, unix_s, err);
 }
 
 /* This machine is the only node, and works while somebody asks it. */
@@ -414,10 +342,7 @@ static const struct atoll_launcher_ops ops = {
     .list = list,
     .ask = ask,
     .cancel = cancel,
-    .signal = send_signal,
     .requeue = requeue,
-    .hold = hold,
-    .start_at = start_at,
     .bad_nodes = bad_nodes,
     .cluster = cluster,
 };

@@ -95,24 +95,9 @@ int atoll_slurm_do_cancel(const struct atoll_slurm_plugin *plugin, struct atoll_
     return plugin->cancel(call->id, &call->words);
 }
 
-int atoll_slurm_do_signal(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call)
-{
-    return plugin->signal(call->id, call->number, &call->words);
-}
-
 int atoll_slurm_do_requeue(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call)
 {
     return plugin->requeue(call->id, &call->words);
-}
-
-int atoll_slurm_do_hold(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call)
-{
-    return plugin->hold(call->id, call->number, &call->words);
-}
-
-int atoll_slurm_do_start_at(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call)
-{
-    return plugin->start_at(call->id, call->unix_s, &call->words);
 }
 
 /* number: bytes that the caller has room for. */

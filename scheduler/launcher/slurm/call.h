@@ -19,7 +19,6 @@ struct atoll_slurm_call {
         *function;  /* NULL: only start; the answer is the version that the plugin was built for */
     const char *id; /* or list of nodes; borrowed, as all of these */
     int number;
-    int64_t unix_s;
     const struct atoll_slurm_submission *submission;
     struct atoll_slurm_words words;
     struct atoll_buffer answer; /* used in the child alone */
@@ -45,10 +44,7 @@ int atoll_slurm_do_list(const struct atoll_slurm_plugin *plugin,
 int atoll_slurm_do_load(const struct atoll_slurm_plugin *plugin,
                         struct atoll_slurm_call *call); /* the same */
 int atoll_slurm_do_cancel(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call);
-int atoll_slurm_do_signal(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call);
 int atoll_slurm_do_requeue(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call);
-int atoll_slurm_do_hold(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call);
-int atoll_slurm_do_start_at(const struct atoll_slurm_plugin *plugin, struct atoll_slurm_call *call);
 int atoll_slurm_do_bad_nodes(const struct atoll_slurm_plugin *plugin,
                              struct atoll_slurm_call *call); /* text */
 int atoll_slurm_do_cluster(const struct atoll_slurm_plugin *plugin,

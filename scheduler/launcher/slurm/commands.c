@@ -225,53 +225,10 @@ static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_
     return !why.code || atoll_slurm_has_ended(why.text) ? 0 : pass_on(&why, err);
 }
 
-/* scancel would try for most of a minute to signal a job that does not run. */
-static int send_signal(struct atoll_launcher *launcher, const char *id, int signal_number,
-                       struct atoll_err *err)
-{
-    char number[16];
-    const char *const argv[] = {"scancel", "--full", "--signal", number, id, NULL};
-    struct atoll_job job;
-
-    if (atoll_launcher_ask(launcher, id, &job, err) != 0) {
-        return -1;
-    }
-    if (job.state == ATOLL_JOB_UNKNOWN) {
-        return atoll_slurm_refuse("scancel", "Invalid job id specified", ATOLL_E_NOTFOUND, err);
-    }
-    if (job.state < ATOLL_JOB_RUNNING) {
-        return atoll_slurm_refuse("scancel", "Job can not be altered now", ATOLL_E_BUSY, err);
-    }
-    snprintf(number, sizeof(number), "%d", signal_number);
-    return order(launcher, argv, err);
-}
-
 static int requeue(struct atoll_launcher *launcher, const char *id, struct atoll_err *err)
 {
     const char *const argv[] = {"scontrol", "requeue", id, NULL};
 
-    return order(launcher, argv, err);
-}
-
-static int hold(struct atoll_launcher *launcher, const char *id, int is_held, struct atoll_err *err)
-{
-    const char *const argv[] = {"scontrol", is_held ? "uhold" : "release", id, NULL};
-
-    return order(launcher, argv, err);
-}
-
-static int start_at(struct atoll_launcher *launcher, const char *id, int64_t unix_s, struct atoll_err *err)
-{
-    char job[ATOLL_JOB_ID_BYTES + 8], start[48];
-    const char *const argv[] = {"scontrol", "update", job, start, NULL};
-    time_t moment = (time_t)unix_s;
-    struct tm parts;
-
-    snprintf(job, sizeof(job), "JobId=%s", id);
-    snprintf(start, sizeof(start), "StartTime=now");
-    if (moment > time(NULL) && localtime_r(&moment, &parts)) {
-        strftime(start, sizeof(start), "StartTime=%Y-%m-%dT%H:%M:%S", &parts);
-    }
     return order(launcher, argv, err);
 }
 
@@ -372,10 +329,7 @@ static const struct atoll_launcher_ops ops = {
     .list = list,
     .ask = ask,
     .cancel = cancel,
-    .signal = send_signal,
     .requeue = requeue,
-    .hold = hold,
-    .start_at = start_at,
     .bad_nodes = bad_nodes,
     .cluster = cluster,
 };

@@ -249,33 +249,11 @@ static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_
     return -1;
 }
 
-static int send_signal(struct atoll_launcher *launcher, const char *id, int signal_number,
-                       struct atoll_err *err)
-{
-    struct atoll_slurm_call call = {.function = atoll_slurm_do_signal, .id = id, .number = signal_number};
-
-    return order(launcher, &call, "signalling a job", err);
-}
-
 static int requeue(struct atoll_launcher *launcher, const char *id, struct atoll_err *err)
 {
     struct atoll_slurm_call call = {.function = atoll_slurm_do_requeue, .id = id};
 
     return order(launcher, &call, "requeueing a job", err);
-}
-
-static int hold(struct atoll_launcher *launcher, const char *id, int is_held, struct atoll_err *err)
-{
-    struct atoll_slurm_call call = {.function = atoll_slurm_do_hold, .id = id, .number = is_held};
-
-    return order(launcher, &call, is_held ? "holding a job" : "releasing a job", err);
-}
-
-static int start_at(struct atoll_launcher *launcher, const char *id, int64_t unix_s, struct atoll_err *err)
-{
-    struct atoll_slurm_call call = {.function = atoll_slurm_do_start_at, .id = id, .unix_s = unix_s};
-
-    return order(launcher, &call, "setting a job's start", err);
 }
 
 static int bad_nodes(struct atoll_launcher *launcher, const char *nodes, char *ret_names, size_t bytes,
@@ -321,10 +299,7 @@ static const struct atoll_launcher_ops ops = {
     .list = list,
     .ask = ask,
     .cancel = cancel,
-    .signal = send_signal,
     .requeue = requeue,
-    .hold = hold,
-    .start_at = start_at,
     .bad_nodes = bad_nodes,
     .cluster = cluster,
 };

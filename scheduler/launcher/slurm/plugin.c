@@ -59,13 +59,6 @@ static int cancel(const char *id, struct atoll_slurm_words *words)
     return slurm_kill_job2(id, SIGKILL, 0, NULL) == SLURM_SUCCESS ? 0 : atoll_slurm_words_set(words, errno);
 }
 
-static int send_signal(const char *id, int signal_number, struct atoll_slurm_words *words)
-{
-    return slurm_kill_job2(id, (uint16_t)signal_number, KILL_FULL_JOB, NULL) == SLURM_SUCCESS
-               ? 0
-               : atoll_slurm_words_set(words, errno);
-}
-
 static int requeue(const char *id, struct atoll_slurm_words *words)
 {
     job_array_resp_msg_t *answer = NULL;
@@ -75,37 +68,6 @@ static int requeue(const char *id, struct atoll_slurm_words *words)
     atoll_slurm_text_copy(copy, sizeof(copy), id);
     status = slurm_requeue2(copy, 0, &answer);
     return elements(status, answer, words);
-}
-
-static int update(const char *id, job_desc_msg_t *change, struct atoll_slurm_words *words)
-{
-    job_array_resp_msg_t *answer = NULL;
-    char copy[ATOLL_JOB_ID_BYTES];
-    int status;
-
-    atoll_slurm_text_copy(copy, sizeof(copy), id);
-    change->job_id_str = copy;
-    status = slurm_update_job2(change, &answer);
-    return elements(status, answer, words);
-}
-
-static int hold(const char *id, int is_held, struct atoll_slurm_words *words)
-{
-    job_desc_msg_t change;
-
-    slurm_init_job_desc_msg(&change);
-    change.priority = is_held ? 0 : INFINITE;
-    change.alloc_sid = is_held ? ALLOC_SID_USER_HOLD : 0; /* so that its owner can release it again */
-    return update(id, &change, words);
-}
-
-static int start_at(const char *id, int64_t unix_s, struct atoll_slurm_words *words)
-{
-    job_desc_msg_t change;
-
-    slurm_init_job_desc_msg(&change);
-    change.begin_time = (time_t)unix_s;
-    return update(id, &change, words);
 }
 
 extern const struct atoll_slurm_plugin atoll_slurm_plugin;
@@ -121,10 +83,7 @@ const struct atoll_slurm_plugin atoll_slurm_plugin = {
     .list = atoll_slurm_call_list,
     .load = atoll_slurm_call_load,
     .cancel = cancel,
-    .signal = send_signal,
     .requeue = requeue,
-    .hold = hold,
-    .start_at = start_at,
     .bad_nodes = atoll_slurm_call_bad_nodes,
     .cluster = atoll_slurm_call_cluster,
 };

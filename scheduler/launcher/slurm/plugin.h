@@ -11,7 +11,7 @@
 #include "scheduler/launcher/launcher.h"
 
 #define ATOLL_SLURM_PLUGIN_SYMBOL    "atoll_slurm_plugin"
-#define ATOLL_SLURM_PLUGIN_INTERFACE 1u
+#define ATOLL_SLURM_PLUGIN_INTERFACE 2u
 
 /* Why Slurm refused: its error number and its text for it. */
 struct atoll_slurm_words {
@@ -48,10 +48,7 @@ struct atoll_slurm_plugin {
     /* job_id: of the whole array where the job is an element */
     int (*load)(uint32_t job_id, atoll_slurm_job_sink *sink, void *context, struct atoll_slurm_words *words);
     int (*cancel)(const char *id, struct atoll_slurm_words *words);
-    int (*signal)(const char *id, int signal_number, struct atoll_slurm_words *words);
     int (*requeue)(const char *id, struct atoll_slurm_words *words);
-    int (*hold)(const char *id, int is_held, struct atoll_slurm_words *words);
-    int (*start_at)(const char *id, int64_t unix_s, struct atoll_slurm_words *words);
     int (*bad_nodes)(const char *nodes, char *ret_names, size_t bytes, struct atoll_slurm_words *words);
     int (*cluster)(struct atoll_cluster *ret_cluster,
                    struct atoll_slurm_words *words); /* without mpi_types */

@@ -38,11 +38,7 @@ static char *elements(const struct atoll_job_request *request)
     if (!request->array_count) {
         return NULL;
     }
-    if (request->array_at_once) {
-        snprintf(text, sizeof(text), "0-%u%%%u", request->array_count - 1, request->array_at_once);
-    } else {
-        snprintf(text, sizeof(text), "0-%u", request->array_count - 1);
-    }
+    snprintf(text, sizeof(text), "0-%u", request->array_count - 1);
     return strdup(text);
 }
 
@@ -55,9 +51,6 @@ static void describe_texts(job_desc_msg_t *job, const struct atoll_job_request *
     job->qos = own(request->qos);
     job->features = own(request->constraint);
     job->reservation = own(request->reservation);
-    job->comment = own(request->comment);
-    job->dependency = own(request->dependency);
-    job->exc_nodes = own(request->exclude);
     job->tres_per_node = gpus(request);
     job->array_inx = elements(request);
     job->std_in = strdup("/dev/null");

@@ -23,15 +23,14 @@ static const struct {
       .reservation = "r"},
      "#SBATCH --partition=gpu\n#SBATCH --account=p1\n#SBATCH --qos=long\n#SBATCH --constraint=a100&nvme\n"
      "#SBATCH --reservation=r\n"},
-    {{.name = "a", .comment = "say \"a\\b\" twice", .dependency = "afterany:1:2", .exclude = "n[1-3]"},
-     "#SBATCH --comment=\"say \\\"a\\\\b\\\" twice\"\n#SBATCH --dependency=afterany:1:2\n#SBATCH "
-     "--exclude=n[1-3]\n"},
+    {{.name = "a", .constraint = "say \"a\\b\" twice"},
+     "#SBATCH --constraint=\"say \\\"a\\\\b\\\" twice\"\n"},
     {{.name = "a", .nodes = 4, .tasks_per_node = 2, .cpus_per_task = 8, .gpus_per_node = 2, .time_min = 90},
      "#SBATCH --gpus-per-node=2\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=2\n#SBATCH --cpus-per-task=8\n"
      "#SBATCH --time=90\n"},
     {{.name = "a", .gpus_by_gres = "gpu:4"}, "#SBATCH --gres=gpu:4\n"},
     {{.name = "a", .array_count = 1}, "#SBATCH --array=0-0\n"},
-    {{.name = "a", .array_count = 10, .array_at_once = 3}, "#SBATCH --array=0-9%3\n"},
+    {{.name = "a", .array_count = 10}, "#SBATCH --array=0-9\n"},
     {{.name = "a", .signal_name = "TERM"}, "#SBATCH --signal=B:TERM\n"},
     {{.name = "a", .signal_name = "SIGUSR2", .signal_before_s = 120}, "#SBATCH --signal=B:SIGUSR2@120\n"},
     {{.name = "a", .no_kill = 1, .requeue = 1, .exclusive = 1},
@@ -72,7 +71,6 @@ static const struct {
     {{.name = "a\nb", .script = SCRIPT, .work_dir = "/w"}, "name has a line break"},
     {{.name = "a", .script = SCRIPT, .work_dir = "/w", .partition = "p\r"}, "partition has a line break"},
     {{.name = "a", .script = SCRIPT, .work_dir = "/w", .gpus_by_gres = "gpu:1", .gpus_per_node = 1}, "twice"},
-    {{.name = "a", .script = SCRIPT, .work_dir = "/w", .array_at_once = 1}, "is no array"},
     {{.name = "a", .script = SCRIPT, .work_dir = "/w", .signal_before_s = 1}, "names none"},
     {{.name = "a", .script = SCRIPT, .work_dir = "/w", .signal_name = "TRM"}, "'TRM' is no signal"},
     {{.name = "a", .script = SCRIPT, .work_dir = "/w", .extra = (const char *const[]){"-x", NULL}}, "'-x'"},
