@@ -1,11 +1,6 @@
 /* What stops cheating CUDA kernels before a device sees them: limits, rules, the compiler, the image.  The others and
  * every honest twin must come through.  With real NVRTC; skips where there is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "mpi-eval/backend/cuda/compile/compile.h"
 #include "tests/support/cheats.h"

@@ -1,10 +1,6 @@
 /* Every hostile fixture ends as its row says, costs nothing but its own sample, and its honest twin passes.
  * Bounded: 0.2 s per run, buffers of a few pages, one compile child at a time. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,15 +2,11 @@
 #ifndef ATOLL_TESTS_GPU_DEVICE_H
 #define ATOLL_TESTS_GPU_DEVICE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/expect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 #include "mpi-eval/backend/cuda/process/worker.h"

@@ -1,4 +1,4 @@
-/* expect.h - what several tests assert.  Includes cmocka in the order it wants. */
+/* expect.h - the first include of every test: cmocka with what it needs before it, and what several tests assert. */
 #ifndef ATOLL_TESTS_SUPPORT_EXPECT_H
 #define ATOLL_TESTS_SUPPORT_EXPECT_H
 

@@ -1,9 +1,5 @@
 /* Claims of a folder: who gets them, who loses them, and what is left when a write fails or a process dies. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <dirent.h>
 #include <errno.h>

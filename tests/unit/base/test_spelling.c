@@ -1,9 +1,5 @@
 /* test_spelling.c - which known word a misspelt one means. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <string.h>
 

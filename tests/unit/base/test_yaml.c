@@ -1,9 +1,5 @@
 /* test_yaml.c - trees of settings from hostile files, and the readers of single values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

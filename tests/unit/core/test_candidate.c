@@ -1,9 +1,5 @@
 /* test_candidate.c - what makes two candidates the same one. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <string.h>

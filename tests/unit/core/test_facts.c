@@ -1,9 +1,5 @@
 /* test_facts.c - devices in words: all facts, none, hostile texts, too little room. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <string.h>
 

@@ -1,9 +1,5 @@
 /* test_fitness.c - the numbers of MEASUREMENT.md 8. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 

@@ -1,10 +1,6 @@
 /* The campaign directory: creation, lock, attempts, seals, replay, and what is left when the power goes at
  * any step. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <signal.h>
 #include <sys/wait.h>

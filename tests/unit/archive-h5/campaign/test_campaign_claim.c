@@ -1,9 +1,5 @@
 /* The right to write a campaign: lease and lock together, on file systems with locks and without. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <errno.h>
 #include <fcntl.h>

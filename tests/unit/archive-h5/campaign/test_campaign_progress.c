@@ -1,10 +1,6 @@
 /* How far a campaign is: at each step of its writer the answer is what a replay of everything gives, whatever became of
  * progress.json. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,9 +1,5 @@
 /* prior.atl: what a campaign starts with, whole or refused. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/campaign/prior.h"
 #include "base/arena.h"

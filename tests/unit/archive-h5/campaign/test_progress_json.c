@@ -1,9 +1,5 @@
 /* progress.json torn at every byte, hostile in every field, and written on a disk that fails. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "tests/unit/archive-h5/faulty_ops.h"
 #include "tests/unit/archive-h5/standing_scene.h"

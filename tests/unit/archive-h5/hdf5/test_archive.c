@@ -1,9 +1,5 @@
 /* archive.h5 and segments of a campaign with several attempts, some of them killed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/hdf5/merge.h"

@@ -1,10 +1,6 @@
 /* HDF5 files: round trip, protocol, hostile and newer files, the golden files, merge, the
  * documented example. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/hdf5/merge.h"

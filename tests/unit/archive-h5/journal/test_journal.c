@@ -1,9 +1,5 @@
 /* Writing a journal: what is acknowledged survives every failure and every loss of what was not synced. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/journal/journal.h"
 #include "archive-h5/journal/journal_reader.h"

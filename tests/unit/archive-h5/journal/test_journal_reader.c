@@ -1,9 +1,5 @@
 /* Reading a journal: torn at every byte, damaged at every byte, out of order, newer. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/journal/journal.h"
 #include "archive-h5/journal/journal_reader.h"

@@ -1,10 +1,6 @@
 /* Counting a journal by the heads of its frames: as the reader does, torn at every byte, damaged at every byte, from every
  * record on. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/journal/journal.h"
 #include "archive-h5/journal/journal_reader.h"

@@ -1,9 +1,5 @@
 /* Queries, exports, verification and the report, on the sample campaign. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/report/export.h"
 #include "archive-h5/hdf5/archive.h"

@@ -1,9 +1,5 @@
 /* From journaled events and decisions to tables. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/table/project.h"
 #include "tests/unit/archive-h5/sample_campaign.h"

@@ -1,9 +1,5 @@
 /* Device models and asks: what CAPACITY, ASK and REPLY leave in the tables, and that populations do not mix. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/table/project.h"
 #include "archive-h5/report/query.h"

@@ -1,9 +1,5 @@
 /* The schema is consistent, and docs/spec/archive.md says what it says. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "archive-h5/table/table.h"
 #include "tests/unit/archive-h5/scratch.h"

@@ -1,9 +1,5 @@
 /* test_behaviour.c - labelled sources: the cell a reader would give them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdlib.h>
 #include <string.h>

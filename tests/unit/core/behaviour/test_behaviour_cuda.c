@@ -1,9 +1,5 @@
 /* test_behaviour_cuda.c - small CUDA kernels, each in a file whose name is its cell: mXaYcZ_what.cu. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <dirent.h>
 #include <stdio.h>

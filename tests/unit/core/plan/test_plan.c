@@ -1,9 +1,5 @@
 /* test_plan.c - plans: what they say, every refusal with its field and words, choices. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

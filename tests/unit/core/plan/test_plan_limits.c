@@ -1,9 +1,5 @@
 /* test_plan_limits.c - plans against the limits of a device: each limit passed and broken. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

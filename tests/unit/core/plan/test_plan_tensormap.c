@@ -1,9 +1,5 @@
 /* test_plan_tensormap.c - tensor maps in plans: what they say, their canonical form, every refusal. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

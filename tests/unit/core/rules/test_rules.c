@@ -1,9 +1,5 @@
 /* test_rules.c - every rule breaks on its own snippet, and honest sources pass. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

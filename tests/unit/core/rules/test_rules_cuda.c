@@ -1,9 +1,5 @@
 /* test_rules_cuda.c - every CUDA rule breaks on its own snippet and not on its innocent twin. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* test_source_loop.c - loops, their nesting and variables, and assignments. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <string.h>
 

@@ -1,9 +1,5 @@
 /* test_source_token.c - tokens as a compiler would cut them, with their lines and places. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,6 @@
 /* test_bundled.c - the suites that come with the program: every seed is accepted as it stands, and its first choice
  * can be launched on a data-centre GPU. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <string.h>

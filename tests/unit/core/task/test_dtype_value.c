@@ -1,9 +1,5 @@
 /* Elements one at a time, the form devices use, against whole arrays. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,6 @@
 /* test_init.c - values of draws: the same for every split, of the right shape, and pinned, since hosts and
  * devices must agree. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,6 @@
 /* test_reference.c - the translation unit: its parts, and its answers, compiled and called where there is a
  * cc. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -1,9 +1,5 @@
 /* test_task.c - loading, every refusal with its place and words, numbers at variants, travel. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

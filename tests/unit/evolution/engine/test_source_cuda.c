@@ -1,10 +1,6 @@
 /* test_source_cuda.c - CUDA templates among the sources: plans with tensor maps, legality at the variants of the cuda
  * backend only, instances and their identities. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <string.h>
 

@@ -1,11 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/support/expect.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "evolution/tuner/gp.h"

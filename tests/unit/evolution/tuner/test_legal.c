@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/support/expect.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "evolution/tuner/legal.h"
 

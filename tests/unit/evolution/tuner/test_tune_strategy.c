@@ -1,13 +1,9 @@
 /* What every strategy owes, each alone and all together, over spaces without a plan. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/expect.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "evolution/tuner/tune_model.h"
 #include "evolution/tuner/tune_strategy.h"

@@ -1,9 +1,6 @@
 /* test_frame_file.c - records that are pending, written, and synced behind: where they are read, what a failed sync leaves, and
  * what the next life finds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <pthread.h>
 

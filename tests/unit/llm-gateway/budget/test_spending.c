@@ -1,8 +1,5 @@
 /* test_spending.c - one holder: limits, settlements, days, unknown calls, and what is refused with which words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "tests/unit/llm-gateway/failing_disk.h"
 #include "llm-gateway/budget/spending.h"

@@ -1,8 +1,5 @@
 /* test_spending_cover.c - what went out before a sync, and a machine that stops: nothing of it is forgotten, no limit passed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "tests/unit/llm-gateway/failing_disk.h"
 #include "base/boot.h"

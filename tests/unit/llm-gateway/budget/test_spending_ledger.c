@@ -1,8 +1,5 @@
 /* test_spending_ledger.c - several holders of one folder, deaths at every step, failures of every call, torn and damaged files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "tests/unit/llm-gateway/failing_disk.h"
 #include "llm-gateway/budget/spending.h"

@@ -1,8 +1,5 @@
 /* test_spending_view.c - a ledger as people see it: limits, what is under way, and what became of each holder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <string.h>

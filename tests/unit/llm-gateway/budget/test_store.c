@@ -1,8 +1,5 @@
 /* test_store.c - exchanges kept, found, torn, damaged; and every call that fails once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "tests/unit/llm-gateway/failing_disk.h"
 #include "llm-gateway/budget/store.h"

@@ -1,9 +1,5 @@
 /* test_syncer.c - jobs are done in order, elsewhere; their errors come back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,5 @@
 /* test_check.c - the steps of a check, against the fault server as an endpoint and a real gateway as a client's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <arpa/inet.h>
 #include <ftw.h>

@@ -1,9 +1,5 @@
 /* test_config.c - gateway.yaml: what is read, what is refused and with which words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdio.h>

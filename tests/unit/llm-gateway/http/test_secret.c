@@ -1,8 +1,5 @@
 /* test_secret.c - which files and variables are taken, what is left of them, and what matches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>

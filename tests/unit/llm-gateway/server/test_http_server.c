@@ -1,11 +1,7 @@
 /* test_http_server.c - the door, asked by raw sockets that keep to the rules or do not; behind it the real broker, and the fault
  * server that plays a provider.  The loop's clock is the system's plus what a test adds to it: patience ends without
  * waiting.  Guards against what hangs are in seconds of the system's clock and decide nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* test_metrics.c - what is counted and how it is written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,6 @@
 /* Whole campaigns against evaluators made of this file: struct peers answers orders as the null backend does,
  * and misbehaves as a case asks. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <fcntl.h>
 #include <ftw.h>

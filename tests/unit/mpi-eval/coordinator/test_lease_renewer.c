@@ -1,9 +1,5 @@
 /* A lease that a thread renews, with real claims in a real folder; beats are short, and nothing depends on how short. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <ftw.h>
 #include <stdio.h>

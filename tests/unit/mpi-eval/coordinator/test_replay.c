@@ -1,10 +1,6 @@
 /* A search driven by hand, killed, and started again: from its last snapshot it is what it is from its first
  * event. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <ftw.h>
 #include <stdio.h>

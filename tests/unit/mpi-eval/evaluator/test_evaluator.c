@@ -1,9 +1,5 @@
 /* The evaluator process with the null backend, in a child forked by the test, seen through its socket. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,9 +1,5 @@
 /* Orders through prepare, compile and the real referee, on the fixture task. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <poll.h>
 #include <string.h>

@@ -1,9 +1,5 @@
 /* The referee's thread: order of processes, errors that come back, an end in the middle of a measurement. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <poll.h>
 #include <string.h>

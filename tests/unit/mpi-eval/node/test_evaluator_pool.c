@@ -1,9 +1,5 @@
 /* The evaluators are this program: "child MODE" crashes, leaves, or is a real evaluator process. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -1,9 +1,5 @@
 /* Which cores, over topologies made of a line of text and one captured from a machine. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <string.h>

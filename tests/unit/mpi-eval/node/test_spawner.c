@@ -1,9 +1,5 @@
 /* The program the spawner starts is this one: "child MODE" behaves as told and speaks on descriptor 3. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <dirent.h>
 #include <errno.h>

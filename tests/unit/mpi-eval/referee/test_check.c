@@ -1,9 +1,5 @@
 /* Element-wise comparison, fingerprints and the guess at the cause, on outputs made in memory. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdlib.h>

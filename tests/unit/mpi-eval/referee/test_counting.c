@@ -1,9 +1,5 @@
 /* Level 7 with a backend's table that counts what it is asked. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <string.h>
 

@@ -1,8 +1,3 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <math.h>
 
 #include "mpi-eval/referee/duel.h"

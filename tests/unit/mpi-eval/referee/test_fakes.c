@@ -1,9 +1,5 @@
 /* Degenerate answers: what each is made of, to which tasks it applies, and that nothing is left when it does not. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdlib.h>
 #include <string.h>

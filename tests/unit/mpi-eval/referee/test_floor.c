@@ -1,9 +1,5 @@
 /* Floors, and how cores are shared. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <string.h>
 

@@ -1,9 +1,5 @@
 /* The real thing: worker, compiler, reference and candidates of the fixture task. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

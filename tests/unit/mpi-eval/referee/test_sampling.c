@@ -1,9 +1,5 @@
 /* Adaptive stop and the pure part of duels. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 

@@ -1,8 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,5 @@
 /* test_batch_script.c - the text under a real bash: what goes in comes out, and signals reach the pilot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <signal.h>
 #include <stdio.h>

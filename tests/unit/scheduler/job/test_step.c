@@ -1,10 +1,6 @@
 /* test_step.c - command lines of every shipped profile against tests/fixtures/step/NAME.txt, and what no launcher can do.
  * ATOLL_WRITE_FIXTURES=1 writes those files again; read the difference before you keep it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,9 +1,5 @@
 /* test_site.c - profiles: what is read, what is refused and with which words, where one is found, what comes of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,10 +1,6 @@
 /* A good object, made by the compiler of this machine, passes; the same object with one thing changed is
  * refused with its reason; the same object with anything changed is read without a fault. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <elf.h>
 #include <stdio.h>

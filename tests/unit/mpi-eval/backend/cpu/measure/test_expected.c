@@ -1,9 +1,5 @@
 /* The memory of the referee, with the reference of the fixture task in a real worker. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,6 @@
 /* Cold and warm timing on the cpu: what is flushed, what runs before a sample and on which contents, and that nothing
  * which a candidate leaves behind helps it.  The linker puts the functions here between the referee and what it calls. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

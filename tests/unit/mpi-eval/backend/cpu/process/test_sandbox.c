@@ -1,9 +1,5 @@
 /* Each containment is applied in a child, which tries what it must not and says by its end how that went. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,5 @@
 /* test_spawn.c - what a program says, and where programs of ours lie. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <string.h>

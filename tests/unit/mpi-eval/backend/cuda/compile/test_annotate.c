@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "tests/support/expect.h"
 
-#include <cmocka.h>
+#include <stdlib.h>
 
 #include "mpi-eval/backend/cuda/compile/annotate.h"
 

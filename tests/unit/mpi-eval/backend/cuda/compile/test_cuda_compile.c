@@ -1,9 +1,5 @@
 /* Real NVRTC, no device.  Skips where there is none. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <signal.h>
 #include <stdio.h>

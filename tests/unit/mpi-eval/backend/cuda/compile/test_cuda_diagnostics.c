@@ -1,9 +1,5 @@
 /* Outputs recorded from NVRTC 13.0: NAME.log is what it printed, NAME.txt what a model is shown of it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,7 @@
 /* The texts of our kernels compile, without a word from the compiler; so do the references of all tasks.  The text of
  * the calibration asks which architecture it is for, and is compiled for every one that this NVRTC knows a form of; the
  * other one does not, and is compiled for the oldest and for Hopper.  ATOLL_NVRTC_ARCHS=all: for every one, too. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

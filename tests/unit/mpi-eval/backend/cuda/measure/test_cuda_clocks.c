@@ -1,9 +1,5 @@
 /* What a sample took by two clocks: honest ones, late looks, forged records. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 

@@ -1,9 +1,5 @@
 /* Which draws' answers lie sealed on the device: budget, eviction, what is in use, what is forgotten. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include "mpi-eval/backend/cuda/measure/expected.h"
 

@@ -1,9 +1,5 @@
 /* A plan's launch as the device gets it: extents, parameters where the calling convention has them, tensor maps. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,5 @@
 /* Buffers of a sample: alignment, guard zones, rotation, shifts, and whom a stray write is charged to. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <string.h>
 

@@ -1,9 +1,5 @@
 /* The lock of a device: held once, named to the next one, free again when its holder goes. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <fcntl.h>
 #include <stdio.h>

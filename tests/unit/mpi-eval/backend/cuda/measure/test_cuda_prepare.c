@@ -1,9 +1,5 @@
 /* Levels 1 and 2 of the cuda backend, and what an image is refused for before a device sees it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,5 @@
 /* The batches of a sample, decoded: what is in them, in which order, and above all what is not. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,5 @@
 /* What a monitor's readings mean for samples: slowdowns disturb, a power cap is noted, new memory errors are ours. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdlib.h>
 #include <string.h>

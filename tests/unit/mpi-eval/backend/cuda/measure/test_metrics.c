@@ -1,10 +1,6 @@
 /* Sets of metrics are what a capability has, several launches become one number per counter, and CUPTI of this machine
  * accepts every name for every chip, which needs no device. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,6 @@
 /* A machine without NVML is a reason, not a failure; every answer that a driver may give, also none, is read for what it
  * is.  Answers come from a script, as no device gives all of them at will. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,5 @@
 /* Our kernels' host side: the keystream's check vectors, fills, launches, texts of findings, the known answer. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,5 @@
 /* Batches and replies: what is put is what is read, and what is cut, too long or out of range is refused. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <math.h>
 #include <stdlib.h>

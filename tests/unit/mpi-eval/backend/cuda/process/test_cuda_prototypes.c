@@ -1,10 +1,6 @@
 /* What we declare of the vendor's libraries is what their headers declare: every prototype, symbol, struct and constant,
  * at compile time.  Parts whose headers this machine lacks are named and skipped. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 

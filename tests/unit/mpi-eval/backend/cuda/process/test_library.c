@@ -1,9 +1,5 @@
 /* A vendor's library is found by its variable or its names; what it lacks is said, what is optional may lack. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdlib.h>
 #include <string.h>

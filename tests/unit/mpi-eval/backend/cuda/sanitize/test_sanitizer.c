@@ -1,9 +1,5 @@
 /* compute-sanitizer found, told what to do, and believed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <fcntl.h>
 #include <stdio.h>

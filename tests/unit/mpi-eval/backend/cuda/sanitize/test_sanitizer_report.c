@@ -1,9 +1,5 @@
 /* Reports as the four tools write them (Compute Sanitizer's manual and its samples), whole, cut off and hostile. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
