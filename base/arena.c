@@ -23,7 +23,7 @@ struct atoll_arena {
 
 struct atoll_arena *atoll_arena_create(size_t limit_bytes, struct atoll_err *err)
 {
-    struct atoll_arena *arena = calloc(1, sizeof *arena);
+    struct atoll_arena *arena = calloc(1, sizeof(*arena));
     if (!arena) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an arena");
         return NULL;
@@ -58,7 +58,7 @@ static struct chunk *add_chunk(struct atoll_arena *arena, size_t bytes)
 {
     int is_large = bytes > arena->next_chunk_bytes / 4 && arena->chunks;
     size_t capacity = bytes > arena->next_chunk_bytes || is_large ? bytes : arena->next_chunk_bytes;
-    struct chunk *chunk = calloc(1, sizeof *chunk + capacity);
+    struct chunk *chunk = calloc(1, sizeof(*chunk) + capacity);
     if (!chunk) {
         return NULL;
     }

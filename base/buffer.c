@@ -110,7 +110,7 @@ void atoll_buffer_put_i64(struct atoll_buffer *b, int64_t v)
 void atoll_buffer_put_f64(struct atoll_buffer *b, double v)
 {
     uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
+    memcpy(&bits, &v, sizeof(bits));
     put_little_endian(b, bits, 8);
 }
 
@@ -213,7 +213,7 @@ double atoll_reader_f64(struct atoll_reader *r)
 {
     uint64_t bits = take_little_endian(r, 8);
     double v;
-    memcpy(&v, &bits, sizeof v);
+    memcpy(&v, &bits, sizeof(v));
     return v;
 }
 

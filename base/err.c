@@ -42,7 +42,7 @@ static const struct {
 
 static enum atoll_code code_of_errno(int sys_errno)
 {
-    for (size_t i = 0; i < sizeof system_codes / sizeof *system_codes; i++) {
+    for (size_t i = 0; i < sizeof(system_codes) / sizeof(*system_codes); i++) {
         if (system_codes[i].sys_errno == sys_errno) {
             return system_codes[i].code;
         }
@@ -73,12 +73,12 @@ int atoll_err_fill(struct atoll_err *err, enum atoll_code code, int sys_errno, c
     char text[ATOLL_ERR_TEXT_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (sys_errno) {
         char reason[128];
         size_t length = strlen(text);
-        snprintf(text + length, sizeof text - length, ": %s", strerror_r(sys_errno, reason, sizeof reason));
+        snprintf(text + length, sizeof(text) - length, ": %s", strerror_r(sys_errno, reason, sizeof(reason)));
         code = code_of_errno(sys_errno);
     }
     make_one_line(text);
@@ -86,7 +86,7 @@ int atoll_err_fill(struct atoll_err *err, enum atoll_code code, int sys_errno, c
     err->sys_errno = sys_errno;
     err->file = file;
     err->line = line;
-    memcpy(err->text, text, sizeof text);
+    memcpy(err->text, text, sizeof(text));
     return -1;
 }
 
@@ -98,10 +98,10 @@ int atoll_err_add(struct atoll_err *err, const char *format, ...)
     char clause[ATOLL_ERR_TEXT_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(clause, sizeof clause, format, args);
+    vsnprintf(clause, sizeof(clause), format, args);
     va_end(args);
-    size_t length = strnlen(err->text, sizeof err->text - 1);
-    snprintf(err->text + length, sizeof err->text - length, "%s%s", length ? "; " : "", clause);
+    size_t length = strnlen(err->text, sizeof(err->text) - 1);
+    snprintf(err->text + length, sizeof(err->text) - length, "%s%s", length ? "; " : "", clause);
     make_one_line(err->text);
     return -1;
 }

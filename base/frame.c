@@ -71,7 +71,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc_by_sse42(uint32_t crc, con
     uint64_t wide = crc;
     for (; length >= 8; length -= 8, p += 8) {
         uint64_t word;
-        memcpy(&word, p, sizeof word);
+        memcpy(&word, p, sizeof(word));
         wide = _mm_crc32_u64(wide, word);
     }
     crc = (uint32_t)wide;
@@ -90,7 +90,7 @@ static uint32_t crc_by_armv8(uint32_t crc, const unsigned char *p, size_t length
 {
     for (; length >= 8; length -= 8, p += 8) {
         uint64_t word;
-        memcpy(&word, p, sizeof word);
+        memcpy(&word, p, sizeof(word));
         crc = __crc32cd(crc, word);
     }
     for (; length; length--, p++) {
@@ -137,7 +137,7 @@ int atoll_frame_encode(struct atoll_buffer *out, uint16_t type, const void *payl
                              length, ATOLL_FRAME_PAYLOAD_LIMIT);
     }
     size_t start = out->length;
-    atoll_buffer_put_bytes(out, magic, sizeof magic);
+    atoll_buffer_put_bytes(out, magic, sizeof(magic));
     atoll_buffer_put_u16(out, ATOLL_FRAME_VERSION);
     atoll_buffer_put_u16(out, type);
     atoll_buffer_put_u32(out, (uint32_t)length);
@@ -176,7 +176,7 @@ int atoll_frame_peek(const void *bytes, size_t length, uint16_t *ret_type, size_
                      struct atoll_err *err)
 {
     const unsigned char *p = bytes;
-    size_t known = length < sizeof magic ? length : sizeof magic;
+    size_t known = length < sizeof(magic) ? length : sizeof(magic);
     if (known && memcmp(p, magic, known) != 0) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "frame: does not start with \"ATLF\"");
     }

@@ -21,7 +21,7 @@ static struct atoll_id hash(const void *key, size_t key_length, const void *byte
 {
     struct atoll_id id = {{0}};
     pthread_once(&sodium_once, start_sodium);
-    int failed = crypto_generichash(id.bytes, sizeof id.bytes, bytes, length, key, key_length);
+    int failed = crypto_generichash(id.bytes, sizeof(id.bytes), bytes, length, key, key_length);
     assert(!failed);
     (void)failed;
     return id;
@@ -40,7 +40,7 @@ struct atoll_id atoll_id_keyed(const void *key, size_t key_length, const void *b
 
 int atoll_id_equal(const struct atoll_id *a, const struct atoll_id *b)
 {
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+    return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 
 int atoll_id_is_zero(const struct atoll_id *id)

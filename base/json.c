@@ -85,3 +85,27 @@ const char *atoll_json_member(const json_t *object, const char *key)
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
 }
+
+json_t *atoll_json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string) {
+        return string;
+    }
+    char *utf8 = malloc(2 * strlen(text) + 1), *to = utf8;
+    if (!utf8) {
+        return NULL;
+    }
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        if (*at < 0x80) {
+            *to++ = (char)*at;
+        } else {
+            *to++ = (char)(0xc0 | *at >> 6);
+            *to++ = (char)(0x80 | (*at & 0x3f));
+        }
+    }
+    *to = '\0';
+    string = json_string(utf8);
+    free(utf8);
+    return string;
+}

@@ -1,5 +1,5 @@
 /* json.h - JSON from others into memory, and out into buffers; the texts hold any bytes until they were read.
- * Layer: base, private.  Documents are jansson's, the caller's to json_decref. */
+ * Layer: base.  Documents are jansson's, the caller's to json_decref. */
 #ifndef ATOLL_BASE_JSON_H
 #define ATOLL_BASE_JSON_H
 
@@ -15,5 +15,8 @@ json_t *atoll_json_load(const void *bytes, size_t length, size_t value_limit, si
 int atoll_json_put(struct atoll_buffer *out, const json_t *document, struct atoll_err *err);
 /* A member that is a string, else "". */
 const char *atoll_json_member(const json_t *object, const char *key);
+/* A text from outside (a source, a compiler's message, a path) as a string.  Bytes that are not UTF-8 are taken as Latin-1, so
+ * that nothing is lost; json_pack's 's' would refuse them and with them the whole object. */
+json_t *atoll_json_text(const char *text);
 
 #endif

@@ -1,18 +1,18 @@
-/* lease.h - who works on a campaign folder: claims numbered by epoch, on any shared file system.
+/* lease.h - who owns a folder: claims numbered by epoch, on any shared file system.
  * Layer: base.  No clock inside: times are given, monotonic and the caller's own.
  *
  * DIR/lease/000007 is the claim of epoch 7; the highest number is the one that holds.  A claim is made by link(2) of a
  * prepared file, which one caller alone wins on POSIX and NFS alike; no flock, no fcntl lock, no comparison of clocks of
  * two machines.  The holder rewrites a counter in its file (its beat); whoever has watched a beat stand still for the
- * lease's time on its own clock may claim the next epoch.  What the old holder writes later is fenced by the journal: the
- * attempt's number is the epoch, and its successor seals it (docs/spec/journal.md). */
+ * lease's time on its own clock may claim the next epoch.  What the old holder writes later must be
+ * fenced by the files it writes to: the epoch goes into them, and a reader takes nothing from an older one. */
 #ifndef ATOLL_BASE_LEASE_H
 #define ATOLL_BASE_LEASE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "base/err.h"
 
 #define ATOLL_LEASE_TIME_S 90.0 /* a beat that stands still for so long is one of a lost holder */
@@ -66,7 +66,7 @@ struct atoll_lease;
 struct atoll_lease *atoll_lease_claim(const char *dir, const struct atoll_lease_holder *self,
                                       uint32_t silent_epoch, const struct atoll_file_ops *ops,
                                       struct atoll_err *err);
-/* The same, and the epoch is above `after` in any case: the number that attempts have come to without leases. */
+/* The same, and the epoch is above `after` in any case: the number that writers have come to without leases. */
 struct atoll_lease *atoll_lease_claim_after(const char *dir, const struct atoll_lease_holder *self,
                                             uint32_t silent_epoch, uint32_t after,
                                             const struct atoll_file_ops *ops, struct atoll_err *err);

@@ -1,4 +1,4 @@
-/* lease_record.h - one claim file, and whether the one who wrote it is gone.
+/* lease_record.h - one claim file, and whether the process that wrote it is gone.
  * Layer: base, private to the lease.
  *
  * Two lines of fixed length, each with the CRC-32C (hex) of what follows it.  The first says who claims what and never

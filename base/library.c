@@ -24,7 +24,7 @@ static const char *look_up(const struct atoll_library *library, void *handle, vo
         if (!symbol && !function->optional) {
             return function->symbol;
         }
-        memcpy((char *)functions + function->offset, &symbol, sizeof symbol);
+        memcpy((char *)functions + function->offset, &symbol, sizeof(symbol));
     }
     return NULL;
 }
@@ -52,8 +52,8 @@ static int try_folder(const struct atoll_library *library, const char *root, con
 {
     for (const char *const *name = library->names; *name; name++) {
         char path[PATH_MAX];
-        int length = snprintf(path, sizeof path, "%s/%s/%s", root, folder, *name);
-        if (length > 0 && (size_t)length < sizeof path && try_one(library, path, functions, complaint)) {
+        int length = snprintf(path, sizeof(path), "%s/%s/%s", root, folder, *name);
+        if (length > 0 && (size_t)length < sizeof(path) && try_one(library, path, functions, complaint)) {
             return 1;
         }
     }
@@ -63,7 +63,7 @@ static int try_folder(const struct atoll_library *library, const char *root, con
 static int try_toolkits(const struct atoll_library *library, void *functions, char *complaint)
 {
     const char *roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+    for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
         for (const char *const *folder = library->folders; roots[i] && roots[i][0] && *folder; folder++) {
             if (try_folder(library, roots[i], *folder, functions, complaint)) {
                 return 1;

@@ -1,4 +1,4 @@
-/* lock.h - one writer per campaign: an open file description lock on a file whose text names the holder.
+/* lock.h - one owner at a time on one host: an open file description lock on a file whose text names its holder.
  * Layer: base. */
 #ifndef ATOLL_BASE_LOCK_H
 #define ATOLL_BASE_LOCK_H

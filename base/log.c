@@ -29,7 +29,7 @@ void atoll_log_setup(int fd, enum atoll_log_level level, const char *prefix)
     pthread_mutex_lock(&lock);
     settings.fd = fd;
     settings.level = level;
-    snprintf(settings.prefix, sizeof settings.prefix, "%s", prefix ? prefix : "");
+    snprintf(settings.prefix, sizeof(settings.prefix), "%s", prefix ? prefix : "");
     pthread_mutex_unlock(&lock);
 }
 
@@ -40,7 +40,7 @@ static size_t put_head(char *line, enum atoll_log_level level, const char *id)
     char date[32];
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
     const char *open = settings.prefix[0] ? " [" : "", *close = settings.prefix[0] ? "]" : "";
     int length = snprintf(line, LINE_BYTES, "%s.%03ldZ %-7s %.128s%s%s%s ", date, now.tv_nsec / 1000000,
                           level_names[level], id, open, settings.prefix, close);

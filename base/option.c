@@ -127,7 +127,7 @@ static int set_choice(const struct atoll_option *o, const char *text, void *fiel
 static int set_list(const struct atoll_option *o, const char *text, void *field, struct atoll_err *err)
 {
     struct atoll_option_list *list = field;
-    size_t limit = sizeof list->items / sizeof *list->items;
+    size_t limit = sizeof(list->items) / sizeof(*list->items);
     if (list->count == limit) {
         return atoll_err_set(err, ATOLL_E_USAGE, "--%s: given more than %zu times", o->name, limit);
     }
@@ -207,7 +207,7 @@ static const char *nearest_name(const struct atoll_command *command, const char 
     const char *known[OPTION_LIMIT];
     char word[NAME_BYTES];
     size_t count = 0;
-    snprintf(word, sizeof word, "%.*s", length < NAME_BYTES ? (int)length : (int)NAME_BYTES - 1, name);
+    snprintf(word, sizeof(word), "%.*s", length < NAME_BYTES ? (int)length : (int)NAME_BYTES - 1, name);
     const struct atoll_option *o;
     for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL && count < OPTION_LIMIT; i++) {
         if (length >= 2 && strncmp(o->name, name, length) == 0) {

@@ -20,7 +20,7 @@ static size_t option_head(const struct atoll_option *o, char *ret_head, size_t b
 {
     char letter[8] = "    ";
     if (o->letter) {
-        snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        snprintf(letter, sizeof(letter), "-%c, ", o->letter);
     }
     const char *metavar = o->metavar ? o->metavar : o->kind == ATOLL_OPT_CHOICE ? o->choices : "VALUE";
     int is_flag = o->kind == ATOLL_OPT_FLAG;
@@ -79,7 +79,7 @@ static void put_paragraphs(FILE *out, const char *text)
         const char *end = strstr(text, "\n\n");
         size_t length = end ? (size_t)(end - text) : strlen(text);
         char paragraph[4096];
-        snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
+        snprintf(paragraph, sizeof(paragraph), "%.*s", (int)length, text);
         put_words(out, paragraph, 0, 0);
         fputs(end ? "\n\n" : "\n", out);
         text = end ? end + 2 : NULL;
@@ -125,8 +125,8 @@ void atoll_option_help(const struct atoll_command *command, FILE *out)
     fputs("\nOptions:\n", out);
     const struct atoll_option *o;
     for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
-        size_t length = option_head(o, head, sizeof head);
-        option_tail(o, tail, sizeof tail);
+        size_t length = option_head(o, head, sizeof(head));
+        option_tail(o, tail, sizeof(tail));
         put_option(out, head, length, o->help, tail);
     }
     put_option(out, "-h, --help", strlen("-h, --help"), "Print this text.", "");
@@ -175,7 +175,7 @@ static void put_man_name(FILE *out, const struct atoll_command *command, int is_
 {
     char name[HEAD_BYTES];
     const char *program = program_of(command);
-    snprintf(name, sizeof name, "%s%s%s", program, *program ? "-" : "", command->name);
+    snprintf(name, sizeof(name), "%s%s%s", program, *program ? "-" : "", command->name);
     for (char *c = name; *c; c++) {
         *c = *c == ' ' ? '-' : is_title ? (char)toupper((unsigned char)*c) : *c;
     }
@@ -185,8 +185,8 @@ static void put_man_name(FILE *out, const struct atoll_command *command, int is_
 static void put_man_option(FILE *out, const struct atoll_option *o)
 {
     char head[HEAD_BYTES] = "", tail[HEAD_BYTES * 2] = "";
-    option_head(o, head, sizeof head);
-    option_tail(o, tail, sizeof tail);
+    option_head(o, head, sizeof(head));
+    option_tail(o, tail, sizeof(tail));
     fputs(".TP\n.B ", out);
     put_roff_text(out, head + strspn(head, " "));
     fputc('\n', out);

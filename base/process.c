@@ -13,8 +13,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define READ_BYTES    16384
 #define SLICE_MS      50
@@ -30,14 +31,6 @@ struct child {
     int status, has_ended;
     size_t words_length;
 };
-
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 int atoll_process_write(int fd, const void *bytes, size_t length)
 {
@@ -58,7 +51,7 @@ int atoll_process_write(int fd, const void *bytes, size_t length)
 /* A file in memory: unlike a pipe it can take any length before anybody reads. */
 static int input_of(const char *text)
 {
-    int fd = text ? memfd_create("errand", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fd = text ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0 && text &&
         (atoll_process_write(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0)) {
@@ -68,7 +61,8 @@ static int input_of(const char *text)
     return fd;
 }
 
-static void begin_child(int input, int out, int words, pid_t parent)
+__attribute__((noreturn)) static void run_child(const struct atoll_process *process, int input, int out,
+                                                int words, pid_t parent)
 {
     sigset_t none;
 
@@ -85,10 +79,6 @@ static void begin_child(int input, int out, int words, pid_t parent)
     dup2(input, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(words, STDERR_FILENO);
-}
-
-__attribute__((noreturn)) static void become(const struct atoll_process *process)
-{
     if (process->argv) {
         if (process->environment) {
             environ = (char **)(uintptr_t)process->environment;
@@ -97,49 +87,47 @@ __attribute__((noreturn)) static void become(const struct atoll_process *process
         _exit(NO_PROGRAM);
     }
     /* What a library prints must not get between the lines of the answer. */
-    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, MOVED_FD);
+    int answer = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, MOVED_FD);
 
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    _exit(out < 0 ? 1 : process->function(process->context, out));
+    _exit(answer < 0 ? 1 : process->function(process->context, answer));
 }
 
-static void close_two(int fds[2])
+static void close_ours(struct child *child)
 {
-    close(fds[0]);
-    close(fds[1]);
+    if (child->out_fd >= 0) {
+        close(child->out_fd);
+    }
+    if (child->words_fd >= 0) {
+        close(child->words_fd);
+    }
+    child->out_fd = child->words_fd = -1;
 }
 
 static int start(const struct atoll_process *process, struct child *child, struct atoll_err *err)
 {
     pid_t parent = getpid();
-    int out[2], words[2], input;
+    int out[2] = {-1, -1}, words[2] = {-1, -1}, input = -1, failed;
 
-    if (pipe2(out, O_CLOEXEC) != 0) {
-        return atoll_err_errno(err, errno, "no pipe for %s", process->what);
+    child->pid = -1;
+    if (pipe2(out, O_CLOEXEC) == 0 && pipe2(words, O_CLOEXEC) == 0 &&
+        (input = input_of(process->input)) >= 0) {
+        fflush(NULL);
+        child->pid = fork();
+        if (child->pid == 0) {
+            run_child(process, input, out[1], words[1], parent);
+        }
     }
-    if (pipe2(words, O_CLOEXEC) != 0) {
-        close_two(out);
-        return atoll_err_errno(err, errno, "no pipe for %s", process->what);
-    }
-    input = input_of(process->input);
-    fflush(NULL);
-    child->pid = input >= 0 ? fork() : -1;
-    if (child->pid == 0) {
-        begin_child(input, out[1], words[1], parent);
-        become(process);
-    }
-    int failed = errno;
-
-    close(out[1]);
-    close(words[1]);
-    if (input >= 0) {
-        close(input);
+    failed = errno;
+    for (int *fds[] = {&input, &out[1], &words[1], NULL}, **fd = fds; *fd; fd++) {
+        if (**fd >= 0) {
+            close(**fd);
+        }
     }
     child->out_fd = out[0];
     child->words_fd = words[0];
     if (child->pid < 0) {
-        close(out[0]);
-        close(words[0]);
+        close_ours(child);
         return atoll_err_errno(err, failed, "no process for %s", process->what);
     }
     setpgid(child->pid, child->pid); /* both do, so that it holds for whoever comes first */
@@ -165,25 +153,10 @@ static void end(struct child *child)
             nanosleep(&pause, NULL);
         }
     }
-    for (int *fd = &child->out_fd; fd; fd = fd == &child->out_fd ? &child->words_fd : NULL) {
-        if (*fd >= 0) {
-            close(*fd);
-        }
-    }
+    close_ours(child);
 }
 
-static void keep_words(struct child *child, struct atoll_process_result *result, const char *bytes,
-                       size_t length)
-{
-    size_t room = sizeof(result->words) - 1 - child->words_length;
-    size_t count = length < room ? length : room;
-
-    for (size_t i = 0; i < count; i++) {
-        result->words[child->words_length++] = bytes[i] ? bytes[i] : ' ';
-    }
-    result->words[child->words_length] = '\0';
-}
-
+/* What one of the pipes has now: standard output is kept whole, the first words of standard error as a text. */
 static void take(struct child *child, int *fd, struct atoll_process_result *result)
 {
     char bytes[READ_BYTES];
@@ -198,39 +171,35 @@ static void take(struct child *child, int *fd, struct atoll_process_result *resu
     } else if (fd == &child->out_fd) {
         atoll_buffer_put_bytes(&result->out, bytes, (size_t)n);
     } else {
-        keep_words(child, result, bytes, (size_t)n);
+        for (ssize_t i = 0; i < n && child->words_length < sizeof(result->words) - 1; i++) {
+            result->words[child->words_length++] = bytes[i] ? bytes[i] : ' ';
+        }
+        result->words[child->words_length] = '\0';
     }
-}
-
-/* What is there to read within a slice of time: how many of the pipes had something. */
-static int take_ready(struct child *child, int timeout_ms, struct atoll_process_result *result)
-{
-    struct pollfd ready[2] = {{.fd = child->out_fd, .events = POLLIN},
-                              {.fd = child->words_fd, .events = POLLIN}};
-    int count = poll(ready, 2, timeout_ms);
-
-    if (count > 0 && ready[0].revents) {
-        take(child, &child->out_fd, result);
-    }
-    if (count > 0 && ready[1].revents) {
-        take(child, &child->words_fd, result);
-    }
-    return count;
 }
 
 /* 0, HOPELESS, or the code of what went wrong. */
-static int collect(const struct atoll_process *process, double until_s, struct child *child,
+static int collect(const struct atoll_process *process, double until_ns, struct child *child,
                    struct atoll_process_result *result)
 {
     while (!child->has_ended || child->out_fd >= 0 || child->words_fd >= 0) {
+        struct pollfd ready[2] = {{.fd = child->out_fd, .events = POLLIN},
+                                  {.fd = child->words_fd, .events = POLLIN}};
         int was_over = child->has_ended;
-
-        if (now_s() >= until_s) {
-            return ATOLL_E_TIMEOUT;
-        }
         int is_silent = child->out_fd < 0 && child->words_fd < 0; /* it has closed both and is about to end */
 
-        if (take_ready(child, was_over ? 0 : is_silent ? 1 : SLICE_MS, result) <= 0 && was_over) {
+        if (atoll_clock_mono_ns() >= until_ns) {
+            return ATOLL_E_TIMEOUT;
+        }
+        int count = poll(ready, 2, was_over ? 0 : is_silent ? 1 : SLICE_MS);
+
+        if (count > 0 && ready[0].revents) {
+            take(child, &child->out_fd, result);
+        }
+        if (count > 0 && ready[1].revents) {
+            take(child, &child->words_fd, result);
+        }
+        if (count <= 0 && was_over) {
             return 0; /* all is read that it wrote; a grandchild holds the pipe */
         }
         if (result->out.failed) {
@@ -274,7 +243,7 @@ int atoll_process_run(const struct atoll_process *process, size_t out_limit_byte
                       struct atoll_process_result *ret_result, struct atoll_err *err)
 {
     struct child child = {.out_fd = -1, .words_fd = -1};
-    double until_s = now_s() + process->deadline_s;
+    double until_ns = atoll_clock_mono_ns() + 1e9 * process->deadline_s;
     int code, status;
 
     if (start(process, &child, err) != 0) {
@@ -282,7 +251,7 @@ int atoll_process_run(const struct atoll_process *process, size_t out_limit_byte
     }
     memset(ret_result, 0, sizeof(*ret_result));
     atoll_buffer_init(&ret_result->out, out_limit_bytes + 1);
-    code = collect(process, until_s, &child, ret_result);
+    code = collect(process, until_ns, &child, ret_result);
     end(&child);
     status = judge(process, code, &child, ret_result, err);
     if (status == 0) {
@@ -300,4 +269,69 @@ int atoll_process_run(const struct atoll_process *process, size_t out_limit_byte
 void atoll_process_result_fini(struct atoll_process_result *result)
 {
     atoll_buffer_fini(&result->out);
+}
+
+struct question {
+    atoll_probe_function *function;
+    void *context;
+};
+
+/* In the child: the answer as one text. */
+static int answer(void *context, int out_fd)
+{
+    const struct question *question = context;
+    json_t *object = question->function(question->context);
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+    return text && atoll_process_write(out_fd, text, strlen(text)) == 0 ? 0 : 1;
+}
+
+json_t *atoll_probe(atoll_probe_function *function, void *context, const char *what, double deadline_s,
+                    struct atoll_err *err)
+{
+    struct question question = {function, context};
+    struct atoll_process process = {
+        .what = what, .function = answer, .context = &question, .deadline_s = deadline_s};
+    struct atoll_process_result result;
+    json_t *object = NULL;
+
+    if (atoll_process_run(&process, ATOLL_PROBE_BYTES_LIMIT, &result, err) != 0) {
+        return NULL;
+    }
+    if (result.status > 128) {
+        atoll_err_set(err, ATOLL_E_CHILD, "%s crashed the process that asked it (%s)", what,
+                      strsignal(result.status - 128));
+    } else {
+        object =
+            result.status == 0 ? json_loadb((const char *)result.out.data, result.out.length, 0, NULL) : NULL;
+        if (!object) {
+            atoll_err_set(err, ATOLL_E_CHILD, "%s gave no answer", what);
+        }
+    }
+    atoll_process_result_fini(&result);
+    return object;
+}
+
+static const struct {
+    const char *name;
+    int number;
+} signal_names[] = {
+    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL},   {"USR1", SIGUSR1},
+    {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"CONT", SIGCONT},   {"STOP", SIGSTOP},
+    {"TSTP", SIGTSTP}, {"URG", SIGURG},   {"XCPU", SIGXCPU}, {"WINCH", SIGWINCH},
+};
+
+int atoll_signal_number(const char *name)
+{
+    const char *plain = name && strncmp(name, "SIG", 3) == 0 ? name + 3 : name;
+    char *end;
+    long number;
+
+    for (size_t i = 0; plain && i < sizeof(signal_names) / sizeof(signal_names[0]); i++) {
+        if (strcmp(plain, signal_names[i].name) == 0) {
+            return signal_names[i].number;
+        }
+    }
+    number = name && *name >= '0' && *name <= '9' ? strtol(name, &end, 10) : 0;
+    return number >= 1 && number <= 64 && !*end ? (int)number : -1;
 }

@@ -1,11 +1,13 @@
 /* process.h - a child process that is sent to do one thing before a deadline: a program, or a function of ours that calls
- * what may hang, exit or crash.  Layer: base.  The caller must be single-threaded.
+ * what may hang, exit or crash (a driver).  Layer: base.  The caller must be single-threaded.
  *
  * The child is a process group of its own and dies with its parent; at the deadline the whole group is killed. */
 #ifndef ATOLL_BASE_PROCESS_H
 #define ATOLL_BASE_PROCESS_H
 
 #include <stddef.h>
+
+#include <jansson.h>
 
 #include "base/buffer.h"
 #include "base/err.h"
@@ -35,7 +37,19 @@ int atoll_process_run(const struct atoll_process *process, size_t out_limit_byte
                       struct atoll_process_result *ret_result, struct atoll_err *err);
 void atoll_process_result_fini(struct atoll_process_result *result);
 
+#define ATOLL_PROBE_BYTES_LIMIT ((size_t)1 << 20) /* of an answer as text */
+
+/* Runs in the child; its answer is an owned object, NULL when it has none. */
+typedef json_t *atoll_probe_function(void *context);
+/* Asks it in a child; the answer is owned by the caller.  what: names the asked in errors ("the driver").  NULL:
+ * ATOLL_E_TIMEOUT, ATOLL_E_CHILD (killed by a signal, or no answer), ATOLL_E_LIMIT, or why there is no child. */
+json_t *atoll_probe(atoll_probe_function *function, void *context, const char *what, double deadline_s,
+                    struct atoll_err *err);
+
 /* All of it, through short writes and signals: 0 or -1 with errno. */
 int atoll_process_write(int fd, const void *bytes, size_t length);
+
+/* A signal by the name that people and batch systems use: "TERM", "SIGTERM", "15" give 15; -1 for another word. */
+int atoll_signal_number(const char *name);
 
 #endif

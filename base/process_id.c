@@ -1,12 +1,15 @@
-/* process_id.c - a number, the tick at which the process began and the machine's start: together they never come twice. */
+/* process_id.c - a number, the tick at which the process began and the machine's boot: together they never come twice.
+ * The boot id is drawn anew by each kernel that starts, one for all containers of a machine. */
+#include "base/process_id.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/process_id.h"
+#include <sodium.h>
 
-#define START_FIELD 20 /* of /proc/<pid>/stat, counted from the state behind the name */
+#define LEAST_BOOT_BYTES 32 /* a UUID has 36 */
 
 /* The whole of a small file; "" when it is not there. */
 static void read_text(const char *path, char *ret_text, size_t bytes)
@@ -20,20 +23,43 @@ static void read_text(const char *path, char *ret_text, size_t bytes)
     }
 }
 
+int atoll_boot_id(char ret_boot[ATOLL_BOOT_BYTES])
+{
+    unsigned char random[16];
+
+    read_text("/proc/sys/kernel/random/boot_id", ret_boot, ATOLL_BOOT_BYTES);
+    ret_boot[strcspn(ret_boot, "\n")] = '\0';
+    if (strlen(ret_boot) >= LEAST_BOOT_BYTES) {
+        return 1;
+    }
+    randombytes_buf(random, sizeof(random));
+    sodium_bin2hex(ret_boot, ATOLL_BOOT_BYTES, random, sizeof(random));
+    return 0;
+}
+
+int atoll_process_stat(pid_t pid, unsigned long long *ret_start_ticks, char *ret_state)
+{
+    char path[64], text[1024];
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    read_text(path, text, sizeof(text));
+    const char *at =
+        strrchr(text, ')'); /* the name may hold blanks and parentheses, so fields count from its end */
+
+    return at &&
+           sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                  ret_state, ret_start_ticks) == 2;
+}
+
 struct atoll_process_id atoll_process_id_of(pid_t pid)
 {
     struct atoll_process_id id = {.pid = pid};
-    char path[64], text[1024], *at;
+    char boot[ATOLL_BOOT_BYTES], state;
 
-    read_text("/proc/sys/kernel/random/boot_id", id.boot_id, sizeof(id.boot_id));
-    id.boot_id[strcspn(id.boot_id, "\n")] = '\0';
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    read_text(path, text, sizeof(text));
-    at = strrchr(text, ')'); /* the name may hold blanks and brackets */
-    for (int i = 0; at && i < START_FIELD; i++) {
-        at = strchr(at + 1, ' ');
+    if (atoll_boot_id(boot)) {
+        snprintf(id.boot_id, sizeof(id.boot_id), "%.36s", boot);
     }
-    if (!at || sscanf(at, "%llu", &id.start_ticks) != 1) {
+    if (!atoll_process_stat(pid, &id.start_ticks, &state)) {
         id.start_ticks = 0;
     }
     return id;
@@ -47,17 +73,14 @@ struct atoll_process_id atoll_process_id_self(void)
 int atoll_process_id_is_alive(const struct atoll_process_id *process)
 {
     struct atoll_process_id now;
-    char path[64], text[256], *state;
+    unsigned long long start_ticks;
+    char state;
 
     if (process->pid <= 0 || process->start_ticks == 0) {
         return 0;
     }
     now = atoll_process_id_of(process->pid);
-    if (now.start_ticks != process->start_ticks || strcmp(now.boot_id, process->boot_id) != 0) {
-        return 0;
-    }
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)process->pid);
-    read_text(path, text, sizeof(text));
-    state = strrchr(text, ')');
-    return state && state[1] == ' ' && state[2] != 'Z';
+    return strcmp(now.boot_id, process->boot_id) == 0 &&
+           atoll_process_stat(process->pid, &start_ticks, &state) && start_ticks == process->start_ticks &&
+           state != 'Z' && state != 'X';
 }

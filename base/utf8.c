@@ -13,7 +13,7 @@ static const struct {
 /* Bytes of the character that begins here; 0: none does. */
 static size_t character(const unsigned char *p, size_t left)
 {
-    size_t row = 0, count = sizeof leads / sizeof *leads;
+    size_t row = 0, count = sizeof(leads) / sizeof(*leads);
     while (row < count && (*p < leads[row].first || *p > leads[row].last)) {
         row++;
     }

@@ -3,7 +3,7 @@
 #ifndef ATOLL_ARCHIVE_H5_CAMPAIGN_TASK_COPY_H
 #define ATOLL_ARCHIVE_H5_CAMPAIGN_TASK_COPY_H
 
-#include "base/file_ops.h"
+#include "base/file.h"
 
 #define ATOLL_TASK_COPY_FILE_LIMIT  256
 #define ATOLL_TASK_COPY_DEPTH_LIMIT 3

@@ -3,7 +3,7 @@
 #ifndef ATOLL_ARCHIVE_H5_HDF5_MERGE_H
 #define ATOLL_ARCHIVE_H5_HDF5_MERGE_H
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "archive-h5/table/table.h"
 
 /* Adds everything of `from` to `into`, which must come from a struct atoll_merge alone. */

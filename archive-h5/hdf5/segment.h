@@ -3,7 +3,7 @@
 #ifndef ATOLL_ARCHIVE_H5_HDF5_SEGMENT_H
 #define ATOLL_ARCHIVE_H5_HDF5_SEGMENT_H
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "archive-h5/table/table.h"
 
 #define ATOLL_MADE_OF_BYTES 160

@@ -9,7 +9,7 @@
 #ifndef ATOLL_ARCHIVE_H5_JOURNAL_JOURNAL_H
 #define ATOLL_ARCHIVE_H5_JOURNAL_JOURNAL_H
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "archive-h5/journal/record.h"
 
 #define ATOLL_JOURNAL_FILE                "journal.atl"

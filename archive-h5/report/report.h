@@ -3,7 +3,7 @@
 #ifndef ATOLL_ARCHIVE_H5_REPORT_REPORT_H
 #define ATOLL_ARCHIVE_H5_REPORT_REPORT_H
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "archive-h5/table/table.h"
 #include "base/buffer.h"
 

@@ -3,7 +3,7 @@
 #ifndef ATOLL_LLM_GATEWAY_BUDGET_SPENDING_JOURNAL_H
 #define ATOLL_LLM_GATEWAY_BUDGET_SPENDING_JOURNAL_H
 
-#include "base/boot.h"
+#include "base/process_id.h"
 #include "llm-gateway/budget/frame_file.h"
 #include "llm-gateway/budget/spending_book.h"
 

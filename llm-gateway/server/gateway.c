@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "llm-gateway/broker/broker.h"
-#include "base/parent_folder.h"
+#include "base/file.h"
 #include "llm-gateway/server/http_server.h"
 #include "llm-gateway/spool/spool_desk.h"
 
@@ -99,7 +99,7 @@ static int make_folders(const struct atoll_gateway_config *config, struct atoll_
     const char *door = config->listen && strncmp(config->listen, "unix:", 5) == 0 ? config->listen + 5 : NULL;
     const char *const paths[] = {config->ledger, config->store, config->spool, door};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (paths[i] && *paths[i] && atoll_parent_make(paths[i], err))
+        if (paths[i] && *paths[i] && atoll_folder_make_parents(paths[i], err))
             return -1;
     return 0;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "llm-gateway/budget/frame_file.h"
-#include "base/parent_folder.h"
+#include "base/file.h"
 #include "llm-gateway/spool/spool_file.h"
 
 #define NAME_LONGEST 64u
@@ -179,7 +179,7 @@ int atoll_spool_tree_open(const char *root, struct atoll_err *err)
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "spool '%.64s': a folder's path of at most %d bytes is expected", root,
                              SPOOL_ROOT_BYTES - 1);
-    if (atoll_parent_make(root, err) != 0 ||
+    if (atoll_folder_make_parents(root, err) != 0 ||
         atoll_frame_file_make_folder(atoll_frame_file_real_ops(), root, err) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/spool", root);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/clock.h"
 #include "mpi-eval/coordinator/coordinator_state.h"

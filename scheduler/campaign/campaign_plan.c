@@ -14,7 +14,7 @@
 #include "evolution/prompt/prompt.h"
 #include "mpi-eval/operator/llm_queue.h"
 #include "mpi-eval/operator/prompt_replay.h"
-#include "base/folder.h"
+#include "base/file.h"
 
 /* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
  * way that some are always compiled. */

@@ -9,9 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "base/buffer.h"
-#include "base/folder.h"
 
 #define ENTRY_LIMIT 4096
 #define SUFFIX      ".json"

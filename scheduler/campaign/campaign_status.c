@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/campaign/sweep_request.h"
 
 #define POLL_S        90.0

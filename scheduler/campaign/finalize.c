@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "archive-h5/hdf5/archive.h"
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "base/lease.h"
 #include "archive-h5/hdf5/merge.h"
 #include "archive-h5/report/report.h"

@@ -11,7 +11,7 @@
 
 #include "scheduler/job/batch_script.h"
 #include "scheduler/campaign/budget_share.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "scheduler/launcher/local/launch.h"
 #include "scheduler/campaign/campaign_queue.h"
 

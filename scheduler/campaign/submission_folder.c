@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
-#include "base/folder.h"
+#include "base/file.h"
 
 static int parts_make(struct atoll_submission *s, const char *draft, struct atoll_err *err)
 {

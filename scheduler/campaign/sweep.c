@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "base/buffer.h"
 #include "base/yaml.h"
-#include "base/json_text.h"
+#include "base/json.h"
 
 #define ARENA_BYTES ((size_t)8 << 20)
 #define FILE_BYTES  ((size_t)1 << 20)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "base/json_text.h"
+#include "base/json.h"
 
 static const char *const state_names[ATOLL_STATE_COUNT] = {
     [ATOLL_STATE_FRESH] = "fresh", [ATOLL_STATE_RUNNING] = "running",       [ATOLL_STATE_WAITING] = "waiting",

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "scheduler/campaign/finalize.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep_jobs.h"

@@ -3,7 +3,7 @@
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/report/report.h"
 #include "scheduler/cli/archive_view.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/cli/task_table.h"
 
 static void print_json(const struct atoll_archive_view *view, const char *archive, const char *report,

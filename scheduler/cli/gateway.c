@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "llm-gateway/server/gateway.h"
-#include "base/parent_folder.h"
+#include "base/file.h"
 #include "scheduler/cli/gateway_file.h"
 #include "scheduler/cli/commands.h"
 
@@ -88,7 +88,7 @@ static FILE *announce_open(const char *path, char *ret_temporary, size_t bytes, 
         atoll_err_set(err, ATOLL_E_USAGE, "the path of --url-file is too long");
         return NULL;
     }
-    if (atoll_parent_make(path, err) != 0) {
+    if (atoll_folder_make_parents(path, err) != 0) {
         return NULL;
     }
     unlink(path); /* what a killed one left */

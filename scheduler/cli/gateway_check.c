@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "llm-gateway/http/secret.h"
 #include "scheduler/cli/gateway_file.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/cli/model_options.h"
 #include "scheduler/cli/commands.h"
 

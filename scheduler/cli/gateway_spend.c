@@ -5,7 +5,7 @@
 
 #include "llm-gateway/budget/spending_view.h"
 #include "scheduler/cli/gateway_file.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/cli/commands.h"
 
 struct spend_settings {

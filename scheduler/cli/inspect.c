@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "core/verdict.h"
 #include "scheduler/cli/archive_view.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/cli/profile_view.h"
 #include "scheduler/cli/prompt_view.h"
 #include "scheduler/cli/task_table.h"

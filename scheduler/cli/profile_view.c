@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/json_text.h"
+#include "base/json.h"
 
 /* Resources in the order in which they are printed. */
 static const struct {

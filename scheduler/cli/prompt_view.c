@@ -1,7 +1,7 @@
 #include "scheduler/cli/prompt_view.h"
 
 #include "core/ask.h"
-#include "base/json_text.h"
+#include "base/json.h"
 
 static int64_t ask_row(const struct atoll_archive_view *view, uint32_t campaign, uint64_t number)
 {

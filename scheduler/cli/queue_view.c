@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep.h"

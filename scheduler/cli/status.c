@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "scheduler/campaign/campaign_status.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/cli/commands.h"

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "scheduler/job/batch_script.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/submission.h"

@@ -8,7 +8,7 @@
 #include "core/task/task.h"
 #include "mpi-eval/coordinator/setup.h"
 #include "scheduler/doctor/calibrate_device.h"
-#include "base/json_text.h"
+#include "base/json.h"
 
 struct check_settings {
     const char *backend, *compiler, *flags;

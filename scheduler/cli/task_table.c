@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "core/verdict.h"
-#include "base/json_text.h"
+#include "base/json.h"
 
 /* Calls row for each task summary that is wanted. */
 typedef void summary_row(void *context, const struct atoll_query *query,

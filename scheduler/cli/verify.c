@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "mpi-eval/coordinator/replay.h"
 #include "mpi-eval/coordinator/setup.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/cli/recheck.h"
 #include "scheduler/campaign/sweep.h"
 

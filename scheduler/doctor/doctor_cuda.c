@@ -13,7 +13,7 @@
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "scheduler/doctor/calibrate_device.h"
-#include "base/probe.h"
+#include "base/process.h"
 
 #define DRIVER_PARAMS      "/proc/driver/nvidia/params"
 #define ASK_DEADLINE_S     30.0

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "scheduler/launcher/launcher.h"
 
 #define TIMEOUT_S 20.0

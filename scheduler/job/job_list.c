@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "scheduler/campaign/campaign_queue.h"
 
 static double unix_s(void)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "scheduler/launcher/launcher_ops.h"
-#include "base/signal_name.h"
+#include "base/process.h"
 
 #define PLAIN       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:;/=%@+-[]*&|^~?()"
 #define FIELD(name) offsetof(struct atoll_job_request, name)

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/log.h"
 #include "base/clock.h"

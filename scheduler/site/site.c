@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 #include "scheduler/site/site_draft.h"
 
 /* ---- reading ---- */

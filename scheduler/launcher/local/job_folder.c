@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "base/json_text.h"
+#include "base/json.h"
 
 #define NUMBER_TRIES 10000
 #define LOST_STATUS  (128 + 9)

@@ -14,7 +14,7 @@
 #include "scheduler/launcher/local/job_folder.h"
 #include "scheduler/launcher/local/slot.h"
 #include "scheduler/launcher/local/supervise.h"
-#include "base/signal_name.h"
+#include "base/process.h"
 
 #define ARRAY_LIMIT 1000u
 #define KEEP_S      (14 * 24 * 3600) /* how long what has ended is known */

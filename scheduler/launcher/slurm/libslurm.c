@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "scheduler/launcher/launcher_ops.h"
-#include "base/signal_name.h"
+#include "base/process.h"
 #include "scheduler/launcher/slurm/call.h"
 #include "scheduler/launcher/slurm/commands.h"
 #include "scheduler/launcher/slurm/environment.h"

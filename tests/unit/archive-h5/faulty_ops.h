@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 
 enum fault { FAULT_NONE, FAULT_SHORT, FAULT_INTERRUPT, FAULT_FULL, FAULT_IO, FAULT_PARTIAL_THEN_FULL };
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_ops.h"
+#include "base/file.h"
 
 #define DISK_OBJECTS 256
 #define DISK_ENTRIES 64

@@ -2,7 +2,7 @@
 #include "tests/support/expect.h"
 
 #include "tests/unit/llm-gateway/failing_disk.h"
-#include "base/boot.h"
+#include "base/process_id.h"
 #include "llm-gateway/budget/spending.h"
 #include "llm-gateway/budget/syncer.h"
 

@@ -1,6 +1,6 @@
 #include "tests/support/expect.h"
 
-#include "base/signal_name.h"
+#include "base/process.h"
 #include "scheduler/launcher/slurm/state.h"
 
 static const struct {

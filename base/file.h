@@ -1,9 +1,10 @@
-/* file_ops.h - the system calls through which everything durable is written, as a table that a test may
- * replace. Layer: base.  Reading needs no table: what matters is what survives a crash, and that is
- * decided by these calls. Every function behaves as the system call of its name (result, -1 with errno);
- * context is the table's own. */
-#ifndef ATOLL_BASE_FILE_OPS_H
-#define ATOLL_BASE_FILE_OPS_H
+/* file.h - files and folders: the system calls through which everything durable is written, as a table that a test may
+ * replace, and what is made of them (write all, replace in one step, make folders).  Layer: base.
+ *
+ * Reading needs no table: what matters is what survives a crash, and that is decided by these calls.  Every function of the
+ * table behaves as the system call of its name (result, -1 with errno); context is the table's own. */
+#ifndef ATOLL_BASE_FILE_H
+#define ATOLL_BASE_FILE_H
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -25,7 +26,7 @@ struct atoll_file_ops {
     int (*link)(void *context, const char *from, const char *to);
 };
 
-/* The real calls.  Static storage.  A NULL table means this one in every function of archive-h5. */
+/* The real calls.  Static storage.  The functions that say so take NULL for it. */
 const struct atoll_file_ops *atoll_file_ops_real(void);
 
 /* Writes all bytes at offset: short writes and EINTR are continued.  0, or -1 with errno set. */
@@ -47,12 +48,20 @@ int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const v
                      struct atoll_err *err);
 
 /* Replaces path by bytes in one step: "<path>.tmp", write, fsync, rename, fsync of the directory.  After a
- * failure path is what it was and the temporary file is gone. */
+ * failure path is what it was and the temporary file is gone.  ops: NULL = the real calls. */
 int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
                        struct atoll_err *err);
 
 /* Fills err for a failed write below path; a full disk, a missing permission and a read-only file system get
  * their remedy. */
 int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, struct atoll_err *err);
+
+/* mkdir -p. */
+int atoll_folder_make(const char *path, struct atoll_err *err);
+/* mkdir -p of what holds path; path itself is left alone. */
+int atoll_folder_make_parents(const char *path, struct atoll_err *err);
+/* Absolute form of a path whose last names need not be there; makes nothing.  Errors: USAGE (empty, or ".." below what is not
+ * there), LIMIT, what opening its folders says. */
+int atoll_folder_absolute(const char *path, char *ret_path, size_t bytes, struct atoll_err *err);
 
 #endif
