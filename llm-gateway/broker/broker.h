@@ -1,8 +1,8 @@
-/* broker.h - carries out requests: store, budget, choice of a model, limits, tries, outcome.
+/* broker.h - carries out requests: store, budget, limits, tries, outcome.
  * Layer: llm-gateway.  Lifetime: create/destroy.  One thread, on a loop.
  *
  * A call: LOOKUP (store) -> WAIT (breaker, buckets, throttle, backoff) -> RESERVE (written) -> SEND -> again WAIT for the
- * next try or model -> SETTLE (exchange and settlement written) -> done.  The callback comes exactly once, never inside
+ * next try -> SETTLE (exchange and settlement written) -> done.  The callback comes exactly once, never inside
  * submit, within the deadline; nothing is answered before it is kept.  Two requests of the same key (or, in the modes
  * that look into the store, of the same id) are one call with two callbacks. */
 #ifndef ATOLL_LLM_GATEWAY_BROKER_BROKER_H

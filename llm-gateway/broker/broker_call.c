@@ -82,13 +82,12 @@ static int find_model(struct atoll_call *call, struct atoll_err *err)
 {
     const struct atoll_gateway_config *config = call->broker->config;
     const char *name = call->request.model;
+    int first = -1;
     for (size_t i = 0; i < config->ensemble_count; i++) {
         if (strcmp(config->ensembles[i].name, name) == 0)
-            call->ensemble = &config->ensembles[i];
+            first = atoll_ensemble_choose(&config->ensembles[i], call->request.generation, &call->id);
     }
-    int first =
-        call->ensemble ? atoll_ensemble_choose(call->ensemble, call->request.generation, &call->id, 0) : -1;
-    for (size_t i = 0; !call->ensemble && i < config->model_count; i++) {
+    for (size_t i = 0; first < 0 && i < config->model_count; i++) {
         if (strcmp(config->models[i].name, name) == 0)
             first = (int)i;
     }

@@ -157,17 +157,12 @@ int atoll_broker_open(struct atoll_broker *broker, struct atoll_err *err)
     broker->transfers = atoll_transfers_create(broker->loop, 0, err);
     if (!broker->transfers)
         return -1;
-    for (size_t i = 0; i < broker->config->endpoint_count; i++) {
-        if (atoll_lane_open_batches(&broker->lanes[i], err))
-            return -1;
-    }
     return atoll_bookings_recover(broker, err);
 }
 
 /* The last lane first: who shares a key asks those before it. */
 static void lane_close(struct atoll_lane *lane)
 {
-    free(lane->batch_folder);
     if (lane->timer)
         atoll_loop_cancel(lane->broker->loop, lane->timer);
     if (lane->key && lane->key != shared_key(lane))
@@ -177,8 +172,6 @@ static void lane_close(struct atoll_lane *lane)
 /* Half-open is fine. */
 void atoll_broker_close(struct atoll_broker *broker)
 {
-    for (size_t i = 0; broker->lanes && i < broker->config->endpoint_count; i++)
-        atoll_batches_destroy(broker->lanes[i].batches);
     if (broker->transfers)
         atoll_transfers_destroy(broker->transfers);
     for (size_t i = broker->lanes ? broker->config->endpoint_count : 0; i-- > 0;)

@@ -126,11 +126,6 @@ out_throttle:
     return admission;
 }
 
-int atoll_lane_admit(struct atoll_lane *lane, struct atoll_pool *pool, double tokens, double *ret_when_ns)
-{
-    return admit(lane, pool, tokens, atoll_loop_now_ns(lane->broker->loop), ret_when_ns) == ADMITTED;
-}
-
 void atoll_lane_note(struct atoll_lane *lane, struct atoll_pool *pool, enum atoll_llm_status status,
                      double sent_ns, double tokens_not_used)
 {
@@ -140,13 +135,6 @@ void atoll_lane_note(struct atoll_lane *lane, struct atoll_pool *pool, enum atol
     atoll_bucket_return(&lane->tokens, tokens_not_used);
     atoll_bucket_return(&pool->tokens, tokens_not_used);
     pool->blocked_ns = 0; /* buckets and their rates may be others now */
-}
-
-int atoll_lane_is_out(const struct atoll_lane *lane, double wait_s)
-{
-    double now_ns = atoll_loop_now_ns(lane->broker->loop);
-    return lane->breaker.state == ATOLL_BREAKER_OPEN &&
-           lane->breaker.until_ns > now_ns + wait_s * ATOLL_NS_PER_S;
 }
 
 /* ---- serving ---- */
@@ -187,26 +175,6 @@ static struct atoll_pool *next_pool(const struct atoll_lane *lane, double now_ns
     return best;
 }
 
-/* Once for every time that the breaker opens. */
-void atoll_lane_pass_on(struct atoll_lane *lane)
-{
-    struct atoll_broker *broker = lane->broker;
-    struct atoll_call_list waiting = {NULL, NULL};
-    if (!atoll_lane_is_out(lane, ATOLL_PATIENCE_S) || lane->passed_on_ns >= lane->breaker.until_ns)
-        return;
-    lane->passed_on_ns = lane->breaker.until_ns;
-    for (size_t m = 0; m < broker->config->model_count; m++) {
-        struct atoll_pool *pool = &broker->pools[m];
-        for (size_t i = 0; i < pool->count && atoll_lane_of(broker, (unsigned)m) == lane; i++)
-            atoll_call_list_append(&waiting, pool->heap[i]);
-    }
-    while (waiting.first) {
-        struct atoll_call *call = waiting.first;
-        atoll_call_list_leave(call);
-        atoll_call_tell(call, ATOLL_CALL_PASSED_ON);
-    }
-}
-
 static void pump(struct atoll_lane *lane)
 {
     double now_ns = atoll_loop_now_ns(lane->broker->loop), wake_ns = INFINITY, when_ns;
@@ -237,7 +205,6 @@ void atoll_lane_pump(struct atoll_lane *lane)
     if (lane->is_pumping) /* what a call that went out has changed is seen by the loop above */
         return;
     lane->is_pumping = 1;
-    atoll_lane_pass_on(lane);
     pump(lane);
     lane->is_pumping = 0;
 }

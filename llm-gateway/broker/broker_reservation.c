@@ -32,7 +32,7 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 
 static int is_enough(const struct atoll_call *call, const struct atoll_booking *booking)
 {
-    return booking->is_held && booking->model == call->model && booking->is_batch == call->is_batch;
+    return booking->is_held && booking->model == call->model;
 }
 
 int atoll_booking_reserve(struct atoll_call *call, struct atoll_booking *booking, struct atoll_err *err)
@@ -43,12 +43,10 @@ int atoll_booking_reserve(struct atoll_call *call, struct atoll_booking *booking
     atoll_booking_drop(call, booking);
     uint64_t input = atoll_llm_request_input_bound(&call->request);
     uint64_t output = atoll_booking_output_limit(broker, &call->request, call->model);
-    struct atoll_booking wanted = {
-        .is_held = 1,
-        .model = call->model,
-        .is_batch = call->is_batch,
-        .money = atoll_price_worst(price_of(broker, call->model), input, output, call->is_batch),
-        .tokens = sum_of(input, output)};
+    struct atoll_booking wanted = {.is_held = 1,
+                                   .model = call->model,
+                                   .money = atoll_price_worst(price_of(broker, call->model), input, output),
+                                   .tokens = sum_of(input, output)};
     const struct atoll_spending_purpose purpose = {.campaign = call->request.campaign,
                                                    .task = call->request.task,
                                                    .model = broker->config->models[call->model].name,
@@ -69,7 +67,7 @@ atoll_nanousd atoll_booking_cost(const struct atoll_call *call, const struct ato
         return 0;
     }
     if (!usage->is_estimated)
-        return atoll_price_cost(price_of(call->broker, booking->model), usage, booking->is_batch);
+        return atoll_price_cost(price_of(call->broker, booking->model), usage);
     *usage = (struct atoll_llm_usage){
         .input = atoll_llm_request_input_bound(&call->request),
         .output = atoll_booking_output_limit(call->broker, &call->request, booking->model),
@@ -111,7 +109,7 @@ static double cost_of_last(const struct atoll_broker *broker, const struct atoll
     double whole = ceil(outcome->cost_usd * 1e9 - 1e-3);
     for (size_t i = 0; outcome->tries > 1 && i < config->model_count; i++) {
         if (strcmp(config->models[i].name, outcome->name) == 0)
-            return fmin(whole, (double)atoll_price_cost(config->models[i].price, &outcome->usage, 0));
+            return fmin(whole, (double)atoll_price_cost(config->models[i].price, &outcome->usage));
     }
     return fmax(whole, 0);
 }

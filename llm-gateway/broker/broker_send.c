@@ -144,10 +144,7 @@ static void account(struct atoll_try *it, int may_be_billed, enum atoll_llm_stat
 
 static void leave_call(struct atoll_try *it)
 {
-    for (unsigned slot = 0; slot < 2; slot++) {
-        if (it->call->tries[slot] == it)
-            it->call->tries[slot] = NULL;
-    }
+    it->call->attempt = NULL;
     it->call = NULL;
 }
 
@@ -276,8 +273,7 @@ void atoll_call_count_try(struct atoll_call *call)
     call->started_unix_ns = atoll_broker_unix_ns();
 }
 
-int atoll_try_send(struct atoll_call *call, unsigned slot, struct atoll_booking *booking,
-                   struct atoll_err *err)
+int atoll_try_send(struct atoll_call *call, struct atoll_err *err)
 {
     struct atoll_broker *broker = call->broker;
     struct atoll_lane *lane = atoll_lane_of(broker, call->model);
@@ -295,9 +291,9 @@ int atoll_try_send(struct atoll_call *call, unsigned slot, struct atoll_booking 
             try_destroy(it);
         return -1;
     }
-    it->booking = *booking;
-    *booking = (struct atoll_booking){0};
-    call->tries[slot] = it;
+    it->booking = call->booking;
+    call->booking = (struct atoll_booking){0};
+    call->attempt = it;
     atoll_call_count_try(call);
     return 0;
 }

@@ -13,14 +13,15 @@
 #define ATOLL_LLM_GATEWAY_BROKER_BROKER_STATE_H
 
 #include "base/random.h"
-#include "llm-gateway/old/batch.h"
+#include "llm-gateway/config/config.h"
+#include "llm-gateway/http/transfer.h"
+#include "llm-gateway/provider/provider.h"
 #include "llm-gateway/broker/breaker.h"
 #include "llm-gateway/broker/broker.h"
 #include "llm-gateway/broker/bucket.h"
 #include "llm-gateway/broker/throttle.h"
 
-#define ATOLL_NS_PER_S   1e9
-#define ATOLL_PATIENCE_S 1.0 /* who would wait longer for a breaker takes another model, if there is one */
+#define ATOLL_NS_PER_S 1e9
 
 struct atoll_call;
 
@@ -42,7 +43,6 @@ struct atoll_booking {
     int is_held;
     uint64_t number; /* 0: there is no ledger */
     unsigned model;  /* of the configuration */
-    int is_batch;
     atoll_nanousd money;
     uint64_t tokens;
 };
@@ -69,7 +69,6 @@ enum atoll_call_state {
     ATOLL_CALL_PAUSED, /* backoff */
     ATOLL_CALL_QUEUED, /* in the heap of a pool */
     ATOLL_CALL_SENT,
-    ATOLL_CALL_BATCHED,
     ATOLL_CALL_ENDED, /* waits for the commit, then for its callbacks */
     ATOLL_CALL_STATE_COUNT
 };
@@ -79,9 +78,7 @@ enum atoll_call_event {
     ATOLL_CALL_COMMITTED, /* the booking is */
     ATOLL_CALL_RESUMED,   /* the backoff is over */
     ATOLL_CALL_ADMITTED,  /* its turn in the queue */
-    ATOLL_CALL_PASSED_ON, /* its endpoint is out for long: another model, please */
-    ATOLL_CALL_ANSWERED,  /* call->outcome says how the last try (or the batch) ended */
-    ATOLL_CALL_LATE,      /* nothing came for hedge_s */
+    ATOLL_CALL_ANSWERED,  /* call->outcome says how the last try ended */
     ATOLL_CALL_ABANDONED, /* nobody waits any more; call->abandoned_as says why */
     ATOLL_CALL_EVENT_COUNT
 };
@@ -98,14 +95,12 @@ struct atoll_call {
     uint64_t arrival; /* calls that wait are served in this order */
     struct atoll_waiter *waiters;
     /* ---- which model ---- */
-    const struct atoll_ensemble *ensemble; /* NULL: one model */
-    unsigned choice, model, model_tries;   /* n-th of the ensemble; tries of this model */
-    int is_batch;
+    unsigned model;
     /* ---- money ---- */
-    struct atoll_booking booking, hedge_booking; /* for the next try; for a hedge that is not sent */
-    atoll_nanousd spent;                         /* by the tries that are settled */
+    struct atoll_booking booking; /* for the next try */
+    atoll_nanousd spent;          /* by the tries that are settled */
     /* ---- tries ---- */
-    struct atoll_try *tries[2]; /* in flight; [1] is a hedge */
+    struct atoll_try *attempt; /* in flight */
     struct atoll_llm_outcome outcome;
     enum atoll_llm_status abandoned_as;
     uint32_t try_count;
@@ -114,7 +109,7 @@ struct atoll_call {
     struct atoll_reply_headers headers; /* of the last try */
     uint64_t last_reservation;          /* that covered it */
     double arrived_ns;
-    uint64_t timer; /* of a pause, or of a hedge */
+    uint64_t timer; /* of a pause */
     /* ---- where it stands ---- */
     size_t place;                 /* in the heap of its pool */
     struct atoll_call_list *list; /* NULL: in none */
@@ -138,12 +133,9 @@ struct atoll_lane {
     struct atoll_breaker breaker;
     struct atoll_throttle throttle;
     struct atoll_bucket requests, tokens; /* configured */
-    struct atoll_batches *batches;        /* NULL: it has none, or they may not be used */
-    char *batch_folder;
     uint64_t timer;
     double timer_ns;
     int is_pumping;
-    double passed_on_ns; /* until_ns of the breaker when waiting calls were last offered other models */
 };
 
 struct atoll_broker_index {
@@ -243,14 +235,8 @@ int atoll_queue_push(struct atoll_call *call, struct atoll_err *err);
 void atoll_queue_remove(struct atoll_call *call);
 /* Sends what may go now, oldest first, and sets the lane's alarm for the rest. */
 void atoll_lane_pump(struct atoll_lane *lane);
-/* Offers the calls that wait for it to other models. */
-void atoll_lane_pass_on(struct atoll_lane *lane);
-/* Whether a call would wait for the lane's breaker longer than wait_s. */
-int atoll_lane_is_out(const struct atoll_lane *lane, double wait_s);
 struct atoll_lane *atoll_lane_of(const struct atoll_broker *broker, unsigned model);
 struct atoll_pool *atoll_pool_of(const struct atoll_broker *broker, unsigned model);
-/* 1: a place in the throttle, a request and the tokens are taken. */
-int atoll_lane_admit(struct atoll_lane *lane, struct atoll_pool *pool, double tokens, double *ret_when_ns);
 /* How one that was admitted ended: gives back what was not used. */
 void atoll_lane_note(struct atoll_lane *lane, struct atoll_pool *pool, enum atoll_llm_status status,
                      double sent_ns, double tokens_not_used);
@@ -259,21 +245,14 @@ void atoll_lane_note(struct atoll_lane *lane, struct atoll_pool *pool, enum atol
 /* Counts one more exchange, and the time of the first. */
 void atoll_call_count_try(struct atoll_call *call);
 double atoll_try_token_estimate(const struct atoll_call *call, unsigned model);
-/* An admitted call's try in slot 0 or 1; -1: nothing was sent and nothing is owed, err says why. */
-int atoll_try_send(struct atoll_call *call, unsigned slot, struct atoll_booking *booking,
-                   struct atoll_err *err);
+/* An admitted call's try; -1: nothing was sent and nothing is owed, err says why. */
+int atoll_try_send(struct atoll_call *call, struct atoll_err *err);
 /* Nobody waits for it any more.  It counts as billed: what outcome's usage says, or without one at its worst. */
 void atoll_try_stop(struct atoll_try *it, enum atoll_llm_status why, struct atoll_llm_outcome *outcome);
 /* A server that echoes what it was sent must not bring the lane's key into stores, logs and archives. */
 void atoll_lane_scrub(const struct atoll_lane *lane, struct atoll_llm_outcome *outcome);
 /* What came of the reply so far, as an outcome. */
 void atoll_try_read(struct atoll_try *it, int is_whole, struct atoll_llm_outcome *outcome);
-
-/* ---- broker_batch.c ---- */
-int atoll_lane_open_batches(struct atoll_lane *lane, struct atoll_err *err);
-int atoll_call_may_batch(const struct atoll_call *call);
-int atoll_call_hand_in(struct atoll_call *call, struct atoll_err *err); /* ANSWERED comes */
-void atoll_call_withdraw(struct atoll_call *call);                      /* and counts as billed */
 
 /* ---- broker_commit.c ---- */
 int atoll_broker_open_syncer(struct atoll_broker *broker, struct atoll_err *err);

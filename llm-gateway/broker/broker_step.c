@@ -7,7 +7,6 @@
  *           RESERVED <- STARVED                            v
  *               ^--------------------- backoff -------- PAUSED
  *
- * (a call of a batch: RESERVED --committed--> BATCHED --answered--> ENDED, or QUEUED when the batch could not do it)
  * A call that goes on after a try looks at its booking again: one that is whole is used again, else it reserves anew.
  * ABANDONED (the last deadline passed, or all cancelled) ends it in every state. */
 #include "llm-gateway/broker/broker_state.h"
@@ -49,7 +48,6 @@ static void to_end(struct atoll_call *call)
     if (call->booking.number)
         call->last_reservation = call->booking.number;
     atoll_booking_drop(call, &call->booking);
-    atoll_booking_drop(call, &call->hedge_booking);
     describe(call);
     if (call->outcome.status == ATOLL_LLM_CANCELLED || call->outcome.status == ATOLL_LLM_TIMEOUT)
         atoll_broker_index_remove_call(&broker->index, call);
@@ -63,24 +61,9 @@ static void to_end(struct atoll_call *call)
 
 /* ---- on the way to a try ---- */
 
-static void hand_in(struct atoll_call *call)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    call->state = ATOLL_CALL_BATCHED;
-    atoll_call_count_try(call);
-    if (atoll_call_hand_in(call, &err) == 0)
-        return;
-    atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_INVALID, "%s", err.text);
-    to_end(call);
-}
-
 static void go(struct atoll_call *call)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (call->is_batch) {
-        hand_in(call);
-        return;
-    }
     if (atoll_queue_push(call, &err)) {
         atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_OVERLOADED, "%s", err.text);
         to_end(call);
@@ -155,25 +138,6 @@ static void refuse(struct atoll_call *call, const struct atoll_err *why)
     to_end(call);
 }
 
-/* The next model of the ensemble whose endpoint is not out; 0 where there is none. */
-static int take_next_model(struct atoll_call *call)
-{
-    int model = -1;
-    for (unsigned n = call->choice + 1; call->ensemble; n++) {
-        model = atoll_ensemble_choose(call->ensemble, call->request.generation, &call->id, n);
-        if (model < 0)
-            return 0;
-        if (atoll_lane_is_out(atoll_lane_of(call->broker, (unsigned)model), ATOLL_PATIENCE_S))
-            continue;
-        call->choice = n;
-        call->model = (unsigned)model;
-        call->model_tries = 0;
-        call->is_batch = 0;
-        return 1;
-    }
-    return 0;
-}
-
 static void commit_then(struct atoll_call *call, enum atoll_call_state state)
 {
     call->state = state;
@@ -192,10 +156,10 @@ static void go_without(struct atoll_call *call, const struct atoll_err *why)
 static int is_whole(const struct atoll_call *call)
 {
     const struct atoll_booking *booking = &call->booking;
-    return booking->is_held && booking->model == call->model && booking->is_batch == call->is_batch;
+    return booking->is_held && booking->model == call->model;
 }
 
-/* Before the queue: of batches, and of calls that starved, which take what they can get. */
+/* Before the queue: calls that starved take what they can get. */
 static void reserve(struct atoll_call *call)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -206,17 +170,6 @@ static void reserve(struct atoll_call *call)
         go(call);
     else
         commit_then(call, ATOLL_CALL_RESERVED);
-}
-
-/* On the way to a try, by the first model whose endpoint is there. */
-static void set_out(struct atoll_call *call)
-{
-    if (atoll_lane_is_out(atoll_lane_of(call->broker, call->model), ATOLL_PATIENCE_S))
-        take_next_model(call);
-    if (call->is_batch)
-        reserve(call);
-    else
-        go(call);
 }
 
 static int is_reading(enum atoll_exchange_mode mode)
@@ -267,46 +220,16 @@ void atoll_call_start(struct atoll_call *call)
         miss(call);
     } else {
         excuse(call);
-        call->is_batch = atoll_call_may_batch(call);
-        set_out(call);
+        go(call);
     }
 }
 
-static void pass_on(struct atoll_call *call)
-{
-    struct atoll_call before = {
-        .choice = call->choice, .model = call->model, .model_tries = call->model_tries};
-    if (!take_next_model(call))
-        return;
-    unsigned choice = call->choice, model = call->model;
-    call->model = before.model; /* that pool holds it */
-    atoll_queue_remove(call);
-    call->choice = choice;
-    call->model = model;
-    set_out(call);
-}
-
-/* ---- the first try, and hedging ---- */
-
-static void hedge_rang(void *context)
-{
-    struct atoll_call *call = context;
-    call->timer = 0;
-    atoll_call_tell(call, ATOLL_CALL_LATE);
-}
-
-static void set_hedge(struct atoll_call *call)
-{
-    struct atoll_loop *loop = call->broker->loop;
-    double when_ns = atoll_loop_now_ns(loop) + call->broker->config->hedge_s * ATOLL_NS_PER_S;
-    if (atoll_loop_at(loop, when_ns, hedge_rang, call, &call->timer, NULL))
-        call->timer = 0; /* no hedge, then */
-}
+/* ---- the first try ---- */
 
 static void send(struct atoll_call *call)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_try_send(call, 0, &call->booking, &err)) {
+    if (atoll_try_send(call, &err)) {
         atoll_llm_outcome_set(&call->outcome,
                               err.code == ATOLL_E_INPUT ? ATOLL_LLM_INVALID : ATOLL_LLM_NETWORK, "%s",
                               err.text);
@@ -314,32 +237,6 @@ static void send(struct atoll_call *call)
         return;
     }
     call->state = ATOLL_CALL_SENT;
-    call->model_tries++;
-    if (call->broker->config->hedge_s > 0)
-        set_hedge(call);
-}
-
-static void hedge_committed(struct atoll_call *call)
-{
-    struct atoll_lane *lane = atoll_lane_of(call->broker, call->model);
-    double tokens = atoll_try_token_estimate(call, call->model), when_ns;
-    int is_late = call->tries[0] && call->tries[0]->first_byte_ns <= 0;
-    if (!is_late || !atoll_lane_admit(lane, atoll_pool_of(call->broker, call->model), tokens, &when_ns) ||
-        atoll_try_send(call, 1, &call->hedge_booking, NULL))
-        atoll_booking_drop(call, &call->hedge_booking);
-}
-
-static void reserve_hedge(struct atoll_call *call)
-{
-    if (!call->tries[0] || call->tries[0]->first_byte_ns > 0 ||
-        atoll_booking_reserve(call, &call->hedge_booking, NULL))
-        return;
-    if (!call->broker->spending) {
-        hedge_committed(call);
-        return;
-    }
-    atoll_call_list_append(&call->broker->reserved, call);
-    atoll_broker_wake(call->broker);
 }
 
 /* ---- a place at the endpoint ---- */
@@ -383,7 +280,7 @@ static void pause_rang(void *context)
     atoll_call_tell(call, ATOLL_CALL_RESUMED);
 }
 
-/* 1: it is tried again, with this model or another one. */
+/* 1: it is tried again. */
 static int try_again(struct atoll_call *call)
 {
     const struct atoll_retry_settings *settings = &call->broker->config->retry;
@@ -393,15 +290,8 @@ static int try_again(struct atoll_call *call)
         atoll_random_at(atoll_id_u64(&call->id) ^ (uint64_t)call->started_unix_ns, call->try_count));
     if (left_s <= 0)
         return 0;
-    int is_worth = atoll_retry_decide(settings, &call->outcome, &call->headers, call->model_tries, left_s,
-                                      unit, &wait_s);
-    if (!is_worth || wait_s > settings->longest_s ||
-        atoll_lane_is_out(atoll_lane_of(call->broker, call->model), ATOLL_PATIENCE_S)) {
-        if (atoll_retry_may_fall_back(call->outcome.status) && take_next_model(call)) {
-            set_out(call);
-            return 1;
-        }
-    }
+    int is_worth =
+        atoll_retry_decide(settings, &call->outcome, &call->headers, call->try_count, left_s, unit, &wait_s);
     if (!is_worth || atoll_loop_at(call->broker->loop, now_ns + wait_s * ATOLL_NS_PER_S, pause_rang, call,
                                    &call->timer, NULL))
         return 0;
@@ -411,29 +301,8 @@ static int try_again(struct atoll_call *call)
 
 static void judge(struct atoll_call *call)
 {
-    struct atoll_try *other = call->tries[0] ? call->tries[0] : call->tries[1];
-    if (other && !is_final(call->outcome.status))
-        return; /* the other one may still answer */
-    if (other)
-        atoll_try_stop(other, ATOLL_LLM_CANCELLED, NULL);
-    atoll_loop_cancel(call->broker->loop, call->timer);
-    call->timer = 0;
-    atoll_call_list_leave(call);
-    atoll_booking_drop(call, &call->hedge_booking);
     if (is_final(call->outcome.status) || !try_again(call))
         to_end(call);
-}
-
-/* What the batch could not do is done one by one. */
-static void judge_batch(struct atoll_call *call)
-{
-    int is_late = atoll_call_deadline_ns(call) <= atoll_loop_now_ns(call->broker->loop);
-    if (is_final(call->outcome.status) || call->outcome.status == ATOLL_LLM_INVALID || is_late) {
-        to_end(call);
-        return;
-    }
-    call->is_batch = 0;
-    set_out(call);
 }
 
 /* ---- abandoned ---- */
@@ -445,7 +314,6 @@ static const char *const while_texts[ATOLL_CALL_STATE_COUNT] = {
     [ATOLL_CALL_PAUSED] = "waiting before another try",
     [ATOLL_CALL_QUEUED] = "waiting for a place at the endpoint",
     [ATOLL_CALL_SENT] = "the model was answering",
-    [ATOLL_CALL_BATCHED] = "waiting for a batch",
 };
 
 /* What the last try said stays in the text. */
@@ -478,23 +346,11 @@ static void abandon_queued(struct atoll_call *call)
     abandon(call);
 }
 
-static void abandon_batched(struct atoll_call *call)
-{
-    call->last_reservation = call->booking.number;
-    atoll_call_withdraw(call);
-    call->outcome.usage.is_estimated = 1;
-    abandon(call);
-}
-
 /* What came of the answer is kept: it is paid for. */
 static void abandon_sent(struct atoll_call *call)
 {
-    for (unsigned slot = 2; slot-- > 0;) {
-        if (!call->tries[slot])
-            continue;
-        atoll_try_read(call->tries[slot], 0, &call->outcome);
-        atoll_try_stop(call->tries[slot], call->abandoned_as, &call->outcome);
-    }
+    atoll_try_read(call->attempt, 0, &call->outcome);
+    atoll_try_stop(call->attempt, call->abandoned_as, &call->outcome);
     call->outcome.detail[0] = '\0'; /* that it is not whole */
     abandon(call);
 }
@@ -506,16 +362,10 @@ typedef void call_step(struct atoll_call *call);
 static call_step *const steps[ATOLL_CALL_STATE_COUNT][ATOLL_CALL_EVENT_COUNT] = {
     [ATOLL_CALL_STARVED] = {[ATOLL_CALL_FED] = reserve, [ATOLL_CALL_ABANDONED] = abandon},
     [ATOLL_CALL_RESERVED] = {[ATOLL_CALL_COMMITTED] = go, [ATOLL_CALL_ABANDONED] = abandon},
-    [ATOLL_CALL_PAUSED] = {[ATOLL_CALL_RESUMED] = set_out, [ATOLL_CALL_ABANDONED] = abandon},
+    [ATOLL_CALL_PAUSED] = {[ATOLL_CALL_RESUMED] = go, [ATOLL_CALL_ABANDONED] = abandon},
     [ATOLL_CALL_PLACED] = {[ATOLL_CALL_COMMITTED] = send, [ATOLL_CALL_ABANDONED] = abandon_placed},
-    [ATOLL_CALL_QUEUED] = {[ATOLL_CALL_ADMITTED] = admitted,
-                           [ATOLL_CALL_PASSED_ON] = pass_on,
-                           [ATOLL_CALL_ABANDONED] = abandon_queued},
-    [ATOLL_CALL_SENT] = {[ATOLL_CALL_ANSWERED] = judge,
-                         [ATOLL_CALL_LATE] = reserve_hedge,
-                         [ATOLL_CALL_COMMITTED] = hedge_committed,
-                         [ATOLL_CALL_ABANDONED] = abandon_sent},
-    [ATOLL_CALL_BATCHED] = {[ATOLL_CALL_ANSWERED] = judge_batch, [ATOLL_CALL_ABANDONED] = abandon_batched},
+    [ATOLL_CALL_QUEUED] = {[ATOLL_CALL_ADMITTED] = admitted, [ATOLL_CALL_ABANDONED] = abandon_queued},
+    [ATOLL_CALL_SENT] = {[ATOLL_CALL_ANSWERED] = judge, [ATOLL_CALL_ABANDONED] = abandon_sent},
 };
 
 void atoll_call_tell(struct atoll_call *call, enum atoll_call_event event)

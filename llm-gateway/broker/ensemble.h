@@ -1,4 +1,4 @@
-/* ensemble.h - which model answers: weighted members that a generation schedules, then fallbacks.
+/* ensemble.h - several models under one name: weighted members that a generation schedules.
  * Layer: llm-gateway, pure. */
 #ifndef ATOLL_LLM_GATEWAY_BROKER_ENSEMBLE_H
 #define ATOLL_LLM_GATEWAY_BROKER_ENSEMBLE_H
@@ -16,15 +16,13 @@ struct atoll_ensemble_member {
 };
 struct atoll_ensemble {
     const char *name;
-    size_t member_count, fallback_count;
+    size_t member_count;
     struct atoll_ensemble_member members[ATOLL_ENSEMBLE_MEMBER_LIMIT];
-    unsigned fallbacks[ATOLL_ENSEMBLE_MEMBER_LIMIT]; /* in order, models */
 };
 
-/* The n-th model to try for a request, from 0: first a member drawn by weight among those of its generation (where there
- * are none, of all), then the other members by weight, then the fallbacks; none twice.  The draw follows from the request's
- * id alone, so that a repeated request takes the same way.  -1 when there is no n-th. */
+/* The model for a request: drawn by weight among the members of its generation, or, where none is scheduled for it, among
+ * all.  The draw follows from the request's id alone, so that a repeated request gets the same model.  -1: no members. */
 int atoll_ensemble_choose(const struct atoll_ensemble *ensemble, uint32_t generation,
-                          const struct atoll_id *request, unsigned n);
+                          const struct atoll_id *request);
 
 #endif

@@ -62,6 +62,12 @@ static int read_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_node 
     return 0;
 }
 
+/* Batches are not used any more: a table that still prices them is refused rather than read as if it said nothing. */
+static int refuse_removed(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    return atoll_yaml_fail(walk, node, "batch_ratio: was removed with the batch APIs; delete it");
+}
+
 #define ROW(m) offsetof(struct row, price.m)
 static const struct atoll_yaml_row model_rows[] = {
     {"name", ATOLL_YAML_REQUIRED, read_name, offsetof(struct row, name)},
@@ -69,7 +75,7 @@ static const struct atoll_yaml_row model_rows[] = {
     {"cached_input", ATOLL_YAML_OPTIONAL, read_price, ROW(cached_input)},
     {"cache_write", ATOLL_YAML_OPTIONAL, read_price, ROW(cache_write)},
     {"output", ATOLL_YAML_REQUIRED, read_price, ROW(output)},
-    {"batch_ratio", ATOLL_YAML_OPTIONAL, atoll_yaml_read_share, ROW(batch_ratio)},
+    {"batch_ratio", ATOLL_YAML_HIDDEN, refuse_removed, 0},
     {"above_input_tokens", ATOLL_YAML_OPTIONAL, atoll_yaml_read_positive, ROW(above_input_tokens)},
     {"above_ratio", ATOLL_YAML_OPTIONAL, read_ratio, ROW(above_ratio)},
 };
@@ -79,7 +85,7 @@ static const struct atoll_yaml_section model_section = {model_rows, sizeof model
 static int read_model(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     struct atoll_prices *prices = target;
-    struct row row = {.price = {.cached_input = -1, .cache_write = -1, .batch_ratio = 0.5}};
+    struct row row = {.price = {.cached_input = -1, .cache_write = -1}};
     if (atoll_yaml_map(walk, &model_section, node, &row))
         return -1;
     if ((row.price.above_input_tokens > 0) != (row.price.above_ratio > 0))
@@ -199,20 +205,17 @@ static atoll_nanousd rounded_up(const struct sum *sum)
     return sum->is_beyond ? UINT64_MAX : (atoll_nanousd)((sum->pico + 999) / 1000);
 }
 
-static double ratio_of(const struct atoll_price *price, uint64_t input, int is_batch)
+static double ratio_of(const struct atoll_price *price, uint64_t input)
 {
-    double ratio = is_batch ? price->batch_ratio : 1;
-    return price->above_ratio > 0 && (double)input >= price->above_input_tokens ? ratio * price->above_ratio
-                                                                                : ratio;
+    return price->above_ratio > 0 && (double)input >= price->above_input_tokens ? price->above_ratio : 1;
 }
 
-atoll_nanousd atoll_price_cost(const struct atoll_price *price, const struct atoll_llm_usage *usage,
-                               int is_batch)
+atoll_nanousd atoll_price_cost(const struct atoll_price *price, const struct atoll_llm_usage *usage)
 {
     struct sum sum = {0, 0};
     if (!price)
         return 0;
-    double ratio = ratio_of(price, usage->input, is_batch);
+    double ratio = ratio_of(price, usage->input);
     /* parts beyond the whole (a provider that counts otherwise) are paid for, they make nothing cheaper */
     uint64_t cached = usage->cached_input, written = usage->cache_write;
     uint64_t plain = usage->input > cached ? usage->input - cached : 0;
@@ -224,13 +227,12 @@ atoll_nanousd atoll_price_cost(const struct atoll_price *price, const struct ato
     return rounded_up(&sum);
 }
 
-atoll_nanousd atoll_price_worst(const struct atoll_price *price, uint64_t input_bound, uint64_t output_limit,
-                                int is_batch)
+atoll_nanousd atoll_price_worst(const struct atoll_price *price, uint64_t input_bound, uint64_t output_limit)
 {
     struct sum sum = {0, 0};
     if (!price)
         return 0;
-    double ratio = ratio_of(price, input_bound, is_batch);
+    double ratio = ratio_of(price, input_bound);
     double dearest = fmax(price->input, fmax(price->cached_input, price->cache_write));
     add(&sum, input_bound, dearest * ratio);
     add(&sum, output_limit, price->output * ratio);

@@ -8,7 +8,6 @@
 /* US dollars per million tokens. */
 struct atoll_price {
     double input, cached_input, cache_write, output;
-    double batch_ratio;        /* of a batch API; 0.5 where the file says nothing */
     double above_input_tokens; /* long contexts: from so many input tokens on ... */
     double above_ratio;        /* ... all prices times this; 0 none */
 };
@@ -25,10 +24,8 @@ const struct atoll_price *atoll_prices_find(const struct atoll_prices *prices, c
 
 /* Money in whole nanodollars, rounded up: sums are exact and never too low. */
 typedef uint64_t atoll_nanousd;
-atoll_nanousd atoll_price_cost(const struct atoll_price *price, const struct atoll_llm_usage *usage,
-                               int is_batch);
+atoll_nanousd atoll_price_cost(const struct atoll_price *price, const struct atoll_llm_usage *usage);
 /* The most a call can cost: every input token at the dearest of the input prices, every output token used. */
-atoll_nanousd atoll_price_worst(const struct atoll_price *price, uint64_t input_bound, uint64_t output_limit,
-                                int is_batch);
+atoll_nanousd atoll_price_worst(const struct atoll_price *price, uint64_t input_bound, uint64_t output_limit);
 
 #endif

@@ -55,7 +55,7 @@ static int read_store(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
 
 static const struct atoll_yaml_row call_rows[] = {
     {"deadline", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_duration, CONFIG(deadline_s)},
-    {"hedge", ATOLL_YAML_OPTIONAL, atoll_yaml_read_duration, CONFIG(hedge_s)},
+    {"hedge", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
     {"in_flight", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_count, CONFIG(in_flight_limit)},
     {"tries", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_count, RETRY(try_limit)},
     {"first_backoff", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_duration, RETRY(first_s)},
@@ -138,7 +138,7 @@ static const struct atoll_yaml_row file_rows[] = {
     {"calls", ATOLL_YAML_OPTIONAL, read_calls, 0},
     {"listen", ATOLL_YAML_OPTIONAL, read_listen, 0},
     {"spool", ATOLL_YAML_OPTIONAL, atoll_config_read_path, CONFIG(spool)},
-    {"batch_poll", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_duration, CONFIG(batch_poll_s)},
+    {"batch_poll", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
 };
 static const struct atoll_yaml_section file_section = {file_rows, sizeof file_rows / sizeof *file_rows};
 
@@ -182,7 +182,6 @@ static void set_defaults(struct atoll_config_draft *d)
     atoll_retry_defaults(&c->retry);
     c->deadline_s = 600;
     c->in_flight_limit = 4096;
-    c->batch_poll_s = 60;
 }
 
 static struct atoll_gateway_config *read_file(const struct atoll_yaml *yaml, const char *path,

@@ -20,7 +20,6 @@ struct atoll_endpoint {
     const char *key_file, *key_env;                /* at most one; both NULL: no key */
     double requests_per_minute, tokens_per_minute; /* 0: unknown */
     unsigned concurrency;                          /* most in flight, default 64 */
-    int has_batch;                                 /* 1: its batch API may be used */
 };
 
 struct atoll_gateway_model {
@@ -52,12 +51,10 @@ struct atoll_gateway_config {
     enum atoll_exchange_mode mode;
     struct atoll_retry_settings retry;
     double deadline_s;        /* of a call without one of its own, default 600 */
-    double hedge_s;           /* a second try beside the first after so long; 0 off (default) */
     unsigned in_flight_limit; /* calls held at once, default 4096; beyond: refused at the door */
     const char *listen;       /* "127.0.0.1:0", "[::1]:8080", "unix:PATH"; NULL none */
     const char *token_file, *token_env;
-    const char *spool;   /* folder; NULL none */
-    double batch_poll_s; /* default 60 */
+    const char *spool; /* folder; NULL none */
 };
 
 /* Paths in it are relative to its folder.  Errors: INPUT "file:line: ..." for every wrong or unknown key, a name used twice,

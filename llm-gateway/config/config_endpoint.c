@@ -103,7 +103,7 @@ static const struct atoll_yaml_row rows[] = {
     {"requests_per_minute", ATOLL_YAML_OPTIONAL, atoll_yaml_read_number, AT(requests_per_minute)},
     {"tokens_per_minute", ATOLL_YAML_OPTIONAL, atoll_yaml_read_number, AT(tokens_per_minute)},
     {"concurrency", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_count, AT(concurrency)},
-    {"batch", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, AT(has_batch)},
+    {"batch", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
 };
 static const struct atoll_yaml_section section = {rows, sizeof rows / sizeof *rows};
 

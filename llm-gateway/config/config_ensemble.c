@@ -59,30 +59,11 @@ static int read_members(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
     return atoll_yaml_list(walk, node, ATOLL_ENSEMBLE_MEMBER_LIMIT, "members", read_member, target);
 }
 
-static int read_fallback(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
-{
-    struct atoll_ensemble *e = target;
-    unsigned model;
-    if (read_model_index(walk, node, &model))
-        return -1;
-    for (size_t i = 0; i < e->fallback_count; i++)
-        if (e->fallbacks[i] == model)
-            return atoll_yaml_fail(walk, node, "fallback '%s' stands here twice; remove one",
-                                   atoll_yaml_scalar(node));
-    e->fallbacks[e->fallback_count++] = model;
-    return 0;
-}
-
-static int read_fallbacks(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
-{
-    return atoll_yaml_list(walk, node, ATOLL_ENSEMBLE_MEMBER_LIMIT, "fallbacks", read_fallback, target);
-}
-
-/* members and fallbacks fill the ensemble itself: offset 0 */
+/* members fill the ensemble itself: offset 0 */
 static const struct atoll_yaml_row rows[] = {
     {"name", ATOLL_YAML_REQUIRED, read_ensemble_name, offsetof(struct atoll_ensemble, name)},
     {"members", ATOLL_YAML_REQUIRED, read_members, 0},
-    {"fallbacks", ATOLL_YAML_OPTIONAL, read_fallbacks, 0},
+    {"fallbacks", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
 };
 static const struct atoll_yaml_section section = {rows, sizeof rows / sizeof *rows};
 

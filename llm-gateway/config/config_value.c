@@ -12,6 +12,14 @@ int atoll_config_refuse_secret(struct atoll_yaml_walk *walk, const struct atoll_
                            "token_file) or a variable (key_env, token_env) that holds it");
 }
 
+int atoll_config_refuse_removed(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
+                                void *target)
+{
+    return atoll_yaml_fail(
+        walk, node,
+        "batch, batch_poll, hedge and fallbacks were removed, with what they did; delete this key");
+}
+
 int atoll_config_read_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     return atoll_config_read_long_name(walk, node, ATOLL_CONFIG_NAME_LIMIT, target);

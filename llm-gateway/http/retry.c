@@ -1,4 +1,4 @@
-/* retry.c - what each outcome means for another try, with the same model or with another one. */
+/* retry.c - what each outcome means for another try. */
 #include "llm-gateway/http/retry.h"
 
 #include <math.h>
@@ -10,24 +10,21 @@ enum again {
     NOT_SENT /* no reply of a server: its headers say nothing of this one */
 };
 
-static const struct {
-    enum again again;
-    int may_fall_back;
-} rows[ATOLL_LLM_STATUS_COUNT] = {
-    [ATOLL_LLM_OK] = {NEVER, 0},           [ATOLL_LLM_TRUNCATED] = {NEVER, 0},
-    [ATOLL_LLM_EMPTY] = {NEVER, 0},        [ATOLL_LLM_REFUSED] = {NEVER, 0},
-    [ATOLL_LLM_INVALID] = {NO, 0},     /* 400, 422 */
-    [ATOLL_LLM_DENIED] = {NO, 1},      /* 401, 403 */
-    [ATOLL_LLM_NOTFOUND] = {NO, 1},    /* 404 */
-    [ATOLL_LLM_TOO_LARGE] = {NO, 1},   /* 413: another model may have a larger context */
-    [ATOLL_LLM_QUOTA] = {NEVER, 1},    /* no server gives money by being asked again */
-    [ATOLL_LLM_RATE] = {YES, 1},       /* 429 */
-    [ATOLL_LLM_OVERLOADED] = {YES, 1}, /* 408, 409, 5xx, 529 */
-    [ATOLL_LLM_STREAM] = {YES, 1},     /* the headers were those of a 200 */
-    [ATOLL_LLM_NETWORK] = {YES, 1},        [ATOLL_LLM_PROTOCOL] = {NO, 1},
-    [ATOLL_LLM_TIMEOUT] = {YES, 1}, /* of one try; when it was the call's, no time is left */
-    [ATOLL_LLM_CANCELLED] = {NOT_SENT, 0}, [ATOLL_LLM_BUDGET] = {NOT_SENT, 0},
-    [ATOLL_LLM_MISS] = {NOT_SENT, 0},      [ATOLL_LLM_UNKNOWN] = {NOT_SENT, 0},
+static const enum again rows[ATOLL_LLM_STATUS_COUNT] = {
+    [ATOLL_LLM_OK] = NEVER,           [ATOLL_LLM_TRUNCATED] = NEVER,
+    [ATOLL_LLM_EMPTY] = NEVER,        [ATOLL_LLM_REFUSED] = NEVER,
+    [ATOLL_LLM_INVALID] = NO,     /* 400, 422 */
+    [ATOLL_LLM_DENIED] = NO,      /* 401, 403 */
+    [ATOLL_LLM_NOTFOUND] = NO,    /* 404 */
+    [ATOLL_LLM_TOO_LARGE] = NO,   /* 413 */
+    [ATOLL_LLM_QUOTA] = NEVER,    /* no server gives money by being asked again */
+    [ATOLL_LLM_RATE] = YES,       /* 429 */
+    [ATOLL_LLM_OVERLOADED] = YES, /* 408, 409, 5xx, 529 */
+    [ATOLL_LLM_STREAM] = YES,     /* the headers were those of a 200 */
+    [ATOLL_LLM_NETWORK] = YES,        [ATOLL_LLM_PROTOCOL] = NO,
+    [ATOLL_LLM_TIMEOUT] = YES, /* of one try; when it was the call's, no time is left */
+    [ATOLL_LLM_CANCELLED] = NOT_SENT, [ATOLL_LLM_BUDGET] = NOT_SENT,
+    [ATOLL_LLM_MISS] = NOT_SENT,      [ATOLL_LLM_UNKNOWN] = NOT_SENT,
 };
 
 void atoll_retry_defaults(struct atoll_retry_settings *settings)
@@ -37,7 +34,7 @@ void atoll_retry_defaults(struct atoll_retry_settings *settings)
 
 static int is_worth(const struct atoll_llm_outcome *outcome, const struct atoll_reply_headers *headers)
 {
-    enum again again = rows[outcome->status].again;
+    enum again again = rows[outcome->status];
     if (again == NEVER || again == NOT_SENT)
         return 0;
     if (headers && outcome->http_status > 0 && headers->should_retry >= 0)
@@ -60,9 +57,4 @@ int atoll_retry_decide(const struct atoll_retry_settings *settings, const struct
         return 0;
     *ret_wait_s = wait_s;
     return 1;
-}
-
-int atoll_retry_may_fall_back(enum atoll_llm_status status)
-{
-    return status < ATOLL_LLM_STATUS_COUNT && rows[status].may_fall_back;
 }

@@ -41,7 +41,5 @@ void atoll_retry_defaults(struct atoll_retry_settings *settings);
 int atoll_retry_decide(const struct atoll_retry_settings *settings, const struct atoll_llm_outcome *outcome,
                        const struct atoll_reply_headers *headers, unsigned tries, double left_s, double unit,
                        double *ret_wait_s);
-/* Whether another model may be tried for it (a fallback): not for CANCELLED, BUDGET, REFUSED ... */
-int atoll_retry_may_fall_back(enum atoll_llm_status status);
 
 #endif

@@ -200,8 +200,7 @@ static json_t *atoll_object(const struct atoll_llm_request *request)
     if (set_count(o, "sample", request->sample) || set_text(o, "key", request->key) ||
         set_text(o, "campaign", request->campaign) || set_text(o, "task", request->task) ||
         set_text(o, "purpose", request->purpose) || set_count(o, "generation", request->generation) ||
-        (request->deadline_s > 0 && set_real(o, "deadline_s", request->deadline_s)) ||
-        set_true(o, "can_wait", request->can_wait)) {
+        (request->deadline_s > 0 && set_real(o, "deadline_s", request->deadline_s))) {
         json_decref(o);
         return NULL;
     }

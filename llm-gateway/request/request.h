@@ -54,7 +54,6 @@ struct atoll_llm_request {
     const char *purpose; /* "universal" */
     uint32_t generation; /* of the asking island: ensembles schedule by it */
     double deadline_s;   /* from its arrival at whoever holds it; 0: the configuration's */
-    int can_wait;        /* 1: may go through a batch API and take hours */
     int is_streamed;     /* the caller wants server-sent events */
 };
 

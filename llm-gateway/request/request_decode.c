@@ -340,15 +340,10 @@ static int read_deadline(struct decoder *d, const char *path, const json_t *valu
     return take_real(d, path, value, &d->request.deadline_s);
 }
 
-static int read_can_wait(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_flag(d, path, value, &d->request.can_wait);
-}
-
 static const struct member atoll_members[] = {
-    {"sample", read_sample},       {"key", read_key},           {"campaign", read_campaign},
-    {"task", read_task},           {"purpose", read_purpose},   {"generation", read_generation},
-    {"deadline_s", read_deadline}, {"can_wait", read_can_wait},
+    {"sample", read_sample},       {"key", read_key},         {"campaign", read_campaign},
+    {"task", read_task},           {"purpose", read_purpose}, {"generation", read_generation},
+    {"deadline_s", read_deadline},
 };
 
 static int read_atoll(struct decoder *d, const char *path, const json_t *value)

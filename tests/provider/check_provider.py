@@ -250,36 +250,6 @@ class Provider(unittest.TestCase):
         self.assertEqual(len(reply["data"][0]["embedding"]), 8)
         self.assertIn("ok", [model["id"] for model in json.loads(self.server.get("/v1/models")[1])["data"]])
 
-    def test_openai_batch(self):
-        lines = "\n".join(json.dumps({"custom_id": f"c{i}", "method": "POST", "url": "/v1/chat/completions",
-                                      "body": question(model, f"b{i}", False)})
-                          for i, model in enumerate(("ok", "status-400", "ok-echo")))
-        form = f"--B\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--B\r\nContent-Disposition: " \
-               f"form-data; name=\"file\"; filename=\"f.jsonl\"\r\n\r\n{lines}\r\n--B--\r\n"
-        file = json.loads(self.server.post("/v1/files", form, {"Content-Type": "multipart/form-data; boundary=B"})[1])
-        self.assertEqual(file["bytes"], len(lines))
-        batch = json.loads(self.server.post("/v1/batches", {"input_file_id": file["id"]})[1])
-        states = []
-        while batch["status"] != "completed":
-            states.append(batch["status"])
-            batch = json.loads(self.server.get("/v1/batches/" + batch["id"])[1])
-        self.assertEqual(states, ["validating", "in_progress", "in_progress"])
-        good = self.server.get(f"/v1/files/{batch['output_file_id']}/content")[1].decode().splitlines()
-        bad = self.server.get(f"/v1/files/{batch['error_file_id']}/content")[1].decode().splitlines()
-        self.assertEqual([json.loads(line)["custom_id"] for line in good], ["c0", "c2"])
-        self.assertEqual(json.loads(bad[0])["response"]["status_code"], 400)
-        self.assertEqual(self.server.stats()["answered"], 2)
-
-    def test_anthropic_batch(self):
-        requests = [{"custom_id": f"c{i}", "params": question(model, f"b{i}", False)}
-                    for i, model in enumerate(("ok", "status-400"))]
-        batch = json.loads(self.server.post("/v1/messages/batches", {"requests": requests})[1])
-        while batch["processing_status"] != "ended":
-            batch = json.loads(self.server.get("/v1/messages/batches/" + batch["id"])[1])
-        path = batch["results_url"].split("/", 3)[3]
-        lines = [json.loads(line) for line in self.server.get("/" + path)[1].decode().splitlines()]
-        self.assertEqual([line["result"]["type"] for line in lines], ["succeeded", "errored"])
-
     def test_many_connections(self):
         links = [socket.create_connection(("127.0.0.1", self.server.port), timeout=20) for _ in range(900)]
         body = json.dumps(question("ok", "many", False)).encode()

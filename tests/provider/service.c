@@ -16,13 +16,11 @@ void service_init(struct service *service)
 {
     *service = (struct service){0};
     tally_init(&service->tally);
-    service->batches = batches_create();
 }
 
 void service_fini(struct service *service)
 {
     tally_fini(&service->tally);
-    batches_destroy(service->batches);
 }
 
 /* ---- the answer's texts ---- */
@@ -344,6 +342,6 @@ void service_answer(struct service *service, const struct service_request *reque
         reply_say(reply, 401, "Incorrect API key provided");
     else if (is_get && strcmp(request->path, "/v1/models") == 0)
         answer_models(request, reply);
-    else if (!batches_answer(service, request, reply))
+    else
         answer_json(service, request, reply);
 }

@@ -15,11 +15,8 @@ struct service_request {
     size_t body_length;
 };
 
-struct batches;
-
 struct service {
     struct tally tally;
-    struct batches *batches;
     char url[160];        /* of the server, for links */
     unsigned long number; /* of the last reply */
 };
@@ -32,10 +29,5 @@ void service_answer(struct service *service, const struct service_request *reque
 void service_compose(struct service *service, const struct question *question,
                      const struct scenario *scenario, struct atoll_buffer *text,
                      struct atoll_buffer *reasoning, struct answer *ret_answer);
-
-/* batches.c: 1 when it was a request of the batch APIs. */
-struct batches *batches_create(void);
-void batches_destroy(struct batches *batches);
-int batches_answer(struct service *service, const struct service_request *request, struct reply *reply);
 
 #endif

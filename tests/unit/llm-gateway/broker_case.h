@@ -49,8 +49,7 @@ struct broker_case {
 static inline void case_models(struct broker_case *c)
 {
     static const char *const names[CASE_MODELS] = {"m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7"};
-    c->price = (struct atoll_price){
-        .input = 1, .cached_input = 0.5, .cache_write = 1, .output = 2, .batch_ratio = 0.5};
+    c->price = (struct atoll_price){.input = 1, .cached_input = 0.5, .cache_write = 1, .output = 2};
     for (unsigned i = 0; i < CASE_MODELS; i++)
         c->models[i] = (struct atoll_gateway_model){
             .name = names[i], .traits = {.model = "ok", .max_output_tokens = 100}, .price = &c->price};

@@ -159,64 +159,23 @@ static void the_ledger_agrees_with_the_server(void **state)
 
 /* ---- which model ---- */
 
-static void take_ensemble(unsigned first, unsigned fallback)
+static void an_ensemble_draws_its_member(void **state)
 {
-    bench.ensemble = (struct atoll_ensemble){.name = "role",
-                                             .member_count = 1,
-                                             .members = {{first, 1, 0, UINT32_MAX}},
-                                             .fallback_count = 1,
-                                             .fallbacks = {fallback}};
+    bench.ensemble = (struct atoll_ensemble){
+        .name = "role", .member_count = 2, .members = {{0, 1, 0, 5}, {1, 1, 5, UINT32_MAX}}};
     bench.config.ensemble_count = 1;
-}
-
-static void a_fallback_takes_over(void **state)
-{
-    static const struct {
-        const char *scenario;
-        enum atoll_llm_status status;
-        const char *name;
-        unsigned tries;
-    } cases[] = {
-        {"status-401", ATOLL_LLM_OK, "m1", 2},      {"status-500", ATOLL_LLM_OK, "m1", 5},
-        {"quota", ATOLL_LLM_OK, "m1", 2},           {"status-429-retry-after-100", ATOLL_LLM_OK, "m1", 2},
-        {"status-400", ATOLL_LLM_INVALID, "m0", 1}, {"refusal", ATOLL_LLM_REFUSED, "m0", 1}};
-    take_ensemble(0, 1);
     bench.models[1].endpoint = 1;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "fall%zu", i);
-        bench.models[0].traits.model = cases[i].scenario;
-        case_open(&bench);
-        const struct answer *answer = case_answer(&bench, "role", id);
-        if (answer->status != cases[i].status || answer->tries != cases[i].tries)
-            fail_msg("%s: %s after %u tries: %s", cases[i].scenario, atoll_llm_status_name(answer->status),
-                     answer->tries, answer->detail);
-        assert_string_equal(answer->name, cases[i].name);
-        case_close(&bench);
-    }
-    assert_int_equal(case_spent(&bench).reserved_money, 0);
-}
-
-/* Calls that wait for an endpoint whose breaker opened go to the other model. */
-static void an_open_breaker_sends_calls_elsewhere(void **state)
-{
-    take_ensemble(0, 1);
-    bench.models[1].endpoint = 1;
-    bench.models[0].traits.model = "status-500";
-    bench.endpoints[0].concurrency = 1;
-    bench.config.retry.try_limit = 100;
     case_open(&bench);
-    for (unsigned i = 0; i < 20; i++) {
+    for (uint32_t generation = 4; generation < 6; generation++) {
         char id[16];
-        snprintf(id, sizeof id, "open%u", i);
-        case_ask(&bench, i, "role", id);
+        snprintf(id, sizeof id, "draw%u", generation);
+        struct atoll_llm_request request = case_request(&bench, "role", id);
+        request.generation = generation;
+        case_submit(&bench, 0, &request);
+        case_finish(&bench);
+        assert_int_equal(bench.answers[0].status, ATOLL_LLM_OK);
+        assert_string_equal(bench.answers[0].name, generation == 4 ? "m0" : "m1");
     }
-    case_finish(&bench);
-    for (unsigned i = 0; i < 20; i++) {
-        assert_int_equal(bench.answers[i].status, ATOLL_LLM_OK);
-        assert_string_equal(bench.answers[i].name, "m1");
-    }
-    assert_int_equal(case_counted(&bench, "refused"), 5); /* where it opened */
 }
 
 static void those_who_came_first_go_first(void **state)
@@ -461,20 +420,6 @@ static void destroying_answers_everybody(void **state)
     const struct atoll_spending_sum sum = case_spent(&bench);
     assert_int_equal(sum.spent_money, worst_money(&bench, "one"));
     assert_int_equal(sum.unknown_money, 0);
-}
-
-static void a_hedge_answers_for_a_silent_try(void **state)
-{
-    bench.models[0].traits.model = "silent-fails-1";
-    bench.config.hedge_s = 0.05;
-    case_open(&bench);
-    const struct answer *answer = case_answer(&bench, "m0", "hedge");
-    assert_int_equal(answer->status, ATOLL_LLM_OK);
-    assert_int_equal(answer->tries, 2);
-    case_close(&bench);
-    const struct atoll_spending_sum sum = case_spent(&bench);
-    assert_int_equal(sum.spent_tokens, worst_tokens(&bench, "hedge") + 30); /* the silent one may be billed */
-    assert_int_equal(sum.reserved_money + sum.unknown_money, 0);
 }
 
 /* ---- after a kill ---- */
@@ -770,8 +715,7 @@ int main(void)
         TEST(every_end_has_its_outcome_tries_and_price),
         TEST(a_refused_connection_costs_nothing),
         TEST(the_ledger_agrees_with_the_server),
-        TEST(a_fallback_takes_over),
-        TEST(an_open_breaker_sends_calls_elsewhere),
+        TEST(an_ensemble_draws_its_member),
         TEST(those_who_came_first_go_first),
         TEST(the_budget_is_kept_to_the_nanodollar),
         TEST(many_calls_share_a_budget),
@@ -782,7 +726,6 @@ int main(void)
         TEST(every_waiter_has_a_deadline),
         TEST(a_cancelled_call_counts_as_billed),
         TEST(destroying_answers_everybody),
-        TEST(a_hedge_answers_for_a_silent_try),
         TEST(what_was_in_flight_is_unknown_and_tried_once_more),
         TEST(unknown_calls_leave_no_room),
         TEST(a_stored_exchange_is_settled),

@@ -26,17 +26,16 @@ static void test_table(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_prices *prices = load_text(
-        HEAD "  - {name: a, input: 2, cached_input: 0.1, cache_write: 2.5, output: 10, batch_ratio: 1}\n"
+        HEAD "  - {name: a, input: 2, cached_input: 0.1, cache_write: 2.5, output: 10}\n"
              "  - {name: b/c-1.5, input: 3, output: 15, above_input_tokens: 1000, above_ratio: 2}\n",
         &err);
     assert_non_null(prices);
     assert_string_equal(atoll_prices_date(prices), "2026-11-06");
     assert_string_equal(atoll_prices_source(prices), "a page");
     const struct atoll_price *a = atoll_prices_find(prices, "a"), *b = atoll_prices_find(prices, "b/c-1.5");
-    assert_true(a && a->cached_input == 0.1 && a->cache_write == 2.5 && a->batch_ratio == 1);
+    assert_true(a && a->cached_input == 0.1 && a->cache_write == 2.5);
     /* what is not said is never cheaper than what is */
-    assert_true(b && b->cached_input == 3 && b->cache_write == 3 && b->batch_ratio == 0.5 &&
-                b->above_ratio == 2);
+    assert_true(b && b->cached_input == 3 && b->cache_write == 3 && b->above_ratio == 2);
     assert_null(atoll_prices_find(prices, "b"));
     atoll_prices_destroy(prices);
     atoll_prices_destroy(NULL);
@@ -52,7 +51,7 @@ static void test_refused(void **state)
         {HEAD "  - {name: a, input: 1, output: 1}\n  - {name: a, input: 1, output: 1}\n",
          ":6: model 'a' stands here twice"},
         {HEAD "  - {name: a, input: 2000000, output: 1}\n", "is no price"},
-        {HEAD "  - {name: a, input: 1, output: 1, batch_ratio: 2}\n", "between 0 and 1"},
+        {HEAD "  - {name: a, input: 1, output: 1, batch_ratio: 0.5}\n", "batch_ratio: was removed"},
         {HEAD "  - {name: a, input: 1, output: 1, above_ratio: 2}\n", "go together"},
         {HEAD "  - {name: a, input: 1, output: 1, above_input_tokens: 5, above_ratio: 0.5}\n",
          "between 1 and 1000"},
@@ -72,56 +71,49 @@ static void test_refused(void **state)
     assert_int_equal(err.code, ATOLL_E_NOTFOUND);
 }
 
-static const struct atoll_price plain = {
-    .input = 2, .cached_input = 0.1, .cache_write = 2.5, .output = 10, .batch_ratio = 0.5};
+static const struct atoll_price plain = {.input = 2, .cached_input = 0.1, .cache_write = 2.5, .output = 10};
 static const struct atoll_price stepped = {.input = 2,
                                            .cached_input = 0.1,
                                            .cache_write = 2.5,
                                            .output = 10,
-                                           .batch_ratio = 0.5,
                                            .above_input_tokens = 1000,
                                            .above_ratio = 2};
-static const struct atoll_price tiny = {.input = 0.000001,
-                                        .cached_input = 0.000001,
-                                        .cache_write = 0.000001,
-                                        .output = 0.0000001,
-                                        .batch_ratio = 1};
+static const struct atoll_price tiny = {
+    .input = 0.000001, .cached_input = 0.000001, .cache_write = 0.000001, .output = 0.0000001};
 
-static const struct atoll_price absurd = {.input = 1e15, .output = 1e12, .batch_ratio = 1};
+static const struct atoll_price absurd = {.input = 1e15, .output = 1e12};
 
 static void test_cost(void **state)
 {
     static const struct {
         const struct atoll_price *price;
         uint64_t input, cached, written, output;
-        int is_batch;
         atoll_nanousd cost;
     } rows[] = {
-        {&plain, 0, 0, 0, 0, 0, 0},
-        {&plain, 1, 0, 0, 0, 0, 2000},
-        {&plain, 1000000, 0, 0, 1000000, 0, 12000000000u},
-        {&plain, 1000, 400, 100, 10, 0, 500 * 2000 + 400 * 100 + 100 * 2500 + 10 * 10000},
-        {&plain, 1000, 400, 100, 10, 1, (500 * 2000 + 400 * 100 + 100 * 2500 + 10 * 10000) / 2},
-        {&plain, 10, 400, 0, 0, 0, 400 * 100}, /* parts above the whole are paid */
-        {&stepped, 999, 0, 0, 1, 0, 999 * 2000 + 10000},
-        {&stepped, 1000, 0, 0, 1, 0, 1000 * 4000 + 20000},
-        {&tiny, 1, 0, 0, 0, 0, 1}, /* a thousandth of a nanodollar is one */
-        {&tiny, 1000, 0, 0, 0, 0, 1},
-        {&tiny, 1001, 0, 0, 0, 0, 2},
-        {&tiny, 0, 0, 0, 1, 0, 1}, /* a price below a picodollar a token is one picodollar */
-        {&plain, UINT64_MAX, 0, 0, 0, 0, UINT64_MAX}, /* no wrapping */
-        {&plain, (uint64_t)1 << 62, (uint64_t)1 << 61, 0, (uint64_t)1 << 62, 0, UINT64_MAX},
-        {&absurd, 1, 0, 0, 0, 0, UINT64_MAX},
-        {&absurd, 0, 0, 0, UINT64_MAX, 0, UINT64_MAX},
-        {&absurd, 0, 0, 0, 1, 0, 1000000000000000u},
-        {NULL, 1000, 0, 0, 1000, 0, 0},
+        {&plain, 0, 0, 0, 0, 0},
+        {&plain, 1, 0, 0, 0, 2000},
+        {&plain, 1000000, 0, 0, 1000000, 12000000000u},
+        {&plain, 1000, 400, 100, 10, 500 * 2000 + 400 * 100 + 100 * 2500 + 10 * 10000},
+        {&plain, 10, 400, 0, 0, 400 * 100}, /* parts above the whole are paid */
+        {&stepped, 999, 0, 0, 1, 999 * 2000 + 10000},
+        {&stepped, 1000, 0, 0, 1, 1000 * 4000 + 20000},
+        {&tiny, 1, 0, 0, 0, 1}, /* a thousandth of a nanodollar is one */
+        {&tiny, 1000, 0, 0, 0, 1},
+        {&tiny, 1001, 0, 0, 0, 2},
+        {&tiny, 0, 0, 0, 1, 1},                    /* a price below a picodollar a token is one picodollar */
+        {&plain, UINT64_MAX, 0, 0, 0, UINT64_MAX}, /* no wrapping */
+        {&plain, (uint64_t)1 << 62, (uint64_t)1 << 61, 0, (uint64_t)1 << 62, UINT64_MAX},
+        {&absurd, 1, 0, 0, 0, UINT64_MAX},
+        {&absurd, 0, 0, 0, UINT64_MAX, UINT64_MAX},
+        {&absurd, 0, 0, 0, 1, 1000000000000000u},
+        {NULL, 1000, 0, 0, 1000, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct atoll_llm_usage usage = {.input = rows[i].input,
                                         .cached_input = rows[i].cached,
                                         .cache_write = rows[i].written,
                                         .output = rows[i].output};
-        atoll_nanousd cost = atoll_price_cost(rows[i].price, &usage, rows[i].is_batch);
+        atoll_nanousd cost = atoll_price_cost(rows[i].price, &usage);
         if (cost != rows[i].cost)
             fail_msg("row %zu costs %llu, not %llu", i, (unsigned long long)cost,
                      (unsigned long long)rows[i].cost);
@@ -138,16 +130,14 @@ static uint64_t step(uint64_t *state)
 static void test_worst(void **state)
 {
     uint64_t random = 5;
-    assert_true(atoll_price_worst(&plain, 1000, 100, 0) == 1000 * 2500 + 100 * 10000);
-    assert_true(atoll_price_worst(&plain, 1000, 100, 1) == (1000 * 2500 + 100 * 10000) / 2);
-    assert_true(atoll_price_worst(&stepped, 1000, 100, 0) == 2 * (1000 * 2500 + 100 * 10000));
-    assert_true(atoll_price_worst(NULL, 1000, 100, 0) == 0);
+    assert_true(atoll_price_worst(&plain, 1000, 100) == 1000 * 2500 + 100 * 10000);
+    assert_true(atoll_price_worst(&stepped, 1000, 100) == 2 * (1000 * 2500 + 100 * 10000));
+    assert_true(atoll_price_worst(NULL, 1000, 100) == 0);
     for (int i = 0; i < 20000; i++) {
         struct atoll_price price = {.input = (double)(step(&random) % 1000000) / 9973,
                                     .cached_input = (double)(step(&random) % 1000000) / 9973,
                                     .cache_write = (double)(step(&random) % 1000000) / 9973,
                                     .output = (double)(step(&random) % 1000000) / 997,
-                                    .batch_ratio = (double)(step(&random) % 101) / 100,
                                     .above_input_tokens = (double)(step(&random) % 5000),
                                     .above_ratio = 1 + (double)(step(&random) % 3)};
         uint64_t bound = step(&random) % 10000, limit = step(&random) % 10000;
@@ -155,8 +145,7 @@ static void test_worst(void **state)
                                         .output = step(&random) % (limit + 1)};
         usage.cached_input = step(&random) % (usage.input + 1);
         usage.cache_write = step(&random) % (usage.input - usage.cached_input + 1);
-        int is_batch = (int)(step(&random) % 2);
-        if (atoll_price_cost(&price, &usage, is_batch) > atoll_price_worst(&price, bound, limit, is_batch))
+        if (atoll_price_cost(&price, &usage) > atoll_price_worst(&price, bound, limit))
             fail_msg("call %d costs more than its worst case", i);
     }
 }

@@ -71,14 +71,13 @@ static void test_defaults(void **state)
     assert_null(e->site.proxy);
     assert_null(e->key_file);
     assert_true(e->site.connect_s == 10 && e->site.silence_s == 300);
-    assert_true(e->concurrency == 64 && e->requests_per_minute == 0 && !e->has_batch);
+    assert_true(e->concurrency == 64 && e->requests_per_minute == 0);
     const struct atoll_gateway_model *m = c->models;
     assert_string_equal(m->traits.model, "m");
     assert_true(m->traits.max_output_tokens == 16384 && !m->traits.has_no_sampling && !m->price);
     assert_int_equal(m->traits.effort, ATOLL_LLM_EFFORT_UNSAID);
     assert_int_equal(c->mode, ATOLL_EXCHANGE_LIVE);
-    assert_true(c->deadline_s == 600 && c->hedge_s == 0 && c->in_flight_limit == 4096 &&
-                c->batch_poll_s == 60);
+    assert_true(c->deadline_s == 600 && c->in_flight_limit == 4096);
     assert_true(c->retry.try_limit == 6 && c->retry.first_s == 0.5 && c->retry.longest_s == 30);
     assert_string_equal(c->holder, "gateway");
     assert_null(c->listen);
@@ -92,10 +91,9 @@ static void test_defaults(void **state)
 /* Every key, in an order that is not the order of reading. */
 static const char whole[] =
     "version: 1\n"
-    "batch_poll: 5m\n"
     "spool: sp\n"
     "listen: {address: 'unix:door', token_env: TOK}\n"
-    "calls: {deadline: 90s, hedge: 20s, in_flight: 7, tries: 3, first_backoff: 250ms, longest_backoff: 10s}\n"
+    "calls: {deadline: 90s, in_flight: 7, tries: 3, first_backoff: 250ms, longest_backoff: 10s}\n"
     "store: {file: /abs/x.atl, mode: record}\n"
     "budget:\n"
     "  holder: node-7\n"
@@ -108,8 +106,7 @@ static const char whole[] =
     "    - {scope: campaign, name: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef, tokens: "
     "1}\n"
     "ensembles:\n"
-    "  - {name: mix, members: [{model: a/b, weight: 0.5, until: 3}, {model: c, from: 3}], fallbacks: [c, "
-    "a/b]}\n"
+    "  - {name: mix, members: [{model: a/b, weight: 0.5, until: 3}, {model: c, from: 3}]}\n"
     "models:\n"
     "  - {name: a/b, endpoint: two, model: big, max_output_tokens: 100, context_tokens: 1000, effort: low, "
     "sampling: false}\n"
@@ -119,7 +116,7 @@ static const char whole[] =
     "concurrency: 2}\n"
     "  - {name: two, provider: anthropic, url: 'https://x', key_env: KEY_2, ca_file: /ca, unix_socket: s, "
     "connect: 1s,\n"
-    "     silence: 2m, requests_per_minute: 5.5, tokens_per_minute: 100, batch: true}\n"
+    "     silence: 2m, requests_per_minute: 5.5, tokens_per_minute: 100}\n"
     "prices: prices.yaml\n";
 
 static void check_whole_endpoints(const struct atoll_gateway_config *c)
@@ -134,7 +131,7 @@ static void check_whole_endpoints(const struct atoll_gateway_config *c)
     assert_string_equal(two->key_env, "KEY_2");
     assert_string_equal(two->site.ca_file, "/ca");
     expect_path(two->site.unix_socket, "s");
-    assert_true(two->site.connect_s == 1 && two->site.silence_s == 120 && two->has_batch);
+    assert_true(two->site.connect_s == 1 && two->site.silence_s == 120);
     assert_true(two->requests_per_minute == 5.5 && two->tokens_per_minute == 100);
     const struct atoll_gateway_model *a = &c->models[0];
     assert_true(a->endpoint == 1 && a->context_tokens == 1000 && a->price && a->price->output == 25);
@@ -167,14 +164,13 @@ static void test_whole(void **state)
     check_whole_endpoints(c);
     check_whole_limits(c);
     const struct atoll_ensemble *mix = c->ensembles;
-    assert_true(c->ensemble_count == 1 && mix->member_count == 2 && mix->fallback_count == 2);
+    assert_true(c->ensemble_count == 1 && mix->member_count == 2);
     assert_true(mix->members[0].model == 0 && mix->members[0].weight == 0.5 &&
                 mix->members[0].until_generation == 3);
     assert_true(mix->members[1].from_generation == 3 && mix->members[1].until_generation == UINT32_MAX);
-    assert_true(mix->fallbacks[0] == 1 && mix->fallbacks[1] == 0);
     assert_string_equal(c->store, "/abs/x.atl");
     assert_int_equal(c->mode, ATOLL_EXCHANGE_RECORD);
-    assert_true(c->deadline_s == 90 && c->hedge_s == 20 && c->in_flight_limit == 7 && c->batch_poll_s == 300);
+    assert_true(c->deadline_s == 90 && c->in_flight_limit == 7);
     assert_true(c->retry.try_limit == 3 && c->retry.first_s == 0.25 && c->retry.longest_s == 10);
     snprintf(address, sizeof address, "unix:%s/door", folder);
     assert_string_equal(c->listen, address);
@@ -251,8 +247,10 @@ static const struct {
     {BASE "ensembles: [{name: x, members: [{model: m, weight: 0}]}]\n", "no member with a weight above 0"},
     {BASE "ensembles: [{name: x, members: [{model: m, weight: -1}]}]\n", "must not be negative"},
     {BASE "ensembles: [{name: x, members: [{model: m, from: 3, until: 3}]}]\n", "from must lie below until"},
-    {BASE "ensembles: [{name: x, members: [{model: m}], fallbacks: [m, m]}]\n",
-     "fallback 'm' stands here twice"},
+    {BASE "ensembles: [{name: x, members: [{model: m}], fallbacks: [m]}]\n",
+     ":4: batch, batch_poll, hedge and fallbacks were removed"},
+    {BASE "batch_poll: 60s\n", ":4: batch, batch_poll, hedge and fallbacks were removed"},
+    {BASE "calls: {hedge: 30s}\n", "were removed, with what they did; delete this key"},
     /* budget */
     {BASE "budget: {limits: [{scope: day, tokens: 1}]}\n", ":4: key 'ledger' is missing"},
     {BASE "budget: {ledger: l, limits: [{scope: day}]}\n", "this limits nothing"},

@@ -178,25 +178,25 @@ static void test_resets_in_all_forms(void **state)
     }
 }
 
-/* What is tried again without a header, with x-should-retry false and true, and whether another model may be tried. */
+/* What is tried again without a header, with x-should-retry false and true. */
 static const struct {
     enum atoll_llm_status status;
-    int http_status, plain, if_false, if_true, falls_back;
+    int http_status, plain, if_false, if_true;
 } verdicts[] = {
-    {ATOLL_LLM_OK, 200, 0, 0, 0, 0},         {ATOLL_LLM_TRUNCATED, 200, 0, 0, 0, 0},
-    {ATOLL_LLM_EMPTY, 200, 0, 0, 0, 0},      {ATOLL_LLM_REFUSED, 200, 0, 0, 0, 0},
-    {ATOLL_LLM_INVALID, 400, 0, 0, 1, 0},    {ATOLL_LLM_INVALID, 422, 0, 0, 1, 0},
-    {ATOLL_LLM_DENIED, 401, 0, 0, 1, 1},     {ATOLL_LLM_DENIED, 403, 0, 0, 1, 1},
-    {ATOLL_LLM_NOTFOUND, 404, 0, 0, 1, 1},   {ATOLL_LLM_TOO_LARGE, 413, 0, 0, 1, 1},
-    {ATOLL_LLM_QUOTA, 429, 0, 0, 0, 1},      {ATOLL_LLM_QUOTA, 402, 0, 0, 0, 1},
-    {ATOLL_LLM_RATE, 429, 1, 0, 1, 1},       {ATOLL_LLM_OVERLOADED, 408, 1, 0, 1, 1},
-    {ATOLL_LLM_OVERLOADED, 409, 1, 0, 1, 1}, {ATOLL_LLM_OVERLOADED, 500, 1, 0, 1, 1},
-    {ATOLL_LLM_OVERLOADED, 503, 1, 0, 1, 1}, {ATOLL_LLM_OVERLOADED, 529, 1, 0, 1, 1},
-    {ATOLL_LLM_STREAM, 200, 1, 0, 1, 1},     {ATOLL_LLM_NETWORK, 0, 1, 1, 1, 1},
-    {ATOLL_LLM_PROTOCOL, 200, 0, 0, 1, 1},   {ATOLL_LLM_PROTOCOL, 302, 0, 0, 1, 1},
-    {ATOLL_LLM_TIMEOUT, 0, 1, 1, 1, 1},      {ATOLL_LLM_CANCELLED, 200, 0, 0, 0, 0},
-    {ATOLL_LLM_BUDGET, 0, 0, 0, 0, 0},       {ATOLL_LLM_MISS, 0, 0, 0, 0, 0},
-    {ATOLL_LLM_UNKNOWN, 0, 0, 0, 0, 0},      {ATOLL_LLM_STATUS_COUNT, 0, 0, 0, 0, 0},
+    {ATOLL_LLM_OK, 200, 0, 0, 0},         {ATOLL_LLM_TRUNCATED, 200, 0, 0, 0},
+    {ATOLL_LLM_EMPTY, 200, 0, 0, 0},      {ATOLL_LLM_REFUSED, 200, 0, 0, 0},
+    {ATOLL_LLM_INVALID, 400, 0, 0, 1},    {ATOLL_LLM_INVALID, 422, 0, 0, 1},
+    {ATOLL_LLM_DENIED, 401, 0, 0, 1},     {ATOLL_LLM_DENIED, 403, 0, 0, 1},
+    {ATOLL_LLM_NOTFOUND, 404, 0, 0, 1},   {ATOLL_LLM_TOO_LARGE, 413, 0, 0, 1},
+    {ATOLL_LLM_QUOTA, 429, 0, 0, 0},      {ATOLL_LLM_QUOTA, 402, 0, 0, 0},
+    {ATOLL_LLM_RATE, 429, 1, 0, 1},       {ATOLL_LLM_OVERLOADED, 408, 1, 0, 1},
+    {ATOLL_LLM_OVERLOADED, 409, 1, 0, 1}, {ATOLL_LLM_OVERLOADED, 500, 1, 0, 1},
+    {ATOLL_LLM_OVERLOADED, 503, 1, 0, 1}, {ATOLL_LLM_OVERLOADED, 529, 1, 0, 1},
+    {ATOLL_LLM_STREAM, 200, 1, 0, 1},     {ATOLL_LLM_NETWORK, 0, 1, 1, 1},
+    {ATOLL_LLM_PROTOCOL, 200, 0, 0, 1},   {ATOLL_LLM_PROTOCOL, 302, 0, 0, 1},
+    {ATOLL_LLM_TIMEOUT, 0, 1, 1, 1},      {ATOLL_LLM_CANCELLED, 200, 0, 0, 0},
+    {ATOLL_LLM_BUDGET, 0, 0, 0, 0},       {ATOLL_LLM_MISS, 0, 0, 0, 0},
+    {ATOLL_LLM_UNKNOWN, 0, 0, 0, 0},      {ATOLL_LLM_STATUS_COUNT, 0, 0, 0, 0},
 };
 
 static void test_verdicts(void **state)
@@ -221,8 +221,6 @@ static void test_verdicts(void **state)
         double wait_s = 77;
         assert_int_equal(atoll_retry_decide(&settings, &outcome, NULL, 1, 100, 0.5, &wait_s),
                          verdicts[i].plain);
-        if (atoll_retry_may_fall_back(verdicts[i].status) != verdicts[i].falls_back)
-            fail_msg("row %zu: fallback", i);
         seen |= 1u << verdicts[i].status;
     }
     assert_int_equal(seen, (1u << (ATOLL_LLM_STATUS_COUNT + 1)) - 1); /* every status has a row */

@@ -30,7 +30,6 @@ static struct atoll_llm_request full(void)
     r.purpose = "universal";
     r.generation = 12;
     r.deadline_s = 90.5;
-    r.can_wait = 1;
     r.is_streamed = 1;
     return r;
 }
@@ -45,7 +44,7 @@ static const char full_json[] =
     "\"b\":1.5,"
     "\"a\":[]}}},\"atoll\":{\"sample\":3,\"key\":\"c1/t/"
     "17\",\"campaign\":\"c1\",\"task\":\"softmax\",\"purpose\":"
-    "\"universal\",\"generation\":12,\"deadline_s\":90.5,\"can_wait\":true}}";
+    "\"universal\",\"generation\":12,\"deadline_s\":90.5}}";
 
 static void encode(const struct atoll_llm_request *r, struct atoll_buffer *out)
 {
@@ -86,7 +85,6 @@ static void expect_round_trip(const struct atoll_llm_request *r, const char *jso
     expect_equal(r, &again);
     assert_int_equal(again.operation, r->operation);
     assert_int_equal(again.is_streamed, r->is_streamed);
-    assert_int_equal(again.can_wait, r->can_wait);
     assert_int_equal(again.generation, r->generation);
     assert_int_equal(again.seed, r->seed);
     assert_int_equal(isnan(again.temperature), isnan(r->temperature));
@@ -205,7 +203,6 @@ static const struct {
     {BODY(",\"atoll\":{\"sample\":-1}"), "atoll.sample: an integer from 0"},
     {BODY(",\"atoll\":{\"generation\":-1}"), "atoll.generation: an integer from 0"},
     {BODY(",\"atoll\":{\"deadline_s\":-1}"), "atoll.deadline_s: -1 is not within 0"},
-    {BODY(",\"atoll\":{\"can_wait\":\"yes\"}"), "atoll.can_wait: true or false"},
     {BODY(",\"atoll\":{\"key\":1}"), "atoll.key: a text"},
 };
 
@@ -398,7 +395,7 @@ static void other_owner(struct atoll_llm_request *r)
     r->purpose = "p";
     r->generation = 1;
     r->deadline_s = 1;
-    r->can_wait = r->is_streamed = 0;
+    r->is_streamed = 0;
 }
 static void spaced_schema(struct atoll_llm_request *r)
 {
