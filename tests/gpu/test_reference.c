@@ -4,6 +4,7 @@
 
 #include "core/task/init.h"
 #include "core/task/reference.h"
+#include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "tests/gpu/support.h"
 
 enum { BYTES = 1 << 30 };
@@ -117,15 +118,15 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
     struct atoll_support_output outputs[ATOLL_TASK_TENSOR_LIMIT] = {{0}};
     uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0}, at = b.area;
     size_t length = 0, output_count = 0;
+    const char *name;
     atoll_buffer_init(&text, (size_t)4 << 20);
-    assert_int_equal(atoll_support_reference_text(task, &text, &err), 0);
+    assert_int_equal(atoll_cuda_case_unit(task, &name, &text, &err), 0);
     atoll_buffer_put_u8(&text, 0);
     void *cubin = gpu_compile((const char *)text.data, NULL, &length);
     atoll_buffer_fini(&text);
     atoll_command_batch_module_load(&b.steps, REFERENCE_MODULE, cubin, length);
     free(cubin);
-    atoll_command_batch_function(&b.steps, REFERENCE_FUNCTION, REFERENCE_MODULE,
-                                 atoll_support_reference_kernel());
+    atoll_command_batch_function(&b.steps, REFERENCE_FUNCTION, REFERENCE_MODULE, ATOLL_CUDA_REFERENCE_KERNEL);
     for (size_t t = 0; t < task->tensor_count; t++) {
         if (h->inputs[t]) {
             inputs[t] = take_room(&at, h->counts[t] * 8);
@@ -140,8 +141,8 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
                 .scale = h->scale[t] ? take_room(&at, h->counts[t] * 8) : 0,
             };
     }
-    if (atoll_support_reference(&b.steps, REFERENCE_FUNCTION, task, v, inputs, outputs, output_count, at,
-                                b.area + BYTES - at, &err))
+    if (atoll_cuda_reference_run(&b.steps, REFERENCE_FUNCTION, task, v, inputs, outputs, output_count, at,
+                                 b.area + BYTES - at, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < output_count; i++) {
         atoll_command_batch_read(&b.steps, outputs[i].expected, outputs[i].count * 8);

@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "mpi-eval/backend/cpu/process/spawn.h"
+#include "mpi-eval/backend/sandbox/spawn.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitize.h"
 #include "tests/gpu/referee.h"
 #include "tests/support/cheats.h"

@@ -1,5 +1,5 @@
 /* calibrate.h - what this device can do, measured by kernels of ours through the ordinary runner: bandwidth,
- * peaks, an empty launch; and the known-answer kernel that qualifies it. Layer: mpi-eval, referee/cpu.  Lifetime:
+ * peaks, an empty launch; and the known-answer kernel that qualifies it. Layer: mpi-eval, backend/cpu.  Lifetime:
  * create/destroy of the compiled kernels. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_CALIBRATE_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_CALIBRATE_H

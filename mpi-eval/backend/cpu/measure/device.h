@@ -1,5 +1,5 @@
 /* device.h - the cpu device as the referee sees it: which cores, their name and their caches.
- * Layer: mpi-eval, referee/cpu.  Plain value; nothing is measured here (calibrate.h does). */
+ * Layer: mpi-eval, backend/cpu.  Plain value; nothing is measured here (calibrate.h does). */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_DEVICE_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_DEVICE_H
 

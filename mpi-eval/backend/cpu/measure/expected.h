@@ -1,5 +1,5 @@
 /* expected.h - what the referee remembers of the reference: per draw the fingerprints for good, the whole
- * expected arrays within a memory budget (least recently used go first). Layer: mpi-eval, referee/cpu.  Lifetime:
+ * expected arrays within a memory budget (least recently used go first). Layer: mpi-eval, backend/cpu.  Lifetime:
  * create/destroy; an answer is borrowed from get to release. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_EXPECTED_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_EXPECTED_H

@@ -1,6 +1,6 @@
 /* fingerprint.h - what is kept of an expected tensor so that an output can be checked in one pass:
  * secret-weighted sums of blocks with the most they may be off, and sampled elements with their own tolerance
- * (MEASUREMENT.md 2). Layer: mpi-eval, referee/cpu.  Lifetime: init by make / fini. A right output always
+ * (MEASUREMENT.md 2). Layer: mpi-eval, backend/cpu.  Lifetime: init by make / fini. A right output always
  * matches; a wrong one that matches has no block whose weighted error exceeds its bound and none of the
  * sampled elements wrong. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_FINGERPRINT_H

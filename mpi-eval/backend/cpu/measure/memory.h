@@ -1,5 +1,5 @@
 /* memory.h - the buffers of one sample: memfds that the referee maps and a runner's child maps again.
- * Layer: mpi-eval, referee/cpu.  Lifetime: create/destroy of the pool; blocks are opened and closed within a
+ * Layer: mpi-eval, backend/cpu.  Lifetime: create/destroy of the pool; blocks are opened and closed within a
  * sample.
  *
  * Layout of a file: guard, shifted start (a secret multiple of the cache line), contents, guard.  Everything

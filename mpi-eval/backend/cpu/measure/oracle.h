@@ -1,5 +1,5 @@
 /* oracle.h - the compiled reference of one task: inputs of a draw in, expected values in double precision
- * out. Layer: mpi-eval, referee/cpu.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
+ * out. Layer: mpi-eval, backend/cpu.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
  * never become a candidate's. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_ORACLE_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_ORACLE_H

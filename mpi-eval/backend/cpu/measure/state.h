@@ -1,5 +1,5 @@
 /* state.h - what the referee keeps for a cpu device, and the functions of its table (referee/backend.h).
- * Layer: mpi-eval, referee/cpu.  Lifetime: made by atoll_cpu_open, ended by atoll_cpu_close. */
+ * Layer: mpi-eval, backend/cpu.  Lifetime: made by atoll_cpu_open, ended by atoll_cpu_close. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_STATE_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_STATE_H
 

@@ -25,7 +25,7 @@
 #include "mpi-eval/backend/cpu/process/control.h"
 #include "mpi-eval/backend/cpu/compile/object.h"
 #include "mpi-eval/backend/cpu/process/sample.h"
-#include "mpi-eval/backend/cpu/process/spawn.h"
+#include "mpi-eval/backend/sandbox/spawn.h"
 #include "base/clock.h"
 
 #define LOAD_TIMEOUT_NS  20e9 /* worker start, checks, dlopen */

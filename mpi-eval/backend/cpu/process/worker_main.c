@@ -11,7 +11,7 @@ static struct atoll_zygote zygote;
 static int refuse(const struct atoll_err *err)
 {
     struct atoll_control_reply reply = {.type = ATOLL_CONTROL_REFUSED, .code = (int32_t)err->code};
-    snprintf(reply.text, sizeof reply.text, "%s", err->text);
+    snprintf(reply.text, sizeof(reply.text), "%.*s", (int)sizeof(reply.text) - 1, err->text);
     atoll_zygote_reply(&reply);
     return 1;
 }

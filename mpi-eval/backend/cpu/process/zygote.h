@@ -4,7 +4,7 @@
 #define ATOLL_MPI_EVAL_BACKEND_CPU_PROCESS_ZYGOTE_H
 
 #include "mpi-eval/backend/cpu/process/control.h"
-#include "mpi-eval/backend/cpu/process/sandbox.h"
+#include "mpi-eval/backend/sandbox/sandbox.h"
 
 #define ATOLL_ZYGOTE_RANGE_LIMIT 32
 

@@ -1,28 +1,343 @@
-/* NVRTC in child processes.  A job is looked up in the cache, else waits until a child is idle (compile_jobs.c); children
+/* NVRTC in child processes.  A job is looked up in the cache, else waits until a child is idle; children
  * are started when there is work for them, and stay.  Children are not stopped in timing windows: a compilation on the
- * host does not disturb a device. */
+ * host does not disturb a device.  A child that dies takes no job with it: the job goes to a fresh one, once. */
 #include "mpi-eval/backend/cuda/compile/compile.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
-#include "base/log.h"
-#include "mpi-eval/backend/cuda/compile/compile_nvcc.h"
-#include "mpi-eval/backend/cuda/compile/compile_state.h"
-#include "mpi-eval/backend/cuda/compile/compile_wire.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "mpi-eval/backend/compile/compile_job.h"
+#include "mpi-eval/backend/compile/diagnostics.h"
+#include "mpi-eval/backend/cuda/compile/compile_cache.h"
+#include "mpi-eval/backend/cuda/compile/compile_child.h"
+#include "mpi-eval/backend/cuda/compile/nvcc.h"
+#include "mpi-eval/backend/cuda/compile/nvrtc.h"
+#include "mpi-eval/backend/cuda/compile/toolkit.h"
 
-#define SLOT_LIMIT 256
-#define FILE_BYTES 65536 /* a child writes its own seccomp filter to a memory file, and nothing else */
+#define TARGET_BYTES 16
+#define NUMBER_BYTES 24
+#define START_NS     120e9 /* for a child to open NVRTC, over a slow file system */
+#define SLOT_LIMIT   256
+#define FILE_BYTES   65536 /* a child writes its own seccomp filter to a memory file, and nothing else */
+#define ATTEMPTS     2     /* of a job whose child dies */
+#define KEY_BYTES    ((size_t)20 << 20)
+#define ERROR_STATUS (1 << 8) /* of wait(2): exit status 1 */
+
+struct slot {
+    struct atoll_compile_child child;
+    struct atoll_compile_job *job; /* owned; NULL: none */
+    unsigned attempts;             /* of the job */
+    uint64_t serial;               /* of the request under way */
+    double since_ns;               /* start of the child, or of the request */
+};
+
+struct nvrtc {
+    struct atoll_compiler base;
+    struct atoll_toolkit toolkit;
+    struct atoll_compile_cache *cache; /* NULL: none */
+    struct atoll_filter filter;
+    struct atoll_limit limits[4];
+    struct atoll_compile_options options; /* before the defines */
+    char *version, target[TARGET_BYTES], seconds[NUMBER_BYTES], bytes[NUMBER_BYTES];
+    char *environment[4];     /* owned */
+    struct atoll_id identity; /* of all that is the same for every job */
+    double deadline_ns;
+    uint64_t memory_bytes, output_bytes;
+    struct slot *slots;
+    unsigned slot_count;
+    struct atoll_compile_queue queued, done;
+    uint64_t serial;
+};
+
+/* ---- children ---- */
+
+static int start_child(struct nvrtc *n, struct slot *slot, struct atoll_err *err)
+{
+    static char serve[] = "serve";
+    char *argv[6 + ATOLL_TOOLKIT_FOLDER_LIMIT + 1] = {n->toolkit.program, serve,    n->target,
+                                                      n->seconds,         n->bytes, n->toolkit.library};
+    for (size_t i = 0; i < n->toolkit.include_count; i++)
+        argv[6 + i] = n->toolkit.includes[i];
+    struct atoll_spawn spawn = {
+        .path = n->toolkit.program,
+        .argv = argv,
+        .environment = n->environment,
+        .folder = n->toolkit.library, /* names without a folder are looked for there */
+        .limits = n->limits,
+        .limit_count = sizeof n->limits / sizeof n->limits[0],
+        .ruleset = -1, /* the child confines itself before it reads a request */
+        .filter = &n->filter,
+        .drop_privileges = 1,
+    };
+    slot->since_ns = atoll_clock_mono_ns();
+    return atoll_compile_child_start(&slot->child, &spawn, err);
+}
+
+static void put_request(const struct nvrtc *n, const struct slot *slot, struct atoll_buffer *b)
+{
+    const struct atoll_compile_job *job = slot->job;
+    atoll_buffer_put_u64(b, slot->serial);
+    atoll_buffer_put_text(b, job->file_name);
+    atoll_buffer_put_blob(b, job->text, job->length + 1);
+    atoll_buffer_put_u32(b, (uint32_t)(n->options.count + job->define_count));
+    for (size_t i = 0; i < n->options.count; i++)
+        atoll_buffer_put_text(b, n->options.texts[i]);
+    for (size_t i = 0; i < job->define_count; i++)
+        atoll_buffer_put_text(b, job->defines[i]);
+}
+
+static void finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_status status,
+                   const char *diagnostics, const char *report)
+{
+    atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_clock_mono_ns() - slot->since_ns);
+    atoll_compile_queue_put(&n->done, slot->job);
+    slot->job = NULL;
+}
+
+/* The child stands ready: its clock starts. */
+static void send_job(struct nvrtc *n, struct slot *slot)
+{
+    struct atoll_buffer request;
+    atoll_buffer_init(&request, ATOLL_COMPILE_WIRE_REQUEST_BYTES);
+    slot->serial = ++n->serial;
+    slot->since_ns = atoll_clock_mono_ns();
+    put_request(n, slot, &request);
+    if (atoll_compile_child_send(&slot->child, &request) != 0)
+        finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compile request", "");
+    atoll_buffer_fini(&request);
+}
+
+/* Gives queued jobs to children: to those that stand ready, then to those that start, then to new ones. */
+static void start_jobs(struct nvrtc *n)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (int state = ATOLL_COMPILE_CHILD_READY; state >= ATOLL_COMPILE_CHILD_NONE; state--) {
+        for (unsigned i = 0; i < n->slot_count && n->queued.first; i++) {
+            struct slot *slot = &n->slots[i];
+            if (slot->job || (int)slot->child.state != state)
+                continue;
+            slot->job = atoll_compile_queue_take(&n->queued);
+            slot->attempts = 0;
+            if (state == ATOLL_COMPILE_CHILD_READY)
+                send_job(n, slot);
+            else if (state == ATOLL_COMPILE_CHILD_NONE && start_child(n, slot, &err) != 0)
+                finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+        }
+    }
+}
+
+/* ---- how a job ends ---- */
+
+/* What a job's cubin is kept under; zero: no memory. */
+static void job_key(const struct nvrtc *n, const struct atoll_compile_job *job, struct atoll_id *ret_key)
+{
+    struct atoll_buffer b;
+    atoll_buffer_init(&b, KEY_BYTES);
+    atoll_buffer_put_bytes(&b, n->identity.bytes, ATOLL_ID_BYTES);
+    atoll_buffer_put_text(&b, job->file_name);
+    atoll_buffer_put_blob(&b, job->text, job->length);
+    for (size_t i = 0; i < job->define_count; i++)
+        atoll_buffer_put_text(&b, job->defines[i]);
+    memset(ret_key, 0, sizeof *ret_key);
+    if (!b.failed)
+        *ret_key = atoll_id_of(b.data, b.length);
+    atoll_buffer_fini(&b);
+}
+
+/* Names of our folders are nobody's business: headers are called as an #include line calls them. */
+static void hide_folders(const struct nvrtc *n, char *text)
+{
+    for (size_t i = n->toolkit.include_count; i-- > 0;) {
+        size_t length = strlen(n->toolkit.includes[i]);
+        for (char *at = text; (at = strstr(at, n->toolkit.includes[i]));)
+            memmove(at, at + length + (at[length] == '/'), strlen(at + length + (at[length] == '/')) + 1);
+    }
+}
+
+static void take_cubin(struct nvrtc *n, struct slot *slot, const void *cubin, size_t length,
+                       const char *report)
+{
+    struct atoll_id key;
+    char text[128];
+    struct atoll_compiled *result = &slot->job->result;
+    if (length > n->output_bytes || length < 4 || memcmp(cubin, "\177ELF", 4) != 0) {
+        snprintf(text, sizeof text, "the compiler made no cubin of at most %llu bytes",
+                 (unsigned long long)n->output_bytes);
+        finish(n, slot, ATOLL_COMPILE_ERROR, text, "");
+        return;
+    }
+    result->object = malloc(length);
+    if (!result->object) {
+        finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a cubin", "");
+        return;
+    }
+    memcpy(result->object, cubin, length);
+    result->object_length = length;
+    job_key(n, slot->job, &key);
+    if (n->cache && !atoll_id_is_zero(&key))
+        atoll_compile_cache_put(n->cache, &key, cubin, length, report);
+    finish(n, slot, ATOLL_COMPILE_OK, "", report);
+}
+
+/* NVRTC says it under the candidate's name.  What a candidate writes follows other words, or two blanks. */
+static int says_no_memory(const char *log)
+{
+    static const char words[] = "): catastrophic error: out of memory";
+    for (const char *line = log; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (line[0] != ' ' && length >= sizeof words - 1 &&
+            memcmp(line + length - (sizeof words - 1), words, sizeof words - 1) == 0)
+            return 1;
+        line += length + (line[length] == '\n');
+    }
+    return 0;
+}
+
+static void conclude(struct nvrtc *n, struct slot *slot, uint32_t result, char *log, const void *cubin,
+                     size_t length)
+{
+    char diagnostics[ATOLL_DIAGNOSTICS_BYTES], report[ATOLL_COMPILE_REPORT_BYTES];
+    atoll_compile_report_split(log, report);
+    if (result == ATOLL_NVRTC_SUCCESS) {
+        take_cubin(n, slot, cubin, length, report);
+        return;
+    }
+    enum atoll_compile_status status = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY || says_no_memory(log)
+                                           ? ATOLL_COMPILE_MEMORY
+                                           : atoll_compile_judge(log, slot->job->file_name, ERROR_STATUS);
+    hide_folders(n, log);
+    if (atoll_diagnostics_trim(log, "", diagnostics) == 0)
+        snprintf(diagnostics, sizeof diagnostics, "%s",
+                 status == ATOLL_COMPILE_MEMORY ? "the compiler ran out of memory" : "the compiler gave up");
+    finish(n, slot, status, diagnostics, report);
+}
+
+/* The child died, and its job was under way. */
+static void bury(struct nvrtc *n, struct slot *slot, const struct atoll_compile_child_end *end)
+{
+    int exited = WIFEXITED(end->wait_status), number = exited ? 0 : WTERMSIG(end->wait_status);
+    char text[128];
+    if (number == SIGXCPU) {
+        finish(n, slot, ATOLL_COMPILE_TIMEOUT, "the compiler used up its processor time", "");
+        return;
+    }
+    if ((exited && WEXITSTATUS(end->wait_status) == ATOLL_COMPILE_WIRE_EXIT_MEMORY) ||
+        (number != SIGKILL && end->peak_bytes > n->memory_bytes / 3)) {
+        finish(n, slot, ATOLL_COMPILE_MEMORY, "the compiler ran out of memory", "");
+        return;
+    }
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (++slot->attempts < ATTEMPTS) {
+        if (start_child(n, slot, &err) != 0)
+            finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+        return;
+    }
+    int crash =
+        number == SIGSEGV || number == SIGABRT || number == SIGBUS || number == SIGFPE || number == SIGILL;
+    if (crash)
+        snprintf(text, sizeof text, "the compiler crashes on this source (signal %d)", number);
+    else
+        snprintf(text, sizeof text, "compile children die (%s %d)", exited ? "exit status" : "signal",
+                 exited ? WEXITSTATUS(end->wait_status) : number);
+    finish(n, slot, crash ? ATOLL_COMPILE_ERROR : ATOLL_COMPILE_BROKEN, text, "");
+}
+
+static void lose_child(struct nvrtc *n, struct slot *slot)
+{
+    struct atoll_compile_child_end end;
+    atoll_compile_child_end(&slot->child, &end);
+    if (slot->job)
+        bury(n, slot, &end);
+}
+
+/* ---- frames ---- */
+
+static void take_hello(struct nvrtc *n, struct slot *slot, struct atoll_reader *r)
+{
+    char text[ATOLL_ERR_TEXT_BYTES];
+    struct atoll_compile_child_end end;
+    uint32_t failed = atoll_reader_u32(r);
+    atoll_reader_fixed_text(r, text, sizeof text);
+    if (atoll_reader_finish(r, "hello", NULL) != 0)
+        snprintf(text, sizeof text, "a compile child starts with nonsense");
+    else if (!failed) {
+        if (slot->job)
+            send_job(n, slot);
+        return;
+    }
+    atoll_compile_child_end(&slot->child, &end);
+    if (slot->job)
+        finish(n, slot, ATOLL_COMPILE_BROKEN, text, "");
+}
+
+/* -1: nonsense. */
+static int take_reply(struct nvrtc *n, struct slot *slot, struct atoll_reader *r)
+{
+    size_t log_length = 0, length = 0;
+    uint64_t serial = atoll_reader_u64(r);
+    uint32_t result = atoll_reader_u32(r), leaves = atoll_reader_u32(r);
+    const char *log = atoll_reader_blob(r, &log_length);
+    const void *cubin = atoll_reader_blob(r, &length);
+    if (atoll_reader_finish(r, "reply", NULL) != 0 || !slot->job || serial != slot->serial ||
+        log_length > ATOLL_COMPILE_WIRE_LOG_BYTES)
+        return -1;
+    char *text = calloc(1, log_length + 1);
+    if (!text) {
+        finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compiler's log", "");
+        return 0;
+    }
+    for (size_t i = 0; i < log_length; i++)
+        text[i] = log[i] ? log[i] : ' ';
+    conclude(n, slot, result, text, cubin, length);
+    free(text);
+    if (leaves)
+        lose_child(n, slot);
+    return 0;
+}
+
+/* Talks to a slot's child without blocking, and ends it at its deadline. */
+static void tend(struct nvrtc *n, struct slot *slot)
+{
+    struct atoll_reader frame;
+    int got = 0;
+    while (slot->child.state != ATOLL_COMPILE_CHILD_NONE) {
+        int was_starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
+        got = atoll_compile_child_pump(&slot->child, &frame);
+        if (got == 1 && was_starting)
+            take_hello(n, slot, &frame);
+        else if (got == 1 && take_reply(n, slot, &frame) != 0)
+            got = -1;
+        if (got < 0)
+            lose_child(n, slot);
+        if (got != 1)
+            break;
+    }
+    int starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
+    if (slot->child.state == ATOLL_COMPILE_CHILD_NONE || (!starting && !slot->job) ||
+        atoll_clock_mono_ns() - slot->since_ns <= (starting ? START_NS : n->deadline_ns))
+        return;
+    char text[96];
+    struct atoll_compile_child_end end;
+    snprintf(text, sizeof text, "%s after %.3g s",
+             starting ? "a compile child did not stand ready" : "the compiler was not done",
+             (starting ? START_NS : n->deadline_ns) / 1e9);
+    atoll_compile_child_end(&slot->child, &end);
+    if (slot->job)
+        finish(n, slot, starting ? ATOLL_COMPILE_BROKEN : ATOLL_COMPILE_TIMEOUT, text, "");
+}
 
 /* ---- the interface ---- */
 
 static void nvrtc_destroy(struct atoll_compiler *compiler)
 {
-    struct atoll_nvrtc *n = (struct atoll_nvrtc *)compiler;
+    struct nvrtc *n = (struct nvrtc *)compiler;
     for (unsigned i = 0; i < n->slot_count; i++) {
         atoll_compile_child_fini(&n->slots[i].child);
         atoll_compile_job_destroy(n->slots[i].job);
@@ -42,11 +357,11 @@ static void nvrtc_destroy(struct atoll_compiler *compiler)
 
 static const char *nvrtc_version(const struct atoll_compiler *compiler)
 {
-    return ((const struct atoll_nvrtc *)compiler)->version;
+    return ((const struct nvrtc *)compiler)->version;
 }
 
 /* 1: the job is done without a child. */
-static int answer_at_once(struct atoll_nvrtc *n, struct atoll_compile_job *job)
+static int answer_at_once(struct nvrtc *n, struct atoll_compile_job *job)
 {
     struct atoll_id key;
     double start = atoll_clock_mono_ns();
@@ -55,7 +370,7 @@ static int answer_at_once(struct atoll_nvrtc *n, struct atoll_compile_job *job)
         atoll_compile_job_finish(job, ATOLL_COMPILE_ERROR, "the source has a NUL byte", "", 0);
         return 1;
     }
-    atoll_nvrtc_key(n, job, &key);
+    job_key(n, job, &key);
     if (!n->cache || atoll_id_is_zero(&key) ||
         !atoll_compile_cache_get(n->cache, &key, &job->result.object, &job->result.object_length, &report))
         return 0;
@@ -69,7 +384,7 @@ static int nvrtc_submit(struct atoll_compiler *compiler, uint64_t number, const 
                         const char *text, size_t length, const char *const *defines, size_t define_count,
                         struct atoll_err *err)
 {
-    struct atoll_nvrtc *n = (struct atoll_nvrtc *)compiler;
+    struct nvrtc *n = (struct nvrtc *)compiler;
     if (define_count > ATOLL_COMPILE_WIRE_OPTION_LIMIT - ATOLL_COMPILE_OPTION_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "%zu defines; %d are possible", define_count,
                              ATOLL_COMPILE_WIRE_OPTION_LIMIT - ATOLL_COMPILE_OPTION_LIMIT);
@@ -78,18 +393,18 @@ static int nvrtc_submit(struct atoll_compiler *compiler, uint64_t number, const 
     if (!job)
         return -1;
     atoll_compile_queue_put(answer_at_once(n, job) ? &n->done : &n->queued, job);
-    atoll_nvrtc_start_jobs(n);
+    start_jobs(n);
     for (unsigned i = 0; i < n->slot_count; i++) /* what was queued for a ready child goes out now */
-        atoll_nvrtc_tend(n, &n->slots[i]);
+        tend(n, &n->slots[i]);
     return 0;
 }
 
 static size_t nvrtc_pollfds(const struct atoll_compiler *compiler, struct pollfd *ret_fds, size_t limit)
 {
-    const struct atoll_nvrtc *n = (const struct atoll_nvrtc *)compiler;
+    const struct nvrtc *n = (const struct nvrtc *)compiler;
     size_t count = 0;
     for (unsigned i = 0; i < n->slot_count && count < limit; i++) {
-        const struct atoll_nvrtc_slot *slot = &n->slots[i];
+        const struct slot *slot = &n->slots[i];
         if (slot->child.state != ATOLL_COMPILE_CHILD_NONE)
             ret_fds[count++] = (struct pollfd){slot->child.fd, atoll_compile_child_events(&slot->child), 0};
     }
@@ -98,16 +413,16 @@ static size_t nvrtc_pollfds(const struct atoll_compiler *compiler, struct pollfd
 
 static int nvrtc_timeout_ms(const struct atoll_compiler *compiler)
 {
-    const struct atoll_nvrtc *n = (const struct atoll_nvrtc *)compiler;
+    const struct nvrtc *n = (const struct nvrtc *)compiler;
     double now = atoll_clock_mono_ns(), least = -1;
     if (n->done.first)
         return 0;
     for (unsigned i = 0; i < n->slot_count; i++) {
-        const struct atoll_nvrtc_slot *slot = &n->slots[i];
+        const struct slot *slot = &n->slots[i];
         int starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
         if (!starting && !slot->job)
             continue;
-        double left = slot->since_ns + (starting ? ATOLL_NVRTC_START_NS : n->deadline_ns) - now;
+        double left = slot->since_ns + (starting ? START_NS : n->deadline_ns) - now;
         left = left < 0 ? 0 : left;
         least = least < 0 || left < least ? left : least;
     }
@@ -118,10 +433,10 @@ static int nvrtc_timeout_ms(const struct atoll_compiler *compiler)
 
 static int nvrtc_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled)
 {
-    struct atoll_nvrtc *n = (struct atoll_nvrtc *)compiler;
+    struct nvrtc *n = (struct nvrtc *)compiler;
     for (unsigned i = 0; i < n->slot_count; i++)
-        atoll_nvrtc_tend(n, &n->slots[i]);
-    atoll_nvrtc_start_jobs(n);
+        tend(n, &n->slots[i]);
+    start_jobs(n);
     return atoll_compile_queue_collect(&n->done, ret_compiled);
 }
 
@@ -137,7 +452,7 @@ static const struct atoll_compiler_kind nvrtc_kind = {nvrtc_destroy, nvrtc_versi
 /* ---- create ---- */
 
 /* What every job shares, for the cache: options, version, library, and the state of the header folders. */
-static void fill_identity(struct atoll_nvrtc *n)
+static void fill_identity(struct nvrtc *n)
 {
     struct atoll_buffer b;
     atoll_buffer_init(&b, (size_t)1 << 20);
@@ -156,7 +471,7 @@ static void fill_identity(struct atoll_nvrtc *n)
     atoll_buffer_fini(&b);
 }
 
-static int fill_environment(struct atoll_nvrtc *n, struct atoll_err *err)
+static int fill_environment(struct nvrtc *n, struct atoll_err *err)
 {
     const char *libraries = getenv("LD_LIBRARY_PATH");
     size_t count = 0;
@@ -169,7 +484,7 @@ static int fill_environment(struct atoll_nvrtc *n, struct atoll_err *err)
     return 0;
 }
 
-static void open_cache(struct atoll_nvrtc *n, const char *folder)
+static void open_cache(struct nvrtc *n, const char *folder)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (folder && !folder[0])
@@ -179,7 +494,7 @@ static void open_cache(struct atoll_nvrtc *n, const char *folder)
         atoll_log(ATOLL_LOG_WARNING, "eval.compile.cache", "%s; kernels are compiled every time", err.text);
 }
 
-static int set_up(struct atoll_nvrtc *n, const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
+static int set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
 {
     const struct atoll_compiler_settings *s = &settings->compiler;
     if (atoll_toolkit_init(&n->toolkit, settings->program, settings->include_path, err) != 0 ||
@@ -203,7 +518,7 @@ static int set_up(struct atoll_nvrtc *n, const struct atoll_nvrtc_settings *sett
 }
 
 /* The first child, before there are jobs: is there an NVRTC that compiles for this target? */
-static int first_child(struct atoll_nvrtc *n, struct atoll_err *err)
+static int first_child(struct nvrtc *n, struct atoll_err *err)
 {
     static const char text[] = "extern \"C\" __global__ void probe(float *x) { x[threadIdx.x] *= 2; }\n";
     struct atoll_compiled result;
@@ -222,9 +537,9 @@ static int first_child(struct atoll_nvrtc *n, struct atoll_err *err)
     return failed ? -1 : 0;
 }
 
-static struct atoll_nvrtc *allocate(const struct atoll_compiler_settings *s)
+static struct nvrtc *allocate(const struct atoll_compiler_settings *s)
 {
-    struct atoll_nvrtc *n = calloc(1, sizeof *n);
+    struct nvrtc *n = calloc(1, sizeof *n);
     if (!n || !(n->slots = calloc(s->slots, sizeof n->slots[0]))) {
         free(n);
         return NULL;
@@ -260,7 +575,7 @@ static int check_settings(const struct atoll_compiler_settings *s, struct atoll_
 
 static struct atoll_compiler *create_nvrtc(const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
 {
-    struct atoll_nvrtc *n = allocate(&settings->compiler);
+    struct nvrtc *n = allocate(&settings->compiler);
     if (!n) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler");
         return NULL;

@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mpi-eval/backend/cuda/compile/compile_wire.h"
-
 #define HEAD_BYTES  ATOLL_COMPILE_WIRE_HEAD_BYTES
 #define FIRST_BYTES ((size_t)64 << 10)
 #define FROM_CHILD  1 /* index of the child's end of the socket pair */

@@ -1,4 +1,4 @@
-/* compile_child.h - the parent's end of one atoll-compile-cuda (compile_wire.h).
+/* compile_child.h - the parent's end of one atoll-compile-cuda, and what both say to each other.
  * Layer: mpi-eval, backend/cuda.  Lifetime: init/fini; may be started again after it ended.  What comes from the child is
  * hostile. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_COMPILE_COMPILE_CHILD_H
@@ -7,7 +7,19 @@
 #include <sys/resource.h>
 
 #include "base/buffer.h"
-#include "mpi-eval/backend/cpu/process/spawn.h"
+#include "mpi-eval/backend/sandbox/spawn.h"
+
+/* What both send over a stream socket.  A frame is a u32 length
+ * (little-endian) and that many bytes, laid out with base/buffer.h:
+ *   child, once:   u32 0 or 1, text: ready, or why it cannot be
+ *   parent:        u64 serial, text file name, blob translation unit (its last byte is NUL), u32 count, texts: options
+ *   child:         u64 serial, u32 nvrtcResult, u32 1 when the child leaves now, blob log, blob cubin */
+#define ATOLL_COMPILE_WIRE_FD            0 /* of the socket in the child */
+#define ATOLL_COMPILE_WIRE_REQUEST_BYTES ((size_t)18 << 20)
+#define ATOLL_COMPILE_WIRE_OPTION_LIMIT  512
+#define ATOLL_COMPILE_WIRE_LOG_BYTES     ((size_t)64 << 10) /* the rest of a log is cut off */
+#define ATOLL_COMPILE_WIRE_EXIT_MEMORY   73 /* exit status: the compiler died for want of memory */
+#define ATOLL_COMPILE_WIRE_HEAD_BYTES    4
 
 enum atoll_compile_child_state {
     ATOLL_COMPILE_CHILD_NONE,

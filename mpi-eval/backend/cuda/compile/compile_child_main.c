@@ -1,5 +1,5 @@
 /* atoll-compile-cuda: one compile child.  "describe" prints where NVRTC is and its version.  "serve TARGET SECONDS
- * BYTES FOLDER..." compiles for its parent (compile_wire.h): it opens NVRTC and compiles a kernel of ours, which loads all that
+ * BYTES FOLDER..." compiles for its parent (compile_child.h): it opens NVRTC and compiles a kernel of ours, which loads all that
  * NVRTC loads lazily; then it gives up everything but reading the folders, and only then reads what a candidate wrote.
  * SECONDS bounds the processor time of one job, BYTES a cubin. */
 #include <dlfcn.h>
@@ -16,8 +16,8 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
-#include "mpi-eval/backend/cpu/process/sandbox.h"
-#include "mpi-eval/backend/cuda/compile/compile_wire.h"
+#include "mpi-eval/backend/sandbox/sandbox.h"
+#include "mpi-eval/backend/cuda/compile/compile_child.h"
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 
 #define FOLDER_LIMIT  32

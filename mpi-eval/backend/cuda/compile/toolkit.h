@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "mpi-eval/evaluator/compiler.h"
 
 #define ATOLL_TOOLKIT_FOLDER_LIMIT 16
 
@@ -37,5 +38,20 @@ int atoll_toolkit_add_folders(struct atoll_toolkit *t, const char *include_path,
 /* A program of the toolkit ("nvcc") as a path: of the name or path `command`; from PATH, then bin of $CUDA_HOME, $CUDA_PATH,
  * /usr/local/cuda.  NULL: none; the caller frees. */
 char *atoll_toolkit_find_program(const char *command);
+
+/* The options of every NVRTC job of a compiler: target, headers, and what the user may ask for.  Lifetime: init/fini. */
+#define ATOLL_COMPILE_OPTION_LIMIT 64
+
+struct atoll_compile_options {
+    char *texts[ATOLL_COMPILE_OPTION_LIMIT]; /* owned */
+    size_t count;
+};
+
+/* C++17 unless the flags say otherwise.  ATOLL_E_INPUT names a flag that reads files or is unknown.  After a failure fini
+ * is due as well. */
+int atoll_compile_options_init(struct atoll_compile_options *o,
+                               const struct atoll_compiler_settings *settings,
+                               const struct atoll_toolkit *toolkit, struct atoll_err *err);
+void atoll_compile_options_fini(struct atoll_compile_options *o);
 
 #endif

@@ -47,7 +47,7 @@ struct atoll_gate_launch {
 };
 #define ATOLL_GATE_LIMIT_NS 5000000
 
-struct atoll_write_archive_launch {
+struct atoll_seal_launch {
     atoll_u64 expected, scale, count; /* scale 0: none */
     atoll_u64 sealed, sealed_scale;   /* 16-byte aligned */
     atoll_u64 key[2], salt;
@@ -55,7 +55,7 @@ struct atoll_write_archive_launch {
 
 struct atoll_compare_launch {
     atoll_u64 address, count, result;
-    atoll_u64 expected, scale; /* plain doubles; sealed: what atoll_write_archive made of them */
+    atoll_u64 expected, scale; /* plain doubles; sealed: what atoll_support_seal made of them */
     atoll_u64 key[2], salt, hash_key;
     double atol, rtol;
     int dtype, is_sealed, has_fill;

@@ -1,15 +1,187 @@
 /* The cuda backend's table: one GPU, compile children with NVRTC, a device process that carries out batches. */
 #include "mpi-eval/backend/cuda/measure/backend.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/plan/plan_limits.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
-#include "mpi-eval/backend/cuda/measure/examine.h"
-#include "mpi-eval/backend/cuda/measure/oracle.h"
-#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
+#include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+#include "mpi-eval/backend/cuda/measure/oracle.h"
+#include "mpi-eval/backend/cuda/measure/stage.h"
+#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
+#include "mpi-eval/referee/backend.h"
 
-#define OBJECT_BYTES ((uint64_t)64 << 20)
+#define OBJECT_BYTES  ((uint64_t)64 << 20)
+#define SCRATCH_LIMIT ((int64_t)1 << 40) /* the device's memory decides */
+#define KINDS         (ATOLL_PLAN_KIND(ATOLL_VARIANT_CHECK) | ATOLL_PLAN_KIND(ATOLL_VARIANT_BENCH))
+
+/* ---- levels 1 and 2: the limits are core's (plan_limits.h), the rest is what every backend does ---- */
+
+/* The limits of all variants at once, with the first launch of each; then what packing the launch would find. */
+static int launch_check(const struct atoll_prepared *p, const struct atoll_variant *v, size_t launch,
+                        const struct atoll_device_info *device, struct atoll_err *err)
+{
+    struct atoll_device_command_launch made;
+    if (launch == 0 && atoll_plan_limits_check(p->task, p->plan, &p->choice, KINDS,
+                                               device ? &device->limits : NULL, err) != 0)
+        return -1;
+    if (atoll_cuda_launch_make(p, v, launch, NULL, &made, err) != 0)
+        return atoll_err_add(err, "; in field 'launch[%zu]'", launch);
+    return 0;
+}
+
+static void kernel_name(const struct atoll_prepared *p, size_t launch, char *ret_name, size_t name_bytes)
+{
+    snprintf(ret_name, name_bytes, "%s", p->plan->launches[launch].symbol);
+}
+
+static int backend_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
+                           const struct atoll_device_info *device, struct atoll_err *err)
+{
+    static const struct atoll_prepare_parts parts = {.backend = &atoll_backend_cuda,
+                                                     .launch_check = launch_check,
+                                                     .symbol = kernel_name,
+                                                     .scratch_limit_bytes = SCRATCH_LIMIT};
+    return atoll_prepare(p, candidate, device, &parts, err);
+}
+
+/* ---- outputs that no candidate made, for the admission battery: a stage without a candidate, with tensors and no scratch,
+ * no image, no launch ---- */
+
+struct bare {
+    struct atoll_plan plan;
+    struct atoll_prepared prepared;
+    struct atoll_loaded_candidate candidate;
+    struct atoll_cuda_stage stage;
+    struct atoll_cuda_sample_results results;
+};
+
+static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case *known,
+                                const struct atoll_input_set *draw, struct atoll_err *err)
+{
+    struct bare *b = calloc(1, sizeof *b);
+    if (!b) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory to examine outputs");
+        return NULL;
+    }
+    b->prepared = (struct atoll_prepared){.task = known->task, .plan = &b->plan};
+    b->candidate = (struct atoll_loaded_candidate){.prepared = &b->prepared};
+    b->stage = (struct atoll_cuda_stage){.referee = referee,
+                                         .device = atoll_cuda_device_of(referee),
+                                         .known = known,
+                                         .candidate = &b->candidate,
+                                         .draw = draw,
+                                         .placement = atoll_referee_placement(referee)};
+    return b;
+}
+
+/* Composes a batch on a stage that is set; runs it.  A lost process starts it again. */
+typedef int bare_compose(struct bare *b, const void *const *data, size_t tensor,
+                         struct atoll_command_batch *steps, struct atoll_err *err);
+
+static int bare_run(struct bare *b, bare_compose *compose, const void *const *data, size_t tensor,
+                    struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = b->stage.device;
+    int rc = 1;
+    for (int i = 0; rc > 0 && i < ATOLL_CUDA_LOST_LIMIT; i++) {
+        rc = atoll_cuda_stage_set(&b->stage, err);
+        atoll_command_batch_clear(&d->steps);
+        if (rc == 0)
+            rc = compose(b, data, tensor, &d->steps, err);
+        if (rc == 0)
+            rc = atoll_cuda_device_run_own(d, "examining outputs", err);
+    }
+    if (rc < 0) /* plain values may stand somewhere */
+        atoll_cuda_device_drop(d);
+    return rc > 0 ? atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost %d times",
+                                  ATOLL_CUDA_LOST_LIMIT)
+                  : rc;
+}
+
+/* ---- the check ---- */
+
+static int check_compose(struct bare *b, const void *const *data, size_t tensor,
+                         struct atoll_command_batch *steps, struct atoll_err *err)
+{
+    (void)tensor;
+    if (atoll_cuda_sample_put(&b->stage.sample, steps, data, err) != 0)
+        return -1;
+    return atoll_cuda_sample_check(&b->stage.sample, steps, NULL, err);
+}
+
+static int backend_examine(struct atoll_referee *referee, struct atoll_case *known,
+                           const struct atoll_input_set *draw, const void *const *data, char *ret_detail,
+                           struct atoll_err *err)
+{
+    struct bare *b = bare_create(referee, known, draw, err);
+    int right = b && bare_run(b, check_compose, data, 0, err) == 0 ? 1 : -1;
+    if (right == 1 &&
+        atoll_cuda_sample_read(&b->stage.sample, &b->stage.device->reply, &b->results, err) != 0)
+        right = -1;
+    for (size_t i = 0; right == 1 && i < known->task->tensor_count; i++)
+        if (atoll_cuda_is_output(known->task, i))
+            right = atoll_support_finding_judge(&b->results.findings[i], known->task, i, b->stage.variant,
+                                                ret_detail, ATOLL_DETAIL_BYTES);
+    free(b);
+    return right;
+}
+
+/* ---- what the reference says ---- */
+
+static int expect_compose(struct bare *b, const void *const *data, size_t tensor,
+                          struct atoll_command_batch *steps, struct atoll_err *err)
+{
+    if (atoll_cuda_sample_put(&b->stage.sample, steps, data, err) != 0)
+        return -1;
+    return atoll_cuda_sample_evidence(&b->stage.sample, steps, tensor, err);
+}
+
+static double *values_take(struct bare *b, size_t tensor, struct atoll_err *err)
+{
+    struct atoll_command_batch_reply *reply = &b->stage.device->reply;
+    size_t length = 0;
+    atoll_command_batch_take_bytes(reply, &length); /* the output itself */
+    const void *from = atoll_command_batch_take_bytes(reply, &length);
+    double *values = malloc(length + 1);
+    if (!values || length != b->stage.sample.plain.counts[tensor] * sizeof *values) {
+        free(values);
+        atoll_err_set(err, ATOLL_E_PROTOCOL, "expected values of %s: %zu bytes",
+                      b->stage.known->task->tensors[tensor].name, length);
+        return NULL;
+    }
+    memcpy(values, from, length);
+    return values;
+}
+
+static int backend_expect(struct atoll_referee *referee, struct atoll_case *known,
+                          const struct atoll_input_set *draw, double **ret_values, struct atoll_err *err)
+{
+    static const void *const nothing[ATOLL_TASK_TENSOR_LIMIT];
+    double *values[ATOLL_TASK_TENSOR_LIMIT] = {NULL};
+    struct bare *b = bare_create(referee, known, draw, err);
+    int rc = b ? 0 : -1;
+    for (size_t i = 0; rc == 0 && i < known->task->tensor_count; i++) {
+        if (!atoll_cuda_is_output(known->task, i))
+            continue;
+        rc = bare_run(b, expect_compose, nothing, i, err);
+        if (rc == 0 && !(values[i] = values_take(b, i, err)))
+            rc = -1;
+    }
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        if (rc == 0)
+            ret_values[i] = values[i];
+        else
+            free(values[i]);
+    }
+    free(b);
+    return rc;
+}
+
+/* ---- the device ---- */
 
 /* The architecture to compile for is the device's own: a process says it and goes. */
 static int target_find(char *ret_target, size_t bytes, struct atoll_err *err)
@@ -89,7 +261,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .language = "cuda",
     .unit_name = "candidate.cu",
     .compiles_beside = 1,
-    .prepare = atoll_cuda_prepare,
+    .prepare = backend_prepare,
     .compiler_create = compiler_create,
     .open = backend_open,
     .close = atoll_cuda_device_close,
@@ -105,7 +277,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .hold = hold,
     .release = release,
     .profile = atoll_cuda_profile,
-    .examine = atoll_cuda_examine,
-    .expect = atoll_cuda_expect,
+    .examine = backend_examine,
+    .expect = backend_expect,
     .sanitize = atoll_cuda_sanitize,
 };

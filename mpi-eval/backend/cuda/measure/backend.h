@@ -6,9 +6,6 @@
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/trial.h"
 
-/* prepare.c */
-int atoll_cuda_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
-                       const struct atoll_device_info *device, struct atoll_err *err);
 /* trial.c */
 void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
                       struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,

@@ -10,7 +10,7 @@
 #include "mpi-eval/backend/cuda/measure/expected.h"
 #include "mpi-eval/backend/cuda/measure/layout.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
-#include "mpi-eval/backend/cuda/measure/watch.h"
+#include "mpi-eval/backend/cuda/measure/monitor.h"
 #include "mpi-eval/backend/cuda/process/worker.h"
 #include "mpi-eval/evaluator/compiler.h"
 #include "mpi-eval/referee/state.h"

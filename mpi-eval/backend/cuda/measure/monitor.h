@@ -4,6 +4,7 @@
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_MONITOR_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_MONITOR_H
 
+#include "mpi-eval/referee/trial.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -56,5 +57,23 @@ int atoll_monitor_read(struct atoll_monitor *monitor, const pid_t *ours, size_t 
 uint64_t atoll_monitor_disturbing(uint64_t throttle_reasons);
 /* "power cap, thermal" for the bits, "none" without any; returns ret_text. */
 const char *atoll_monitor_throttle_text(uint64_t throttle_reasons, char *ret_text, size_t bytes);
+
+/* What the monitor says around samples: slowdowns, memory errors.  Optional: without a monitor nothing is known. */
+struct atoll_watch {
+    struct atoll_monitor *monitor; /* NULL: there is none */
+    double read_ns;                /* when it was asked last: asking costs more than a short sample */
+    uint64_t reasons, ecc_uncorrected, ecc_corrected;
+    int has_ecc;
+};
+
+void atoll_watch_open(struct atoll_watch *watch, const char *uuid);
+void atoll_watch_close(struct atoll_watch *watch);
+/* Notes throttling in the trial; thermal and hardware slowdowns disturb it.  What the driver reports of a kernel (Xid) is
+ * added to the detail of a trial that ended badly, else logged, as corrected memory errors are.  New uncorrectable ones
+ * make it INFRASTRUCTURE: 1 then, the process should be dropped. */
+int atoll_watch_note(struct atoll_watch *watch, double now_ns, struct atoll_trial *trial);
+/* The same with a reading; pure. */
+int atoll_watch_judge(struct atoll_watch *watch, const struct atoll_monitor_reading *reading,
+                      struct atoll_trial *trial);
 
 #endif

@@ -1,9 +1,12 @@
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/source/source_token.h"
 #include "core/task/reference.h"
+#include "mpi-eval/backend/cuda/measure/support.h"
 
 #define UNIT_TEXT_LIMIT   ((size_t)4 << 20)
 #define SUBJECT_FUNCTIONS (ATOLL_CUDA_SUBJECT_SLOTS * ATOLL_PLAN_LAUNCH_LIMIT)
@@ -18,6 +21,121 @@ _Static_assert(MODULE_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_MO
 _Static_assert(FUNCTION_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT,
                "slots of functions");
 
+/* ---- its text: functions and tables of reference.c say __device__ ---- */
+
+static const char annotation[] = "__device__ ";
+
+/* Lines on which a declaration of file scope begins, ascending; room for one per token. */
+static size_t lines_find(const struct atoll_token_list *list, uint32_t *lines)
+{
+    static const char *const types[] = {"struct", "union", "enum", "typedef", "__device__"};
+    size_t count = 0, depth = 0;
+    int begins = 1;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct atoll_token *t = &list->tokens[i];
+        if (t->directive)
+            continue;
+        int is_type = 0;
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+            is_type |= atoll_token_is(t, types[k]);
+        if (begins && t->first && t->kind == ATOLL_TOKEN_NAME && !is_type)
+            lines[count++] = t->line;
+        depth += atoll_token_is(t, "{") || atoll_token_is(t, "(");
+        depth -= depth > 0 && (atoll_token_is(t, "}") || atoll_token_is(t, ")"));
+        begins = depth == 0 && (atoll_token_is(t, ";") || atoll_token_is(t, "}"));
+    }
+    return count;
+}
+
+static char *lines_annotate(const char *source, const uint32_t *lines, size_t count)
+{
+    char *text = malloc(strlen(source) + count * (sizeof annotation - 1) + 1), *to = text;
+    uint32_t line = 1;
+    size_t next = 0;
+    if (!text)
+        return NULL;
+    for (const char *p = source; *p; p++) {
+        if (next < count && lines[next] == line && *p != ' ' && *p != '\t') {
+            memcpy(to, annotation, sizeof annotation - 1);
+            to += sizeof annotation - 1;
+            next++;
+        }
+        *to++ = *p;
+        line += *p == '\n';
+    }
+    *to = '\0';
+    return text;
+}
+
+char *atoll_cuda_reference_annotate(const char *source, struct atoll_err *err)
+{
+    struct atoll_token_list list;
+    if (atoll_token_list_init(&list, source, err) != 0)
+        return NULL;
+    uint32_t *lines = calloc(list.count + 1, sizeof *lines);
+    char *text = lines ? lines_annotate(source, lines, lines_find(&list, lines)) : NULL;
+    if (!text)
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
+    free(lines);
+    atoll_token_list_fini(&list);
+    return text;
+}
+
+static const char unit_head[] = "#define ATOLL_DEVICE 1\n"
+                                "#define ATOLL_FN static __device__ inline __attribute__((unused))\n"
+                                "#define ATOLL_EXPORT static __device__ __forceinline__\n";
+
+static const char unit_tail[] =
+    "#line 1 \"reference-kernel.cu\"\n"
+    "struct atoll_reference_launch {\n"
+    "    long long dims[%d];\n"
+    "    const void *inputs[%d];\n"
+    "    double *expected[%d];\n"
+    "    double *scale[%d];\n"
+    "    double *scratch;\n"
+    "    long long scratch_doubles, units;\n"
+    "};\n"
+    "extern \"C\" __global__ void %s(const __grid_constant__ atoll_reference_launch p)\n"
+    "{\n"
+    "    long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x, step = (long long)gridDim.x * "
+    "blockDim.x;\n"
+    "    atoll_reference_args a = {p.dims, p.inputs, p.expected, p.scale, p.scratch + thread * "
+    "p.scratch_doubles};\n"
+    "    for (long long unit = thread; unit < p.units; unit += step)\n"
+    "        atoll_reference_range(&a, unit, unit + 1);\n"
+    "}\n";
+
+struct reference_launch {
+    long long dims[ATOLL_TASK_DIM_LIMIT];
+    uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT], expected[ATOLL_TASK_TENSOR_LIMIT],
+        scale[ATOLL_TASK_TENSOR_LIMIT];
+    uint64_t scratch;
+    long long scratch_doubles, units;
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static int reference_text(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct atoll_task annotated = *task;
+    char *source = atoll_cuda_reference_annotate(task->reference_source, err);
+    if (!source)
+        return -1;
+    annotated.reference_source = source;
+    atoll_buffer_put_bytes(out, unit_head, strlen(unit_head));
+    int failed = atoll_reference_translation_unit(&annotated, out, err);
+    free(source);
+    if (failed)
+        return -1;
+    atoll_buffer_put_bytes(out, "\n", 1);
+    atoll_buffer_printf(out, unit_tail, ATOLL_TASK_DIM_LIMIT, ATOLL_TASK_TENSOR_LIMIT,
+                        ATOLL_TASK_TENSOR_LIMIT, ATOLL_TASK_TENSOR_LIMIT, ATOLL_CUDA_REFERENCE_KERNEL);
+    return atoll_buffer_check(out, err);
+}
+#pragma GCC diagnostic pop
+
+/* ---- the compiled reference ---- */
+
 int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor)
 {
     return task->tensors[tensor].role == ATOLL_ROLE_OUT || task->tensors[tensor].role == ATOLL_ROLE_INOUT;
@@ -27,7 +145,7 @@ int atoll_cuda_case_unit(const struct atoll_task *task, const char **ret_name, s
                          struct atoll_err *err)
 {
     *ret_name = "reference.cu";
-    return atoll_support_reference_text(task, out, err) != 0 || atoll_buffer_check(out, err) != 0 ? -1 : 0;
+    return reference_text(task, out, err) != 0 || atoll_buffer_check(out, err) != 0 ? -1 : 0;
 }
 
 static int cubin_compile(struct atoll_referee *referee, const struct atoll_task *task,
@@ -116,7 +234,7 @@ int atoll_cuda_oracle_load(struct atoll_cuda_device *d, struct atoll_case *known
     atoll_command_batch_clear(&d->steps);
     atoll_command_batch_module_load(&d->steps, MODULE_FIRST + o->slot, o->cubin.bytes, o->cubin.length);
     atoll_command_batch_function(&d->steps, FUNCTION_FIRST + o->slot, MODULE_FIRST + o->slot,
-                                 atoll_support_reference_kernel());
+                                 ATOLL_CUDA_REFERENCE_KERNEL);
     int rc = atoll_cuda_device_run_own(d, "reference", err);
     if (rc == 0)
         o->generation = d->generation;
@@ -190,5 +308,74 @@ int atoll_cuda_plain_plan(const struct atoll_task *task, const struct atoll_vari
         return -1;
     p.need = at - base;
     *ret_plain = p;
+    return 0;
+}
+
+/* ---- a run of it ---- */
+
+#define REFERENCE_BLOCK   64
+#define REFERENCE_SPREAD  2048 /* blocks that keep every multiprocessor busy before blocks get larger */
+#define REFERENCE_THREADS ((uint64_t)1 << 22)
+
+struct geometry {
+    uint32_t block;
+    uint64_t blocks;
+};
+
+/* One thread per unit as long as scratch and grid allow; few units are spread over many small blocks. */
+static int settle_geometry(uint64_t units, uint64_t scratch_doubles, uint64_t scratch_bytes,
+                           struct geometry *ret, struct atoll_err *err)
+{
+    uint64_t threads = units < REFERENCE_THREADS ? units : REFERENCE_THREADS;
+    uint64_t room = scratch_doubles ? scratch_bytes / 8 / scratch_doubles : threads;
+    uint32_t block = 1;
+    if (room == 0)
+        return atoll_err_set(
+            err, ATOLL_E_LIMIT,
+            "the reference needs %llu bytes of scratch per unit, there are %llu for all of them",
+            (unsigned long long)scratch_doubles * 8, (unsigned long long)scratch_bytes);
+    if (threads > room)
+        threads = room;
+    while (block < REFERENCE_BLOCK && (uint64_t)block * REFERENCE_SPREAD < threads)
+        block *= 2;
+    uint64_t blocks = threads / block;
+    if (!scratch_doubles && blocks * block < threads)
+        blocks++;
+    ret->block = block;
+    ret->blocks = blocks;
+    return 0;
+}
+
+int atoll_cuda_reference_run(struct atoll_command_batch *s, uint32_t function, const struct atoll_task *task,
+                             const struct atoll_variant *variant, const uint64_t *inputs,
+                             const struct atoll_support_output *outputs, size_t output_count,
+                             uint64_t scratch, uint64_t scratch_bytes, struct atoll_err *err)
+{
+    struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
+    struct reference_launch p;
+    struct geometry geometry;
+    int64_t units = 0, doubles = 0;
+    size_t n = atoll_task_bindings(task, variant, bindings);
+    memset(&p, 0, sizeof p);
+    if (atoll_expression_eval(task->units, bindings, n, &units, err) ||
+        (task->scratch && atoll_expression_eval(task->scratch, bindings, n, &doubles, err)) ||
+        settle_geometry((uint64_t)units, (uint64_t)doubles, scratch_bytes, &geometry, err))
+        return atoll_err_add(err, "while launching the reference of task '%s'", task->name);
+    for (size_t i = 0; i < task->dim_count; i++)
+        p.dims[i] = variant->dims[i];
+    for (size_t i = 0; i < task->tensor_count; i++)
+        p.inputs[i] = inputs[i];
+    for (size_t i = 0; i < output_count; i++) {
+        p.expected[outputs[i].tensor] = outputs[i].expected;
+        p.scale[outputs[i].tensor] = outputs[i].scale;
+        atoll_command_batch_set(s, outputs[i].expected, 0xffffffffu,
+                                2 * outputs[i].count); /* NaN where no unit puts one */
+        if (outputs[i].scale)
+            atoll_command_batch_set(s, outputs[i].scale, 0, 2 * outputs[i].count);
+    }
+    p.scratch = scratch;
+    p.scratch_doubles = doubles;
+    p.units = units;
+    atoll_support_launch(s, function, geometry.blocks, geometry.block, 0, &p, sizeof p);
     return 0;
 }

@@ -30,6 +30,7 @@ int atoll_cuda_case_unit(const struct atoll_task *task, const char **ret_name, s
                          struct atoll_err *err);
 int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
 void atoll_cuda_case_close(struct atoll_referee *referee, struct atoll_case *known);
+#define ATOLL_CUDA_REFERENCE_KERNEL "atoll_reference_kernel" /* of the unit */
 /* Loads the reference into the process there is: 0, 1 lost, -1. */
 int atoll_cuda_oracle_load(struct atoll_cuda_device *device, struct atoll_case *known, struct atoll_err *err);
 uint32_t atoll_cuda_oracle_function(const struct atoll_cuda_oracle *oracle);
@@ -40,5 +41,18 @@ int atoll_cuda_plain_plan(const struct atoll_task *task, const struct atoll_vari
                           struct atoll_err *err);
 /* 1 for out and inout. */
 int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor);
+
+/* Puts __device__ before every declaration of file scope that begins a line; lines keep their numbers.  Types are left
+ * as they are.  Owned by the caller (free); NULL: ATOLL_E_MEMORY, ATOLL_E_LIMIT. */
+char *atoll_cuda_reference_annotate(const char *source, struct atoll_err *err);
+
+/* Runs the reference over all units: expected (and scale) of every output is written; inputs: addresses by tensor
+ * number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
+ * threads in flight follow from it; ATOLL_E_LIMIT when it is too small for one.  expected is NaN where no unit puts a
+ * value. */
+int atoll_cuda_reference_run(struct atoll_command_batch *s, uint32_t function, const struct atoll_task *task,
+                             const struct atoll_variant *variant, const uint64_t *inputs,
+                             const struct atoll_support_output *outputs, size_t output_count,
+                             uint64_t scratch, uint64_t scratch_bytes, struct atoll_err *err);
 
 #endif

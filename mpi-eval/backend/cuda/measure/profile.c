@@ -1,15 +1,131 @@
 /* Hardware counters of one run of a plan, never timed: each launch is a range, replayed as often as the metrics need. */
+#include "mpi-eval/backend/cuda/measure/profile.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
-#include "mpi-eval/backend/cuda/measure/metrics.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
 
 #define SERIES      ((uint64_t)1 << 61) /* draws of their own */
 #define DEADLINE_NS 30e9
+
+#define ANY           0U, ~0U
+#define PCT           ".avg.pct_of_peak_sustained_active"
+#define STALL(reason) "smsp__average_warps_issue_stalled_" reason "_per_issue_active.ratio"
+
+enum kind { SUM, MEAN };
+
+/* TENSOR is cycles of the pipe: one wgmma instruction keeps it busy for many. */
+static const struct {
+    const char *name;
+    unsigned capability_first, capability_last;
+    enum kind kind;
+    int small;
+} rows[ATOLL_COUNTER_COUNT] = {
+    [ATOLL_COUNTER_SM_THROUGHPUT] = {NULL, ANY, MEAN, 0}, /* see pipes */
+    [ATOLL_COUNTER_DRAM_THROUGHPUT] = {"dram__throughput.avg.pct_of_peak_sustained_elapsed", ANY, MEAN, 1},
+    [ATOLL_COUNTER_L1_THROUGHPUT] = {"l1tex__throughput" PCT, ANY, MEAN, 0},
+    [ATOLL_COUNTER_L2_THROUGHPUT] = {"lts__throughput.avg.pct_of_peak_sustained_elapsed", ANY, MEAN, 0},
+    [ATOLL_COUNTER_DRAM_READ_BYTES] = {"dram__bytes_read.sum", ANY, SUM, 1},
+    [ATOLL_COUNTER_DRAM_WRITE_BYTES] = {"dram__bytes_write.sum", ANY, SUM, 1},
+    [ATOLL_COUNTER_L1_HIT] = {"l1tex__t_sector_hit_rate.pct", ANY, MEAN, 1},
+    [ATOLL_COUNTER_L2_HIT] = {"lts__t_sector_hit_rate.pct", ANY, MEAN, 1},
+    [ATOLL_COUNTER_OCCUPANCY] = {"sm__warps_active" PCT, ANY, MEAN, 1},
+    [ATOLL_COUNTER_ISSUE_ACTIVE] = {"smsp__issue_active" PCT, ANY, MEAN, 1},
+    [ATOLL_COUNTER_INSTRUCTIONS] = {"smsp__inst_executed.sum", ANY, SUM, 1},
+    [ATOLL_COUNTER_TENSOR] = {"sm__pipe_tensor_cycles_active" PCT, ANY, MEAN, 1},
+    [ATOLL_COUNTER_FMA] = {"sm__pipe_fma_cycles_active" PCT, ANY, MEAN, 0},
+    [ATOLL_COUNTER_ALU] = {"sm__pipe_alu_cycles_active" PCT, ANY, MEAN, 0},
+    [ATOLL_COUNTER_FP64] = {"sm__pipe_fp64_cycles_active" PCT, ANY, MEAN, 0},
+    [ATOLL_COUNTER_XU] = {"sm__inst_executed_pipe_xu" PCT, ANY, MEAN, 0},
+    [ATOLL_COUNTER_LSU] = {"sm__inst_executed_pipe_lsu" PCT, ANY, MEAN, 0},
+    [ATOLL_COUNTER_BANK_CONFLICTS] = {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", ANY, SUM, 1},
+    [ATOLL_COUNTER_SHARED_ACCESSES] = {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", ANY, SUM, 0},
+    [ATOLL_COUNTER_STALL_LONG_SCOREBOARD] = {STALL("long_scoreboard"), ANY, MEAN, 1},
+    [ATOLL_COUNTER_STALL_SHORT_SCOREBOARD] = {STALL("short_scoreboard"), ANY, MEAN, 0},
+    [ATOLL_COUNTER_STALL_BARRIER] = {STALL("barrier"), ANY, MEAN, 0},
+    [ATOLL_COUNTER_STALL_MIO] = {STALL("mio_throttle"), ANY, MEAN, 0},
+    [ATOLL_COUNTER_STALL_LG] = {STALL("lg_throttle"), ANY, MEAN, 0},
+    [ATOLL_COUNTER_STALL_MATH] = {STALL("math_pipe_throttle"), ANY, MEAN, 0},
+    [ATOLL_COUNTER_STALL_WAIT] = {STALL("wait"), ANY, MEAN, 0},
+    [ATOLL_COUNTER_STALL_NOT_SELECTED] = {STALL("not_selected"), ANY, MEAN, 0},
+    [ATOLL_COUNTER_STALL_TENSOR] = {STALL("gmma"), 90, 90, MEAN, 0},
+    [ATOLL_COUNTER_TIME_NS] = {"gpu__time_duration.sum", ANY, SUM, 1},
+};
+
+/* CUPTI's sm__throughput is the busiest of the multiprocessor's units, and needs five passes more to name it; these are
+ * the ones that kernels saturate. */
+static const enum atoll_counter pipes[] = {
+    ATOLL_COUNTER_ISSUE_ACTIVE, ATOLL_COUNTER_TENSOR, ATOLL_COUNTER_FMA, ATOLL_COUNTER_ALU,
+    ATOLL_COUNTER_FP64,         ATOLL_COUNTER_XU,     ATOLL_COUNTER_LSU};
+
+void atoll_metrics_select(enum atoll_metrics_set set, unsigned capability, struct atoll_metrics *ret_metrics)
+{
+    ret_metrics->count = 0;
+    for (unsigned counter = 0; counter < ATOLL_COUNTER_COUNT; counter++) {
+        int there =
+            capability >= rows[counter].capability_first && capability <= rows[counter].capability_last;
+        if (there && rows[counter].name && (rows[counter].small || set == ATOLL_METRICS_FULL)) {
+            ret_metrics->names[ret_metrics->count] = rows[counter].name;
+            ret_metrics->counters[ret_metrics->count++] = (enum atoll_counter)counter;
+        }
+    }
+}
+
+static int usable(double value)
+{
+    return isfinite(value) && value >= 0.0;
+}
+
+/* How long each launch took is its weight; without any times all weigh the same. */
+static double weight_of(const struct atoll_metrics *metrics, const double *range)
+{
+    for (size_t i = 0; i < metrics->count; i++) {
+        if (metrics->counters[i] == ATOLL_COUNTER_TIME_NS) {
+            return usable(range[i]) ? range[i] : 0.0;
+        }
+    }
+    return 1.0;
+}
+
+static double merge(const struct atoll_metrics *metrics, const double *values, size_t ranges, size_t metric)
+{
+    enum kind kind = rows[metrics->counters[metric]].kind;
+    double sum = 0.0;
+    double weights = 0.0;
+    for (size_t r = 0; r < ranges; r++) {
+        const double *range = &values[r * metrics->count];
+        double weight = kind == SUM ? 1.0 : weight_of(metrics, range);
+        if (usable(range[metric])) {
+            sum += weight * range[metric];
+            weights += weight;
+        } else if (kind == SUM) {
+            return NAN; /* a sum that lacks a part is none */
+        }
+    }
+    return !(weights > 0.0) ? NAN : kind == SUM ? sum : sum / weights;
+}
+
+void atoll_metrics_merge(const struct atoll_metrics *metrics, const double *values, size_t ranges,
+                         double *ret_counters)
+{
+    for (size_t counter = 0; counter < ATOLL_COUNTER_COUNT; counter++) {
+        ret_counters[counter] = NAN;
+    }
+    for (size_t i = 0; i < metrics->count; i++) {
+        ret_counters[metrics->counters[i]] = merge(metrics, values, ranges, i);
+    }
+    for (size_t i = 0; i < sizeof pipes / sizeof *pipes; i++) {
+        ret_counters[ATOLL_COUNTER_SM_THROUGHPUT] = fmax(ret_counters[ATOLL_COUNTER_SM_THROUGHPUT],
+                                                         ret_counters[pipes[i]]); /* fmax passes NaN over */
+    }
+}
+
+/* ---- a run ---- */
 
 struct counting {
     struct atoll_cuda_stage stage;

@@ -1,5 +1,6 @@
 #include "mpi-eval/backend/cuda/measure/sample.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -141,8 +142,8 @@ static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command
         if (atoll_cuda_is_output(s->task, i))
             outputs[count++] = output_of(s, i);
     }
-    return atoll_support_reference(steps, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
-                                   outputs, count, s->plain.scratch, s->plain.scratch_bytes, err);
+    return atoll_cuda_reference_run(steps, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
+                                    outputs, count, s->plain.scratch, s->plain.scratch_bytes, err);
 }
 
 static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
@@ -406,4 +407,40 @@ int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,
     const uint32_t pattern[2] = {TAIL_PATTERN, TAIL_PATTERN};
     size_t used = s->layout.buffers[buffer].bytes % 8;
     return used && memcmp(r->tails[buffer] + used, (const unsigned char *)pattern + used, 8 - used) != 0;
+}
+
+/* ---- what a sample took ---- */
+
+/* Looks at two events are each late by about a microsecond; the rest is for a host that stumbles, and for clocks that
+ * run apart (below 100 parts in a million). */
+#define APART_NS    10e3
+#define APART_SHARE 0.001
+#define FLUSH_SHARE 0.25 /* by which a flush may be longer than usual: clocks of the memory change */
+
+int atoll_clocks_late(const struct atoll_clocks *c)
+{
+    return !(c->start_seen_ns > c->opened_ns);
+}
+
+static double larger_of(double best, double other, double tolerance, int *doubted)
+{
+    if (!(other > best + tolerance))
+        return best;
+    *doubted = 1;
+    return other;
+}
+
+double atoll_clocks_span(const struct atoll_clocks *c, int *ret_doubted)
+{
+    double seen = c->stop_seen_ns - c->start_seen_ns, tolerance = APART_NS + APART_SHARE * fmax(seen, 0);
+    double best = c->span_ns > 0 && isfinite(c->span_ns) ? c->span_ns : 0;
+    int doubted = best == 0;
+    best = larger_of(best, seen, tolerance, &doubted);
+    if (best == 0 && seen > 0)
+        best = seen;
+    if (atoll_clocks_late(c) && c->flush_usual_ns > 0)
+        best = larger_of(best, c->span_ns + c->flush_ns - (1 + FLUSH_SHARE) * c->flush_usual_ns, tolerance,
+                         &doubted);
+    *ret_doubted = doubted;
+    return best > 0 && isfinite(best) ? best : (double)NAN;
 }

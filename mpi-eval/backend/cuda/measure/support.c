@@ -1,12 +1,15 @@
 #include "mpi-eval/backend/cuda/measure/support.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/task/init.h"
 #include "mpi-eval/backend/cuda/kernels/answer_value.h"
 #include "mpi-eval/backend/cuda/kernels/text.h"
-#include "mpi-eval/backend/cuda/measure/support_launch.h"
+#include "mpi-eval/referee/check.h"
+#include "mpi-eval/referee/shape.h"
 
 /* Blocks of a grid-stride loop: 4 waves of 8 blocks on 132 multiprocessors; on others the last wave is a small part of
  * the whole, too. */
@@ -213,6 +216,183 @@ void atoll_support_clock_probe(struct atoll_command_batch *s, uint64_t result)
     atoll_support_launch(s, ATOLL_KERNEL_clock, 1, 1, 0, &p, sizeof p);
 }
 
+/* ---- sealing ---- */
+
+static uint64_t sealed_values_bytes(uint64_t count)
+{
+    return (count + 1) / 2 * 16;
+}
+
+uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale)
+{
+    return sealed_values_bytes(count) + (has_scale ? (count + 3) / 4 * 16 : 0);
+}
+
+void atoll_support_seal(struct atoll_command_batch *s, const struct atoll_support_output *output,
+                        uint64_t sealed, const struct atoll_support_key *key, uint64_t salt)
+{
+    struct atoll_seal_launch p = {
+        .expected = output->expected,
+        .scale = output->scale,
+        .count = output->count,
+        .sealed = sealed,
+        .sealed_scale = output->scale ? sealed + sealed_values_bytes(output->count) : 0,
+        .key = {key->words[0], key->words[1]},
+        .salt = salt,
+    };
+    LAUNCH(s, seal, atoll_support_blocks(output->count / 2 + 1), p);
+}
+
+/* ---- comparing ---- */
+
+void atoll_support_compare_clear(struct atoll_command_batch *s, uint64_t result)
+{
+    unsigned char bytes[ATOLL_SUPPORT_FINDING_BYTES] = {0};
+    struct atoll_finding_area area = {.first_wrong = ~(atoll_u64)0};
+    _Static_assert(sizeof area <= sizeof bytes, "a finding has room");
+    memcpy(bytes, &area, sizeof area);
+    atoll_command_batch_write(s, result, bytes, sizeof bytes);
+}
+
+void atoll_support_compare(struct atoll_command_batch *s, const struct atoll_task *task,
+                           const struct atoll_support_output *output, uint64_t sealed,
+                           const struct atoll_support_key *key, uint64_t salt, uint64_t result)
+{
+    static const struct atoll_support_key none = {{0, 0}};
+    const struct atoll_support_key *k = key ? key : &none;
+    struct atoll_compare_launch p = {
+        .address = output->address,
+        .count = output->count,
+        .result = result,
+        .expected = sealed ? sealed : output->expected,
+        .scale = output->scale,
+        .key = {k->words[0], k->words[1]},
+        .salt = salt,
+        .hash_key = atoll_mix64(k->words[0] ^ atoll_mix64(k->words[1] + salt)),
+        .atol = atoll_check_has_element_bound(&task->tolerance) ? task->tolerance.atol : HUGE_VAL,
+        .rtol = task->tolerance.rtol,
+        .dtype = (int)task->tensors[output->tensor].dtype,
+        .is_sealed = sealed != 0,
+        .has_fill = output->has_fill,
+        .has_sums = task->tolerance.norm > 0 || task->tolerance.cosine > 0,
+    };
+    if (sealed && output->scale)
+        p.scale = sealed + sealed_values_bytes(output->count);
+    if (output->has_fill)
+        p.fill = atoll_support_fill_params(&output->fill);
+    LAUNCH(s, compare, atoll_support_blocks(output->count / 2 + 1), p);
+}
+
+void atoll_support_finding_read(const void *bytes, struct atoll_support_finding *ret_finding)
+{
+    struct atoll_finding_area a;
+    memcpy(&a, bytes, sizeof a);
+    *ret_finding = (struct atoll_support_finding){
+        .count = a.count,
+        .wrong_count = a.wrong_count,
+        .nonfinite_count = a.nonfinite_count,
+        .unwritten_count = a.unwritten_count,
+        .worst_index = a.worst_index,
+        .first_wrong = a.first_wrong,
+        .last_wrong = a.last_wrong,
+        .worst_error = a.worst_error,
+        .worst_expected = a.worst_expected,
+        .worst_got = a.worst_got,
+        .difference2 = a.difference2,
+        .expected2 = a.expected2,
+        .got2 = a.got2,
+        .product = a.product,
+        .expected_hash = a.expected_hash,
+    };
+}
+
+/* ---- what a finding means: the same sentences as those of the host's comparison (referee/check.c) ---- */
+
+struct text {
+    char *at;
+    size_t room;
+};
+
+static void append(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(struct text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(t->at, t->room, format, args);
+    va_end(args);
+    size_t used = n < 0 || t->room == 0 ? 0 : (size_t)n < t->room ? (size_t)n : t->room - 1;
+    t->at += used;
+    t->room -= used;
+}
+
+static void describe(const struct atoll_support_finding *f, const char *name, const struct atoll_shape *shape,
+                     struct text *t)
+{
+    char worst[160], first[160], last[160];
+    append(t, "%s: %llu of %llu elements wrong (%.3g %%); worst %s: expected %.9g, got %.9g", name,
+           (unsigned long long)f->wrong_count, (unsigned long long)f->count,
+           100.0 * (double)f->wrong_count / (double)f->count,
+           atoll_shape_index_text(shape, name, f->worst_index, worst, sizeof worst), f->worst_expected,
+           f->worst_got);
+    if (f->worst_error < ATOLL_WORST_ERROR_MAX)
+        append(t, ", error %.3g times the tolerance", f->worst_error);
+    if (f->nonfinite_count)
+        append(t, "; %llu are NaN or Inf where the reference is finite",
+               (unsigned long long)f->nonfinite_count);
+    if (f->unwritten_count)
+        append(t, "; %llu were never written", (unsigned long long)f->unwritten_count);
+    if (f->wrong_count > 1 && f->first_wrong < f->last_wrong && f->last_wrong < f->count)
+        append(t, "; wrong ones lie between %s and %s",
+               atoll_shape_index_text(shape, name, f->first_wrong, first, sizeof first),
+               atoll_shape_index_text(shape, name, f->last_wrong, last, sizeof last));
+}
+
+/* Criteria over the whole tensor; written so that NaN fails. */
+static int judge_norms(const struct atoll_support_finding *f, const struct atoll_tolerance *tolerance,
+                       const char *name, int is_right, struct text *t)
+{
+    if (tolerance->norm > 0) {
+        double error = sqrt(f->difference2), limit = tolerance->norm * sqrt(f->expected2);
+        if (!(error <= limit)) {
+            append(t, "%s%s: norm of the error %.6g is above %.6g", is_right ? "" : "; ", name, error, limit);
+            is_right = 0;
+        }
+    }
+    if (tolerance->cosine > 0 && f->expected2 > 0) {
+        double cosine = f->product / sqrt(f->expected2 * f->got2);
+        if (!(cosine >= tolerance->cosine)) {
+            append(t, "%s%s: cosine %.9g is below %.9g", is_right ? "" : "; ", name, cosine,
+                   tolerance->cosine);
+            is_right = 0;
+        }
+    }
+    return is_right;
+}
+
+int atoll_support_finding_judge(const struct atoll_support_finding *f, const struct atoll_task *task,
+                                size_t tensor, const struct atoll_variant *variant, char *ret_detail,
+                                size_t detail_bytes)
+{
+    const char *name = task->tensors[tensor].name;
+    struct text t = {ret_detail, detail_bytes};
+    struct atoll_shape shape;
+    int is_right = 1;
+    if (detail_bytes)
+        ret_detail[0] = '\0';
+    if (atoll_shape_of(task, tensor, variant, &shape, NULL) || f->count != shape.count ||
+        f->wrong_count > f->count || f->worst_index >= f->count) {
+        append(&t, "%s: the comparison saw %llu elements, which is not what there is", name,
+               (unsigned long long)f->count);
+        return 0;
+    }
+    if (f->wrong_count && (f->unwritten_count || f->nonfinite_count ||
+                           (double)f->wrong_count > task->tolerance.wrong_share * (double)f->count)) {
+        is_right = 0;
+        describe(f, name, &shape, &t);
+    }
+    return judge_norms(f, &task->tolerance, name, is_right, &t);
+}
+
 /* ---- known answer ---- */
 
 void atoll_support_known_answer(struct atoll_command_batch *s, uint64_t area, uint32_t multiprocessors,
@@ -235,4 +415,90 @@ uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t 
             sum += atoll_answer_meet(second[t], second[atoll_answer_partner(t, 1)]);
     }
     return sum;
+}
+
+/* ---- what the device can do at most ---- */
+
+#define FMA_ROUNDS    2048 /* of 8 chains, 8 products each: about a millisecond */
+#define FMA_BLOCKS    8    /* per multiprocessor: every thread that it holds */
+#define TENSOR_ROUNDS 4096
+#define WARPS         8
+
+void atoll_support_empty(struct atoll_command_batch *s)
+{
+    atoll_support_launch(s, ATOLL_KERNEL_empty, 1, 32, 0, NULL, 0);
+}
+
+void atoll_support_copy(struct atoll_command_batch *s, uint64_t to, uint64_t from, uint64_t bytes,
+                        uint32_t multiprocessors)
+{
+    struct atoll_area_launch p = {.address = to, .bytes = bytes, .from = from};
+    atoll_support_launch(s, ATOLL_KERNEL_copy, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
+                         sizeof p);
+}
+
+void atoll_support_read(struct atoll_command_batch *s, uint64_t from, uint64_t bytes,
+                        uint32_t multiprocessors, uint64_t result)
+{
+    struct atoll_area_launch p = {.bytes = bytes, .from = from, .result = result};
+    atoll_support_launch(s, ATOLL_KERNEL_read, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
+                         sizeof p);
+}
+
+/* The result is cleared first: a kernel that did its work leaves 1 there. */
+static void launch_peak(struct atoll_command_batch *s, uint32_t kernel, uint64_t blocks, uint64_t rounds,
+                        uint64_t result)
+{
+    struct atoll_probe_launch p = {.result = result, .rounds = rounds};
+    atoll_command_batch_set(s, result, 0, 2);
+    atoll_support_launch(s, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof p);
+}
+
+int atoll_support_fma(struct atoll_command_batch *s, enum atoll_dtype dtype, uint32_t multiprocessors,
+                      uint64_t result, double *ret_flops)
+{
+    static const struct {
+        enum atoll_dtype dtype;
+        uint32_t kernel;
+        int lanes;
+    } rows[] = {
+        {ATOLL_F64, ATOLL_KERNEL_fma_f64, 1},
+        {ATOLL_F32, ATOLL_KERNEL_fma_f32, 1},
+        {ATOLL_F16, ATOLL_KERNEL_fma_f16, 2},
+        {ATOLL_BF16, ATOLL_KERNEL_fma_bf16, 2},
+    };
+    uint64_t blocks = (uint64_t)multiprocessors * FMA_BLOCKS;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].dtype == dtype) {
+            launch_peak(s, rows[i].kernel, blocks, FMA_ROUNDS, result);
+            *ret_flops = 2.0 * rows[i].lanes * 64 * FMA_ROUNDS * ATOLL_SUPPORT_BLOCK * (double)blocks;
+            return 0;
+        }
+    return -1;
+}
+
+int atoll_support_tensor(struct atoll_command_batch *s, unsigned type, uint32_t multiprocessors,
+                         uint64_t result, double *ret_flops)
+{
+    /* products of one block in one round (tensor.cu) */
+    static const struct {
+        unsigned type;
+        uint32_t kernel;
+        double products;
+    } rows[] = {
+        {ATOLL_F64, ATOLL_KERNEL_tensor_f64, WARPS * 8 * 2048.0},
+        {ATOLL_F16, ATOLL_KERNEL_tensor_f16, 2 * 64 * 256 * 16.0},
+        {ATOLL_BF16, ATOLL_KERNEL_tensor_bf16, 2 * 64 * 256 * 16.0},
+        {ATOLL_DTYPE_COUNT, ATOLL_KERNEL_tensor_tf32, 2 * 64 * 256 * 8.0},
+        {ATOLL_F8E4M3, ATOLL_KERNEL_tensor_f8e4m3, 2 * 64 * 256 * 32.0},
+        {ATOLL_F8E5M2, ATOLL_KERNEL_tensor_f8e5m2, 2 * 64 * 256 * 32.0},
+        {ATOLL_I8, ATOLL_KERNEL_tensor_i8, 2 * 64 * 256 * 32.0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].type == type) {
+            launch_peak(s, rows[i].kernel, multiprocessors, TENSOR_ROUNDS, result);
+            *ret_flops = 2.0 * rows[i].products * TENSOR_ROUNDS * multiprocessors;
+            return 0;
+        }
+    return -1;
 }

@@ -9,6 +9,7 @@
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
 
+#include "mpi-eval/backend/cuda/kernels/params.h"
 #include "core/evaluation.h"
 #include "core/task/task.h"
 #include "mpi-eval/backend/cuda/process/command_batch.h"
@@ -73,12 +74,6 @@ void atoll_support_clock_probe(struct atoll_command_batch *s, uint64_t result);
 
 /* ---- after the candidate ---- */
 
-/* The reference of one task: its unit (reference.c within the device prelude), compiled by the caller. */
-int atoll_support_reference_text(const struct atoll_task *task, struct atoll_buffer *out,
-                                 struct atoll_err *err);
-/* Name of its kernel. */
-const char *atoll_support_reference_kernel(void);
-
 struct atoll_support_key {
     uint64_t words[2];
 };
@@ -94,14 +89,6 @@ struct atoll_support_output {
     int has_fill;                   /* 0: inout */
 };
 
-/* Runs the reference over all units: expected (and scale) of every output is written; inputs: addresses by tensor
- * number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
- * threads in flight follow from it; ATOLL_E_LIMIT when it is too small for one.  expected is NaN where no unit puts a
- * value. */
-int atoll_support_reference(struct atoll_command_batch *s, uint32_t function, const struct atoll_task *task,
-                            const struct atoll_variant *variant, const uint64_t *inputs,
-                            const struct atoll_support_output *outputs, size_t output_count, uint64_t scratch,
-                            uint64_t scratch_bytes, struct atoll_err *err);
 /* Sealed copies: 8 bytes per element of expected, 4 per element of scale (as float, rounded up).  salt makes every
  * array of a draw another stream. */
 uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale);
@@ -153,5 +140,50 @@ int atoll_support_fma(struct atoll_command_batch *s, enum atoll_dtype dtype, uin
 /* Tensor peak by the type of the factors (index ATOLL_DTYPE_COUNT = tf32; f64, f16, bf16, both f8, i8); the same. */
 int atoll_support_tensor(struct atoll_command_batch *s, unsigned type, uint32_t multiprocessors,
                          uint64_t result, double *ret_flops);
+
+/* ---- slots of our kernels, and how they are launched ---- */
+
+#define ATOLL_SUPPORT_BLOCK 256 /* threads; ATOLL_BLOCK of grid.cuh */
+
+/* X(name, module): kernel atoll_<name>_kernel; the order is that of the function slots. */
+#define ATOLL_SUPPORT_KERNELS(X)                                                                             \
+    X(init, 0)                                                                                               \
+    X(fill, 0)                                                                                               \
+    X(guard, 0)                                                                                              \
+    X(guard_check, 0)                                                                                        \
+    X(hash, 0)                                                                                               \
+    X(flush_write, 0)                                                                                        \
+    X(flush_read, 0)                                                                                         \
+    X(clock, 0)                                                                                              \
+    X(gate, 0)                                                                                               \
+    X(seal, 0)                                                                                               \
+    X(compare, 0)                                                                                            \
+    X(answer, 0)                                                                                             \
+    X(empty, 1)                                                                                              \
+    X(copy, 1)                                                                                               \
+    X(read, 1)                                                                                               \
+    X(fma_f64, 1)                                                                                            \
+    X(fma_f32, 1)                                                                                            \
+    X(fma_f16, 1)                                                                                            \
+    X(fma_bf16, 1)                                                                                           \
+    X(tensor_f64, 1)                                                                                         \
+    X(tensor_f16, 1)                                                                                         \
+    X(tensor_bf16, 1)                                                                                        \
+    X(tensor_tf32, 1)                                                                                        \
+    X(tensor_f8e4m3, 1)                                                                                      \
+    X(tensor_f8e5m2, 1)                                                                                      \
+    X(tensor_i8, 1)
+
+#define ATOLL_SUPPORT_SLOT(name, module) ATOLL_KERNEL_##name,
+enum atoll_support_kernel { ATOLL_SUPPORT_KERNELS(ATOLL_SUPPORT_SLOT) ATOLL_SUPPORT_KERNEL_COUNT };
+#undef ATOLL_SUPPORT_SLOT
+
+/* `blocks` blocks of `threads`; params: one struct by value, NULL none. */
+void atoll_support_launch(struct atoll_command_batch *s, uint32_t function, uint64_t blocks, uint32_t threads,
+                          uint32_t shared_bytes, const void *params, uint32_t param_bytes);
+/* As many blocks as `items` threads need, within what a grid-stride loop is worth. */
+uint64_t atoll_support_blocks(uint64_t items);
+/* What a fill makes an element from. */
+struct atoll_fill_params atoll_support_fill_params(const struct atoll_support_fill *fill);
 
 #endif

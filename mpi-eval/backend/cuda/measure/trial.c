@@ -1,6 +1,7 @@
 /* One sample: answer (when it is not known), run, check.  A lost device process starts it again; a fault while the
  * candidate ran is the candidate's. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,257 @@
 #include "base/id.h"
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
-#include "mpi-eval/backend/cuda/measure/clocks.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
-#include "mpi-eval/backend/cuda/measure/trial.h"
+#include "mpi-eval/backend/cuda/measure/oracle.h"
+#include "mpi-eval/backend/cuda/measure/sample.h"
+#include "mpi-eval/backend/cuda/measure/stage.h"
+#include "mpi-eval/referee/check.h"
 
-#define OWN_NS          0.5e9 /* of the run batch beside the candidate */
-#define OWN_BYTES_PER_S 20e9
+#define OWN_NS            0.5e9 /* of the run batch beside the candidate */
+#define OWN_BYTES_PER_S   20e9
+#define DAMAGE_LIMIT      2
+#define EVIDENCE_ELEMENTS ((uint64_t)1 << 20)
 
-static void trial_mark(struct atoll_cuda_trial *s, enum atoll_phase phase)
+struct trial {
+    struct atoll_cuda_stage stage;
+    struct atoll_referee *referee; /* the stage's, for short */
+    struct atoll_cuda_device *device;
+    struct atoll_case *known;
+    struct atoll_loaded_candidate *candidate;
+    const struct atoll_trial_order *order;
+    const struct atoll_variant *variant;
+    struct atoll_sealed *answer;
+    struct atoll_cuda_sample_results results;
+    int is_kept; /* the answer is sealed */
+    struct atoll_trial *trial;
+    double mark_ns;
+    double device_ns; /* what the device's clock said of the run */
+    int doubted;      /* and it was not believed */
+};
+
+/* What a part of a trial returns besides 0, go on: err is filled; the process was lost, or the device is doubted: once
+ * more; the verdict stands. */
+enum { TRIAL_FAILED = -1, TRIAL_AGAIN = 1, TRIAL_JUDGED = 2 };
+
+/* ---- verdicts ---- */
+
+/* "variant v: ..."; returns JUDGED. */
+static int trial_judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static int trial_judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+{
+    struct atoll_trial *t = s->trial;
+    size_t n = (size_t)snprintf(t->detail, sizeof t->detail, "variant %.64s: ", s->variant->name);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->detail + n, sizeof t->detail - n, format, args);
+    va_end(args);
+    t->verdict = verdict;
+    t->level = level;
+    return TRIAL_JUDGED;
+}
+
+static void trial_magnitudes(struct trial *s)
+{
+    struct atoll_cuda_oracle *o = s->known->oracle;
+    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
+        const struct atoll_support_finding *f = &s->results.findings[i];
+        double size = f->count ? sqrt(f->expected2 / (double)f->count) : 0;
+        if (atoll_cuda_is_output(s->known->task, i) && isfinite(size) && size > 0)
+            o->magnitude[i] = size;
+    }
+}
+
+/* What is expected, as hashed by the first look at it: a change means damage. */
+static void trial_expect(struct trial *s)
+{
+    for (size_t i = 0; i < s->known->task->tensor_count; i++)
+        s->answer->expected_hash[i] = s->results.findings[i].expected_hash;
+    s->answer->has_expected = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
+}
+
+/* ---- why an output is wrong, looked at on the host where it is small enough (referee/check.h) ---- */
+
+/* A copy with the alignment of doubles; NULL when it is not what was asked for. */
+static void *take_copy(struct atoll_command_batch_reply *reply, uint64_t bytes)
+{
+    size_t length = 0;
+    const void *from = atoll_command_batch_take_bytes(reply, &length);
+    void *copy = length == bytes ? malloc(length + 1) : NULL;
+    if (copy)
+        memcpy(copy, from, length);
+    return copy;
+}
+
+static void compare_here(const struct atoll_cuda_sample *s, size_t tensor, const void *data,
+                         const double *values, const double *scale, char *detail)
+{
+    struct atoll_finding *f = malloc(sizeof *f);
+    struct atoll_check check = {.task = s->task,
+                                .variant = s->variant,
+                                .tensor = tensor,
+                                .data = data,
+                                .values = values,
+                                .scale = scale};
+    if (f && atoll_check_compare(&check, f, NULL) == 0 && f->wrong && f->detail[0])
+        snprintf(detail, ATOLL_DETAIL_BYTES, "%s", f->detail);
+    free(f);
+}
+
+/* Unwritten elements are the device's finding: the fill is known there. */
+static void evidence_add(struct atoll_cuda_device *d, struct atoll_cuda_sample *s, size_t tensor,
+                         const struct atoll_support_finding *finding, char *detail)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t count = s->plain.counts[tensor];
+    if (finding->unwritten_count || count > EVIDENCE_ELEMENTS)
+        return;
+    atoll_command_batch_clear(&d->steps);
+    int rc = atoll_cuda_sample_evidence(s, &d->steps, tensor, &err);
+    if (rc == 0)
+        rc = atoll_cuda_device_run_own(d, "evidence", &err);
+    if (rc < 0) /* plain values may stand somewhere */
+        atoll_cuda_device_drop(d);
+    if (rc != 0)
+        return;
+    void *data = take_copy(&d->reply, s->layout.buffers[tensor].bytes);
+    double *values = take_copy(&d->reply, count * 8);
+    double *scale = s->plain.scale[tensor] ? take_copy(&d->reply, count * 8) : NULL;
+    if (data && values && (scale || !s->plain.scale[tensor]))
+        compare_here(s, tensor, data, values, scale, detail);
+    free(data);
+    free(values);
+    free(scale);
+}
+
+/* ---- what the check batch found ---- */
+
+static int guards_judge(struct trial *s)
+{
+    const struct atoll_layout *l = &s->stage.sample.layout;
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; i <= l->count; i++) {
+        int64_t distance = 0;
+        size_t b = i;
+        if (i < l->count && atoll_cuda_sample_tail_touched(&s->stage.sample, &s->results, i))
+            distance = 0;
+        else if (s->results.guards[i].changed)
+            b = atoll_layout_trespass(l, i, s->results.guards[i].first, &distance);
+        else
+            continue;
+        const char *name = b < task->tensor_count
+                               ? task->tensors[b].name
+                               : s->candidate->prepared->plan->scratch[b - task->tensor_count].name;
+        atoll_cuda_device_drop(s->device); /* who knows what else it wrote to */
+        if (distance < 0)
+            return trial_judge(s, ATOLL_V_WRONG, 5, "wrote out of bounds: %lld bytes before the start of %s",
+                               (long long)-distance, name);
+        return trial_judge(s, ATOLL_V_WRONG, 5,
+                           "wrote out of bounds: %lld bytes past the end of %s (%llu bytes)",
+                           (long long)distance, name, (unsigned long long)l->buffers[b].bytes);
+    }
+    return 0;
+}
+
+static int late_judge(struct trial *s)
+{
+    for (size_t i = 0; s->stage.sample.hashes_late && i < s->known->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
+            return trial_judge(s, ATOLL_V_WRONG, 6,
+                               "outputs were written after the sample had said that it was done");
+    return 0;
+}
+
+static int inputs_judge(struct trial *s)
+{
+    const struct atoll_task *task = s->known->task;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        enum atoll_role role = task->tensors[i].role;
+        if ((role == ATOLL_ROLE_IN || role == ATOLL_ROLE_CONSTANT) &&
+            s->results.input_hash[i] != s->answer->input_hash[i])
+            return trial_judge(s, ATOLL_V_WRONG, 5,
+                               "changed the input %s; tensors of role %s must stay as they are",
+                               task->tensors[i].name, role == ATOLL_ROLE_IN ? "in" : "constant");
+    }
+    return 0;
+}
+
+/* Once may be the device, twice under one candidate is the candidate. */
+static int damage_judge(struct trial *s)
+{
+    struct atoll_sealed *a = s->answer;
+    enum atoll_expected_kind kind = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
+    if (a->has_expected != kind) {
+        trial_expect(s);
+        return 0;
+    }
+    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
+        if (!atoll_cuda_is_output(s->known->task, i) ||
+            s->results.findings[i].expected_hash == a->expected_hash[i])
+            continue;
+        atoll_answer_unseal(s->device->answers, a);
+        a->has_expected = ATOLL_EXPECTED_UNKNOWN;
+        atoll_cuda_device_drop(
+            s->device); /* with what the candidate may have kept of this draw's first run */
+        if (++atoll_cuda_loaded_candidate_of(s->candidate)->damages < DAMAGE_LIMIT)
+            return TRIAL_AGAIN;
+        return trial_judge(s, ATOLL_V_WRONG, 5,
+                           "memory that is not the kernel's own changed while it ran, twice");
+    }
+    return 0;
+}
+
+static int outputs_judge(struct trial *s, struct atoll_err *err)
+{
+    const struct atoll_task *task = s->known->task;
+    char detail[ATOLL_DETAIL_BYTES];
+    int rc = damage_judge(s);
+    if (rc != 0)
+        return rc;
+    trial_magnitudes(s);
+    s->trial->compared_fully = 1;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_support_finding *f = &s->results.findings[i];
+        if (!atoll_cuda_is_output(task, i))
+            continue;
+        s->trial->worst_error = fmax(s->trial->worst_error, f->worst_error);
+        if (s->order->hash_outputs) /* the run's key: a finding's is the seal's */
+            s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ s->results.end_hash[i], i);
+        if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof detail))
+            continue;
+        evidence_add(s->device, &s->stage.sample, i, f, detail);
+        s->trial->verdict = ATOLL_V_WRONG;
+        s->trial->level = 5;
+        snprintf(s->trial->detail, sizeof s->trial->detail, "variant %.64s, %.1800s", s->variant->name,
+                 detail);
+        return TRIAL_JUDGED;
+    }
+    return 0;
+}
+
+/* Guard zones, late writes, inputs, outputs, in this order. */
+static int trial_conclude(struct trial *s, struct atoll_err *err)
+{
+    int rc;
+    if ((rc = guards_judge(s)) != 0 || (rc = late_judge(s)) != 0 || (rc = inputs_judge(s)) != 0)
+        return rc;
+    rc = outputs_judge(s, err);
+    if (rc == 0 && s->doubted) {
+        snprintf(s->trial->detail, sizeof s->trial->detail,
+                 "the device's clock said %.0f ns, the host saw %.0f ns: the longer one counts", s->device_ns,
+                 s->trial->ns);
+        return 0;
+    }
+    if (rc == 0 && s->stage.sample.layout.places < 2)
+        snprintf(s->trial->detail, sizeof s->trial->detail,
+                 "buffers have one place on the device and only shift, guard zones of %llu KiB",
+                 (unsigned long long)s->stage.sample.layout.guards[0].bytes >> 10);
+    return rc;
+}
+
+/* ---- the sample ---- */
+
+static void trial_mark(struct trial *s, enum atoll_phase phase)
 {
     double now = atoll_referee_now_ns();
     s->referee->phases.ns[phase] += now - s->mark_ns;
@@ -23,23 +267,23 @@ static void trial_mark(struct atoll_cuda_trial *s, enum atoll_phase phase)
 }
 
 /* What a plan asks for and cannot have is the candidate's doing. */
-static int trial_prepare(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int trial_prepare(struct trial *s, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     int rc = atoll_cuda_stage_set(&s->stage, &why);
     if (rc >= 0)
         return rc;
     if (why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT)
-        return atoll_cuda_trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why.text);
+        return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "%.1000s", why.text);
     if (err)
         *err = why;
-    return ATOLL_CUDA_TRIAL_FAILED;
+    return TRIAL_FAILED;
 }
 
 /* ---- the answer ---- */
 
 /* A key per draw and sealing; it leaves the referee in batches without candidates only. */
-static struct atoll_support_key key_make(const struct atoll_cuda_trial *s)
+static struct atoll_support_key key_make(const struct trial *s)
 {
     struct {
         char purpose[8];
@@ -63,7 +307,7 @@ static struct atoll_support_key key_make(const struct atoll_cuda_trial *s)
     return key;
 }
 
-static int answer_reserve(struct atoll_cuda_trial *s)
+static int answer_reserve(struct trial *s)
 {
     const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
     struct atoll_answer_store *store = s->device->answers;
@@ -77,7 +321,7 @@ static int answer_reserve(struct atoll_cuda_trial *s)
 }
 
 /* The first sight of a draw defines its inputs; whatever differs later is the device's fault. */
-static int hashes_learn(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int hashes_learn(struct trial *s, struct atoll_err *err)
 {
     struct atoll_sealed *a = s->answer;
     const struct atoll_task *task = s->known->task;
@@ -86,7 +330,7 @@ static int hashes_learn(struct atoll_cuda_trial *s, struct atoll_err *err)
             atoll_cuda_device_drop(s->device);
             atoll_err_set(err, ATOLL_E_CHILD, "the device makes other values of input %s of the same draw",
                           task->tensors[i].name);
-            return ATOLL_CUDA_TRIAL_AGAIN;
+            return TRIAL_AGAIN;
         }
     memcpy(a->input_hash, s->results.input_hash, sizeof a->input_hash);
     a->has_hashes = 1;
@@ -94,7 +338,7 @@ static int hashes_learn(struct atoll_cuda_trial *s, struct atoll_err *err)
     return 0;
 }
 
-static int answer_run(struct atoll_cuda_trial *s, int is_new, struct atoll_err *err)
+static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
@@ -108,8 +352,8 @@ static int answer_run(struct atoll_cuda_trial *s, int is_new, struct atoll_err *
     if (rc == 0)
         rc = hashes_learn(s, err);
     if (rc == 0 && s->is_kept && is_new) {
-        atoll_cuda_trial_expect(s);
-        atoll_cuda_trial_magnitudes(s);
+        trial_expect(s);
+        trial_magnitudes(s);
     }
     if (rc < 0) /* plain values may stand somewhere */
         atoll_cuda_device_drop(d);
@@ -117,7 +361,7 @@ static int answer_run(struct atoll_cuda_trial *s, int is_new, struct atoll_err *
     return rc;
 }
 
-static int trial_answer(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int trial_answer(struct trial *s, struct atoll_err *err)
 {
     struct atoll_sealed *a = s->answer;
     s->is_kept = a->is_sealed;
@@ -152,7 +396,7 @@ static int is_hardware(int32_t code)
     return 0;
 }
 
-static int run_refused(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int run_refused(struct trial *s, struct atoll_err *err)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     char text[256];
@@ -160,30 +404,29 @@ static int run_refused(struct atoll_cuda_trial *s, struct atoll_err *err)
     if (k < 0) {
         atoll_err_set(err, ATOLL_E_CHILD, "a sample's step %u was refused: %s", r->step, r->text);
         atoll_cuda_device_drop(s->device);
-        return ATOLL_CUDA_TRIAL_AGAIN;
+        return TRIAL_AGAIN;
     }
-    return atoll_cuda_trial_judge(
-        s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s", s->candidate->prepared->plan->launches[k].symbol,
-        atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
+    return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
+                       s->candidate->prepared->plan->launches[k].symbol,
+                       atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
 }
 
 /* The process is gone: whose doing was it? */
-static int run_lost(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int run_lost(struct trial *s, struct atoll_err *err)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     if (r->status == ATOLL_COMMAND_BATCH_TIMEOUT) {
         s->candidate->candidate_ns += s->order->deadline_ns;
-        return atoll_cuda_trial_judge(s, ATOLL_V_TIMEOUT, 4, "not finished after %.3g s",
-                                      s->order->deadline_ns / 1e9);
+        return trial_judge(s, ATOLL_V_TIMEOUT, 4, "not finished after %.3g s", s->order->deadline_ns / 1e9);
     }
     if (r->status == ATOLL_COMMAND_BATCH_FAULT && !is_hardware(r->code))
-        return atoll_cuda_trial_judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
+        return trial_judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
     atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost: %s", r->text);
-    return ATOLL_CUDA_TRIAL_AGAIN;
+    return TRIAL_AGAIN;
 }
 
 /* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
-static void run_account(struct atoll_cuda_trial *s)
+static void run_account(struct trial *s)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
@@ -201,7 +444,7 @@ static void run_account(struct atoll_cuda_trial *s)
 }
 
 /* What the sample took; without any clock it is no sample. */
-static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int run_time(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     const struct atoll_command_batch_reply *r = &d->reply;
@@ -216,7 +459,7 @@ static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
         s->trial->ns = 0;
         atoll_err_set(err, ATOLL_E_CHILD, "neither the device's clock nor the host's says how long it took");
         atoll_cuda_device_drop(d);
-        return ATOLL_CUDA_TRIAL_AGAIN;
+        return TRIAL_AGAIN;
     }
     if (!s->doubted && !atoll_clocks_late(&clocks) && clocks.flush_ns > 0 &&
         (!(d->flush_usual_ns > 0) || clocks.flush_ns < d->flush_usual_ns))
@@ -226,17 +469,17 @@ static int run_time(struct atoll_cuda_trial *s, struct atoll_err *err)
     return 0;
 }
 
-static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int sampled_run(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double each = s->order->deadline_ns + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
     double deadline = OWN_NS + (s->stage.sample.is_warm ? 2 : 1) * each;
     atoll_command_batch_clear(&d->steps);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->steps, err) != 0)
-        return ATOLL_CUDA_TRIAL_FAILED;
+        return TRIAL_FAILED;
     int rc = atoll_cuda_device_run(d, deadline, err);
     if (rc != 0)
-        return rc > 0 ? run_lost(s, err) : ATOLL_CUDA_TRIAL_FAILED;
+        return rc > 0 ? run_lost(s, err) : TRIAL_FAILED;
     if (d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return run_refused(s, err);
     rc = run_time(s, err);
@@ -247,7 +490,7 @@ static int sampled_run(struct atoll_cuda_trial *s, struct atoll_err *err)
 
 /* ---- the check ---- */
 
-static void clock_note(struct atoll_cuda_trial *s)
+static void clock_note(struct trial *s)
 {
     double hz = 0;
     int count = 0;
@@ -259,7 +502,7 @@ static void clock_note(struct atoll_cuda_trial *s)
     s->trial->clock_hz = count ? hz / count : 0;
 }
 
-static void check_account(struct atoll_cuda_trial *s)
+static void check_account(struct trial *s)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
@@ -269,7 +512,7 @@ static void check_account(struct atoll_cuda_trial *s)
     s->mark_ns = now;
 }
 
-static int trial_check(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int trial_check(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     atoll_command_batch_clear(&d->steps);
@@ -284,12 +527,12 @@ static int trial_check(struct atoll_cuda_trial *s, struct atoll_err *err)
         return rc;
     check_account(s);
     clock_note(s);
-    return atoll_cuda_trial_conclude(s, err);
+    return trial_conclude(s, err);
 }
 
 /* ---- the whole ---- */
 
-static int trial_once(struct atoll_cuda_trial *s, struct atoll_err *err)
+static int trial_once(struct trial *s, struct atoll_err *err)
 {
     s->mark_ns = atoll_referee_now_ns();
     int rc = trial_prepare(s, err);
@@ -304,21 +547,21 @@ static int trial_once(struct atoll_cuda_trial *s, struct atoll_err *err)
         rc = sampled_run(s, err);
     if (rc == 0)
         rc = trial_check(s, err);
-    s->referee->phases.trial_count += rc == 0 || rc == ATOLL_CUDA_TRIAL_JUDGED;
+    s->referee->phases.trial_count += rc == 0 || rc == TRIAL_JUDGED;
     return rc;
 }
 
-static void trial_run(struct atoll_cuda_trial *s)
+static void trial_run(struct trial *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    int rc = ATOLL_CUDA_TRIAL_AGAIN;
-    for (int i = 0; rc == ATOLL_CUDA_TRIAL_AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
+    int rc = TRIAL_AGAIN;
+    for (int i = 0; rc == TRIAL_AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
         struct atoll_trial fresh = {.verdict = ATOLL_V_CORRECT, .reference_ns = s->trial->reference_ns};
         *s->trial = fresh;
         atoll_err_clear(&err);
         rc = trial_once(s, &err);
     }
-    if (rc == 0 || rc == ATOLL_CUDA_TRIAL_JUDGED) {
+    if (rc == 0 || rc == TRIAL_JUDGED) {
         if (atoll_watch_note(&s->device->watch, s->mark_ns, s->trial))
             atoll_cuda_device_drop(s->device);
         return;
@@ -335,7 +578,7 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
                       struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
                       struct atoll_trial *ret_trial)
 {
-    struct atoll_cuda_trial *s = calloc(1, sizeof *s);
+    struct trial *s = calloc(1, sizeof(*s));
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_sealed *answer = s ? atoll_answer_take(d->answers, known->number, order->draw) : NULL;
     *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};

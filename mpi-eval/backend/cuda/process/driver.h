@@ -312,4 +312,18 @@ const struct atoll_cuda *atoll_cuda_open(struct atoll_err *err);
 const char *atoll_cuda_describe(const struct atoll_cuda *cuda, unsigned int result, char *ret_text,
                                 size_t bytes);
 
+/* -1, filled; what: the clause before the driver's own words. */
+int atoll_cuda_fail(const struct atoll_cuda *cuda, unsigned result, const char *what, struct atoll_err *err);
+
+#define ATOLL_CUDA_PORTABLE_CLUSTER 8u /* blocks, on every device that has clusters */
+
+struct atoll_cuda_facts;
+
+/* A device by "GPU-<uuid>", also cut where it is unique, or by its ordinal. */
+int atoll_cuda_device_find(const struct atoll_cuda *cuda, const char *wanted, int *ret_device,
+                           struct atoll_err *err);
+/* Its facts (worker.h); there is a current context. */
+int atoll_cuda_device_facts(const struct atoll_cuda *cuda, int device, struct atoll_cuda_facts *ret_facts,
+                            struct atoll_err *err);
+
 #endif

@@ -14,8 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi-eval/backend/cpu/process/spawn.h"
-#include "mpi-eval/backend/cuda/process/link.h"
+#include "mpi-eval/backend/sandbox/spawn.h"
 #include "base/clock.h"
 
 #define START_LIMIT_NS 60e9

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "mpi-eval/backend/cuda/process/executor.h"
-#include "mpi-eval/backend/cuda/process/link.h"
+#include "mpi-eval/backend/cuda/process/worker.h"
 
 #define LOOKS 2000 /* about a millisecond */
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/task/init.h"
-#include "mpi-eval/backend/cpu/compile/scratch.h"
+#include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/referee/backend.h"
 

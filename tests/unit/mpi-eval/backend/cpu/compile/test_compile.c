@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "mpi-eval/backend/cpu/compile/compile.h"
-#include "mpi-eval/backend/cpu/compile/diagnostics.h"
-#include "mpi-eval/backend/cpu/process/sandbox.h"
+#include "mpi-eval/backend/compile/diagnostics.h"
+#include "mpi-eval/backend/sandbox/sandbox.h"
 
 static const struct atoll_compiler_settings usual = {"cc", "-O1", NULL, 2, 20e9, UINT64_C(2) << 30, 16 << 20};
 static char scratch[] = "/tmp/atoll-test-XXXXXX";

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mpi-eval/backend/cpu/compile/diagnostics.h"
-#include "mpi-eval/backend/cpu/process/sandbox.h"
+#include "mpi-eval/backend/compile/diagnostics.h"
+#include "mpi-eval/backend/sandbox/sandbox.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
 #include "mpi-eval/backend/cuda/compile/toolkit.h"
 

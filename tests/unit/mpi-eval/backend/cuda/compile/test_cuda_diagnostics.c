@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi-eval/backend/cpu/compile/compile_judge.h"
-#include "mpi-eval/backend/cpu/compile/diagnostics.h"
-#include "mpi-eval/backend/cuda/compile/compile_report.h"
+#include "mpi-eval/backend/compile/compile_job.h"
+#include "mpi-eval/backend/compile/diagnostics.h"
+#include "mpi-eval/backend/cuda/compile/nvcc.h"
 
 #define FIXTURES   ATOLL_SOURCE_DIR "/tests/fixtures/nvrtc/"
 #define FILE_BYTES 8192

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi-eval/backend/cuda/measure/support.h"
+#include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "tests/support/nvrtc.h"
 
 static const struct atoll_nvrtc_library *nvrtc;
@@ -73,8 +73,9 @@ static int check_reference(void *context, const char *dir, struct atoll_err *err
     struct atoll_task *task = atoll_task_load(dir, err);
     if (!task)
         return -1;
+    const char *name;
     atoll_buffer_init(&text, (size_t)4 << 20);
-    int rc = atoll_support_reference_text(task, &text, err);
+    int rc = atoll_cuda_case_unit(task, &name, &text, err);
     atoll_buffer_put_u8(&text, 0);
     if (!rc)
         check_text(dir, (const char *)text.data, "sm_90a", NULL);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "mpi-eval/backend/cuda/measure/clocks.h"
+#include "mpi-eval/backend/cuda/measure/sample.h"
 
 #define OPENED 500e3 /* of a sample that was watched: opened, flush, start */
 #define START  600e3

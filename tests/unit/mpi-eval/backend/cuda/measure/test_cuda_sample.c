@@ -5,7 +5,7 @@
 
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/sample.h"
-#include "mpi-eval/backend/cuda/measure/support_launch.h"
+#include "mpi-eval/backend/cuda/measure/support.h"
 #include "tests/unit/mpi-eval/fixture_cuda.h"
 
 #define SOURCE                                                                                               \
@@ -447,7 +447,7 @@ static void test_hashes(void **state)
 /* Sealed and compared: the same place, key and stream, one per tensor; no value is NaN until the reference puts one. */
 static void test_seal(void **state)
 {
-    struct atoll_write_archive_launch made;
+    struct atoll_seal_launch made;
     struct atoll_compare_launch p;
     size_t poison = 0;
     (void)state;

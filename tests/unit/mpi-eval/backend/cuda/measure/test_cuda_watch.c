@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "mpi-eval/backend/cuda/measure/nvml.h"
-#include "mpi-eval/backend/cuda/measure/watch.h"
+#include "mpi-eval/backend/cuda/measure/monitor.h"
 
 static void test_memory_errors(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include "mpi-eval/backend/cuda/process/counters.h"
 #include "mpi-eval/backend/cuda/process/cupti.h"
-#include "mpi-eval/backend/cuda/measure/metrics.h"
+#include "mpi-eval/backend/cuda/measure/profile.h"
 #include "mpi-eval/backend/cuda/process/command_batch.h"
 
 static const struct {

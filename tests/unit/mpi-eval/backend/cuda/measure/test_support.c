@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "mpi-eval/backend/cuda/kernels/cipher.h"
-#include "mpi-eval/backend/cuda/measure/support_launch.h"
+#include "mpi-eval/backend/cuda/measure/oracle.h"
+#include "mpi-eval/backend/cuda/measure/support.h"
 
 static struct atoll_task *task; /* x [M, N] f32, w [N] f32, y [M, N] f32 out; variant 0: M 19, N 37 */
 static const struct atoll_variant *variant;
@@ -175,7 +176,8 @@ static void test_reference_geometry(void **state)
         v.dims[0] = rows[i].rows;
         atoll_command_batch_init(&s);
         assert_int_equal(
-            atoll_support_reference(&s, 70, task, &v, inputs, &output, 1, 0, rows[i].scratch_bytes, NULL), 0);
+            atoll_cuda_reference_run(&s, 70, task, &v, inputs, &output, 1, 0, rows[i].scratch_bytes, NULL),
+            0);
         assert_int_equal(count_launches(&s, 70, &last), 1);
         assert_int_equal(last.block[0], rows[i].block);
         assert_int_equal(last.grid[0], rows[i].blocks);
@@ -196,10 +198,10 @@ static void test_reference_scratch(void **state)
     v.dims[0] = 1000;
     atoll_command_batch_init(&s);
     assert_int_equal(
-        atoll_support_reference(&s, 70, &with, &v, inputs, &output, 1, 64, 8000 * 100 + 7999, &err), 0);
+        atoll_cuda_reference_run(&s, 70, &with, &v, inputs, &output, 1, 64, 8000 * 100 + 7999, &err), 0);
     assert_int_equal(count_launches(&s, 70, &last), 1);
     assert_int_equal(last.block[0] * last.grid[0], 100);
-    assert_int_equal(atoll_support_reference(&s, 70, &with, &v, inputs, &output, 1, 64, 7999, &err), -1);
+    assert_int_equal(atoll_cuda_reference_run(&s, 70, &with, &v, inputs, &output, 1, 64, 7999, &err), -1);
     assert_string_equal(err.text,
                         "the reference needs 8000 bytes of scratch per unit, there are 7999 for all of "
                         "them; while launching the reference of task 'blend'");

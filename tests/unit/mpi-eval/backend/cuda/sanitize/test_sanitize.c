@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mpi-eval/backend/cuda/process/link.h"
+#include "mpi-eval/backend/cuda/process/worker.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitize.h"
 #include "tests/unit/mpi-eval/fixture_cuda.h"
 

@@ -1,0 +1,46 @@
+/* compile_job.h - translation units that wait for a compile child, and results that wait for their collector.
+ * Layer: mpi-eval, backend/compile.  Lifetime: jobs create/destroy, queues init/fini; a queue owns what is in it. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_COMPILE_COMPILE_JOB_H
+#define ATOLL_MPI_EVAL_BACKEND_COMPILE_COMPILE_JOB_H
+
+#include "mpi-eval/evaluator/compiler.h"
+
+#define ATOLL_COMPILE_NAME_BYTES 64
+#define ATOLL_COMPILE_TEXT_LIMIT ((size_t)16 << 20) /* bytes of a translation unit */
+
+struct atoll_compile_job {
+    struct atoll_compile_job *next;
+    char file_name[ATOLL_COMPILE_NAME_BYTES];
+    char *text;
+    size_t length;
+    char **defines; /* "-DNAME=VALUE" */
+    size_t define_count;
+    struct atoll_compiled result; /* .job from the start */
+};
+
+/* All is copied.  suffix: what file_name must end with (".c").  ATOLL_E_INTERNAL for a name that is more than letters,
+ * digits, . _ - or starts with a dot or dash; ATOLL_E_LIMIT for a text that is too long; ATOLL_E_MEMORY. */
+struct atoll_compile_job *atoll_compile_job_create(uint64_t number, const char *file_name, const char *suffix,
+                                                   const char *text, size_t length,
+                                                   const char *const *defines, size_t define_count,
+                                                   struct atoll_err *err);
+void atoll_compile_job_destroy(struct atoll_compile_job *job); /* NULL is fine */
+/* Fills the result; diagnostics and report: copied. */
+void atoll_compile_job_finish(struct atoll_compile_job *job, enum atoll_compile_status status,
+                              const char *diagnostics, const char *report, double wall_ns);
+
+struct atoll_compile_queue {
+    struct atoll_compile_job *first, *last;
+};
+void atoll_compile_queue_put(struct atoll_compile_queue *queue, struct atoll_compile_job *job);
+struct atoll_compile_job *atoll_compile_queue_take(struct atoll_compile_queue *queue); /* NULL: empty */
+/* Moves the result of the first job to the caller and ends the job.  1, or 0: empty. */
+int atoll_compile_queue_collect(struct atoll_compile_queue *queue, struct atoll_compiled *ret_compiled);
+void atoll_compile_queue_fini(struct atoll_compile_queue *queue);
+
+/* What the end of a compile child and its words mean: the candidate's error, a limit, or a failure of ours.  Pure.
+ * output: NUL-terminated words of cc, as, ld, cicc, ptxas ...  file_name: of the source; lines that start with it are the
+ * candidate's, whatever they say.  wait_status: of wait(2). */
+enum atoll_compile_status atoll_compile_judge(const char *output, const char *file_name, int wait_status);
+
+#endif

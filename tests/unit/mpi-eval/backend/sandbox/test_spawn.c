@@ -1,0 +1,76 @@
+/* test_spawn.c - what a program says, and where programs of ours lie. */
+#include "tests/support/expect.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mpi-eval/backend/sandbox/spawn.h"
+
+static char shell[] = "/bin/sh", run[] = "-c";
+
+static void test_ask(void **state)
+{
+    static const struct {
+        const char *command;
+        int timeout_ms;
+        size_t bytes;
+        const char *answer;
+    } cases[] = {
+        {"echo one; echo two", 60000, 64, "one\ntwo\n"},
+        {"echo $SAID", 60000, 64, "this\n"},
+        {"exit 3", 60000, 64, ""},
+        {"echo 1234567890", 60000, 6, "12345"},
+        {"echo here; exec sleep 1000", 1, 6, NULL}, /* silent for too long, whatever it said */
+        {"yes", 60000, 8, "y\ny\ny\ny"},
+    };
+    static char said[] = "SAID=this";
+    char *environment[] = {said, NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[80], command[64];
+        struct atoll_err err = ATOLL_ERR_INIT;
+        char *argv[] = {shell, run, command, NULL};
+        snprintf(command, sizeof command, "%s", cases[i].command);
+        memset(text, 'x', sizeof text);
+        assert_int_equal(atoll_spawn_ask(argv, environment, cases[i].timeout_ms, text, cases[i].bytes, &err),
+                         0);
+        assert_non_null(memchr(text, 0, cases[i].bytes));
+        assert_int_equal(text[cases[i].bytes], 'x');
+        if (cases[i].answer)
+            assert_string_equal(text, cases[i].answer);
+    }
+}
+
+static void test_ask_whom(void **state)
+{
+    static char nobody[] = "/no/such/program";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char *argv[] = {nobody, NULL}, text[8];
+    assert_int_equal(atoll_spawn_ask(argv, NULL, 1000, text, sizeof text, &err), -1);
+    assert_non_null(strstr(err.text, nobody));
+}
+
+static void test_beside(void **state)
+{
+    char self[4096], path[4096], tight[4096];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(length > 0);
+    self[length] = '\0';
+    strrchr(self, '/')[1] = '\0';
+    assert_int_equal(atoll_spawn_beside("a-program", path, sizeof path, &err), 0);
+    assert_memory_equal(path, self, strlen(self));
+    assert_string_equal(path + strlen(self), "a-program");
+    size_t least = (size_t)length + 1 > strlen(path) + 1 ? (size_t)length + 1 : strlen(path) + 1;
+    assert_int_equal(atoll_spawn_beside("a-program", tight, least, &err), 0);
+    assert_string_equal(tight, path);
+    assert_int_equal(atoll_spawn_beside("a-program", tight, strlen(path), &err), -1);
+    assert_int_equal(err.code, ATOLL_E_LIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ask), cmocka_unit_test(test_ask_whom),
+                                       cmocka_unit_test(test_beside)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
