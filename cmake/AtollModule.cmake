@@ -13,24 +13,46 @@ function(atoll_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# atoll_test(<module>.<noun> SOURCES... LINK... LABELS...): one cmocka program, one ctest entry.
-function(atoll_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;ARGS" ${ARGN})
-  string(REPLACE "." "_" target "test_${name}")
-  string(REPLACE "-" "_" target "${target}")
+# atoll_add_test(name label timeout command...): one ctest entry.  ATOLL_QUIET_TESTS run alone and wait for a quiet machine
+# (tests/quiet.py); ATOLL_SLOW_TESTS are unit tests under the label slow.
+function(atoll_add_test name label timeout)
+  set(command ${ARGN})
+  if(name IN_LIST ATOLL_SLOW_TESTS)
+    set(label slow)
+  endif()
+  if(name IN_LIST ATOLL_QUIET_TESTS)
+    set(command ${ATOLL_PYTHON} ${PROJECT_SOURCE_DIR}/tests/quiet.py ${CMAKE_BINARY_DIR}/tests/skips.txt -- ${command})
+  endif()
+  add_test(NAME ${name} COMMAND ${command})
+  # A guard against what hangs, no measure of speed; sanitizers make some tests ten times as slow.
+  if(ATOLL_SANITIZE)
+    math(EXPR timeout "${timeout} * 5")
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+  if(name IN_LIST ATOLL_QUIET_TESTS)
+    math(EXPR timeout "${timeout} * 2 + 120") # it may wait twice, and run twice
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} RUN_SERIAL TRUE FIXTURES_REQUIRED quiet)
+  endif()
+endfunction()
+
+# atoll_test_program(target SOURCES... LINK...): a program of the tests in tests/bin.
+function(atoll_test_program target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${target} ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/bin)
-  target_link_libraries(${target} PRIVATE atoll_flags ${ARG_LINK} atoll_dep_cmocka m)
+  target_link_libraries(${target} PRIVATE atoll_flags ${ARG_LINK} m)
+endfunction()
+
+# atoll_test(<module>.<noun> SOURCES... LINK... LABELS...): one cmocka program, one ctest entry.
+function(atoll_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  string(REGEX REPLACE "[.-]" "_" target "test_${name}")
+  atoll_test_program(${target} SOURCES ${ARG_SOURCES} LINK ${ARG_LINK} atoll_dep_cmocka)
   target_compile_definitions(${target} PRIVATE ATOLL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ATOLL_BUILD_DIR="${CMAKE_BINARY_DIR}")
-  add_test(NAME ${name} COMMAND ${target} ${ARG_ARGS})
-  # A guard against what hangs, no measure of speed; sanitizers make some tests ten times as slow.
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  if(ATOLL_SANITIZE)
-    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 5")
-  endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+  atoll_add_test(${name} ${ARG_LABELS} ${ARG_TIMEOUT} $<TARGET_FILE:${target}>)
 endfunction()
 
 # atoll_unit_tests(module LINK...): every test_<noun>.c below tests/unit/<module> becomes the test <module>.<noun>.
