@@ -10,9 +10,9 @@ static const struct {
              {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
              {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
 
-/* Bytes of the character that begins here; 0: none does. */
-static size_t character(const unsigned char *p, size_t left)
+size_t atoll_utf8_character_bytes(const void *bytes, size_t left)
 {
+    const unsigned char *p = bytes;
     size_t row = 0, count = sizeof(leads) / sizeof(*leads);
     while (row < count && (*p < leads[row].first || *p > leads[row].last)) {
         row++;
@@ -36,7 +36,7 @@ size_t atoll_utf8_valid_bytes(const void *bytes, size_t length)
     const unsigned char *p = bytes;
     size_t at = 0;
     while (at < length) {
-        size_t step = p[at] < 0x80 ? 1 : character(p + at, length - at);
+        size_t step = p[at] < 0x80 ? 1 : atoll_utf8_character_bytes(p + at, length - at);
         if (!step) {
             break;
         }
@@ -50,7 +50,7 @@ void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t
     const unsigned char *p = (const unsigned char *)from;
     size_t at = 0, put = 0;
     while (at < length) {
-        size_t step = character(p + at, length - at), room = step ? step : 1;
+        size_t step = atoll_utf8_character_bytes(p + at, length - at), room = step ? step : 1;
         if (put + room >= text_bytes) {
             break;
         }

@@ -8,6 +8,9 @@
 /* How many bytes at the start are whole characters of UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF);
  * length when all are. */
 size_t atoll_utf8_valid_bytes(const void *bytes, size_t length);
+/* Of the character that begins here, with at most left bytes to read; 0: none does.  A NUL byte stands for itself, so a
+ * terminated text may be read with left = 4. */
+size_t atoll_utf8_character_bytes(const void *bytes, size_t left);
 /* Copies as one printable line: control characters become spaces, what is no UTF-8 '?'; cut between characters. */
 void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t length);
 

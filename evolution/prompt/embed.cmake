@@ -21,7 +21,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     string(APPEND rows "    {\"${name}\", text_${index}},\n")
     math(EXPR index "${index} + 1")
   endforeach()
-  file(WRITE ${OUT} "#include \"evolution/prompt/prompt_section.h\"\n\n${arrays}\nconst struct atoll_prompt_file atoll_prompt_files[] = {\n${rows}};\nconst size_t atoll_prompt_file_count = ${index};\n")
+  file(WRITE ${OUT} "#include \"evolution/prompt/prompt_text.h\"\n\n${arrays}\nconst struct atoll_prompt_file atoll_prompt_files[] = {\n${rows}};\nconst size_t atoll_prompt_file_count = ${index};\n")
   return()
 endif()
 

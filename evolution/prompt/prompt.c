@@ -1,10 +1,64 @@
-/* prompt.c - sections are written in full, measured, and given room: each first what its row promises, then what is left
- * in the order of rank, so that a short section's room goes to the long ones. */
+/* prompt.c - the system text is the same for every ask of a language: texts of knowledge/prompts in a fixed order, and the
+ * static rules as the library states them.  The sections of the user text are written in full, measured, and given room:
+ * each first what its row promises, then what is left in the order of rank, so that a short section's room goes to the
+ * long ones. */
 #include "evolution/prompt/prompt.h"
 
 #include <string.h>
 
-#include "evolution/prompt/prompt_section.h"
+#include "core/rules/rules.h"
+#include "evolution/prompt/prompt_text.h"
+
+const char *atoll_prompt_file(const char *name)
+{
+    for (size_t i = 0; i < atoll_prompt_file_count; i++)
+        if (strcmp(atoll_prompt_files[i].name, name) == 0)
+            return atoll_prompt_files[i].text;
+    return NULL;
+}
+
+static void put_file(const char *name, struct atoll_buffer *out)
+{
+    const char *text = atoll_prompt_file(name);
+    atoll_buffer_put_bytes(out, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void put_code(const char *info, const char *name, struct atoll_buffer *out)
+{
+    atoll_buffer_printf(out, "\n```%s\n", info);
+    put_file(name, out);
+    atoll_buffer_printf(out, "```\n");
+}
+
+int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, struct atoll_err *err)
+{
+    static const struct {
+        const char *language, *example;
+    } known[] = {{"c", "example.c"}, {"cuda", "example.cu"}, {"opencl", "example.cl"}};
+    size_t i = 0, count = sizeof known / sizeof *known;
+    while (i < count && (!language || strcmp(known[i].language, language) != 0))
+        i++;
+    if (i == count)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "no prompt texts for language '%.32s'; there are texts for c, cuda and opencl",
+                             language ? language : "");
+    put_file("role", out);
+    put_file("plan", out);
+    put_file(language, out);
+    if (atoll_rules_count(language) > 0)
+        atoll_buffer_printf(out,
+                            "\n## Static rules\n\nA source that breaks one of these is refused before it is "
+                            "compiled; comments and strings of your own are fine.\n\n");
+    for (unsigned r = 0; r < atoll_rules_count(language); r++)
+        atoll_buffer_printf(out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
+    put_file("honesty", out);
+    put_file("example.md", out);
+    put_code("c", "reference.c", out);
+    atoll_buffer_printf(out, "\nA kernel for it that compiles and is correct:\n");
+    put_code(language, known[i].example, out);
+    put_file("answer", out);
+    return atoll_buffer_check(out, err);
+}
 
 #define SYSTEM_LIMIT ((size_t)1 << 20)
 #define USER_LIMIT   ((size_t)4 << 20)
@@ -77,32 +131,13 @@ static void give_room(const struct atoll_prompt_text *texts, size_t limit,
         }
 }
 
-static int write_user(const struct atoll_prompt_input *input, struct atoll_prompt_text *texts,
-                      struct atoll_prompt *prompt, struct atoll_err *err)
+int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prompt *prompt,
+                       struct atoll_err *err)
 {
+    struct atoll_prompt_text texts[ATOLL_PROMPT_SECTION_COUNT];
     size_t room[ATOLL_PROMPT_SECTION_COUNT],
         limit = input->user_limit_bytes ? input->user_limit_bytes : USER_DEFAULT;
     limit = limit < USER_LEAST ? USER_LEAST : limit > USER_LIMIT / 2 ? USER_LIMIT / 2 : limit;
-    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
-        rows[i].write(input, &texts[i]);
-        if (atoll_buffer_check(&texts[i].text, err))
-            return -1;
-    }
-    give_room(texts, limit, room);
-    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
-        if (!texts[i].piece_count)
-            continue;
-        size_t title = title_bytes(i);
-        atoll_buffer_printf(&prompt->user, "%s# %s\n\n", prompt->user.length ? "\n" : "", rows[i].title);
-        size_t cut =
-            atoll_prompt_text_render(&texts[i], room[i] > title ? room[i] - title : 0, &prompt->user);
-        prompt->cut_bytes[i] = cut < UINT32_MAX ? (uint32_t)cut : UINT32_MAX;
-    }
-    return atoll_buffer_check(&prompt->user, err);
-}
-
-static int check_input(const struct atoll_prompt_input *input, struct atoll_err *err)
-{
     if (!input->ask || !input->task || !input->language || !input->backend)
         return atoll_err_set(err, ATOLL_E_INTERNAL,
                              "a prompt needs an ask, a task, a language and a backend");
@@ -110,15 +145,6 @@ static int check_input(const struct atoll_prompt_input *input, struct atoll_err 
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "no prompt is written for asks of kind '%s'; only 'write' has one",
                              atoll_ask_kind_name(input->ask->kind));
-    return 0;
-}
-
-int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prompt *prompt,
-                       struct atoll_err *err)
-{
-    struct atoll_prompt_text texts[ATOLL_PROMPT_SECTION_COUNT];
-    if (check_input(input, err))
-        return -1;
     atoll_buffer_clear(&prompt->system);
     atoll_buffer_clear(&prompt->user);
     memset(prompt->cut_bytes, 0, sizeof prompt->cut_bytes);
@@ -126,7 +152,24 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
         return -1;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
         atoll_prompt_text_init(&texts[i]);
-    int rc = write_user(input, texts, prompt, err);
+    int rc = -1;
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+        rows[i].write(input, &texts[i]);
+        if (atoll_buffer_check(&texts[i].text, err))
+            goto out;
+    }
+    give_room(texts, limit, room);
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+        size_t title = title_bytes(i);
+        if (!texts[i].piece_count)
+            continue;
+        atoll_buffer_printf(&prompt->user, "%s# %s\n\n", prompt->user.length ? "\n" : "", rows[i].title);
+        size_t cut =
+            atoll_prompt_text_render(&texts[i], room[i] > title ? room[i] - title : 0, &prompt->user);
+        prompt->cut_bytes[i] = cut < UINT32_MAX ? (uint32_t)cut : UINT32_MAX;
+    }
+    rc = atoll_buffer_check(&prompt->user, err);
+out:
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
         atoll_prompt_text_fini(&texts[i]);
     return rc;

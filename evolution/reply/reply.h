@@ -2,7 +2,7 @@
  * fences, whole files or SEARCH/REPLACE edits of the parent, plan and source as two blocks.
  * Layer: evolution, pure.  The text is hostile: bounded in everything, never executed, never trusted.
  *
- * How an answer is read
+ * How a reply is read
  * - Thoughts (<think> ... </think> and the like at the beginning of a line, an end without a beginning included) are skipped.
  * - Headings "### Kernel N" cut it into parts; each part is read alone.
  * - Edits of the parent in a part, where they can all be applied, are its kernel. A SEARCH text is looked for exactly, then
@@ -21,17 +21,17 @@
 #include "base/arena.h"
 #include "core/ask.h"
 
-#define ATOLL_ANSWER_LIMIT_BYTES ((size_t)4 << 20)
-/* How the one source of an unusable answer begins; the complaint follows, then " *" "/". */
-#define ATOLL_ANSWER_UNUSABLE "/* cannot be used: "
+#define ATOLL_REPLY_LIMIT_BYTES ((size_t)4 << 20)
+/* How the one source of an unusable reply begins; the complaint follows, then " *" "/". */
+#define ATOLL_REPLY_UNUSABLE "/* cannot be used: "
 
 /* text: length bytes, any.  parent: what edits refer to, NULL none.  Fills sources of ret_reply (at most count; texts in
- * arena) and nothing else of it.  An answer that holds no usable kernel gives one source all the same: a comment
- * ("cannot be used: edit 2: its SEARCH text is not in the kernel") and the answer's beginning, which every evaluator refuses
+ * arena) and nothing else of it.  a reply that holds no usable kernel gives one source all the same: a comment
+ * ("cannot be used: edit 2: its SEARCH text is not in the kernel") and the reply's beginning, which every evaluator refuses
  * as bad_plan, so that the failure is archived and the next prompt tells of it; *ret_usable is 0 then.  Equal sources are
  * given once; one that is the parent, byte for byte, is not given. */
-int atoll_answer_read(const char *text, size_t length, const char *language, const char *parent,
-                      uint32_t count, struct atoll_arena *arena, struct atoll_reply *ret_reply,
-                      int *ret_usable, struct atoll_err *err);
+int atoll_reply_read(const char *text, size_t length, const char *language, const char *parent,
+                     uint32_t count, struct atoll_arena *arena, struct atoll_reply *ret_reply,
+                     int *ret_usable, struct atoll_err *err);
 
 #endif

@@ -6,18 +6,18 @@
 #include <strings.h>
 
 #include "core/plan/plan.h"
-#include "evolution/reply/reply_part.h"
+#include "evolution/reply/reply_text.h"
 
 #define ROOM_BYTES ((size_t)4 * ATOLL_SOURCE_LIMIT) /* of a kernel between two edits */
-#define WORK_LIMIT 20000000 /* compared lines per answer: nobody writes such an edit by hand */
+#define WORK_LIMIT 20000000 /* compared lines per reply: nobody writes such an edit by hand */
 
 struct edit {
-    struct atoll_answer_span search, replace; /* whole lines */
+    struct atoll_reply_span search, replace; /* whole lines */
 };
 
 enum mark { MARK_NONE, MARK_SEARCH, MARK_DIVIDER, MARK_REPLACE };
 
-static enum mark mark_of(struct atoll_answer_span line)
+static enum mark mark_of(struct atoll_reply_span line)
 {
     static const struct {
         char sign;
@@ -27,15 +27,15 @@ static enum mark mark_of(struct atoll_answer_span line)
     } marks[] = {{'<', {"SEARCH", "ORIGINAL"}, 0, MARK_SEARCH},
                  {'=', {"", ""}, 1, MARK_DIVIDER},
                  {'>', {"REPLACE", "UPDATED"}, 1, MARK_REPLACE}};
-    line = atoll_answer_trim(line);
+    line = atoll_reply_trim(line);
     for (size_t i = 0; i < 3; i++) {
         size_t count = 0;
         while (count < line.length && line.text[count] == marks[i].sign)
             count++;
         if (count < 5 || count > 9)
             continue;
-        struct atoll_answer_span word =
-            atoll_answer_trim((struct atoll_answer_span){line.text + count, line.length - count});
+        struct atoll_reply_span word =
+            atoll_reply_trim((struct atoll_reply_span){line.text + count, line.length - count});
         if (word.length == 0)
             return marks[i].bare ? marks[i].mark : MARK_NONE;
         for (size_t w = 0; w < 2; w++) {
@@ -48,47 +48,47 @@ static enum mark mark_of(struct atoll_answer_span line)
     return MARK_NONE;
 }
 
-int atoll_answer_has_edits(struct atoll_answer_span text)
+int atoll_reply_has_edits(struct atoll_reply_span text)
 {
-    struct atoll_answer_span line;
+    struct atoll_reply_span line;
     size_t at = 0;
-    while (atoll_answer_line(text, &at, &line))
+    while (atoll_reply_line(text, &at, &line))
         if (mark_of(line) == MARK_SEARCH)
             return 1;
     return 0;
 }
 
 /* Lines from byte begin to the line that begins at end, without a fence around them. */
-static struct atoll_answer_span lines_between(struct atoll_answer_span text, size_t begin, const char *end)
+static struct atoll_reply_span lines_between(struct atoll_reply_span text, size_t begin, const char *end)
 {
-    struct atoll_answer_span part = {text.text + begin, (size_t)(end - text.text) - begin}, first, last;
+    struct atoll_reply_span part = {text.text + begin, (size_t)(end - text.text) - begin}, first, last;
     size_t at = 0, cut;
-    if (!atoll_answer_line(part, &at, &first) || at >= part.length || first.length < 3 ||
+    if (!atoll_reply_line(part, &at, &first) || at >= part.length || first.length < 3 ||
         memcmp(first.text, "```", 3) != 0)
         return part;
     cut = part.length - 1;
     while (cut > 0 && part.text[cut - 1] != '\n')
         cut--;
-    last = atoll_answer_trim((struct atoll_answer_span){part.text + cut, part.length - cut});
+    last = atoll_reply_trim((struct atoll_reply_span){part.text + cut, part.length - cut});
     if (cut < at || last.length != 3 || memcmp(last.text, "```", 3) != 0)
         return part;
-    return (struct atoll_answer_span){part.text + at, cut - at};
+    return (struct atoll_reply_span){part.text + at, cut - at};
 }
 
 /* The edits of text in order; returns how many, or -1 with a sentence in ret_why. */
-static int read_edits(struct atoll_answer_span text, struct edit *ret_edits, char *ret_why, size_t why_bytes)
+static int read_edits(struct atoll_reply_span text, struct edit *ret_edits, char *ret_why, size_t why_bytes)
 {
-    struct atoll_answer_span line;
+    struct atoll_reply_span line;
     enum mark state = MARK_REPLACE; /* the last mark that was seen */
     size_t at = 0, begin = 0;
     int count = 0;
-    while (atoll_answer_line(text, &at, &line)) {
+    while (atoll_reply_line(text, &at, &line)) {
         enum mark m = mark_of(line);
         if (m == MARK_SEARCH && state != MARK_REPLACE)
             break;
-        if (m == MARK_SEARCH && count == ATOLL_ANSWER_EDIT_LIMIT) {
+        if (m == MARK_SEARCH && count == ATOLL_REPLY_EDIT_LIMIT) {
             snprintf(ret_why, why_bytes, "there are more than %d edits; write the whole kernel",
-                     ATOLL_ANSWER_EDIT_LIMIT);
+                     ATOLL_REPLY_EDIT_LIMIT);
             return -1;
         }
         if (m == MARK_NONE || (m == MARK_DIVIDER && state != MARK_SEARCH) ||
@@ -113,12 +113,12 @@ static int read_edits(struct atoll_answer_span text, struct edit *ret_edits, cha
 enum way { EXACTLY, BUT_FOR_ENDS, BUT_FOR_INDENT, WAY_COUNT };
 
 struct match {
-    size_t begin, end;            /* bytes of the source */
-    long shift;                   /* bytes of indentation that the source has more than the edit */
-    struct atoll_answer_span add; /* that indentation, shift > 0 */
+    size_t begin, end;           /* bytes of the source */
+    long shift;                  /* bytes of indentation that the source has more than the edit */
+    struct atoll_reply_span add; /* that indentation, shift > 0 */
 };
 
-static size_t indent_of(struct atoll_answer_span line)
+static size_t indent_of(struct atoll_reply_span line)
 {
     size_t n = 0;
     while (n < line.length && strchr(" \t", line.text[n]))
@@ -126,21 +126,21 @@ static size_t indent_of(struct atoll_answer_span line)
     return n;
 }
 
-static struct atoll_answer_span without_end(struct atoll_answer_span line)
+static struct atoll_reply_span without_end(struct atoll_reply_span line)
 {
     while (line.length && strchr(" \t", line.text[line.length - 1]))
         line.length--;
     return line;
 }
 
-static int same(struct atoll_answer_span a, struct atoll_answer_span b)
+static int same(struct atoll_reply_span a, struct atoll_reply_span b)
 {
     return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
 }
 
 /* One line of the source against one of the edit; m->shift is set by the first line that is not empty. */
-static int lines_match(struct atoll_answer_span from, struct atoll_answer_span search, enum way way,
-                       int *known, struct match *m)
+static int lines_match(struct atoll_reply_span from, struct atoll_reply_span search, enum way way, int *known,
+                       struct match *m)
 {
     if (way == EXACTLY)
         return same(from, search);
@@ -152,24 +152,24 @@ static int lines_match(struct atoll_answer_span from, struct atoll_answer_span s
     if (!*known) {
         *known = 1;
         m->shift = (long)a - (long)b;
-        m->add = (struct atoll_answer_span){from.text, a > b ? a - b : 0};
+        m->add = (struct atoll_reply_span){from.text, a > b ? a - b : 0};
     }
     from.text += a, from.length -= a;
     search.text += b, search.length -= b;
     return (long)a - (long)b == m->shift && same(from, search);
 }
 
-static int matches_at(struct atoll_answer_span source, size_t at, struct atoll_answer_span search,
-                      enum way way, size_t *work, struct match *m)
+static int matches_at(struct atoll_reply_span source, size_t at, struct atoll_reply_span search, enum way way,
+                      size_t *work, struct match *m)
 {
-    struct atoll_answer_span line, wanted;
+    struct atoll_reply_span line, wanted;
     size_t from = 0;
     int known = 0;
     m->begin = at;
     m->shift = 0;
     m->add.length = 0;
-    while (atoll_answer_line(search, &from, &wanted)) {
-        if (++*work > WORK_LIMIT || !atoll_answer_line(source, &at, &line) ||
+    while (atoll_reply_line(search, &from, &wanted)) {
+        if (++*work > WORK_LIMIT || !atoll_reply_line(source, &at, &line) ||
             !lines_match(line, wanted, way, &known, m))
             return 0;
     }
@@ -178,14 +178,14 @@ static int matches_at(struct atoll_answer_span source, size_t at, struct atoll_a
 }
 
 /* How often search is found, counted up to 2. */
-static int count_lines(struct atoll_answer_span source, struct atoll_answer_span search, enum way way,
+static int count_lines(struct atoll_reply_span source, struct atoll_reply_span search, enum way way,
                        size_t *work, struct match *ret_match)
 {
-    struct atoll_answer_span line;
+    struct atoll_reply_span line;
     struct match m;
     size_t at = 0, begin = 0;
     int count = 0;
-    for (; count < 2 && *work <= WORK_LIMIT && atoll_answer_line(source, &at, &line); begin = at)
+    for (; count < 2 && *work <= WORK_LIMIT && atoll_reply_line(source, &at, &line); begin = at)
         if (matches_at(source, begin, search, way, work, &m)) {
             *ret_match = m;
             count++;
@@ -193,10 +193,10 @@ static int count_lines(struct atoll_answer_span source, struct atoll_answer_span
     return count;
 }
 
-static int count_inside(struct atoll_answer_span source, struct atoll_answer_span search,
+static int count_inside(struct atoll_reply_span source, struct atoll_reply_span search,
                         struct match *ret_match)
 {
-    search = atoll_answer_trim(search);
+    search = atoll_reply_trim(search);
     if (search.length == 0 || memchr(search.text, '\n', search.length))
         return 0;
     const char *found = memmem(source.text, source.length, search.text, search.length);
@@ -207,20 +207,20 @@ static int count_inside(struct atoll_answer_span source, struct atoll_answer_spa
     return memmem(source.text + after, source.length - after, search.text, search.length) ? 2 : 1;
 }
 
-static struct atoll_answer_span without_blank_lines(struct atoll_answer_span text)
+static struct atoll_reply_span without_blank_lines(struct atoll_reply_span text)
 {
-    struct atoll_answer_span line;
+    struct atoll_reply_span line;
     size_t at = 0, begin = 0;
-    while (atoll_answer_line(text, &at, &line) && without_end(line).length == 0)
+    while (atoll_reply_line(text, &at, &line) && without_end(line).length == 0)
         begin = at;
     begin = begin < text.length ? begin : text.length;
     text.text += begin, text.length -= begin;
-    struct atoll_answer_span kept = atoll_answer_trim(text);
+    struct atoll_reply_span kept = atoll_reply_trim(text);
     text.length = (size_t)(kept.text - text.text) + kept.length;
     return text;
 }
 
-static int find(struct atoll_answer_span source, const struct edit *e, size_t *work, struct match *ret_match,
+static int find(struct atoll_reply_span source, const struct edit *e, size_t *work, struct match *ret_match,
                 int *ret_inside)
 {
     *ret_inside = 0;
@@ -237,11 +237,11 @@ static int find(struct atoll_answer_span source, const struct edit *e, size_t *w
 /* ---- replacing ---- */
 
 /* The edit's lines with the source's indentation; room for shift more bytes per line. */
-static size_t put_shifted(struct atoll_answer_span replace, const struct match *m, char *to)
+static size_t put_shifted(struct atoll_reply_span replace, const struct match *m, char *to)
 {
-    struct atoll_answer_span line;
+    struct atoll_reply_span line;
     size_t at = 0, used = 0;
-    while (atoll_answer_line(replace, &at, &line)) {
+    while (atoll_reply_line(replace, &at, &line)) {
         size_t indent = indent_of(line), less = m->shift < 0 ? (size_t)-m->shift : 0;
         less = less < indent ? less : indent;
         if (without_end(line).length) {
@@ -255,21 +255,15 @@ static size_t put_shifted(struct atoll_answer_span replace, const struct match *
     return used;
 }
 
-static size_t line_count(struct atoll_answer_span text)
-{
-    struct atoll_answer_span line;
-    size_t at = 0, count = 0;
-    while (atoll_answer_line(text, &at, &line))
-        count++;
-    return count;
-}
-
 /* Into room, which has ROOM_BYTES; -1 when it is not enough. */
 static int replace(const struct edit *e, const struct match *m, int inside, char *room,
-                   struct atoll_answer_span *source)
+                   struct atoll_reply_span *source)
 {
-    struct atoll_answer_span with = inside ? atoll_answer_trim(e->replace) : e->replace;
-    size_t used = m->begin, lines = line_count(with);
+    struct atoll_reply_span with = inside ? atoll_reply_trim(e->replace) : e->replace;
+    struct atoll_reply_span line;
+    size_t used = m->begin, lines = 0;
+    for (size_t at = 0; atoll_reply_line(with, &at, &line);)
+        lines++;
     if (m->add.length > ROOM_BYTES / (lines + 1) ||
         source->length + with.length + (m->add.length + 1) * lines >= ROOM_BYTES)
         return -1;
@@ -283,16 +277,16 @@ static int replace(const struct edit *e, const struct match *m, int inside, char
     memcpy(room + used, source->text + m->end, source->length - m->end);
     used += source->length - m->end;
     room[used] = 0;
-    *source = (struct atoll_answer_span){room, used};
+    *source = (struct atoll_reply_span){room, used};
     return 0;
 }
 
 /* 0, or -1 with a sentence in ret_why. */
-static int apply(const struct edit *e, int number, char *room, struct atoll_answer_span *source, size_t *work,
+static int apply(const struct edit *e, int number, char *room, struct atoll_reply_span *source, size_t *work,
                  char *ret_why, size_t why_bytes)
 {
     struct match m = {0};
-    int inside = 0, count = atoll_answer_trim(e->search).length ? find(*source, e, work, &m, &inside) : -1;
+    int inside = 0, count = atoll_reply_trim(e->search).length ? find(*source, e, work, &m, &inside) : -1;
     const char *why = "the kernel grows too long";
     if (count < 0)
         why = "its SEARCH text is empty; give the lines that are replaced";
@@ -308,12 +302,12 @@ static int apply(const struct edit *e, int number, char *room, struct atoll_answ
     return -1;
 }
 
-const char *atoll_answer_apply(struct atoll_arena *arena, struct atoll_answer_span text, const char *source,
-                               char *ret_why, size_t why_bytes, struct atoll_err *err)
+const char *atoll_reply_apply(struct atoll_arena *arena, struct atoll_reply_span text, const char *source,
+                              char *ret_why, size_t why_bytes, struct atoll_err *err)
 {
-    struct edit *edits = atoll_arena_alloc_array(arena, ATOLL_ANSWER_EDIT_LIMIT + 1, sizeof *edits, err);
+    struct edit *edits = atoll_arena_alloc_array(arena, ATOLL_REPLY_EDIT_LIMIT + 1, sizeof *edits, err);
     char *room = edits ? atoll_arena_alloc(arena, 2 * ROOM_BYTES, err) : NULL;
-    struct atoll_answer_span now = {source, strlen(source)};
+    struct atoll_reply_span now = {source, strlen(source)};
     size_t work = 0;
     ret_why[0] = 0;
     int count = room ? read_edits(text, edits, ret_why, why_bytes) : -1;

@@ -9,7 +9,7 @@
 #include "core/search.h"
 #include "evolution/reply/reply.h"
 #include "evolution/prompt/prompt.h"
-#include "evolution/prompt/prompt_section.h"
+#include "evolution/prompt/prompt_text.h"
 #include "tests/support/evaluation.h"
 
 #define STARTER  ATOLL_SOURCE_DIR "/suites/starter/"
@@ -166,7 +166,7 @@ static void wrong_matmul(struct scene *s)
                                                   .evaluation = &s->failure_evaluation};
     s->failures[1] = (struct atoll_prompt_kernel){
         .source =
-            ATOLL_ANSWER_UNUSABLE "edit 2: its SEARCH text is not in the kernel */\nI changed the loop.\n"};
+            ATOLL_REPLY_UNUSABLE "edit 2: its SEARCH text is not in the kernel */\nI changed the loop.\n"};
     s->input.failures = s->failures;
     s->input.failure_count = 2;
     s->input.plan = "Pack B into panels of 16 columns before the product.";

@@ -36,7 +36,7 @@ static int read_text(const char *text, const char *parent, struct atoll_err *err
     struct atoll_reply reply = {0};
     int usable;
     struct atoll_arena *arena = atoll_arena_create((size_t)1 << 20, err);
-    int rc = arena ? atoll_answer_read(text, strlen(text), "c", parent, 2, arena, &reply, &usable, err) : -1;
+    int rc = arena ? atoll_reply_read(text, strlen(text), "c", parent, 2, arena, &reply, &usable, err) : -1;
     atoll_arena_destroy(arena);
     return rc;
 }

@@ -282,7 +282,7 @@ static int read_answer(struct outcome *o, const char *text, size_t length, int f
     memset(&o->reply, 0, sizeof o->reply);
     o->arena = atoll_arena_create((size_t)64 << 20, NULL);
     assert_non_null(o->arena);
-    return atoll_answer_read(text, length, "c", flags & PARENT ? parent : NULL, flags & MANY ? 3 : 1,
+    return atoll_reply_read(text, length, "c", flags & PARENT ? parent : NULL, flags & MANY ? 3 : 1,
                              o->arena, &o->reply, &o->usable, &err);
 }
 
@@ -290,7 +290,7 @@ static int read_answer(struct outcome *o, const char *text, size_t length, int f
 static void expect_complaint(const struct outcome *o, const char *complaint)
 {
     char expected[256];
-    snprintf(expected, sizeof expected, "%s%s */\n", ATOLL_ANSWER_UNUSABLE, complaint);
+    snprintf(expected, sizeof expected, "%s%s */\n", ATOLL_REPLY_UNUSABLE, complaint);
     assert_int_equal(o->usable, 0);
     assert_int_equal(o->reply.source_count, 1);
     assert_memory_equal(o->reply.sources[0].text, expected, strlen(expected));
@@ -351,13 +351,13 @@ static void noise_is_bounded(void **state)
                                            "```c\nvoid f(){;}\n```\n",
                                            "```c\n/* atoll-plan {} */\n```\n",
                                            "```json\n{\"launch\":1}\n```\n```c\nf(){;}\n```\n"};
-    size_t length = ATOLL_ANSWER_LIMIT_BYTES + 1000;
+    size_t length = ATOLL_REPLY_LIMIT_BYTES + 1000;
     char *text = malloc(length);
     assert_non_null(text);
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         struct outcome o;
         size_t n = strlen(patterns[i]);
-        length = i == 0 ? ATOLL_ANSWER_LIMIT_BYTES + 1000 : ATOLL_ANSWER_LIMIT_BYTES / 8;
+        length = i == 0 ? ATOLL_REPLY_LIMIT_BYTES + 1000 : ATOLL_REPLY_LIMIT_BYTES / 8;
         for (size_t at = 0; at < length; at++)
             text[at] = patterns[i][at % n];
         for (int flags = 0; flags < 4; flags += PARENT | MANY) {
@@ -384,7 +384,7 @@ static void edits_are_bounded(void **state)
     for (size_t i = 0; i < LINES; i++)
         memcpy(blank + 2 * i, "a\n", 3);
     int n = sprintf(answer, "<<<<<<< SEARCH\n%.*sb\n=======\n>>>>>>> REPLACE\n", LINES, blank);
-    assert_int_equal(atoll_answer_read(answer, (size_t)n, "c", blank, 1, arena, &reply, &usable, &err), 0);
+    assert_int_equal(atoll_reply_read(answer, (size_t)n, "c", blank, 1, arena, &reply, &usable, &err), 0);
     assert_int_equal(usable, 0);
     assert_non_null(strstr(reply.sources[0].text, "edit 1: the edits are too long; write the whole kernel"));
     atoll_arena_destroy(arena);
@@ -399,13 +399,13 @@ static void bad_arguments_and_full_arenas(void **state)
     struct atoll_arena *arena = atoll_arena_create(64, NULL);
     int usable = 5;
     const char *answer = cases[0].answer;
-    assert_int_equal(atoll_answer_read(answer, strlen(answer), "c", NULL, 0, arena, &reply, &usable, &err),
+    assert_int_equal(atoll_reply_read(answer, strlen(answer), "c", NULL, 0, arena, &reply, &usable, &err),
                      -1);
     expect_err(&err, ATOLL_E_INTERNAL, "0 kernels");
-    assert_int_equal(atoll_answer_read(answer, strlen(answer), "c", NULL, 65, arena, &reply, &usable, &err),
+    assert_int_equal(atoll_reply_read(answer, strlen(answer), "c", NULL, 65, arena, &reply, &usable, &err),
                      -1);
     expect_err(&err, ATOLL_E_INTERNAL, "65 kernels");
-    assert_int_equal(atoll_answer_read(answer, strlen(answer), "c", NULL, 1, arena, &reply, &usable, &err),
+    assert_int_equal(atoll_reply_read(answer, strlen(answer), "c", NULL, 1, arena, &reply, &usable, &err),
                      -1);
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     assert_int_equal(reply.source_count, 7);

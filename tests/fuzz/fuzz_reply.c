@@ -35,7 +35,7 @@ static void check(const struct atoll_reply *reply, int usable, const char *befor
                 abort();
     }
     if (!usable &&
-        (strncmp(reply->sources[0].text, ATOLL_ANSWER_UNUSABLE, strlen(ATOLL_ANSWER_UNUSABLE)) != 0 ||
+        (strncmp(reply->sources[0].text, ATOLL_REPLY_UNUSABLE, strlen(ATOLL_REPLY_UNUSABLE)) != 0 ||
          atoll_plan_parse(arena, &task, "c", reply->sources[0].text, &body, NULL)))
         abort();
 }
@@ -49,8 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct atoll_reply first = {0}, second = {0};
     int usable = 0, usable_again = 1;
     struct atoll_arena *arena = atoll_arena_create((size_t)32 << 20, NULL);
-    if (arena && atoll_answer_read(text, size - 1, "c", before, count, arena, &first, &usable, NULL) == 0 &&
-        atoll_answer_read(text, size - 1, "c", before, count, arena, &second, &usable_again, NULL) == 0) {
+    if (arena && atoll_reply_read(text, size - 1, "c", before, count, arena, &first, &usable, NULL) == 0 &&
+        atoll_reply_read(text, size - 1, "c", before, count, arena, &second, &usable_again, NULL) == 0) {
         check(&first, usable, before, count, arena);
         if (usable != usable_again || first.source_count != second.source_count)
             abort();

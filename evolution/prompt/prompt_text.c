@@ -1,10 +1,88 @@
-/* prompt_section.c - pieces are kept raw and cut when the section's budget is known: ours stays whole, what is quoted
- * shares the rest, the small ones first, so that one long source cannot push out three short messages. */
-#include "evolution/prompt/prompt_section.h"
+/* prompt_text.c - the text of a section.  What others wrote is made harmless before it is quoted (EXPLOITS.md, P1); pieces
+ * are cut when the section's budget is known: ours stays whole, what is quoted shares the rest, the small ones first, so
+ * that one long source cannot push out three short messages. */
+#include "evolution/prompt/prompt_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/utf8.h"
+
+static const char *const markers[] = {"<|",       "<\xef\xbd\x9c",   "</s>",          "[/INST]",
+                                      "<</SYS>>", "<start_of_turn>", "<end_of_turn>", "<think>",
+                                      "</think>"};
+
+/* Zero-width characters, marks of direction, tags: a reader does not see them. */
+static int is_hidden(const unsigned char *text, size_t bytes)
+{
+    if (bytes == 3 && text[0] == 0xe2)
+        return (text[1] == 0x80 &&
+                ((text[2] >= 0x8b && text[2] <= 0x8f) || (text[2] >= 0xa8 && text[2] <= 0xae))) ||
+               (text[1] == 0x81 && text[2] >= 0xa0 && text[2] <= 0xaf);
+    if (bytes == 3)
+        return text[0] == 0xef &&
+               ((text[1] == 0xbb && text[2] == 0xbf) || (text[1] == 0xbf && text[2] >= 0xb0));
+    return bytes == 4 && text[0] == 0xf3 && text[1] == 0xa0;
+}
+
+/* One character; returns how many bytes of text it was. */
+static size_t clean_one(const char *text, struct atoll_buffer *out)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t n = atoll_utf8_character_bytes(at, 4);
+    if (at[0] == '\r' && at[1] == '\n')
+        return 1;
+    if (at[0] == '\r' || at[0] == '\f' || at[0] == '\v')
+        atoll_buffer_put_bytes(out, "\n", 1);
+    else if (n == 0 || (at[0] < ' ' && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f || is_hidden(at, n) ||
+             (n == 2 && at[0] == 0xc2 && at[1] < 0xa0))
+        atoll_buffer_put_bytes(out, "?", 1);
+    else
+        atoll_buffer_put_bytes(out, text, n);
+    for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
+        if (strncmp(text, markers[i], strlen(markers[i])) == 0) {
+            atoll_buffer_put_bytes(out, " ", 1); /* behind its first character */
+            break;
+        }
+    return n ? n : 1;
+}
+
+static void atoll_prompt_clean(const char *text, struct atoll_buffer *out)
+{
+    while (*text)
+        text += clean_one(text, out);
+}
+
+static int is_path_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("._+-~/", c));
+}
+
+/* Bytes of the folders of an absolute path that begins here; 0 when none does.  before: the two bytes in front of it,
+ * which say "-I" where a compiler's option goes on with a path. */
+static size_t folder_bytes(const char *text, const char before[2])
+{
+    size_t last = 0;
+    int is_option = before[0] == '-' && is_path_byte(before[1]);
+    if (text[0] != '/' || (is_path_byte(before[1]) && !is_option))
+        return 0;
+    for (size_t i = 0; is_path_byte(text[i]); i++)
+        last = text[i] == '/' && is_path_byte(text[i + 1]) ? i : last;
+    return last ? last + 1 : 0;
+}
+
+static void atoll_prompt_clean_message(const char *text, struct atoll_buffer *out)
+{
+    for (char before[2] = {0, 0}; *text;) {
+        text += folder_bytes(text, before);
+        before[0] = before[1];
+        before[1] = *text;
+        if (*text)
+            text += clean_one(text, out);
+    }
+}
 
 #define TEXT_LIMIT ((size_t)4 << 20) /* of one section before it is cut */
 #define NOTE_BYTES 64                /* of a mark where something was cut */
@@ -125,20 +203,6 @@ size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t)
     return bytes;
 }
 
-static size_t line_end_before(const char *text, size_t at)
-{
-    while (at > 0 && text[at - 1] != '\n')
-        at--;
-    return at;
-}
-
-static size_t line_begin_after(const char *text, size_t length, size_t at)
-{
-    while (at < length && (at == 0 || text[at - 1] != '\n'))
-        at++;
-    return at;
-}
-
 /* Two thirds from the beginning, the rest from the end: plan and signatures stand at the top. */
 static size_t render_code(const char *text, size_t length, size_t keep, const char *info,
                           struct atoll_buffer *out)
@@ -152,8 +216,11 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
     if (keep >= length) {
         atoll_buffer_put_bytes(out, text, length);
     } else {
-        size_t head = line_end_before(text, keep / 3 * 2);
-        size_t tail = line_begin_after(text, length, length - (keep - keep / 3 * 2));
+        size_t head = keep / 3 * 2, tail = length - (keep - head);
+        while (head > 0 && text[head - 1] != '\n')
+            head--;
+        while (tail < length && (tail == 0 || text[tail - 1] != '\n'))
+            tail++;
         cut = tail - head;
         atoll_buffer_put_bytes(out, text, head);
         atoll_buffer_printf(out, "/* ... %zu bytes are left out here ... */\n", cut);

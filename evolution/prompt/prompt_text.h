@@ -1,11 +1,11 @@
-/* prompt_section.h - how the sections of a prompt are put together and cut, and the writer of each one.
+/* prompt_text.h - the text of a prompt's section: how it is put together and cut, and the writer of each section.
  * Layer: evolution, private to prompt*.c.
  *
  * A section is written as pieces: text of ours, which is never cut, and what is quoted.  Quoted is everything that
  * somebody else wrote: sources, messages of compilers, summaries of tasks.  Code stands in a fence that is longer than
  * every run of backticks inside, other text behind "| " in every line, so that neither can end its quotation. */
-#ifndef ATOLL_EVOLUTION_PROMPT_PROMPT_SECTION_H
-#define ATOLL_EVOLUTION_PROMPT_PROMPT_SECTION_H
+#ifndef ATOLL_EVOLUTION_PROMPT_PROMPT_TEXT_H
+#define ATOLL_EVOLUTION_PROMPT_PROMPT_TEXT_H
 
 #include "evolution/prompt/prompt.h"
 
@@ -43,12 +43,6 @@ size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t);
 /* Appends it to out in at most limit bytes, unless ours alone is longer; returns what was cut of what was quoted. */
 size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out);
 
-/* Appends text in which nothing can pass for a mark of a chat's format: control characters, broken UTF-8 and characters
- * that turn or hide text become '?', and markers like "<|" are pulled apart. */
-void atoll_prompt_clean(const char *text, struct atoll_buffer *out);
-/* The same for a message: folders of absolute paths go, so that nothing tells of this machine. */
-void atoll_prompt_clean_message(const char *text, struct atoll_buffer *out);
-
 /* A text of knowledge/prompts by its name ("role", "c"), NULL when there is none.  Made at build time. */
 struct atoll_prompt_file {
     const char *name, *text;
@@ -67,13 +61,6 @@ atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_reference, atoll
     atoll_prompt_write_inspiration, atoll_prompt_write_advice, atoll_prompt_write_failures,
     atoll_prompt_write_plan, atoll_prompt_write_answer;
 
-/* Parts that several sections use. */
 int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel);
-/* A detail, unless it tells of a hidden variant. */
-void atoll_prompt_put_detail(struct atoll_prompt_text *t, const struct atoll_evaluation *evaluation,
-                             size_t cap);
-void atoll_prompt_put_timings(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                              const struct atoll_evaluation *evaluation);
-void atoll_prompt_put_counters(struct atoll_prompt_text *t, const struct atoll_profile *profile);
 
 #endif
