@@ -79,7 +79,7 @@ static void tell_tuner(struct atoll_engine *e, const struct atoll_individual *r,
                                          .lo_ns = r->lo_ns,
                                          .hi_ns = r->hi_ns};
     if (tune)
-        atoll_tune_tell(tune, &r->choice, &outcome);
+        atoll_tune_record(tune, &r->choice, &outcome);
 }
 
 static int tell_strategy(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,

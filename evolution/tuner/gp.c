@@ -1,12 +1,120 @@
-/* The factor L is kept packed by rows, the pool's whitened covariances V = L^-1 K by rows too, so that a new row is a
- * run of vector additions over the whole pool.  V is float: its errors, 1e-7 of a variance, are far below any noise. */
+/* gp.c - a Gaussian process over the grid.  The covariance of two points is a product of tables, one per parameter.  The
+ * factor L is kept packed by rows, the pool's whitened covariances V = L^-1 K by rows too, so that a new row is a run of
+ * vector additions over the whole pool.  V is float: its errors, 1e-7 of a variance, are far below any noise. */
 #include "evolution/tuner/gp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "evolution/tuner/gp_scale.h"
+/* Share of a parameter's covariance that does not depend on it; chosen on recorded and synthetic spaces. */
+#define LOWER_ORDERS 0.6
+#define KIN_VALUES   3   /* from so many values on, what divides them may tell */
+#define KIN_STEEP    2.0 /* chosen by how well recorded times near the optimum are predicted */
+
+struct atoll_gp_scale {
+    size_t count;
+    size_t radix[ATOLL_SPACE_BYTES];
+    double *distance[ATOLL_SPACE_BYTES]; /* radix x radix */
+    double *kinship[ATOLL_SPACE_BYTES];
+    double *table[ATOLL_SPACE_BYTES];
+    struct atoll_gp_texture texture;
+};
+
+/* Places: half rank, half logarithm where the values are positive: tile sizes count by ratio, unroll factors by step. */
+static void fill_distances(const struct atoll_param *param, double *ret_distances)
+{
+    double places[ATOLL_PLAN_VALUE_LIMIT], low = HUGE_VAL, high = -HUGE_VAL;
+    for (size_t i = 0; i < param->value_count; i++) {
+        low = fmin(low, (double)param->values[i]);
+        high = fmax(high, (double)param->values[i]);
+    }
+    for (size_t i = 0; i < param->value_count; i++) {
+        double rank = param->value_count > 1 ? (double)i / (double)(param->value_count - 1) : 0;
+        int by_ratio = low > 0 && high > low;
+        double ratio = by_ratio ? log((double)param->values[i] / low) / log(high / low) : rank;
+        places[i] = (rank + ratio) / 2;
+    }
+    for (size_t i = 0; i < param->value_count; i++)
+        for (size_t j = 0; j < param->value_count; j++)
+            ret_distances[i * param->value_count + j] = fabs(places[i] - places[j]);
+}
+
+/* The cosine of two values' prime factors, log gcd / sqrt(log a log b): a positive definite function, and so is its
+ * exponential (both are sums with positive weights over the prime powers that divide a and b). */
+static double common_factors(int64_t a, int64_t b)
+{
+    if (a == b)
+        return 1;
+    if (a < 2 || b < 2)
+        return 0;
+    int64_t divisor = a, rest = b;
+    while (rest) {
+        int64_t next = divisor % rest;
+        divisor = rest;
+        rest = next;
+    }
+    return log((double)divisor) / sqrt(log((double)a) * log((double)b));
+}
+
+struct atoll_gp_scale *atoll_gp_scale_create(const struct atoll_space *space)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < space->count; i++)
+        cells += space->params[i].value_count * space->params[i].value_count;
+    struct atoll_gp_scale *s = calloc(1, sizeof *s + 3 * cells * sizeof **s->table);
+    if (!s)
+        return NULL;
+    double *free_cells = (double *)(s + 1);
+    s->count = space->count;
+    for (size_t i = 0; i < space->count; i++) {
+        s->radix[i] = space->params[i].value_count;
+        s->distance[i] = free_cells;
+        s->kinship[i] = free_cells + cells;
+        s->table[i] = free_cells + 2 * cells;
+        free_cells += s->radix[i] * s->radix[i];
+        fill_distances(&space->params[i], s->distance[i]);
+        for (size_t c = 0; c < s->radix[i] * s->radix[i]; c++) {
+            const int64_t *values = space->params[i].values;
+            double common = common_factors(values[c / s->radix[i]], values[c % s->radix[i]]);
+            s->kinship[i][c] = s->radix[i] < KIN_VALUES ? 1 : exp(-KIN_STEEP * (1 - common));
+        }
+    }
+    return s;
+}
+
+void atoll_gp_scale_destroy(struct atoll_gp_scale *scale)
+{
+    free(scale);
+}
+
+void atoll_gp_scale_texture(struct atoll_gp_scale *scale, const struct atoll_gp_texture *texture)
+{
+    scale->texture = *texture;
+}
+
+void atoll_gp_scale_set(struct atoll_gp_scale *scale, size_t param, double length)
+{
+    const struct atoll_gp_texture *t = &scale->texture;
+    size_t radix = scale->radix[param];
+    for (size_t i = 0; i < radix * radix; i++) {
+        double s = sqrt(5) * (scale->distance[param][i] / length);
+        double near = (1 + s + s * s / 3) * exp(-s); /* Matern 5/2 */
+        double kin = 1 - t->kin + t->kin * scale->kinship[param][i];
+        double own = i % (radix + 1) == 0; /* the diagonal */
+        scale->table[param][i] =
+            LOWER_ORDERS + (1 - LOWER_ORDERS) * ((1 - t->own) * near * kin + t->own * own);
+    }
+}
+
+double atoll_gp_scale_covariance(const struct atoll_gp_scale *scale, const struct atoll_point *a,
+                                 const struct atoll_point *b)
+{
+    double k = 1;
+    for (size_t i = 0; i < scale->count; i++)
+        k *= scale->table[i][a->digits[i] * scale->radix[i] + b->digits[i]];
+    return k;
+}
 
 /* Steps of about a factor of two: the likelihood is flat between them at the number of rows there are. */
 static const double lengths[] = {0.08, 0.15, 0.3, 0.6, 1.2, 2.5, 5, 20};
@@ -221,31 +329,6 @@ static int try_kernel(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel,
     return 1;
 }
 
-static int fit_texture(struct atoll_gp *gp, struct fit *fit)
-{
-    int better = 0;
-    for (size_t t = 0; t < COUNT(textures); t++) {
-        struct atoll_gp_kernel other = *fit->kernel;
-        other.texture = (uint8_t)t;
-        better |= t != fit->kernel->texture && try_kernel(gp, &other, fit);
-    }
-    return better;
-}
-
-/* Each number one step down, one step up. */
-static int fit_numbers(struct atoll_gp *gp, int foreign, struct fit *fit)
-{
-    int better = 0;
-    for (size_t n = 0; n < 2 * (gp->space->count + 2); n++) {
-        struct atoll_gp_kernel other = *fit->kernel;
-        size_t limit;
-        uint8_t *value = knob(&other, gp->space, n / 2, foreign, &limit);
-        *value = (uint8_t)(n % 2 ? *value + 1 : *value - 1); /* below 0 wraps beyond any limit */
-        better |= *value < limit && try_kernel(gp, &other, fit);
-    }
-    return better;
-}
-
 double atoll_gp_fit(struct atoll_gp *gp, const struct atoll_gp_row *rows, const double *targets, size_t count,
                     struct atoll_gp_kernel *kernel)
 {
@@ -255,8 +338,19 @@ double atoll_gp_fit(struct atoll_gp *gp, const struct atoll_gp_row *rows, const 
         foreign |= rows[i].foreign;
     fit.score = score(gp, kernel, rows, targets, count, &fit.variance);
     for (int pass = 0; pass < FIT_PASSES && better; pass++) {
-        better = fit_texture(gp, &fit);
-        better |= fit_numbers(gp, foreign, &fit);
+        better = 0;
+        for (size_t t = 0; t < COUNT(textures); t++) {
+            struct atoll_gp_kernel other = *fit.kernel;
+            other.texture = (uint8_t)t;
+            better |= t != fit.kernel->texture && try_kernel(gp, &other, &fit);
+        }
+        for (size_t n = 0; n < 2 * (gp->space->count + 2); n++) { /* each number one step down, one up */
+            struct atoll_gp_kernel other = *fit.kernel;
+            size_t limit;
+            uint8_t *value = knob(&other, gp->space, n / 2, foreign, &limit);
+            *value = (uint8_t)(n % 2 ? *value + 1 : *value - 1); /* below 0 wraps beyond any limit */
+            better |= *value < limit && try_kernel(gp, &other, &fit);
+        }
     }
     return fit.variance;
 }
@@ -296,22 +390,6 @@ static void subtract(float *restrict to, const float *restrict what, float facto
         to[i] -= factor * what[i];
 }
 
-static void append_to_pool(struct atoll_gp *gp, size_t at)
-{
-    const double *row = packed_row(gp->factor, at);
-    float *v = gp->whitened + at * gp->pool_count;
-    const float scale = (float)(1 / row[at]);
-    const double factor = gp->rows[at].foreign ? transfers[gp->kernel.transfer] : 1;
-    for (size_t c = 0; c < gp->pool_count; c++)
-        v[c] = (float)(factor * atoll_gp_scale_covariance(gp->scale, &gp->pool[c], &gp->rows[at].point));
-    for (size_t i = 0; i < at; i++)
-        subtract(v, gp->whitened + i * gp->pool_count, (float)row[i], gp->pool_count);
-    for (size_t c = 0; c < gp->pool_count; c++) {
-        v[c] *= scale;
-        gp->variances[c] -= v[c] * v[c];
-    }
-}
-
 void atoll_gp_append(struct atoll_gp *gp, const struct atoll_gp_row *row)
 {
     double k[ATOLL_GP_ROW_LIMIT] = {0};
@@ -320,21 +398,19 @@ void atoll_gp_append(struct atoll_gp *gp, const struct atoll_gp_row *row)
         k[i] = covariance(gp, row, &gp->rows[i]);
     gp->rows[at] = *row;
     extend(gp->factor, at, variance_of(gp, row), k);
-    append_to_pool(gp, at);
-    gp->row_count++;
-}
-
-/* With the mean known: each row's share that those before it do not predict. */
-static void solve_given(const struct atoll_gp *gp, const struct atoll_gp_target *targets, double mean,
-                        double *weights)
-{
-    for (size_t i = 0; i < gp->row_count; i++) {
-        const double *row = packed_row(gp->factor, i);
-        double believed = dot(row, weights, i), told = targets[i].value - (gp->rows[i].foreign ? 0 : mean);
-        int known =
-            targets[i].known == ATOLL_GP_EXACT || (targets[i].known == ATOLL_GP_AT_LEAST && told > believed);
-        weights[i] = known ? (told - believed) / row[i] : 0;
+    const double *of_row = packed_row(gp->factor, at);
+    float *v = gp->whitened + at * gp->pool_count;
+    const float scale = (float)(1 / of_row[at]);
+    const double factor = row->foreign ? transfers[gp->kernel.transfer] : 1;
+    for (size_t c = 0; c < gp->pool_count; c++)
+        v[c] = (float)(factor * atoll_gp_scale_covariance(gp->scale, &gp->pool[c], &row->point));
+    for (size_t i = 0; i < at; i++)
+        subtract(v, gp->whitened + i * gp->pool_count, (float)of_row[i], gp->pool_count);
+    for (size_t c = 0; c < gp->pool_count; c++) {
+        v[c] *= scale;
+        gp->variances[c] -= v[c] * v[c];
     }
+    gp->row_count++;
 }
 
 /* Generalised least squares over the rows that are EXACT. */
@@ -366,7 +442,16 @@ void atoll_gp_solve(const struct atoll_gp *gp, const struct atoll_gp_target *tar
     } else {
         estimate(gp, targets, ret_weights);
     }
-    solve_given(gp, targets, ret_weights->mean, ret_weights->weights);
+    /* With the mean known: each row's share that those before it do not predict. */
+    double *weights = ret_weights->weights;
+    for (size_t i = 0; i < gp->row_count; i++) {
+        const double *row = packed_row(gp->factor, i);
+        double predicted = dot(row, weights, i);
+        double observed = targets[i].value - (gp->rows[i].foreign ? 0 : ret_weights->mean);
+        int known = targets[i].known == ATOLL_GP_EXACT ||
+                    (targets[i].known == ATOLL_GP_AT_LEAST && observed > predicted);
+        weights[i] = known ? (observed - predicted) / row[i] : 0;
+    }
 }
 
 void atoll_gp_predict(struct atoll_gp *gp, const struct atoll_point *point,

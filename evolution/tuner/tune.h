@@ -66,8 +66,8 @@ struct atoll_tune_outcome {
 };
 /* Of a tried combination; a later outcome replaces an earlier one: a time is raised after a lost duel, or withdrawn.
  * Unknown combinations are ignored, a time that is no positive number is a failure. */
-void atoll_tune_tell(struct atoll_tune *tune, const struct atoll_choice *choice,
-                     const struct atoll_tune_outcome *outcome);
+void atoll_tune_record(struct atoll_tune *tune, const struct atoll_choice *choice,
+                       const struct atoll_tune_outcome *outcome);
 /* The same without an interval; 0 = it failed. */
 void atoll_tune_result(struct atoll_tune *tune, const struct atoll_choice *choice, double time_ns);
 /* An outcome of an earlier run or of another device: what is tried first, and knowledge for the model as far as its

@@ -8,7 +8,7 @@
 #define ATOLL_EVOLUTION_TUNER_TUNE_MODEL_H
 
 #include "evolution/tuner/gp.h"
-#include "evolution/tuner/tune_state.h"
+#include "evolution/tuner/tune_trials.h"
 
 #define ATOLL_SURROGATE_POOL    1024
 #define ATOLL_SURROGATE_CENTRES 8
@@ -43,17 +43,9 @@ void atoll_surrogate_destroy(struct atoll_surrogate *surrogate);
 void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate *surrogate,
                            struct atoll_codec *codec);
 
-/* Chooses rows, centres and the pool's random stream anew; the kernel is fitted. */
-int atoll_surrogate_refit(struct atoll_tune *tune, struct atoll_random *random, struct atoll_err *err);
-int atoll_surrogate_due(const struct atoll_tune *tune);
-
 /* What the rows stand for, in their order: log times relative to the best, the slow ones drawn together; what
  * foreign rows take is relative to their own mean.  Returns the incumbent's, the least of our own. */
 double atoll_surrogate_targets(const struct atoll_tune *tune, const struct atoll_surrogate_row *rows,
                                uint32_t count, struct atoll_gp_target *ret_targets);
-/* The candidates of what the last refit chose. */
-void atoll_surrogate_fill_pool(struct atoll_tune *tune);
-/* The available candidate with the largest acquisition; 0: none. */
-int atoll_surrogate_best(struct atoll_tune *tune, double incumbent, struct atoll_point *ret_point);
 
 #endif

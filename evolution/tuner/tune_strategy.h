@@ -8,7 +8,7 @@
 #ifndef ATOLL_EVOLUTION_TUNER_TUNE_STRATEGY_H
 #define ATOLL_EVOLUTION_TUNER_TUNE_STRATEGY_H
 
-#include "evolution/tuner/tune_state.h"
+#include "evolution/tuner/tune_trials.h"
 
 /* 1: ret->point is available (ret->centre may be set); 0: it has none now; -1: MEMORY. */
 typedef int atoll_tune_strategy_propose(struct atoll_tune *tune, struct atoll_random *random,

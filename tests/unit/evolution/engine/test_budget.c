@@ -2,7 +2,7 @@
 
 #include "evolution/engine/budget.h"
 #include "evolution/engine/state.h"
-#include "evolution/tuner/tune_state.h"
+#include "evolution/tuner/tune_trials.h"
 
 /* 0.35 ms of a processor for a proposal, a fifth of one for all of them. */
 static void the_model_must_not_be_waited_for(void **state)

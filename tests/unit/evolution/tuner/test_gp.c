@@ -5,7 +5,6 @@
 
 #include "base/random.h"
 #include "evolution/tuner/gp.h"
-#include "evolution/tuner/gp_scale.h"
 
 static struct atoll_space grid(size_t count, size_t radix)
 {

@@ -75,7 +75,7 @@ static void answer(struct atoll_tune *tune, const struct atoll_choice *c, unsign
         o.kind = ATOLL_TUNE_FAILED;
     if (answers == MIXED && n % 11 == 4)
         o.kind = ATOLL_TUNE_CENSORED;
-    atoll_tune_tell(tune, c, &o);
+    atoll_tune_record(tune, c, &o);
 }
 
 static struct atoll_tune *create(const struct atoll_space *space, unsigned strategies)
@@ -379,11 +379,11 @@ static void outcomes_are_revised(void **state)
     assert_true(atoll_tune_bar_ns(tune) == 22);
     atoll_tune_result(tune, &c[1], 0); /* withdrawn */
     assert_true(atoll_tune_bar_ns(tune) == 24);
-    atoll_tune_tell(tune, &c[2], &(struct atoll_tune_outcome){ATOLL_TUNE_CENSORED, 50, 0, 0});
+    atoll_tune_record(tune, &c[2], &(struct atoll_tune_outcome){ATOLL_TUNE_CENSORED, 50, 0, 0});
     assert_true(atoll_tune_bar_ns(tune) == 26);
-    atoll_tune_tell(tune, &c[3], &(struct atoll_tune_outcome){ATOLL_TUNE_CORRECT, 13, 12, 15});
+    atoll_tune_record(tune, &c[3], &(struct atoll_tune_outcome){ATOLL_TUNE_CORRECT, 13, 12, 15});
     assert_true(atoll_tune_bar_ns(tune) == 30);
-    atoll_tune_tell(tune, &c[3], &(struct atoll_tune_outcome){ATOLL_TUNE_CORRECT, -13, 12, 15});
+    atoll_tune_record(tune, &c[3], &(struct atoll_tune_outcome){ATOLL_TUNE_CORRECT, -13, 12, 15});
     assert_true(atoll_tune_bar_ns(tune) == 80);
     struct atoll_tune_settings settings = atoll_tune_settings_default();
     settings.racing = 0;

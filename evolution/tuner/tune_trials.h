@@ -1,11 +1,42 @@
-/* tune_state.h - what the parts of the tuner share: its trials, hints and legal points.
- * Layer: evolution, private to tune*.c. */
-#ifndef ATOLL_EVOLUTION_TUNER_TUNE_STATE_H
-#define ATOLL_EVOLUTION_TUNER_TUNE_STATE_H
+/* tune_trials.h - what the parts of the tuner share: the legal points of its space, its trials and hints.
+ * Layer: evolution, private to tune*.c.  The space is borrowed.
+ *
+ * A space whose points a bounded search lists is enumerated: its points are kept, in the order of their digits, and
+ * the untried ones in a list from which any goes in constant time; the order of that list is a function of the order
+ * of the removals.  Of any other space points are drawn. */
+#ifndef ATOLL_EVOLUTION_TUNER_TUNE_TRIALS_H
+#define ATOLL_EVOLUTION_TUNER_TUNE_TRIALS_H
 
+#include "base/err.h"
 #include "base/hash_index.h"
+#include "base/random.h"
+#include "evolution/tuner/space.h"
 #include "evolution/tuner/tune.h"
-#include "evolution/tuner/tune_points.h"
+
+struct atoll_tune_points {
+    const struct atoll_space *space;
+    int enumerated;
+    uint32_t legal_count, untried_count;
+    struct atoll_point *legal;
+    uint32_t *untried;  /* positions in legal */
+    uint32_t *position; /* of a legal point in untried; ATOLL_NONE: tried */
+};
+
+/* Lists the points where node_limit values suffice and there are at most point_limit; else the space stays as it is.
+ * 0, or -1 for MEMORY. */
+int atoll_tune_points_enumerate(struct atoll_tune_points *points, uint64_t node_limit, uint32_t point_limit,
+                                struct atoll_err *err);
+
+int atoll_tune_points_legal(const struct atoll_tune_points *points, const struct atoll_point *point);
+/* Enumerated: marks a point as tried; what is not legal is ignored. */
+void atoll_tune_points_remove(struct atoll_tune_points *points, const struct atoll_point *point);
+
+/* A legal point, tried or not; 0: none was found.  effort: what asking whether points are legal may still cost, in
+ * questions; a draw takes its part of it, where points are rare far more than elsewhere, and is made while any is left. */
+int atoll_tune_points_draw(const struct atoll_tune_points *points, struct atoll_random *random,
+                           uint32_t *effort, struct atoll_point *ret_point);
+/* The first legal point, or where none was found within the limits, a drawn one. */
+int atoll_tune_points_first(const struct atoll_tune_points *points, struct atoll_point *ret_point);
 
 enum { TRIAL_PENDING, TRIAL_CORRECT, TRIAL_FAILED, TRIAL_CENSORED, TRIAL_STATES };
 
@@ -51,7 +82,8 @@ int atoll_tune_pick_neighbour(const struct atoll_tune *tune, struct atoll_random
                               const struct atoll_point *centre, int any, struct atoll_point *ret_point);
 /* The fastest correct trials, fastest first; of equal ones the earlier. Returns how many, up to limit. */
 uint32_t atoll_tune_fastest(const struct atoll_tune *tune, uint32_t limit, uint32_t *ret_trials);
-/* A trial's digits and numbers; loading marks the reader as failed where they cannot be. */
+/* A point's digits; a trial's digits and numbers; loading marks the reader as failed where they cannot be. */
+void atoll_point_codec(const struct atoll_space *space, struct atoll_point *point, struct atoll_codec *codec);
 void atoll_trial_codec(const struct atoll_space *space, struct atoll_trial *trial, struct atoll_codec *codec);
 int atoll_tune_append(struct atoll_tune *tune, const struct atoll_trial *trial, struct atoll_err *err);
 int atoll_tune_append_hint(struct atoll_tune *tune, const struct atoll_trial *hint, struct atoll_err *err);

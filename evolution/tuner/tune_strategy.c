@@ -1,16 +1,102 @@
-/* Two strategies over the fastest trials as population; a child that cannot be tried is bred anew a few times, then
- * repaired: its nearest neighbours in one digit. */
+/* tune_strategy.c - the bandit over the strategies, and the strategies without a model.  Local search looks around the best;
+ * where that has no untried neighbours, from random trials that climb on their own (iterated local search: Lourenco,
+ * Martin, Stuetzle, Handbook of Metaheuristics, 2003).  The genetic algorithm and differential evolution take the fastest
+ * trials as population; a child that cannot be tried is bred anew a few times, then repaired: its nearest neighbours in
+ * one digit. */
+#include "evolution/tuner/tune_strategy.h"
+
 #include <math.h>
 
 #include "base/array.h"
-#include "evolution/tuner/tune_strategy.h"
 
+#define WINDOW         64 /* proposals that count */
+#define WEIGHT         4  /* proposals that a starting claim is worth */
 #define POPULATION     16
 #define POPULATION_MIN 4 /* a target and three others */
 #define ATTEMPTS       16
 #define MUTATIONS      1.0 /* expected number per child (Baeck, Optimal mutation rates, ICGA 1993) */
 #define SCALE          0.5 /* F and CR: first choices of Storn, Price, J. Global Optimization 11, 1997 */
 #define CROSSOVER      0.9
+
+/* The starting claims say what recorded and synthetic spaces say: the model is far ahead until it stalls. */
+const struct atoll_tune_strategy atoll_tune_strategies[ATOLL_TUNE_STRATEGIES] = {
+    [ATOLL_TUNE_MODEL] = {"model", 0.5, atoll_tune_model},
+    [ATOLL_TUNE_LOCAL] = {"local", 0.08, atoll_tune_local},
+    [ATOLL_TUNE_GENETIC] = {"genetic", 0.06, atoll_tune_genetic},
+    [ATOLL_TUNE_DIFFERENTIAL] = {"differential", 0.05, atoll_tune_differential},
+    [ATOLL_TUNE_RANDOM] = {"random", 0.02, atoll_tune_random},
+};
+
+const char *atoll_tune_strategy_name(unsigned strategy)
+{
+    return strategy < ATOLL_TUNE_STRATEGIES ? atoll_tune_strategies[strategy].name : "none";
+}
+
+struct record {
+    unsigned proposed[ATOLL_TUNE_STRATEGIES + 1], improved[ATOLL_TUNE_STRATEGIES + 1];
+};
+
+/* Pending ones count as proposed: a strategy is not asked sixteen times on one claim. */
+static struct record look_back(const struct atoll_tune *tune)
+{
+    struct record r = {{0}, {0}};
+    uint32_t from = tune->trial_count > WINDOW ? tune->trial_count - WINDOW : 0;
+    double best = HUGE_VAL;
+    for (uint32_t i = 0; i < tune->trial_count; i++) {
+        const struct atoll_trial *trial = &tune->trials[i];
+        int improves = trial->state == TRIAL_CORRECT && trial->time_ns < best;
+        best = improves ? trial->time_ns : best;
+        if (i < from)
+            continue;
+        r.proposed[trial->strategy]++;
+        r.improved[trial->strategy] += (unsigned)improves;
+    }
+    return r;
+}
+
+size_t atoll_tune_bandit(const struct atoll_tune *tune, uint8_t ret_order[ATOLL_TUNE_STRATEGIES])
+{
+    struct record r = look_back(tune);
+    double claims[ATOLL_TUNE_STRATEGIES];
+    size_t count = 0;
+    for (unsigned s = 0; s < ATOLL_TUNE_STRATEGIES; s++) {
+        if (!(tune->settings.strategies >> s & 1))
+            continue;
+        claims[s] = (WEIGHT * atoll_tune_strategies[s].claim + r.improved[s]) / (WEIGHT + r.proposed[s]);
+        size_t at = count++;
+        for (; at > 0 && claims[s] > claims[ret_order[at - 1]]; at--)
+            ret_order[at] = ret_order[at - 1];
+        ret_order[at] = (uint8_t)s;
+    }
+    return count;
+}
+
+int atoll_tune_random(struct atoll_tune *tune, struct atoll_random *random, struct atoll_trial *ret,
+                      struct atoll_err *err)
+{
+    return atoll_tune_pick_random(tune, random, &ret->point);
+}
+
+static int pick_around(struct atoll_tune *t, struct atoll_random *random, uint32_t centre, int any,
+                       struct atoll_trial *ret)
+{
+    if (centre == ATOLL_NONE ||
+        !atoll_tune_pick_neighbour(t, random, &t->trials[centre].point, any, &ret->point))
+        return 0;
+    ret->centre = centre;
+    return 1;
+}
+
+int atoll_tune_local(struct atoll_tune *tune, struct atoll_random *random, struct atoll_trial *ret,
+                     struct atoll_err *err)
+{
+    if (pick_around(tune, random, tune->best, 0, ret) || pick_around(tune, random, tune->climb, 0, ret))
+        return 1;
+    tune->climb = ATOLL_NONE;
+    if (atoll_random_next(random) & 1 && pick_around(tune, random, tune->best, 1, ret))
+        return 1;
+    return atoll_tune_pick_random(tune, random, &ret->point);
+}
 
 struct population {
     uint32_t count, trials[POPULATION];
