@@ -223,7 +223,7 @@ int atoll_prompt_io_reply(const struct atoll_prompt_io *u, const struct atoll_as
     const char *answer = reply.dialogue.answer;
     if (atoll_llm_status_is_answer(outcome->status) &&
         atoll_reply_read(answer, strlen(answer), language, parent_text(u, ask), ask->count, arena, &reply,
-                          &is_usable, err) != 0)
+                         &is_usable, err) != 0)
         return -1;
     *ret_reply = reply;
     return 0;

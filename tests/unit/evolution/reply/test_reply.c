@@ -282,8 +282,8 @@ static int read_answer(struct outcome *o, const char *text, size_t length, int f
     memset(&o->reply, 0, sizeof o->reply);
     o->arena = atoll_arena_create((size_t)64 << 20, NULL);
     assert_non_null(o->arena);
-    return atoll_reply_read(text, length, "c", flags & PARENT ? parent : NULL, flags & MANY ? 3 : 1,
-                             o->arena, &o->reply, &o->usable, &err);
+    return atoll_reply_read(text, length, "c", flags & PARENT ? parent : NULL, flags & MANY ? 3 : 1, o->arena,
+                            &o->reply, &o->usable, &err);
 }
 
 /* What cannot be used is a source that names why and that no plan parser takes. */
