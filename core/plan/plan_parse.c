@@ -50,7 +50,7 @@ static int read_param(struct atoll_plan_reader *p, const char *path, const char 
         return atoll_plan_fail(p, path, "a list of 1 to %d integers is expected", ATOLL_PLAN_VALUE_LIMIT);
     for (size_t i = 0; i < n; i++) {
         char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof place, "%s[%zu]", path, i);
+        snprintf(place, sizeof place, "%.*s[%zu]", (int)sizeof place - 24, path, i); /* 24: "[...]" */
         if (read_param_value(p, place, json_array_get(value, i), param))
             return -1;
     }

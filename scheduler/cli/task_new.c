@@ -120,7 +120,7 @@ static int check_name(const char *name, struct atoll_err *err)
 
 static int write_skeleton(const char *dir, const char *name, struct atoll_err *err)
 {
-    char yaml[2048], seeds[4096];
+    char yaml[6144], seeds[4096];
 
     snprintf(yaml, sizeof(yaml), task_yaml, name);
     snprintf(seeds, sizeof(seeds), "%s/seeds", dir);

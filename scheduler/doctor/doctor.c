@@ -237,7 +237,7 @@ static void check_gateway(struct findings *findings)
     struct atoll_check_settings settings;
     struct atoll_check_step step = {0};
     struct atoll_err err = ATOLL_ERR_INIT;
-    char text[1024];
+    char text[sizeof(err.text) + 32];
     unsigned failed = 0;
 
     if (!where || !*where) {

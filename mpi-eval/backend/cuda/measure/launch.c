@@ -85,7 +85,7 @@ int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_v
 static int map_axis(const struct scope *s, const struct atoll_tensormap *m, size_t i, uint64_t packed,
                     struct atoll_device_command_map *map, struct atoll_err *err)
 {
-    int64_t extent, box, stride = (int64_t)packed;
+    int64_t extent = 0, box = 0, stride = (int64_t)packed;
     if (scope_eval(s, m->extent[i], "tensormap extent", 1, EXTENT_MAX, &extent, err) != 0 ||
         scope_eval(s, m->box[i], "tensormap box", 1, BOX_LIMIT, &box, err) != 0)
         return -1;
