@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/clock.h"
+#include "base/program.h"
 #include "mpi-eval/comm/comm.h"
 #include "mpi-eval/coordinator/coordinator.h"
 #include "mpi-eval/evaluator/evaluator.h"
@@ -148,12 +149,8 @@ static struct atoll_spawner *spawner_start(const struct settings *settings, stru
     static char program[PATH_MAX];
     static const char *const quiet[] = {"atoll-eval", "--evaluator", NULL};
     static const char *const verbose[] = {"atoll-eval", "--evaluator", "--verbose", NULL};
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n <= 0) {
-        atoll_err_errno(err, errno, "cannot find the own program through /proc/self/exe");
+    if (atoll_program_path(program, sizeof program, err) != 0)
         return NULL;
-    }
-    program[n] = '\0';
     return atoll_spawner_create(program, settings->verbose ? verbose : quiet, err);
 }
 

@@ -3,10 +3,12 @@
  * ensembles and limits name models. */
 #include "llm-gateway/config/config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/program.h"
 #include "llm-gateway/http/address.h"
 #include "llm-gateway/config/config_draft.h"
 
@@ -17,15 +19,21 @@ static int read_prices(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
 {
     struct atoll_config_draft *d = walk->owner;
     struct atoll_err inner = ATOLL_ERR_INIT;
-    const char *path;
-    if (atoll_config_read_path(walk, node, &path))
+    const char *path, *text;
+    char installed[PATH_MAX];
+    if (atoll_config_read_path(walk, node, &path) || atoll_yaml_read_text(walk, node, &text))
         return -1;
     d->prices = atoll_prices_load(path, &inner);
+    if (!d->prices && inner.code == ATOLL_E_NOTFOUND && strncmp(text, "knowledge/", 10) == 0 &&
+        atoll_program_data(text, installed, sizeof installed, NULL) == 0) {
+        atoll_err_clear(&inner);
+        d->prices = atoll_prices_load(installed, &inner);
+    }
     d->config.prices = d->prices;
     if (!d->prices && inner.code == ATOLL_E_NOTFOUND)
         atoll_err_add(
             &inner,
-            "prices names a table such as Atoll's knowledge/prices.yaml, by a path from this file's folder");
+            "prices names a table by a path from this file's folder; knowledge/prices.yaml is Atoll's own");
     return d->prices ? 0 : atoll_yaml_pass(walk, node, &inner);
 }
 

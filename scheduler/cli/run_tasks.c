@@ -1,9 +1,12 @@
 #include "scheduler/cli/run_tasks.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/program.h"
 #include "scheduler/campaign/task_backend.h"
 
 void atoll_run_tasks_fini(struct atoll_run_tasks *list)
@@ -107,6 +110,25 @@ static int add(void *context, const char *dir, struct atoll_err *err)
     return list->dirs[list->count++] ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
 }
 
+int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, struct atoll_err *err)
+{
+    char relative[PATH_MAX], found[PATH_MAX], whole[PATH_MAX];
+
+    for (size_t i = 0; i < 2 && name[0] != '/' && access(name, F_OK) != 0; i++) {
+        int length = snprintf(relative, sizeof(relative), "%s%s", i == 0 ? "" : "suites/", name);
+
+        if (length > 0 && (size_t)length < sizeof(relative) &&
+            atoll_program_data(relative, found, sizeof(found), NULL) == 0 && realpath(found, whole)) {
+            name = whole;
+        }
+    }
+    if (strlen(name) >= bytes) {
+        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of a suite is too long: %.200s", name);
+    }
+    memcpy(ret_dir, name, strlen(name) + 1);
+    return 0;
+}
+
 int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,
                             const struct atoll_option_list *only, const char *backend, struct atoll_err *err)
 {
@@ -114,7 +136,10 @@ int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const
 
     *list = (struct atoll_run_tasks){.backend = backend, .only = only};
     for (size_t i = 0; i < suite_count; i++) {
-        if (atoll_suite_visit(suites[i], add, list, err) != 0) {
+        char dir[PATH_MAX];
+
+        if (atoll_run_tasks_find_suite(suites[i], dir, sizeof(dir), err) != 0 ||
+            atoll_suite_visit(dir, add, list, err) != 0) {
             return -1;
         }
     }

@@ -14,7 +14,11 @@ struct atoll_run_tasks {
     size_t count, capacity, skipped; /* skipped: left out, each with a warning on standard error */
 };
 
-/* suites: folders of tasks or of one task, at least one.  Both arguments are borrowed until fini, which is for a failure
+/* The folder that a user means by a suite's or task's name: the path itself where it is there, else what was installed with
+ * the program ("starter", "suites/starter"); what is nowhere comes back as it is.  ATOLL_E_LIMIT. */
+int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, struct atoll_err *err);
+
+/* suites: folders of tasks or of one task, or names of installed ones; at least one.  Both arguments are borrowed until fini, which is for a failure
  * too.  Errors: those of reading a task; INPUT (two tasks of one name, a task that was named and does not suit the
  * backend, no task that does), NOTFOUND (no task, or none of that name). */
 int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,

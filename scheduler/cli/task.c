@@ -2,11 +2,13 @@
 #include "scheduler/cli/commands.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/task/task.h"
 #include "mpi-eval/coordinator/setup.h"
+#include "scheduler/cli/run_tasks.h"
 #include "scheduler/doctor/calibrate_device.h"
 #include "base/json.h"
 
@@ -117,7 +119,11 @@ static int check_suites(struct check_state *state, const char *const *suites, si
     int status = 0;
 
     for (size_t i = 0; i < count && status == 0; i++) {
-        status = atoll_suite_visit(suites[i], check_task, state, err);
+        char dir[PATH_MAX];
+
+        status = atoll_run_tasks_find_suite(suites[i], dir, sizeof(dir), err) != 0
+                     ? -1
+                     : atoll_suite_visit(dir, check_task, state, err);
     }
     if (status == 0 && !state->json) {
         printf("%u tests passed, %u failed\n", state->passed, state->failed);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "scheduler/site/site_draft.h"
 
 /* ---- reading ---- */
@@ -140,33 +141,13 @@ static int look_in_user_folder(struct search *search)
     return n > 0 && (size_t)n < sizeof(folder) && look(search, folder, (size_t)n);
 }
 
-/* share/ of an installation is beside its bin/; the source tree is above a build folder. */
-static int look_beside_program(struct search *search)
-{
-    static const char *const folders[] = {"../share/atoll/jobscripts/sites", "../jobscripts/sites"};
-    char self[PATH_MAX], folder[PATH_MAX + 64];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
-
-    if (length <= 0) {
-        return 0;
-    }
-    self[length] = '\0';
-    slash = strrchr(self, '/');
-    for (size_t i = 0; slash && i < sizeof(folders) / sizeof(folders[0]); i++) {
-        int n = snprintf(folder, sizeof(folder), "%.*s/%s", (int)(slash - self), self, folders[i]);
-
-        if (look(search, folder, (size_t)n)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int find(struct search *search, struct atoll_err *err)
 {
+    char bundled[PATH_MAX];
+
     if (look_in_list(search, getenv("ATOLL_SITES")) || look(search, ".", 1) || look_in_user_folder(search) ||
-        look_beside_program(search)) {
+        (atoll_program_data("jobscripts/sites", bundled, sizeof(bundled), NULL) == 0 &&
+         look(search, bundled, strlen(bundled)))) {
         return 0;
     }
     return atoll_err_set(err, ATOLL_E_NOTFOUND,

@@ -123,8 +123,7 @@ struct atoll_site {
 };
 
 /* name_or_path: with a slash or the ending .yaml a file, else NAME.yaml in the folders of ATOLL_SITES (separated by
- * colons), ".", $XDG_CONFIG_HOME/atoll/sites, share/atoll/jobscripts/sites of the installation, jobscripts/sites beside the
- * build folder.  NULL: ATOLL_SITE of the environment, else generic-slurm.
+ * colons), ".", $XDG_CONFIG_HOME/atoll/sites, jobscripts/sites as installed with the program.  NULL: ATOLL_SITE of the environment, else generic-slurm.
  * Errors: INPUT "file:line: ..." with the nearest known word; NOTFOUND with all places that were looked at. */
 struct atoll_site *atoll_site_load(const char *name_or_path, struct atoll_err *err);
 /* path: for messages, copied; as are the texts. */

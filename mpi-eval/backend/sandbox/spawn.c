@@ -179,16 +179,3 @@ int atoll_spawn_ask(char *const *argv, char *const *environment, int timeout_ms,
     close(ends[0]);
     return pid > 0 ? 0 : -1;
 }
-
-int atoll_spawn_beside(const char *name, char *ret_path, size_t bytes, struct atoll_err *err)
-{
-    ssize_t length = readlink("/proc/self/exe", ret_path, bytes);
-    if (length < 0)
-        return atoll_err_errno(err, errno, "cannot tell where the running program lies");
-    while (length > 0 && ret_path[length - 1] != '/')
-        length--;
-    if ((size_t)length + strlen(name) + 1 > bytes)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the running program is too long");
-    memcpy(ret_path + length, name, strlen(name) + 1);
-    return 0;
-}

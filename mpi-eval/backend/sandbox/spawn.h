@@ -34,8 +34,4 @@ pid_t atoll_spawn_start(const struct atoll_spawn *spawn, struct atoll_err *err);
 int atoll_spawn_ask(char *const *argv, char *const *environment, int timeout_ms, char *ret_text, size_t bytes,
                     struct atoll_err *err);
 
-/* Path of a program of ours that is installed beside the running one, whether it is there or not.  ATOLL_E_LIMIT when it
- * does not fit. */
-int atoll_spawn_beside(const char *name, char *ret_path, size_t bytes, struct atoll_err *err);
-
 #endif

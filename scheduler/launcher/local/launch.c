@@ -1,5 +1,6 @@
 /* launch.c - fork, redirect, exec; nothing between fork and exec but async-signal-safe calls. */
 #include "scheduler/launcher/local/launch.h"
+#include "base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,20 +25,8 @@ struct command_line {
 
 int atoll_launch_beside(const char *program, char *ret_path, size_t bytes, struct atoll_err *err)
 {
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
-
-    if (length < 0) {
-        return atoll_err_errno(err, errno, "cannot find the running program");
-    }
-    self[length] = '\0';
-    slash = strrchr(self, '/');
-    if (slash) {
-        *slash = '\0';
-    }
-    if ((size_t)snprintf(ret_path, bytes, "%s/%s", self, program) >= bytes) {
-        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of %s is too long", program);
+    if (atoll_program_beside(program, ret_path, bytes, err) != 0) {
+        return -1;
     }
     if (access(ret_path, X_OK) != 0) {
         return atoll_err_set(err, ATOLL_E_MISSING, "%s is not there; build or install it beside atoll",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "scheduler/launcher/slurm/call.h"
 
 #define PLUGIN_LIMIT  32
@@ -49,8 +50,8 @@ static void add_folder(struct candidates *candidates, const char *folder)
 static void find_candidates(struct candidates *candidates)
 {
     const char *named = getenv("ATOLL_SLURM_PLUGIN");
-    char self[PATH_MAX], folder[PATH_MAX + 32];
-    ssize_t length;
+    static const char *const folders[] = {".", "../lib/atoll"};
+    char folder[PATH_MAX];
 
     candidates->count = 0;
     if (named && strcmp(named, "none") == 0) {
@@ -60,15 +61,11 @@ static void find_candidates(struct candidates *candidates)
         snprintf(candidates->paths[candidates->count++], PATH_MAX, "%s", named);
         return;
     }
-    length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length < 0) {
-        return;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (atoll_program_beside(folders[i], folder, sizeof(folder), NULL) == 0) {
+            add_folder(candidates, folder);
+        }
     }
-    self[length] = '\0';
-    self[strrchr(self, '/') - self] = '\0';
-    add_folder(candidates, self);
-    snprintf(folder, sizeof(folder), "%s/../lib/atoll", self);
-    add_folder(candidates, folder);
     qsort(candidates->paths, candidates->count, sizeof(candidates->paths[0]), newest_first);
 }
 

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/program.h"
 #include "mpi-eval/backend/cpu/process/control.h"
 #include "mpi-eval/backend/cpu/compile/object.h"
 #include "mpi-eval/backend/cpu/process/sample.h"
@@ -122,7 +123,7 @@ static int make_page(struct atoll_runner *runner, struct atoll_err *err)
 static int start_worker(struct atoll_runner *runner, const char *worker_path, struct atoll_err *err)
 {
     char beside[4096];
-    if (!worker_path && atoll_spawn_beside("atoll-worker", beside, sizeof beside, err) != 0)
+    if (!worker_path && atoll_program_beside("atoll-worker", beside, sizeof beside, err) != 0)
         return -1;
     const char *path = worker_path ? worker_path : beside;
     int pair[2];

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
 
 #define PROGRAM_NAME      "atoll-compile-cuda"
@@ -113,22 +114,14 @@ int atoll_toolkit_add_folders(struct atoll_toolkit *t, const char *list, struct 
 
 static char *find_child(const char *program)
 {
-    static const char *const places[] = {"", "../", "../../"};
-    char self[PATH_MAX], path[PATH_MAX];
+    static const char *const places[] = {PROGRAM_NAME, "../" PROGRAM_NAME, "../../" PROGRAM_NAME};
+    char path[PATH_MAX];
     const char *chosen = program ? program : getenv("ATOLL_COMPILE_CUDA");
     if (chosen && chosen[0])
         return is_program(chosen) ? realpath(chosen, NULL) : NULL;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0)
-        return NULL;
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    self[slash ? slash + 1 - self : 0] = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int n = snprintf(path, sizeof path, "%s%s%s", self, places[i], PROGRAM_NAME);
-        if (n > 0 && (size_t)n < sizeof path && is_program(path))
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (atoll_program_beside(places[i], path, sizeof path, NULL) == 0 && is_program(path))
             return realpath(path, NULL);
-    }
     return NULL;
 }
 

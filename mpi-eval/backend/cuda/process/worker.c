@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
 #include "base/clock.h"
 
@@ -195,7 +196,7 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
 {
     char beside[4096], ordinal[16];
     const char *program = settings->program ? settings->program : getenv("ATOLL_WORKER_CUDA");
-    if (!program && atoll_spawn_beside("atoll-worker-cuda", beside, sizeof beside, err) != 0)
+    if (!program && atoll_program_beside("atoll-worker-cuda", beside, sizeof beside, err) != 0)
         return -1;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)

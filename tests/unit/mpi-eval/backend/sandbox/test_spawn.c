@@ -50,27 +50,8 @@ static void test_ask_whom(void **state)
     assert_non_null(strstr(err.text, nobody));
 }
 
-static void test_beside(void **state)
-{
-    char self[4096], path[4096], tight[4096];
-    struct atoll_err err = ATOLL_ERR_INIT;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    assert_true(length > 0);
-    self[length] = '\0';
-    strrchr(self, '/')[1] = '\0';
-    assert_int_equal(atoll_spawn_beside("a-program", path, sizeof path, &err), 0);
-    assert_memory_equal(path, self, strlen(self));
-    assert_string_equal(path + strlen(self), "a-program");
-    size_t least = (size_t)length + 1 > strlen(path) + 1 ? (size_t)length + 1 : strlen(path) + 1;
-    assert_int_equal(atoll_spawn_beside("a-program", tight, least, &err), 0);
-    assert_string_equal(tight, path);
-    assert_int_equal(atoll_spawn_beside("a-program", tight, strlen(path), &err), -1);
-    assert_int_equal(err.code, ATOLL_E_LIMIT);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ask), cmocka_unit_test(test_ask_whom),
-                                       cmocka_unit_test(test_beside)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ask), cmocka_unit_test(test_ask_whom)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
