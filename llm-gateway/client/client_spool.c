@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "llm-gateway/client/client_transport.h"
-#include "llm-gateway/spool/spool_path.h"
 
 #define NS_PER_MS  1e6
 #define FIRST_MS   20.0
@@ -31,12 +30,11 @@ static void *create(const char *where, const char *token_file, const struct atol
         return NULL;
     }
     t->clock = *clock;
-    t->spool = atoll_spool_client_open(where, err);
+    t->spool = atoll_spool_client_open(where, clock->now_ns, clock->context, err);
     if (!t->spool) {
         free(t);
         return NULL;
     }
-    atoll_spool_client_clock(t->spool, clock->now_ns, clock->context);
     return t;
 }
 

@@ -1,6 +1,6 @@
 /* gateway.c - loop, broker, door and spool in one thread.
  * The end: nothing new is taken, what is under way is given its time, then the door closes before the broker, which calls
- * back all that is left, and the spool's desk after it. */
+ * back all that is left, and the spool after it. */
 #include "llm-gateway/server/gateway.h"
 
 #ifdef __GLIBC__
@@ -14,7 +14,7 @@
 #include "llm-gateway/broker/broker.h"
 #include "base/file.h"
 #include "llm-gateway/server/http_server.h"
-#include "llm-gateway/spool/spool_desk.h"
+#include "llm-gateway/spool/spool_service.h"
 
 #define LOOK_MS 200  /* how often the flag is looked at */
 #define SAY_NS  60e9 /* how often a full disk is told */
@@ -31,7 +31,7 @@ struct gateway {
     struct atoll_broker *broker;
     struct atoll_secret *token;
     struct atoll_server *server;
-    struct atoll_spool_desk *desk;
+    struct atoll_spool_service *spool;
     double full_ns; /* when it was last said that the disk is full */
 };
 
@@ -127,7 +127,7 @@ static int gateway_open(struct gateway *gateway, struct atoll_err *err)
                                                                   gateway->token, gateway->metrics, err)))
         return -1;
     if (config->spool &&
-        !(gateway->desk = atoll_spool_desk_create(gateway->loop, gateway->broker, config, err)))
+        !(gateway->spool = atoll_spool_service_create(gateway->loop, gateway->broker, config, err)))
         return -1;
     return 0;
 }
@@ -136,7 +136,7 @@ static void gateway_close(struct gateway *gateway)
 {
     atoll_server_destroy(gateway->server);
     atoll_broker_destroy(gateway->broker);
-    atoll_spool_desk_destroy(gateway->desk);
+    atoll_spool_service_destroy(gateway->spool);
     atoll_secret_destroy(gateway->token);
     atoll_metrics_destroy(gateway->metrics);
     atoll_loop_destroy(gateway->loop);
@@ -158,7 +158,7 @@ static int wait_for_space(struct gateway *gateway, const struct atoll_err *why, 
 static int turn(struct gateway *gateway, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (atoll_loop_run(gateway->loop, LOOK_MS, err))
+    if (atoll_loop_run(gateway->loop, LOOK_MS, err) || atoll_spool_service_state(gateway->spool, err))
         return -1;
     return atoll_broker_turn(gateway->broker, &why) ? wait_for_space(gateway, &why, err) : 0;
 }
@@ -167,7 +167,7 @@ static int turn(struct gateway *gateway, struct atoll_err *err)
 static int wind_down(struct gateway *gateway, double stop_s, struct atoll_err *err)
 {
     double until_ns = atoll_loop_now_ns(gateway->loop) + stop_s * 1e9;
-    atoll_spool_desk_stop(gateway->desk);
+    atoll_spool_service_stop(gateway->spool);
     atoll_broker_stop(gateway->broker);
     while (atoll_broker_count(gateway->broker) > 0 && atoll_loop_now_ns(gateway->loop) < until_ns) {
         if (turn(gateway, err))

@@ -5,17 +5,14 @@
  * looked for. */
 #include "llm-gateway/spool/spool.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "llm-gateway/spool/spool_file.h"
-#include "llm-gateway/spool/spool_folder.h"
+#include "base/clock.h"
+#include "llm-gateway/spool/spool_files.h"
 
 #define NS_PER_MS     1e6
 #define VIEW_MS       20.0
@@ -38,13 +35,11 @@ struct atoll_spool_client {
 
 static double monotonic_ns(void *context)
 {
-    struct timespec t;
-    (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+    return atoll_clock_mono_ns();
 }
 
-struct atoll_spool_client *atoll_spool_client_open(const char *folder, struct atoll_err *err)
+struct atoll_spool_client *atoll_spool_client_open(const char *folder, double (*now_ns)(void *context),
+                                                   void *context, struct atoll_err *err)
 {
     if (atoll_spool_tree_open(folder, err) != 0)
         return NULL;
@@ -55,7 +50,8 @@ struct atoll_spool_client *atoll_spool_client_open(const char *folder, struct at
     }
     memcpy(client->root, folder, strlen(folder) + 1); /* the tree's opening has checked its length */
     atoll_spool_tag_draw(client->tag);
-    client->now_ns = monotonic_ns;
+    client->now_ns = now_ns ? now_ns : monotonic_ns;
+    client->clock = context;
     for (size_t i = 0; i < SPOOL_FOLDER_COUNT; i++)
         client->views[i].read_ns = -INFINITY;
     return client;
@@ -70,19 +66,6 @@ void atoll_spool_client_close(struct atoll_spool_client *client)
     free(client);
 }
 
-void atoll_spool_client_clock(struct atoll_spool_client *client, double (*now_ns)(void *context),
-                              void *context)
-{
-    client->now_ns = now_ns;
-    client->clock = context;
-}
-
-static void await(struct atoll_spool_client *client, struct view *view)
-{
-    client->awaited_folders += view->awaited == 0;
-    view->awaited++;
-}
-
 static void forget(struct atoll_spool_client *client, const char *name)
 {
     struct view *view = &client->views[atoll_spool_name_folder(name)];
@@ -93,26 +76,21 @@ static void forget(struct atoll_spool_client *client, const char *name)
     }
 }
 
-/* A hint, that the other side looks here first: without it a request is found a little later. */
-static void ring(const struct atoll_spool_client *client, unsigned folder)
-{
-    char path[PATH_MAX];
-    atoll_spool_path_bell(client->root, folder, path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd >= 0)
-        close(fd);
-}
-
 static int publish(struct atoll_spool_client *client, const char *name, const void *json, size_t length,
                    struct atoll_err *err)
 {
-    char path[PATH_MAX], temporary[PATH_MAX];
-    atoll_spool_path(client->root, name, ATOLL_SPOOL_REQUEST, 0, path);
-    atoll_spool_path_temporary(client->root, name, client->tag, temporary);
-    if (atoll_spool_file_publish(temporary, path, json, length, err) < 0)
+    unsigned folder = atoll_spool_name_folder(name);
+    char bell[PATH_MAX];
+    if (atoll_spool_publish(client->root, client->tag, name, ATOLL_SPOOL_REQUEST, json, length, err) < 0) {
         return -1;
-    ring(client, atoll_spool_name_folder(name));
-    client->views[atoll_spool_name_folder(name)].read_ns = -INFINITY; /* of before the request */
+    }
+    /* The bell is a hint that the other side looks here first: without it a request is found a little later. */
+    atoll_spool_path_bell(client->root, folder, bell);
+    int fd = open(bell, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fd >= 0) {
+        close(fd);
+    }
+    client->views[folder].read_ns = -INFINITY; /* of before the request */
     return 0;
 }
 
@@ -128,7 +106,9 @@ int atoll_spool_client_ask(struct atoll_spool_client *client, const struct atoll
     atoll_buffer_fini(&bytes);
     if (failed)
         return -1;
-    await(client, &client->views[atoll_spool_name_folder(name)]);
+    struct view *view = &client->views[atoll_spool_name_folder(name)];
+    client->awaited_folders += view->awaited == 0;
+    view->awaited++;
     memcpy(ret_name, name, sizeof name);
     return 0;
 }
@@ -157,19 +137,6 @@ static int view_reply(struct atoll_spool_client *client, const char *name, struc
         client->root);
 }
 
-/* What a person wrote wrong must not be asked for without end. */
-static void parse_reply(const char *path, const struct atoll_buffer *bytes,
-                        struct atoll_llm_outcome *ret_outcome)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    struct atoll_llm_outcome outcome;
-    atoll_llm_outcome_init(&outcome);
-    if (atoll_llm_outcome_parse(bytes->data, bytes->length, &outcome, &why) != 0)
-        atoll_llm_outcome_set(&outcome, ATOLL_LLM_PROTOCOL, "%s: %s", path, why.text);
-    atoll_llm_outcome_fini(ret_outcome);
-    *ret_outcome = outcome;
-}
-
 int atoll_spool_client_look(struct atoll_spool_client *client, const char *name,
                             struct atoll_llm_outcome *ret_outcome, struct atoll_err *err)
 {
@@ -181,13 +148,17 @@ int atoll_spool_client_look(struct atoll_spool_client *client, const char *name,
     int found = view_reply(client, name, err);
     if (found <= 0)
         return found;
-    atoll_spool_path(client->root, name, ATOLL_SPOOL_REPLY, 0, path);
+    atoll_spool_path(client->root, name, ATOLL_SPOOL_REPLY, path);
     atoll_buffer_init(&bytes, REPLY_BYTES);
-    found = atoll_spool_file_read(path, &bytes, &why);
+    found = atoll_spool_read(path, &bytes, &why);
     if (found > 0 && bytes.length == 0) {
         found = 0; /* somebody is just about to write into it */
     } else if (found > 0) {
-        parse_reply(path, &bytes, ret_outcome);
+        if (atoll_llm_outcome_parse(bytes.data, bytes.length, ret_outcome, &why) != 0) {
+            /* what a person wrote wrong must not be asked for without end */
+            atoll_llm_outcome_fini(ret_outcome);
+            atoll_llm_outcome_set(ret_outcome, ATOLL_LLM_PROTOCOL, "%s: %s", path, why.text);
+        }
     } else if (found < 0 && (why.code == ATOLL_E_LIMIT || why.code == ATOLL_E_INPUT)) {
         atoll_llm_outcome_set(ret_outcome, ATOLL_LLM_PROTOCOL, "%s", why.text);
         found = 1;
@@ -201,8 +172,8 @@ int atoll_spool_client_look(struct atoll_spool_client *client, const char *name,
 static void remove_kind(const struct atoll_spool_client *client, const char *name, enum atoll_spool_kind kind)
 {
     char path[PATH_MAX];
-    atoll_spool_path(client->root, name, kind, 0, path);
-    atoll_spool_file_remove(path);
+    atoll_spool_path(client->root, name, kind, path);
+    atoll_spool_remove(path);
 }
 
 /* The request first: a reply without a request is nobody's, a request without a reply would be answered again. */
@@ -232,11 +203,9 @@ int atoll_spool_client_again(struct atoll_spool_client *client, const char *name
 
 void atoll_spool_client_withdraw(struct atoll_spool_client *client, const char *name)
 {
-    char reply[PATH_MAX];
     if (!atoll_spool_name_is_valid(name))
         return;
-    atoll_spool_path(client->root, name, ATOLL_SPOOL_REPLY, 0, reply);
-    if (!atoll_spool_file_is_there(reply))
+    if (!atoll_spool_is_there(client->root, name, ATOLL_SPOOL_REPLY))
         remove_kind(client, name, ATOLL_SPOOL_REQUEST);
     forget(client, name);
 }

@@ -1,8 +1,10 @@
-/* spool_server.c - finds requests, leases them, publishes replies.
+/* spool_server.c - finds requests, publishes replies, and cleans up behind those who left.
  *
- * Order that keeps a request from being answered twice: lease, then look for a reply, then read the request.  Whoever had the
- * lease before published its reply before it gave the lease up.  A server that stood still while its lease was taken over
- * may still publish; the first reply under the name stays. */
+ * A spool has one server at a time: the holder of the lease in SPOOL/lease (base/lease.h).  Whoever comes second and finds a
+ * holder that lives is told who it is (BUSY); one whose holder may be dead on another machine watches its beat, and takes
+ * the spool over when it has stood still.  A server that stood still itself for so long may yet publish what it is about to:
+ * the first reply under the name stays.  What a server has taken it remembers by name; after a kill all that has no reply is
+ * taken anew, and the gateway's store answers what was asked before. */
 #include "llm-gateway/spool/spool.h"
 
 #include <ctype.h>
@@ -14,128 +16,200 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "llm-gateway/spool/spool_clean.h"
-#include "llm-gateway/spool/spool_file.h"
-#include "llm-gateway/spool/spool_lease.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/lease.h"
+#include "llm-gateway/spool/spool_files.h"
 
 #define NS_PER_S        1e9
-#define DEFAULT_LEASE_S 60.0
-#define SWEEP_NS        2e9 /* every folder is looked into once in so long, bell or not */
-#define RENEW_NS        1e9
-#define CLEANED_FOLDERS 16 /* by one call */
+#define SWEEP_NS        2e9   /* every folder is looked into once in so long, bell or not */
+#define CHECK_NS        1e9   /* how often it is looked whether what was taken is still wanted */
+#define CLEANED_FOLDERS 16    /* by one call */
+#define LEFTOVER_S      600.0 /* nobody writes a file for so long */
 #define REQUEST_BYTES   (6 * ATOLL_LLM_TEXT_BYTES)
 #define ARENA_BYTES     (4 * ATOLL_LLM_TEXT_BYTES)
 #define REPLY_BYTES     ((size_t)64 << 20)
 
+/* Requests of one folder that the server has taken and not answered. */
+struct taken {
+    char (*names)[ATOLL_SPOOL_NAME_BYTES]; /* owned */
+    size_t count, capacity;
+};
+
 struct atoll_spool_server {
-    char root[SPOOL_ROOT_BYTES];
-    struct atoll_spool_holder holder;
+    char root[SPOOL_ROOT_BYTES], tag[SPOOL_TAG_BYTES];
     double (*now_ns)(void *context);
     void *clock;
-    struct atoll_spool_shelf shelves[SPOOL_FOLDER_COUNT];
-    unsigned char is_due[SPOOL_FOLDER_COUNT]; /* to be looked into */
+    struct atoll_lease_holder self;
+    struct atoll_lease *lease; /* NULL: its holder is watched still */
+    struct atoll_lease_watch watch;
+    uint64_t watched_beat; /* of the first look */
+    double beaten_ns;
+    struct taken taken[SPOOL_FOLDER_COUNT];
+    unsigned char is_due[SPOOL_FOLDER_COUNT]; /* to be looked into; 2: a bell was rung */
     unsigned first, next_swept, next_cleaned;
-    double swept_ns, renewed_ns;
+    double swept_ns, checked_ns;
     struct atoll_spool_folder folder; /* of the moment */
     struct atoll_arena *arena;        /* of one request */
 };
 
 static double monotonic_ns(void *context)
 {
-    struct timespec t;
-    (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+    return atoll_clock_mono_ns();
 }
 
-static int check_holder(const char *holder, struct atoll_err *err)
+/* ---- the lease ---- */
+
+static int refuse(const struct atoll_spool_server *server, const struct atoll_lease_seen *by,
+                  struct atoll_err *err)
 {
-    size_t length = holder ? strlen(holder) : 0;
-    for (size_t i = 0; i < length; i++) {
-        if (!isascii((unsigned char)holder[i]) ||
-            (!isalnum((unsigned char)holder[i]) && !strchr("._-", holder[i])))
-            length = 0;
+    return atoll_err_set(
+        err, ATOLL_E_BUSY,
+        "spool %s: another gateway serves it: pid %lld on host %s, job %s; stop that one, or "
+        "name another folder",
+        server->root, (long long)by->holder.pid, *by->holder.host ? by->holder.host : "?",
+        *by->holder.job ? by->holder.job : "?");
+}
+
+/* 1: the lease is ours and beats; 0: its holder is watched, nothing may be done yet; -1: BUSY another gateway has it. */
+static int hold_lease(struct atoll_spool_server *server, struct atoll_err *err)
+{
+    double now_ns = server->now_ns(server->clock);
+    struct atoll_lease_seen seen;
+    if (server->lease) {
+        if (now_ns - server->beaten_ns < ATOLL_LEASE_BEAT_S * NS_PER_S) {
+            return 1;
+        }
+        if (atoll_lease_renew(server->lease, err) != 0) {
+            return -1;
+        }
+        server->beaten_ns = now_ns;
+        return 1;
     }
-    if (length >= 1 && length < SPOOL_HOLDER_BYTES)
+    if (atoll_lease_look(server->root, &server->self, &seen, err) != 0) {
+        return -1;
+    }
+    int is_held = seen.state == ATOLL_LEASE_HELD;
+    double silent_s = atoll_lease_watch_note(&server->watch, &seen, now_ns);
+    int is_here = is_held && *server->self.boot && strcmp(seen.holder.boot, server->self.boot) == 0;
+    if (!server->watched_beat) {
+        server->watched_beat = seen.beat + 1;
+    }
+    if (is_here || (is_held && seen.beat + 1 != server->watched_beat)) {
+        return refuse(server, &seen,
+                      err); /* it lives: here no process of its number is gone, elsewhere it beats */
+    }
+    if (is_held && silent_s < ATOLL_LEASE_TIME_S) {
         return 0;
-    return atoll_err_set(err, ATOLL_E_INPUT,
-                         "holder of a spool '%.80s': 1 to 63 letters, digits, '.', '_' and '-' are expected",
-                         holder ? holder : "");
+    }
+    server->lease = atoll_lease_claim(server->root, &server->self, is_held ? seen.epoch : 0, NULL, err);
+    server->beaten_ns = now_ns;
+    return server->lease ? 1 : -1;
 }
 
-struct atoll_spool_server *atoll_spool_server_open(const char *folder, const char *holder, double lease_s,
-                                                   struct atoll_err *err)
+struct atoll_spool_server *atoll_spool_server_open(const char *folder, double (*now_ns)(void *context),
+                                                   void *context, struct atoll_err *err)
 {
-    if (check_holder(holder, err) != 0 || atoll_spool_tree_open(folder, err) != 0)
+    const char *job = getenv("SLURM_JOB_ID"), *restarts = getenv("SLURM_RESTART_COUNT");
+    if (atoll_spool_tree_open(folder, err) != 0) {
         return NULL;
-    struct atoll_spool_server *server = calloc(1, sizeof *server);
-    if (!server || !(server->arena = atoll_arena_create(ARENA_BYTES, err))) {
-        if (!server)
-            atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a server of the spool %s", folder);
-        free(server);
+    }
+    struct atoll_spool_server *server = calloc(1, sizeof(*server));
+    if (!server) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a server of the spool %s", folder);
         return NULL;
     }
     memcpy(server->root, folder, strlen(folder) + 1); /* the tree's opening has checked its length */
-    server->holder.root = server->root;
-    memcpy(server->holder.name, holder, strlen(holder) + 1);
-    atoll_spool_tag_draw(server->holder.tag);
-    server->holder.lease_ns = (lease_s > 0.0 ? lease_s : DEFAULT_LEASE_S) * NS_PER_S;
-    server->now_ns = monotonic_ns;
-    server->swept_ns = server->renewed_ns = -INFINITY;
+    atoll_spool_tag_draw(server->tag);
+    server->now_ns = now_ns ? now_ns : monotonic_ns;
+    server->clock = context;
+    server->swept_ns = server->checked_ns = -INFINITY;
+    atoll_lease_holder_self(job ? job : "local", restarts ? (uint32_t)strtoul(restarts, NULL, 10) : 0,
+                            &server->self);
+    server->arena = atoll_arena_create(ARENA_BYTES, err);
+    if (!server->arena || hold_lease(server, err) < 0) {
+        atoll_spool_server_close(server);
+        return NULL;
+    }
     return server;
 }
 
 void atoll_spool_server_close(struct atoll_spool_server *server)
 {
-    if (!server)
+    if (!server) {
         return;
-    for (size_t i = 0; i < SPOOL_FOLDER_COUNT; i++)
-        atoll_spool_shelf_fini(&server->shelves[i]);
+    }
+    atoll_lease_release(server->lease);
+    for (size_t i = 0; i < SPOOL_FOLDER_COUNT; i++) {
+        free(server->taken[i].names);
+    }
     atoll_spool_folder_fini(&server->folder);
     atoll_arena_destroy(server->arena);
     free(server);
 }
 
-void atoll_spool_server_clock(struct atoll_spool_server *server, double (*now_ns)(void *context),
-                              void *context)
+/* ---- what was taken ---- */
+
+/* Its place, or the count where it is not there. */
+static size_t taken_find(const struct taken *taken, const char *name)
 {
-    server->now_ns = now_ns;
-    server->clock = context;
+    size_t i = 0;
+    while (i < taken->count && strcmp(taken->names[i], name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static int taken_add(struct taken *taken, const char *name, struct atoll_err *err)
+{
+    if (taken->count == taken->capacity) {
+        size_t capacity = taken->capacity ? 2 * taken->capacity : 8;
+        void *names = realloc(taken->names, capacity * sizeof(*taken->names));
+        if (!names) {
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu requests of a spool's folder",
+                                 capacity);
+        }
+        taken->names = names;
+        taken->capacity = capacity;
+    }
+    snprintf(taken->names[taken->count++], ATOLL_SPOOL_NAME_BYTES, "%s", name);
+    return 0;
+}
+
+static void taken_remove(struct taken *taken, const char *name)
+{
+    size_t i = taken_find(taken, name);
+    if (i < taken->count) {
+        memmove(taken->names[i], taken->names[--taken->count], sizeof(*taken->names));
+    }
 }
 
 /* ---- replies ---- */
 
-static int publish_reply(struct atoll_spool_server *server, const char *name,
-                         const struct atoll_llm_outcome *outcome, struct atoll_err *err)
-{
-    char path[PATH_MAX], temporary[PATH_MAX];
-    struct atoll_buffer bytes;
-    atoll_spool_path(server->root, name, ATOLL_SPOOL_REPLY, 0, path);
-    atoll_spool_path_temporary(server->root, name, server->holder.tag, temporary);
-    atoll_buffer_init(&bytes, REPLY_BYTES);
-    int failed = atoll_llm_outcome_json(outcome, &bytes, err) != 0 ||
-                 atoll_spool_file_publish(temporary, path, bytes.data, bytes.length, err) < 0;
-    atoll_buffer_fini(&bytes);
-    return failed ? -1 : 0;
-}
-
 int atoll_spool_server_reply(struct atoll_spool_server *server, const char *name,
                              const struct atoll_llm_outcome *outcome, struct atoll_err *err)
 {
-    char path[PATH_MAX];
-    if (!atoll_spool_name_is_valid(name))
+    struct atoll_buffer bytes;
+    int failed = 0;
+    if (!atoll_spool_name_is_valid(name)) {
         return atoll_err_set(err, ATOLL_E_INPUT, "'%.80s' is no name of a request", name);
-    atoll_spool_path(server->root, name, ATOLL_SPOOL_REQUEST, 0, path);
-    if (atoll_spool_file_is_there(path) && publish_reply(server, name, outcome, err) != 0)
+    }
+    if (server->lease && hold_lease(server, err) < 0) {
         return -1;
-    struct atoll_spool_shelf *shelf = &server->shelves[atoll_spool_name_folder(name)];
-    struct atoll_spool_note *note = atoll_spool_shelf_find(shelf, name);
-    if (note && note->is_held)
-        atoll_spool_lease_end(&server->holder, shelf, note);
-    return 0;
+    }
+    if (atoll_spool_is_there(server->root, name, ATOLL_SPOOL_REQUEST)) {
+        atoll_buffer_init(&bytes, REPLY_BYTES);
+        failed = atoll_llm_outcome_json(outcome, &bytes, err) != 0 ||
+                 atoll_spool_publish(server->root, server->tag, name, ATOLL_SPOOL_REPLY, bytes.data,
+                                     bytes.length, err) < 0;
+        atoll_buffer_fini(&bytes);
+    }
+    if (!failed) {
+        taken_remove(&server->taken[atoll_spool_name_folder(name)], name);
+    }
+    return failed ? -1 : 0;
 }
 
 static int reply_invalid(struct atoll_spool_server *server, const char *name, const char *why,
@@ -160,65 +234,39 @@ struct scan {
     void *context;
 };
 
-/* Its lease is held.  1: the sink has it; 0: it needs nobody any more, or is left for later; -1. */
-static int hand_over(struct scan *scan, const char *name, const struct atoll_buffer *bytes,
-                     struct atoll_err *err)
-{
-    struct atoll_llm_request request;
-    struct atoll_err why = ATOLL_ERR_INIT;
-    atoll_arena_reset(scan->server->arena);
-    atoll_llm_request_init(&request);
-    if (atoll_llm_request_decode(bytes->data, bytes->length, scan->server->arena, &request, &why) != 0) {
-        if (why.code == ATOLL_E_MEMORY)
-            return atoll_err_set(err, ATOLL_E_MEMORY, "%s", why.text);
-        return reply_invalid(scan->server, name, why.text, err);
-    }
-    if (scan->sink(scan->context, name, &request) == 0)
-        return 1;
-    scan->is_over = 1;
-    return 0;
-}
-
-/* 1: there is a request without a reply, in bytes; 0: there is none; -1. */
-static int read_request(struct atoll_spool_server *server, const char *name, struct atoll_buffer *bytes,
-                        struct atoll_err *err)
-{
-    char path[PATH_MAX];
-    struct atoll_err why = ATOLL_ERR_INIT;
-    atoll_spool_path(server->root, name, ATOLL_SPOOL_REPLY, 0, path);
-    if (atoll_spool_file_is_there(path))
-        return 0;
-    atoll_spool_path(server->root, name, ATOLL_SPOOL_REQUEST, 0, path);
-    int found = atoll_spool_file_read(path, bytes, &why);
-    if (found >= 0)
-        return found;
-    if (why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT)
-        return reply_invalid(server, name, why.text, err);
-    if (err)
-        *err = why;
-    return -1;
-}
-
-static int take(struct scan *scan, const struct atoll_spool_entry *entry, struct atoll_err *err)
+/* Reads a request and hands it to the sink; one that cannot be read gets a reply that says so. */
+static int take(struct scan *scan, const char *name, struct atoll_err *err)
 {
     struct atoll_spool_server *server = scan->server;
-    struct atoll_spool_shelf *shelf = &server->shelves[atoll_spool_name_folder(entry->name)];
-    struct atoll_spool_note *note;
+    struct taken *taken = &server->taken[atoll_spool_name_folder(name)];
+    struct atoll_llm_request request;
+    struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_buffer bytes;
-    double now_ns = server->now_ns(server->clock);
-    int taken = atoll_spool_lease_take(&server->holder, shelf, entry, now_ns, &note, err);
-    if (taken <= 0)
-        return taken;
+    char path[PATH_MAX];
+    int failed = 0;
+    atoll_spool_path(server->root, name, ATOLL_SPOOL_REQUEST, path);
     atoll_buffer_init(&bytes, REQUEST_BYTES);
-    int result = read_request(server, entry->name, &bytes, err);
-    if (result > 0)
-        result = hand_over(scan, entry->name, &bytes, err);
+    int found = atoll_spool_read(path, &bytes, &why);
+    if (found > 0) {
+        atoll_arena_reset(server->arena);
+        atoll_llm_request_init(&request);
+        found =
+            atoll_llm_request_decode(bytes.data, bytes.length, server->arena, &request, &why) == 0 ? 1 : -1;
+    }
+    if (found < 0) {
+        failed = why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT
+                     ? reply_invalid(server, name, why.text, err)
+                     : atoll_err_set(err, why.code, "%s", why.text);
+    } else if (found > 0 && taken_add(taken, name, err) != 0) {
+        failed = -1;
+    } else if (found > 0 && scan->sink(scan->context, name, &request) != 0) {
+        taken_remove(taken, name);
+        scan->is_over = 1;
+    } else {
+        scan->left -= found > 0;
+    }
     atoll_buffer_fini(&bytes);
-    note = atoll_spool_shelf_find(shelf, entry->name);
-    if (result <= 0 && note)
-        atoll_spool_lease_end(&server->holder, shelf, note);
-    scan->left -= result > 0;
-    return result < 0 ? -1 : 0;
+    return failed;
 }
 
 /* The folder stays due when not all of it could be taken. */
@@ -227,77 +275,80 @@ static int scan_folder(struct scan *scan, unsigned index, struct atoll_err *err)
     struct atoll_spool_server *server = scan->server;
     char bell[PATH_MAX];
     atoll_spool_path_bell(server->root, index, bell);
-    if (server->is_due[index] > 1)
-        atoll_spool_file_remove(bell); /* before the names are read: what is rung for later rings again */
+    if (server->is_due[index] > 1) {
+        atoll_spool_remove(bell); /* before the names are read: what is rung for later rings again */
+    }
     server->is_due[index] = 1;
-    if (atoll_spool_folder_read(&server->folder, server->root, index, err) != 0)
+    if (atoll_spool_folder_read(&server->folder, server->root, index, err) != 0) {
         return -1;
-    atoll_spool_shelf_prune(&server->shelves[index], &server->folder);
+    }
     for (size_t i = 0; i < server->folder.count; i++) {
         const struct atoll_spool_entry *entry = &server->folder.entries[i];
-        if (!entry->has_request || entry->has_reply)
+        const struct taken *taken = &server->taken[index];
+        if (!entry->has_request || entry->has_reply || taken_find(taken, entry->name) < taken->count) {
             continue;
-        if (scan->left == 0)
+        }
+        if (scan->left == 0) {
             return 0;
-        if (take(scan, entry, err) != 0)
+        }
+        if (take(scan, entry->name, err) != 0) {
             return -1;
-        if (scan->is_over)
+        }
+        if (scan->is_over) {
             return 0;
+        }
     }
     server->is_due[index] = 0;
     return 0;
 }
 
-/* 2: a bell. */
-static void hear_bells(struct atoll_spool_server *server)
+/* Where a bell was rung, and as many folders as the time since the last call asks for; all at first. */
+static void find_due(struct atoll_spool_server *server)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/bell", server->root);
-    DIR *directory = opendir(path);
-    if (!directory)
-        return; /* the sweep finds all */
-    for (const struct dirent *e; (e = readdir(directory));) {
+    snprintf(path, sizeof(path), "%s/bell", server->root);
+    DIR *directory = opendir(path); /* where it cannot be read the sweep finds all */
+    for (const struct dirent *e; directory && (e = readdir(directory));) {
         char *end;
         unsigned long index = strtoul(e->d_name, &end, 16);
-        if (strlen(e->d_name) == 2 && !*end && isxdigit((unsigned char)*e->d_name))
+        if (strlen(e->d_name) == 2 && !*end && isxdigit((unsigned char)*e->d_name)) {
             server->is_due[index] = 2;
+        }
     }
-    closedir(directory);
-}
-
-/* As many folders as the time since the last call asks for; all at first. */
-static void sweep(struct atoll_spool_server *server)
-{
+    if (directory) {
+        closedir(directory);
+    }
     double now_ns = server->now_ns(server->clock);
     double share = (now_ns - server->swept_ns) / SWEEP_NS * SPOOL_FOLDER_COUNT;
     unsigned count = share < SPOOL_FOLDER_COUNT ? (unsigned)fmax(share, 0.0) : SPOOL_FOLDER_COUNT;
-    if (count == 0)
-        return;
     for (unsigned i = 0; i < count; i++) {
         unsigned char *is_due = &server->is_due[(server->next_swept + i) % SPOOL_FOLDER_COUNT];
-        if (!*is_due)
-            *is_due = 1;
+        *is_due = *is_due ? *is_due : 1;
     }
-    server->next_swept = (server->next_swept + count) % SPOOL_FOLDER_COUNT;
-    server->swept_ns = now_ns;
+    if (count > 0) {
+        server->next_swept = (server->next_swept + count) % SPOOL_FOLDER_COUNT;
+        server->swept_ns = now_ns;
+    }
 }
 
 int atoll_spool_server_scan(struct atoll_spool_server *server, size_t limit, atoll_spool_sink *sink,
                             void *context, struct atoll_err *err)
 {
     struct scan scan = {server, limit, 0, sink, context};
-    int failed = 0;
-    if (limit == 0)
-        return 0;
-    hear_bells(server);
-    sweep(server);
+    int failed = 0, held = hold_lease(server, err);
+    if (held <= 0 || limit == 0) {
+        return held < 0 ? -1 : 0;
+    }
+    find_due(server);
     for (unsigned i = 0; i < SPOOL_FOLDER_COUNT && scan.left > 0 && !scan.is_over; i++) {
         unsigned index = (server->first + i) % SPOOL_FOLDER_COUNT;
         struct atoll_err why = ATOLL_ERR_INIT;
-        if (!server->is_due[index] || scan_folder(&scan, index, &why) == 0)
+        if (!server->is_due[index] || scan_folder(&scan, index, &why) == 0) {
             continue;
-        if (!failed && err) /* one bad folder holds up no other */
+        }
+        if (!failed && err) { /* one bad folder holds up no other */
             *err = why;
+        }
         failed = 1;
     }
     server->first =
@@ -305,81 +356,118 @@ int atoll_spool_server_scan(struct atoll_spool_server *server, size_t limit, ato
     return failed ? -1 : 0;
 }
 
-/* ---- leases ---- */
-
-static int has_gone(const struct atoll_spool_entry *entry, const struct atoll_spool_note *note)
-{
-    return !entry || !entry->has_request || entry->has_reply || entry->lease > note->epoch;
-}
-
-static int renew_folder(struct atoll_spool_server *server, unsigned index,
-                        void (*withdrawn)(void *context, const char *name), void *context,
-                        struct atoll_err *err)
-{
-    struct atoll_spool_shelf *shelf = &server->shelves[index];
-    double now_ns = server->now_ns(server->clock);
-    if (atoll_spool_folder_read(&server->folder, server->root, index, err) != 0)
-        return -1;
-    for (size_t i = shelf->count; i-- > 0;) {
-        struct atoll_spool_note *note = &shelf->notes[i];
-        if (!note->is_held)
-            continue;
-        int is_ours = !has_gone(atoll_spool_folder_find(&server->folder, note->name), note);
-        if (is_ours)
-            is_ours = atoll_spool_lease_renew(&server->holder, note, now_ns, err);
-        if (is_ours < 0)
-            return -1;
-        if (is_ours)
-            continue;
-        char name[ATOLL_SPOOL_NAME_BYTES];
-        memcpy(name, note->name, sizeof name);
-        atoll_spool_lease_end(&server->holder, shelf, note);
-        if (withdrawn)
-            withdrawn(context, name);
-        i = i < shelf->count ? i : shelf->count; /* the sink may have ended others */
-    }
-    return 0;
-}
-
-static size_t count_held(const struct atoll_spool_shelf *shelf)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < shelf->count; i++)
-        count += shelf->notes[i].is_held != 0;
-    return count;
-}
-
-int atoll_spool_server_renew(struct atoll_spool_server *server,
-                             void (*withdrawn)(void *context, const char *name), void *context,
-                             struct atoll_err *err)
+int atoll_spool_server_check(struct atoll_spool_server *server, void (*gone)(void *context, const char *name),
+                             void *context, struct atoll_err *err)
 {
     double now_ns = server->now_ns(server->clock);
     int failed = 0;
-    if (now_ns - server->renewed_ns < fmin(RENEW_NS, server->holder.lease_ns / 6.0))
+    if (now_ns - server->checked_ns < CHECK_NS) {
         return 0;
-    server->renewed_ns = now_ns;
+    }
+    if (server->lease && hold_lease(server, err) < 0) {
+        return -1;
+    }
+    server->checked_ns = now_ns;
     for (unsigned index = 0; index < SPOOL_FOLDER_COUNT; index++) {
+        struct taken *taken = &server->taken[index];
         struct atoll_err why = ATOLL_ERR_INIT;
-        if (!count_held(&server->shelves[index]) ||
-            renew_folder(server, index, withdrawn, context, &why) == 0)
+        if (!taken->count) {
             continue;
-        if (!failed && err)
-            *err = why;
-        failed = 1;
+        }
+        if (atoll_spool_folder_read(&server->folder, server->root, index, &why) != 0) {
+            if (!failed && err) {
+                *err = why;
+            }
+            failed = 1;
+            continue;
+        }
+        for (size_t i = taken->count; i-- > 0;) {
+            char name[ATOLL_SPOOL_NAME_BYTES];
+            const struct atoll_spool_entry *entry = atoll_spool_folder_find(&server->folder, taken->names[i]);
+            if (entry && entry->has_request && !entry->has_reply) {
+                continue;
+            }
+            memcpy(name, taken->names[i], sizeof(name));
+            taken_remove(taken, name);
+            gone(context, name);
+            i = i < taken->count ? i : taken->count; /* the callback may have answered others */
+        }
     }
     return failed ? -1 : 0;
 }
 
+/* ---- cleaning ---- */
+
+static double modified_s(const struct stat *status)
+{
+    return (double)status->st_mtim.tv_sec + (double)status->st_mtim.tv_nsec * 1e-9;
+}
+
+/* The file system's time, of a file made now: neither this machine's clock nor the asker's counts. */
+static int read_clock(const struct atoll_spool_server *server, double *ret_now_s, struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    struct stat status = {.st_size = 0};
+    snprintf(path, sizeof(path), "%s/.clock.%s.tmp", server->root, server->tag);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fd < 0) {
+        return atoll_file_write_failed(path, "create the file", errno, err);
+    }
+    int failed = write(fd, "\n", 1) != 1 || fstat(fd, &status) != 0 ? errno : 0;
+    close(fd);
+    atoll_spool_remove(path);
+    if (failed) {
+        return atoll_file_write_failed(path, "write the file", failed, err);
+    }
+    *ret_now_s = modified_s(&status);
+    return 0;
+}
+
+/* Open requests stay for ever. */
+static void clean_file(const struct atoll_spool_server *server, const char *path, const char *file,
+                       double keep_s, double now_s)
+{
+    char name[ATOLL_SPOOL_NAME_BYTES], request[PATH_MAX];
+    enum atoll_spool_kind kind;
+    struct stat status;
+    size_t length = strlen(file);
+    int is_temporary = file[0] == '.' && length > 4 && strcmp(file + length - 4, ".tmp") == 0;
+    int is_reply = atoll_spool_name_parse(file, name, &kind) && kind == ATOLL_SPOOL_REPLY;
+    double life_s = is_temporary ? fmin(LEFTOVER_S, keep_s) : keep_s;
+    if ((!is_temporary && !is_reply) || lstat(path, &status) != 0 || now_s - modified_s(&status) < life_s) {
+        return;
+    }
+    if (is_reply) {
+        atoll_spool_path(server->root, name, ATOLL_SPOOL_REQUEST, request);
+        atoll_spool_remove(request); /* first: without its reply it would be answered again */
+    }
+    atoll_spool_remove(path);
+}
+
 int atoll_spool_server_clean(struct atoll_spool_server *server, double keep_s, struct atoll_err *err)
 {
-    double now_s;
-    if (atoll_spool_clean_clock(server->root, server->holder.tag, &now_s, err) != 0)
+    char path[PATH_MAX];
+    double now_s = 0.0;
+    if (!server->lease) {
+        return 0;
+    }
+    if (read_clock(server, &now_s, err) != 0) {
         return -1;
+    }
     for (unsigned i = 0; i < CLEANED_FOLDERS; i++) {
-        unsigned index = server->next_cleaned;
-        server->next_cleaned = (index + 1) % SPOOL_FOLDER_COUNT;
-        if (atoll_spool_clean_folder(server->root, index, keep_s, now_s, &server->shelves[index], err) != 0)
-            return -1;
+        size_t length = (size_t)snprintf(path, sizeof(path), "%s/%02x", server->root, server->next_cleaned);
+        DIR *directory = opendir(path);
+        server->next_cleaned = (server->next_cleaned + 1) % SPOOL_FOLDER_COUNT;
+        if (!directory) {
+            return atoll_err_errno(err, errno, "%s: cannot read the spool's folder", path);
+        }
+        for (const struct dirent *e; (e = readdir(directory));) {
+            size_t room = sizeof(path) - length;
+            if ((size_t)snprintf(path + length, room, "/%s", e->d_name) < room) {
+                clean_file(server, path, e->d_name, fmax(keep_s, 0.0), now_s);
+            }
+        }
+        closedir(directory);
     }
     return 0;
 }

@@ -1,10 +1,10 @@
-/* Files of a spool: what a script, a person or another program may put under the names of requests, replies and leases; and
- * the names themselves.  The first byte says which. */
+/* Files of a spool: what a script, a person or another program may put under the names of requests and replies; and the names
+ * themselves.  The first byte says which. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/spool/spool_lease.h"
+#include "llm-gateway/spool/spool_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,36 +46,26 @@ static void read_reply(const uint8_t *data, size_t size)
     atoll_llm_outcome_fini(&outcome);
 }
 
-static void read_lease(const uint8_t *data, size_t size)
-{
-    char holder[SPOOL_HOLDER_BYTES], tag[17];
-    if (atoll_spool_lease_parse((const char *)data, size, holder, tag) == 0 &&
-        (strlen(holder) >= sizeof holder || strlen(tag) >= sizeof tag))
-        abort();
-}
-
 static void read_name(const uint8_t *data, size_t size)
 {
     char file[300], name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX];
     enum atoll_spool_kind kind;
-    unsigned epoch;
     size_t length = size < sizeof file ? size : sizeof file - 1;
     memcpy(file, data, length);
     file[length] = '\0';
-    if (!atoll_spool_name_parse(file, name, &kind, &epoch))
+    if (!atoll_spool_name_parse(file, name, &kind))
         return;
     if (!atoll_spool_name_is_valid(name) || atoll_spool_name_folder(name) >= SPOOL_FOLDER_COUNT)
         abort();
-    atoll_spool_path("", name, kind, epoch, path);
+    atoll_spool_path("", name, kind, path);
     if (strcmp(path + 4, file) != 0 || strncmp(path + 1, name, 2) != 0) /* "/ab/" */
         abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const readers[])(const uint8_t *, size_t) = {read_request, read_reply, read_lease,
-                                                               read_name};
+    static void (*const readers[])(const uint8_t *, size_t) = {read_request, read_reply, read_name};
     if (size > 0)
-        readers[data[0] % 4](data + 1, size - 1);
+        readers[data[0] % 3](data + 1, size - 1);
     return 0;
 }

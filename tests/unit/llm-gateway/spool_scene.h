@@ -71,7 +71,7 @@ static inline void scene_write(const char *path, const void *bytes, size_t lengt
     assert_int_equal(fclose(f), 0);
 }
 
-/* The file of a kind: "request", "reply", "lease-1". */
+/* The file of a kind: "request", "reply". */
 static inline void scene_path(const struct scene *scene, const char *name, const char *kind,
                               char ret_path[PATH_MAX])
 {

@@ -183,7 +183,7 @@ static void stopping_does_not_wait_for_ever(void **state)
 static struct atoll_spool_client *spool_open(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spool_client *client = atoll_spool_client_open(spool, &err);
+    struct atoll_spool_client *client = atoll_spool_client_open(spool, NULL, NULL, &err);
     if (!client)
         fail_msg("%s", err.text);
     return client;
@@ -231,26 +231,27 @@ static void the_spool_is_answered(void **state)
     assert_int_equal(case_counted(&bench, "seen"), 2);
 }
 
-/* Neither has a name of its own, and no ledger keeps them apart. */
-static void two_gateways_share_a_spool(void **state)
+static void a_second_gateway_is_told_who_has_the_spool(void **state)
 {
-    struct child first, second;
-    char name[ATOLL_SPOOL_NAME_BYTES];
+    const volatile sig_atomic_t now = 1;
+    struct child first;
+    char name[ATOLL_SPOOL_NAME_BYTES], words[64];
     struct atoll_llm_outcome outcome;
+    struct atoll_err err = ATOLL_ERR_INIT;
     bench.config.spool = spool;
     bench.config.ledger = bench.config.store = NULL;
     bench.config.mode = ATOLL_EXCHANGE_LIVE;
-    bench.config.holder = ATOLL_CONFIG_HOLDER;
     bench.models[0].traits.model = "delay-1000";
     struct atoll_spool_client *client = spool_open();
     spool_ask(client, "m0", "s0", name);
     child_start(&first, 5);
     wait_until_seen(1);
-    child_start(&second, 5);
+    assert_int_equal(atoll_gateway_run(&bench.config, NULL, NULL, &now, 0, &err), -1);
+    snprintf(words, sizeof words, "another gateway serves it: pid %d on host ", (int)first.pid);
+    expect_err(&err, ATOLL_E_BUSY, words);
     spool_answer(client, name, &outcome);
     assert_int_equal(outcome.status, ATOLL_LLM_OK);
     atoll_llm_outcome_fini(&outcome);
-    child_stop(&second);
     child_stop(&first);
     atoll_spool_client_close(client);
     assert_int_equal(case_counted(&bench, "seen"), 1);
@@ -300,7 +301,7 @@ int main(void)
         TEST(stopping_gives_calls_their_time),
         TEST(stopping_does_not_wait_for_ever),
         TEST(the_spool_is_answered),
-        TEST(two_gateways_share_a_spool),
+        TEST(a_second_gateway_is_told_who_has_the_spool),
         TEST(the_next_gateway_takes_what_is_left),
         TEST(run_says_what_is_missing),
     };

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "base/lease.h"
 #include "tests/unit/llm-gateway/spool_scene.h"
 
 #define S 1e9
@@ -10,20 +11,18 @@
 static struct atoll_spool_client *client_of(struct scene *scene)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spool_client *client = atoll_spool_client_open(scene->folder, &err);
+    struct atoll_spool_client *client = atoll_spool_client_open(scene->folder, scene_clock, scene, &err);
     if (!client)
         fail_msg("%s", err.text);
-    atoll_spool_client_clock(client, scene_clock, scene);
     return client;
 }
 
-static struct atoll_spool_server *server_of(struct scene *scene, const char *holder)
+static struct atoll_spool_server *server_of(struct scene *scene)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spool_server *server = atoll_spool_server_open(scene->folder, holder, 60, &err);
+    struct atoll_spool_server *server = atoll_spool_server_open(scene->folder, scene_clock, scene, &err);
     if (!server)
         fail_msg("%s", err.text);
-    atoll_spool_server_clock(server, scene_clock, scene);
     return server;
 }
 
@@ -106,12 +105,12 @@ static void gone(void *context, const char *name)
     snprintf(taken->names[taken->count++], ATOLL_SPOOL_NAME_BYTES, "%s", name);
 }
 
-static size_t renew(struct scene *scene, struct atoll_spool_server *server, struct taken *taken)
+static size_t check(struct scene *scene, struct atoll_spool_server *server, struct taken *taken)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     taken->count = 0;
     scene->now_ns += S;
-    if (atoll_spool_server_renew(server, gone, taken, &err) != 0)
+    if (atoll_spool_server_check(server, gone, taken, &err) != 0)
         fail_msg("%s", err.text);
     return taken->count;
 }
@@ -128,7 +127,7 @@ static void test_there_and_back(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     char name[ATOLL_SPOOL_NAME_BYTES];
     assert_int_equal(scan(scene, server, 10, &taken), 0);
@@ -138,11 +137,9 @@ static void test_there_and_back(void **state)
     assert_int_equal(scan(scene, server, 10, &taken), 1);
     assert_string_equal(taken.names[0], name);
     assert_string_equal(taken.keys[0], "k1");
-    assert_true(scene_has(scene, name, "lease-1"));
     assert_int_equal(scan(scene, server, 10, &taken), 0); /* once */
     assert_false(look(scene, client, name, ATOLL_LLM_OK, ""));
     answer(server, name, "32 lanes");
-    assert_false(scene_has(scene, name, "lease-1"));
     assert_int_equal(scan(scene, server, 10, &taken), 0);
     assert_true(look(scene, client, name, ATOLL_LLM_OK, "32 lanes"));
     assert_true(look(scene, client, name, ATOLL_LLM_OK, "32 lanes")); /* it stays */
@@ -156,7 +153,7 @@ static void test_there_and_back(void **state)
 static void test_asking_again_finds_the_reply(void **state)
 {
     struct scene *scene = *state;
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     char name[ATOLL_SPOOL_NAME_BYTES], again[ATOLL_SPOOL_NAME_BYTES];
     struct atoll_spool_client *client = client_of(scene);
@@ -200,7 +197,7 @@ static void test_a_reply_is_never_overwritten(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     char name[ATOLL_SPOOL_NAME_BYTES];
     ask(client, "k1", name);
     answer(server, name, "first");
@@ -215,7 +212,7 @@ static void test_limits_and_refusals_of_the_sink(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {.refusals = 1};
     char name[ATOLL_SPOOL_NAME_BYTES], key[16];
     for (int i = 0; i < 20; i++) {
@@ -224,7 +221,6 @@ static void test_limits_and_refusals_of_the_sink(void **state)
     }
     assert_int_equal(scan(scene, server, 0, &taken), 0);
     assert_int_equal(scan(scene, server, 20, &taken), 0); /* the first is refused, so it ends */
-    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
     assert_int_equal(scan(scene, server, 7, &taken), 7);
     assert_int_equal(scan(scene, server, 7, &taken), 7);
     assert_int_equal(scan(scene, server, 7, &taken), 6);
@@ -238,7 +234,7 @@ static void test_bells(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     char name[ATOLL_SPOOL_NAME_BYTES], bell[PATH_MAX];
     struct stat status;
@@ -265,105 +261,124 @@ static void test_bells(void **state)
     atoll_spool_server_close(server);
 }
 
-/* ---- leases ---- */
+/* ---- one server at a time ---- */
 
-static void test_another_server_takes_over_what_stands_still(void **state)
+/* A claim as a process of another machine would leave it: its beat stands still until it is written anew. */
+static void claim_elsewhere(const struct scene *scene, struct atoll_lease **ret_lease)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_lease_holder other;
+    atoll_lease_holder_self("17", 0, &other);
+    snprintf(other.host, sizeof(other.host), "elsewhere");
+    memcpy(other.boot, "00000000000000000000000000000000-000000", sizeof(other.boot));
+    *ret_lease = atoll_lease_claim(scene->folder, &other, 0, NULL, &err);
+    if (!*ret_lease)
+        fail_msg("%s", err.text);
+}
+
+static void test_a_second_server_is_told_who_has_it(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_server *one = server_of(scene);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char words[64];
+    assert_null(atoll_spool_server_open(scene->folder, NULL, NULL, &err));
+    snprintf(words, sizeof(words), "another gateway serves it: pid %d on host ", (int)getpid());
+    expect_err(&err, ATOLL_E_BUSY, words);
+    atoll_spool_server_close(one);
+    atoll_spool_server_close(server_of(scene)); /* released, it is free at once */
+}
+
+static void test_a_holder_elsewhere_is_watched(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *one = server_of(scene, "one"), *two = server_of(scene, "two");
+    struct atoll_lease *lease;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct taken taken = {0};
+    char name[ATOLL_SPOOL_NAME_BYTES];
+    claim_elsewhere(scene, &lease);
+    ask(client, "k1", name);
+    struct atoll_spool_server *server = server_of(scene);
+    assert_int_equal(scan(scene, server, 10, &taken), 0); /* it may live */
+    scene->now_ns += (ATOLL_LEASE_TIME_S - 5) * S;
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    assert_int_equal(check(scene, server, &taken), 0);
+    clean(server, 0);
+    scene->now_ns += 5 * S;
+    assert_int_equal(scan(scene, server, 10, &taken), 1); /* silent for so long: it is gone */
+    answer(server, name, "taken over");
+    assert_true(look(scene, client, name, ATOLL_LLM_OK, "taken over"));
+    atoll_spool_server_close(server);
+    assert_int_equal(atoll_lease_renew(lease, &err), -1); /* where it lives after all, it learns so */
+    assert_int_equal(err.code, ATOLL_E_BUSY);
+    atoll_lease_release(lease);
+    atoll_spool_client_close(client);
+}
+
+static void test_a_holder_elsewhere_that_beats_keeps_it(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_lease *lease;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct taken taken = {0};
+    claim_elsewhere(scene, &lease);
+    struct atoll_spool_server *server = server_of(scene);
+    assert_int_equal(scan(scene, server, 10, &taken), 0);
+    assert_int_equal(atoll_lease_renew(lease, NULL), 0);
+    assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, &err), -1);
+    expect_err(&err, ATOLL_E_BUSY, "on host elsewhere, job 17");
+    atoll_spool_server_close(server);
+    atoll_lease_release(lease);
+}
+
+/* It stood still until another one took the spool: it learns so before it takes or answers anything more. */
+static void test_a_server_that_lost_its_lease_stops(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene);
+    struct atoll_lease_seen seen;
+    struct atoll_lease_holder other;
+    struct atoll_llm_outcome outcome;
+    struct atoll_err err = ATOLL_ERR_INIT;
     struct taken taken = {0};
     char name[ATOLL_SPOOL_NAME_BYTES];
     ask(client, "k1", name);
-    assert_int_equal(scan(scene, one, 10, &taken), 1);
-    assert_int_equal(scan(scene, two, 10, &taken), 0);
-    for (int i = 0; i < 40; i++) { /* 120 s: renewed, it stays */
-        assert_int_equal(renew(scene, one, &taken), 0);
-        assert_int_equal(scan(scene, two, 10, &taken), 0);
-    }
-    for (int i = 0; i < 18; i++) /* 36 s without; the last time it was renewed is up to 20 s before */
-        assert_int_equal(scan(scene, two, 10, &taken), 0);
-    scene->now_ns += 30 * S;
-    assert_int_equal(scan(scene, two, 10, &taken), 1);
-    assert_true(scene_has(scene, name, "lease-2"));
-    assert_int_equal(renew(scene, one, &taken), 1); /* the one learns of it */
-    assert_string_equal(taken.names[0], name);
-    assert_int_equal(renew(scene, two, &taken), 0);
-    answer(one, name, "late, but here"); /* it may still be first */
-    assert_int_equal(renew(scene, two, &taken), 1);
-    answer(two, name, "too late");
-    assert_true(look(scene, client, name, ATOLL_LLM_OK, "late, but here"));
-    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
+    assert_int_equal(scan(scene, server, 10, &taken), 1);
+    assert_int_equal(atoll_lease_look(scene->folder, NULL, &seen, NULL), 0);
+    atoll_lease_holder_self("18", 0, &other);
+    struct atoll_lease *lease = atoll_lease_claim(scene->folder, &other, seen.epoch, NULL, &err);
+    assert_non_null(lease);
+    scene->now_ns += ATOLL_LEASE_TIME_S * S;
+    atoll_llm_outcome_init(&outcome);
+    assert_int_equal(atoll_spool_server_reply(server, name, &outcome, &err), -1);
+    expect_err(&err, ATOLL_E_BUSY, "job 18");
+    assert_false(scene_has(scene, name, "reply"));
+    assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_BUSY);
+    assert_int_equal(atoll_spool_server_check(server, gone, &taken, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_BUSY);
+    atoll_spool_server_close(server);
+    atoll_lease_release(lease);
     atoll_spool_client_close(client);
-    atoll_spool_server_close(one);
-    atoll_spool_server_close(two);
 }
 
+/* What a killed one had taken is taken anew. */
 static void test_a_restarted_server_goes_on_at_once(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     char name[ATOLL_SPOOL_NAME_BYTES];
     ask(client, "k1", name);
     assert_int_equal(scan(scene, server, 10, &taken), 1);
     atoll_spool_server_close(server);
-    server = server_of(scene, "one");
+    server = server_of(scene);
     assert_int_equal(scan(scene, server, 10, &taken), 1);
-    assert_true(scene_has(scene, name, "lease-2"));
     answer(server, name, "still here");
-    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
     assert_true(look(scene, client, name, ATOLL_LLM_OK, "still here"));
-    atoll_spool_client_close(client);
-    atoll_spool_server_close(server);
-}
-
-/* Whatever stands in a lease: it is nobody's, and stale when it stays so. */
-static void test_strange_leases_grow_stale(void **state)
-{
-    static const char *const lines[] = {"", "atoll-lease 1 one", "atoll-lease 2 one x y z",
-                                        "\xff\xfe\x00garbage without an end"};
-    struct scene *scene = *state;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct atoll_spool_client *client = client_of(scene);
-        struct atoll_spool_server *server = server_of(scene, "one");
-        struct taken taken = {0};
-        char name[ATOLL_SPOOL_NAME_BYTES], key[8], path[PATH_MAX];
-        snprintf(key, sizeof key, "k%zu", i);
-        ask(client, key, name);
-        scene_path(scene, name, "lease-7", path);
-        scene_write(path, lines[i], strlen(lines[i]));
-        assert_int_equal(scan(scene, server, 10, &taken), 0);
-        scene->now_ns += 61 * S;
-        assert_int_equal(scan(scene, server, 10, &taken), 1);
-        assert_true(scene_has(scene, name, "lease-8"));
-        answer(server, name, "");
-        atoll_spool_client_close(client);
-        atoll_spool_server_close(server);
-    }
-}
-
-/* The time in a lease says nothing: a node whose clock is years ahead or behind is as good as any. */
-static void test_clocks_of_nodes_do_not_count(void **state)
-{
-    struct scene *scene = *state;
-    struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "two");
-    struct taken taken = {0};
-    char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX], line[128];
-    ask(client, "k1", name);
-    scene_path(scene, name, "lease-1", path);
-    for (int count = 1; count < 30;
-         count++) { /* renewed every 10 s by one whose clock stands still in 1999 */
-        int length =
-            snprintf(line, sizeof line, "atoll-lease 1 one 0123456789abcdef %012d %012d\n", count, 915148800);
-        scene_write(path, line, (size_t)length);
-        scene->now_ns += 8 * S;
-        assert_int_equal(scan(scene, server, 10, &taken), 0);
-    }
-    scene->now_ns += 61 * S;
-    assert_int_equal(scan(scene, server, 10, &taken), 1);
     atoll_spool_client_close(client);
     atoll_spool_server_close(server);
 }
@@ -372,7 +387,7 @@ static void test_withdrawn_requests(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     char name[ATOLL_SPOOL_NAME_BYTES];
     ask(client, "k1", name);
@@ -382,9 +397,9 @@ static void test_withdrawn_requests(void **state)
     ask(client, "k1", name);
     assert_int_equal(scan(scene, server, 10, &taken), 1);
     atoll_spool_client_withdraw(client, name); /* while somebody works on it */
-    assert_int_equal(renew(scene, server, &taken), 1);
+    assert_int_equal(check(scene, server, &taken), 1);
     assert_string_equal(taken.names[0], name);
-    assert_int_equal(renew(scene, server, &taken), 0); /* said once */
+    assert_int_equal(check(scene, server, &taken), 0); /* said once */
     answer(server, name, "for nobody");
     assert_int_equal(scene_count(scene, "*"), 0);
     ask(client, "k1", name);
@@ -451,19 +466,18 @@ static void test_replies_of_people(void **state)
     atoll_spool_client_close(client);
 }
 
-static void test_a_reply_by_hand_ends_a_lease(void **state)
+static void test_a_reply_by_hand_ends_the_work(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX];
     ask(client, "k1", name);
     assert_int_equal(scan(scene, server, 10, &taken), 1);
     scene_path(scene, name, "reply", path);
     scene_write(path, "by hand", 7);
-    assert_int_equal(renew(scene, server, &taken), 1);
-    assert_int_equal(scene_count(scene, "*.lease-*"), 0);
+    assert_int_equal(check(scene, server, &taken), 1);
     assert_true(look(scene, client, name, ATOLL_LLM_OK, "by hand"));
     atoll_spool_client_close(client);
     atoll_spool_server_close(server);
@@ -485,7 +499,7 @@ static void test_requests_of_scripts(void **state)
     };
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct taken taken = {0};
         char path[PATH_MAX];
@@ -504,12 +518,12 @@ static void test_strange_things_in_folders(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     char path[PATH_MAX], name[ATOLL_SPOOL_NAME_BYTES];
-    static const char *const ignored[] = {
-        "aa/README",      "aa/.x.request",   "aa/bbx.request", "aa/aa.request",        "aa/aax.request.txt",
-        "aa/AAx.request", "aa/aa x.request", "aa/aax.lease-0", "aa/aax.lease-1000001", "aa/aax.lease-1x"};
+    static const char *const ignored[] = {"aa/README",       "aa/.x.request",      "aa/bbx.request",
+                                          "aa/aa.request",   "aa/aax.request.txt", "aa/AAx.request",
+                                          "aa/aa x.request", "aa/aax.lease-1"};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
         snprintf(path, sizeof path, "%s/%s", scene->folder, ignored[i]);
         scene_write(path, "x", 1);
@@ -552,21 +566,16 @@ static void test_cleaning(void **state)
         size_t kept;
     } cases[] = {
         {{"request"}, 1000000, 1},
-        {{"request", "lease-1"}, 1000000, 2}, /* whose it is the lookers decide */
         {{"request", "reply"}, 3500, 2},
         {{"request", "reply"}, 3700, 0},
         {{"reply"}, 3700, 0},
         {{"reply"}, 3500, 1},
-        {{"lease-1"}, 500, 1},
-        {{"lease-1"}, 700, 0},
-        {{"lease-1", "request", "lease-2"}, 700, 2}, /* taken over */
-        {{"lease-1", "request", "reply"}, 700, 2},
         {{".00x.0123456789abcdef.tmp"}, 500, 1},
         {{".00x.0123456789abcdef.tmp"}, 700, 0},
         {{"strange"}, 1000000, 1},
     };
     struct scene *scene = *state;
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[PATH_MAX];
         for (size_t k = 0; k < 3 && cases[i].files[k]; k++) {
@@ -583,32 +592,11 @@ static void test_cleaning(void **state)
         clean(server, 0);
         scene_path(scene, "00x", "request", path);
         unlink(path);
-        scene_path(scene, "00x", "lease-1", path);
-        unlink(path);
         scene_path(scene, "00x", "strange", path);
         unlink(path);
         clean(server, 0);
         assert_int_equal(scene_count(scene, "00x.*") + scene_count(scene, ".00x.*"), 0);
     }
-    atoll_spool_server_close(server);
-}
-
-static void test_cleaning_leaves_what_is_held(void **state)
-{
-    struct scene *scene = *state;
-    struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
-    struct taken taken = {0};
-    char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX];
-    ask(client, "k1", name);
-    assert_int_equal(scan(scene, server, 10, &taken), 1);
-    scene_path(scene, name, "request", path);
-    assert_int_equal(unlink(path), 0);
-    clean(server, 0);
-    assert_true(scene_has(scene, name, "lease-1")); /* the server ends it itself */
-    assert_int_equal(renew(scene, server, &taken), 1);
-    assert_false(scene_has(scene, name, "lease-1"));
-    atoll_spool_client_close(client);
     atoll_spool_server_close(server);
 }
 
@@ -619,36 +607,29 @@ static void test_folders_that_are_no_spool(void **state)
     struct scene *scene = *state;
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX], longest[PATH_MAX];
-    assert_null(atoll_spool_client_open("", &err));
+    assert_null(atoll_spool_client_open("", NULL, NULL, &err));
     expect_err(&err, ATOLL_E_INPUT, "a folder's path");
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
-    assert_null(atoll_spool_client_open(longest, &err));
+    assert_null(atoll_spool_client_open(longest, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_INPUT, "a folder's path");
     snprintf(path, sizeof path, "%s/thesis.tex", scene->folder);
     scene_write(path, "x", 1);
     snprintf(longest, sizeof longest, "%s/thesis.tex/deep/spool",
              scene->folder); /* folders above it are made */
-    assert_null(atoll_spool_client_open(longest, &err));
+    assert_null(atoll_spool_client_open(longest, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_IO, "cannot make the folder");
-    assert_null(atoll_spool_server_open(scene->folder, "one", 0, &err));
+    assert_null(atoll_spool_server_open(scene->folder, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_INPUT, "thesis.tex");
     assert_int_equal(unlink(path), 0);
     snprintf(path, sizeof path, "%s/spool", scene->folder);
     scene_write(path, "atoll-spool 2\n", 14);
-    assert_null(atoll_spool_client_open(scene->folder, &err));
+    assert_null(atoll_spool_client_open(scene->folder, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_SCHEMA, "newer version");
     scene_write(path, "other", 5);
-    assert_null(atoll_spool_client_open(scene->folder, &err));
+    assert_null(atoll_spool_client_open(scene->folder, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_INPUT, "not the mark");
     assert_int_equal(unlink(path), 0);
-    static const char *const holders[] = {"", "a b", "a/b",
-                                          "0123456789012345678901234567890123456789012345678901234567890123"};
-    for (size_t i = 0; i < sizeof holders / sizeof *holders; i++) {
-        assert_null(atoll_spool_server_open(scene->folder, holders[i], 0, &err));
-        expect_err(&err, ATOLL_E_INPUT, "holder");
-    }
-    assert_null(atoll_spool_server_open(scene->folder, NULL, 0, &err));
     atoll_spool_client_close(NULL);
     atoll_spool_server_close(NULL);
 }
@@ -657,7 +638,7 @@ static void test_wrong_names(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     static const char *const names[] = {
         "",        "a",    "zz1",   "../../etc/passwd",
         "ab/../x", "ab.c", "aB1\n", "0123456789012345678901234567890123456789012345678901234567890123456789"};
@@ -680,7 +661,7 @@ static void test_a_missing_folder(void **state)
 {
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    struct atoll_spool_server *server = server_of(scene, "one");
+    struct atoll_spool_server *server = server_of(scene);
     struct taken taken = {0};
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX], name[ATOLL_SPOOL_NAME_BYTES];
@@ -703,19 +684,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_reply_is_never_overwritten, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_limits_and_refusals_of_the_sink, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_bells, scene_make, scene_end),
-        cmocka_unit_test_setup_teardown(test_another_server_takes_over_what_stands_still, scene_make,
-                                        scene_end),
+        cmocka_unit_test_setup_teardown(test_a_second_server_is_told_who_has_it, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_holder_elsewhere_is_watched, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_holder_elsewhere_that_beats_keeps_it, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_server_that_lost_its_lease_stops, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_a_restarted_server_goes_on_at_once, scene_make, scene_end),
-        cmocka_unit_test_setup_teardown(test_strange_leases_grow_stale, scene_make, scene_end),
-        cmocka_unit_test_setup_teardown(test_clocks_of_nodes_do_not_count, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_withdrawn_requests, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_what_was_fetched_by_another_is_said, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_replies_of_people, scene_make, scene_end),
-        cmocka_unit_test_setup_teardown(test_a_reply_by_hand_ends_a_lease, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_reply_by_hand_ends_the_work, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_requests_of_scripts, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_strange_things_in_folders, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_cleaning, scene_make, scene_end),
-        cmocka_unit_test_setup_teardown(test_cleaning_leaves_what_is_held, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_folders_that_are_no_spool, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_wrong_names, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_a_missing_folder, scene_make, scene_end),
