@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Submitted campaigns on this machine, as a person meets them: submit, status, watch, pause, continue, cancel, resume, queue, and
 every command that reads an archive.  campaign.py BUILD SOURCE"""
+import atexit
 import csv
 import io
 import json
@@ -16,6 +17,7 @@ import time
 PATIENCE_S = 150
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-campaign-")))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state"), "ATOLL_LOCAL_JOBS": "2"}
 environment.pop("ATOLL_SITE", None)
 supervisors = set()
@@ -316,4 +318,3 @@ try:
         print(f"{scene.__name__}: {time.monotonic() - began:.1f} s", flush=True)
 finally:
     stop_all()
-    shutil.rmtree(root, ignore_errors=True)

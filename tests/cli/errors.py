@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What goes wrong for people: each a clear message with the remedy, the right exit status, and nothing lost."""
+import atexit
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ import time
 build, source = sys.argv[1:3]
 atoll = f"{build}/atoll"
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-errors-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 suite = f"{source}/suites/starter"
 failures = []
 
@@ -252,6 +254,5 @@ for case in (usage, backends, broken_yaml, unknown_dtype, illegal_plan, broken_r
     except Exception as problem:  # one broken case must not hide the others
         failures.append(case.__name__)
         print(f"FAIL {case.__name__}: {problem!r}")
-shutil.rmtree(root, ignore_errors=True)
 print(f"{len(failures)} failures")
 sys.exit(1 if failures else 0)

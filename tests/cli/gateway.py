@@ -2,10 +2,12 @@
 """A gateway as people use it: configured wrongly and rightly, checked, asked by runs through every door, started late,
 killed, interrupted, out of money, and answering from its store.  The provider behind it is tests/provider."""
 import http.client
+import atexit
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +17,7 @@ import time
 
 build, source = map(os.path.abspath, sys.argv[1:3])
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-gateway-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 60
 SECRET, TOKEN = "sk-not-to-be-seen", "token-of-this-test"
 started = []

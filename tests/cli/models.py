@@ -2,10 +2,12 @@
 """A run whose candidates come from a model behind a spool: prompts and answers are in the archive as they were said, a run
 that was killed finds the answers that came meanwhile, a replay words every prompt again, and a recording takes the model's
 place.  The model is a script that answers by the files alone, as docs/spec/gateway.md tells a person to."""
+import atexit
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import time
 
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-models-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 120
 EVALUATIONS = 1500  # of the null backend, which makes about a thousand a second: long enough for answers to come
 

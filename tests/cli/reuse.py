@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`atoll run --reuse`: what an earlier campaign measured leads the tuner of the next one."""
+import atexit
 import json
 import pathlib
 import shutil
@@ -11,6 +12,7 @@ build, source = sys.argv[1:3]
 sys.path.insert(0, f"{source}/tests/fault")
 import journal  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-reuse-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 FIRST = 12  # proposals of a task: its seeds and what hints put first
 
 
@@ -121,5 +123,4 @@ wanted = fastest_instance(measured)
 again, said = run("again", "softmax_rows", 5, 12, "--seconds", 60, "--reuse", measured)
 check("taken over: " in said and "another device model" not in said, f"said {said!r}")
 check(wanted in proposals(again)[:FIRST], "cpu: the earlier run's fastest instance is not among the first proposals")
-shutil.rmtree(root, ignore_errors=True)
 print("earlier results lead later runs")

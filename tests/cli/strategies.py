@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every search strategy from the command line: it ends by itself, replays, survives SIGKILL, and its archive is what its
 journals say."""
+import atexit
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import time
 
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-strategies-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 STRATEGIES = ["islands", "beam", "tree", "staged", "repeated"]
 TABLES = ["tasks", "candidates", "evaluations", "timings", "duels", "elites", "migrations", "decisions"]
 PATIENCE_S = 120
@@ -99,4 +101,3 @@ atoll(*command(measured, "tree", 12, "--seconds", 60, "--only", "softmax_rows"))
 count = len(check_campaign(measured, "tree", 12))
 check(re.search(r"^softmax_rows ", atoll("best", measured), re.M), "best lacks the task")
 print(f"tree on the cpu: {count} evaluations")
-shutil.rmtree(root, ignore_errors=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The README's tour on a short real campaign."""
+import atexit
 import csv
 import io
 import json
@@ -12,6 +13,7 @@ import tempfile
 
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-tour-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 campaign = str(root / "campaign")
 
 
@@ -67,5 +69,4 @@ run("resume", campaign)  # a finished campaign only gets its archive and table a
 run("task", "new", str(root / "mine" / "scaled_add"))
 run("task", "check", str(root / "mine" / "scaled_add"))
 run("doctor")
-shutil.rmtree(root, ignore_errors=True)
 print(f"{len(evaluations)} evaluations toured")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The report in a real browser: it renders, holds what it should, and asks the network for nothing."""
+import atexit
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ if not browser:
     print("skipped: no chromium on this machine (./setup test installs it)")
     sys.exit(77)
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-web-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
 campaign = root / "campaign"
 subprocess.run([f"{build}/atoll", "run", f"{source}/suites/starter", "--only", "softmax_rows", "--only", "matmul", "-o",
                 str(campaign), "--seconds", "10", "--seed", "5", "-q"], check=True, stdout=subprocess.DEVNULL)
@@ -34,5 +36,4 @@ for part in ("softmax_rows", "matmul", "<svg", "<table"):
         sys.exit(f"the rendered page lacks {part}")
 if os.environ.get("ATOLL_KEEP_SCREENSHOT"):
     shutil.copy(shot, os.environ["ATOLL_KEEP_SCREENSHOT"])
-shutil.rmtree(root, ignore_errors=True)
 print(f"{len(text)} bytes of report rendered")
