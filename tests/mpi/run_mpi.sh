@@ -8,7 +8,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=se
     OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
 work=$(mktemp -d "$build/tests/mpi.XXXXXX") || exit 1
 campaign=$work/campaign
-trap 'rm -rf "$work"' EXIT
+session=$(mktemp -d) || exit 1 # a mpirun that is killed leaves its files here
+export OMPI_MCA_orte_tmpdir_base=$session
+trap 'rm -rf "$work" "$session"' EXIT
 
 fail() { echo "FAILED: $*"; cat "$work/out" 2>/dev/null; exit 1; }
 make_campaign() { "$build/tests/bin/atoll_campaign_make" "$campaign" "$@" "$suite/softmax_rows" "$suite/transpose" "$suite/stencil5" || exit 1; }
