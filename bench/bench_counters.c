@@ -11,6 +11,7 @@
 #include "bench/place.h"
 #include "bench/report.h"
 #include "bench/solo.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cuda/measure/profile.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
 #include "base/clock.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "core/candidate.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "scheduler/doctor/calibrate_device.h"
 
 static double now_ns(void)

@@ -1,3 +1,4 @@
+#include "mpi-eval/backend/backends.h"
 #include "bench/drive.h"
 
 #include <poll.h>

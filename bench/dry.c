@@ -8,7 +8,7 @@
 #include "mpi-eval/backend/cuda/compile/compile.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "base/clock.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 
 struct dry {
     const struct atoll_mix_tasks *tasks;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "core/candidate.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/coordinator/setup.h"
 
 #define PLAN_BYTES (4u << 20)

@@ -5,6 +5,7 @@
  * goes on with HEARTBEAT alone: surplus is no failure, and another SETUP makes it look again.  FAILED (u32 code, text) is the last word before it leaves by itself.
  * Invariants: this thread never waits for a compiler or a measurement; a message that does not decode is
  * dropped; at the end of the socket the process leaves with everything it started. */
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/evaluator/evaluator.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* referee_thread.c - the referee's thread.  Two lists under one mutex (posted, done), a condition for the thread,
  * an eventfd for the other side.  The referee is made and destroyed in the thread; the other side reads its
  * device after OPEN. */
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/evaluator/referee_thread.h"
 
 #include <errno.h>
@@ -61,7 +62,8 @@ static struct atoll_process *list_take(struct list *list)
 
 static void run_open(struct atoll_referee_thread *x, struct atoll_process *process)
 {
-    struct atoll_referee *referee = atoll_referee_create(&x->setup, x->compiler, &process->err);
+    struct atoll_referee *referee =
+        atoll_referee_create(atoll_backend_find(x->setup.backend), &x->setup, x->compiler, &process->err);
     process->rc = referee ? 0 : -1;
     pthread_mutex_lock(&x->mutex);
     x->referee = referee;

@@ -9,11 +9,10 @@
 
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/check.h"
-#include "mpi-eval/backend/cpu/measure/state.h"
 #include "mpi-eval/referee/fakes.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
-#include "mpi-eval/referee/shape.h"
+#include "mpi-eval/referee/trial.h"
 
 #define AGREEMENT   0.05 /* of the tolerance, by which two runs of the reference may differ */
 #define BENCH_DRAWS 5
@@ -27,9 +26,11 @@ struct admission {
     atoll_admission_row *row;
     void *context;
     int failed;
-    uint32_t variant; /* check variant of the battery */
-    struct atoll_answer *answer, *previous;
-    struct atoll_referee *device; /* NULL: the host alone */
+    uint32_t variant;                        /* check variant of the battery */
+    struct atoll_input_set draws[2];         /* of the battery, and another one */
+    struct atoll_reference_values values[2]; /* what the reference says of them */
+    void *held[2];                           /* so that the backend need not ask again */
+    struct atoll_referee *device;            /* NULL: the host alone */
     struct atoll_case *device_known;
 };
 
@@ -46,39 +47,27 @@ static void report(struct admission *a, const char *test, int passed, const char
     a->row(a->context, test, passed, detail);
 }
 
-static struct atoll_fakes_source fakes_of(const struct admission *a)
+/* One degenerate output, to be refused by the check of `where`, a referee that knows the task. */
+static void admit_fake(struct admission *a, size_t fake, const char *prefix, struct atoll_referee *where,
+                       struct atoll_case *known)
 {
-    return (struct atoll_fakes_source){.task = a->task,
-                                       .variant = a->variant,
-                                       .draw = &a->answer->draw,
-                                       .counts = a->answer->truth.counts,
-                                       .right = a->answer->truth.values,
-                                       .previous = a->previous->truth.values};
-}
-
-/* 1 the check accepts the outputs, 0 refuses them, -1 err. */
-typedef int admission_examine(const struct admission *a, const void *const *data, struct atoll_err *err);
-
-static int examine_here(const struct admission *a, const void *const *data, struct atoll_err *err)
-{
-    char detail[ATOLL_DETAIL_BYTES];
-    double worst;
-    return atoll_outputs_check(a->known, a->answer, data, NULL, &worst, detail, err);
-}
-
-static void admit_fake(struct admission *a, size_t fake, const char *where, admission_examine *examine)
-{
-    struct atoll_fakes_source source = fakes_of(a);
+    const struct atoll_fakes_source source = {.task = a->task,
+                                              .variant = a->variant,
+                                              .draw = &a->draws[0],
+                                              .counts = a->values[0].counts,
+                                              .right = a->values[0].values,
+                                              .previous = a->values[1].values};
     const struct atoll_fakes_row *row = atoll_fakes_row(fake);
     struct atoll_err err = ATOLL_ERR_INIT;
     void *data[ATOLL_TASK_TENSOR_LIMIT];
-    char test[96];
-    snprintf(test, sizeof test, "%s%s", where, row->test);
+    char test[96], detail[ATOLL_DETAIL_BYTES];
+    snprintf(test, sizeof(test), "%s%s", prefix, row->test);
     if (!atoll_fakes_make(fake, &source, data)) {
         report(a, test, 1, "does not apply: no tensor of that size");
         return;
     }
-    int accepted = examine(a, (const void *const *)data, &err);
+    int accepted =
+        where->backend->examine(where, known, &a->draws[0], (const void *const *)data, detail, &err);
     atoll_fakes_free(data);
     if (accepted < 0)
         report(a, test, 0, "%s", err.text);
@@ -92,9 +81,9 @@ static void admit_fake(struct admission *a, size_t fake, const char *where, admi
                      "widen it");
 }
 
-/* Largest difference between two truths, in units of the tolerance. */
-static double truth_distance(const struct atoll_task *task, const struct atoll_truth *x,
-                             const struct atoll_truth *y)
+/* Largest difference between what two references say, in units of the tolerance. */
+static double distance_of(const struct atoll_task *task, const struct atoll_reference_values *x,
+                          const struct atoll_reference_values *y)
 {
     const struct atoll_tolerance *t = &task->tolerance;
     double worst = 0;
@@ -109,38 +98,53 @@ static double truth_distance(const struct atoll_task *task, const struct atoll_t
     return worst;
 }
 
-static int init_is_fixed(const struct atoll_tensor *t)
+static void values_fini(struct atoll_reference_values *values)
 {
-    return t->init.kind == ATOLL_INIT_CONSTANT || t->init.kind == ATOLL_INIT_INDEX;
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
+        free(values->values[i]);
+        free(values->scale[i]);
+    }
+    *values = (struct atoll_reference_values){0};
+}
+
+/* How far the answer to another question is from the battery's; negative: it could not be had, and that is reported. */
+static double distance_ask(struct admission *a, const char *test, struct atoll_referee *where,
+                           struct atoll_case *known, const struct atoll_reference_question *question)
+{
+    struct atoll_reference_values other = {0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (where->backend->expect(where, known, question, &other, &err) != 0) {
+        report(a, test, 0, "%s", err.text);
+        return -1;
+    }
+    double distance = distance_of(a->task, &a->values[0], &other);
+    values_fini(&other);
+    return distance;
 }
 
 static void admit_impact(struct admission *a)
 {
     for (size_t i = 0; i < a->task->tensor_count; i++) {
         const struct atoll_tensor *t = &a->task->tensors[i];
-        struct atoll_truth changed = {0};
-        struct atoll_err err = ATOLL_ERR_INIT;
+        const struct atoll_reference_question question = {.draw = &a->draws[0], .changed_tensor = (long)i};
         char test[96];
-        if (t->role == ATOLL_ROLE_OUT || init_is_fixed(t))
+        if (t->role == ATOLL_ROLE_OUT || t->init.kind == ATOLL_INIT_CONSTANT ||
+            t->init.kind == ATOLL_INIT_INDEX)
             continue;
-        snprintf(test, sizeof test, "reacts to %s", t->name);
-        if (atoll_oracle_ask(a->known->oracle, &a->answer->draw, (long)i, &changed, &err) != 0) {
-            report(a, test, 0, "%s", err.text);
-            continue;
-        }
-        double distance = truth_distance(a->task, &a->answer->truth, &changed);
-        report(a, test, distance > 1,
-               distance > 1 ? "%s" : "other values of this input give the same output%s", "");
-        atoll_truth_fini(&changed);
+        snprintf(test, sizeof(test), "reacts to %s", t->name);
+        double distance = distance_ask(a, test, a->referee, a->known, &question);
+        if (distance >= 0)
+            report(a, test, distance > 1,
+                   distance > 1 ? "%s" : "other values of this input give the same output%s", "");
     }
 }
 
 static void admit_spread(struct admission *a)
 {
     for (size_t i = 0; i < a->task->tensor_count; i++) {
-        const double *values = a->answer->truth.values[i];
+        const double *values = a->values[0].values[i];
         double low = HUGE_VAL, high = -HUGE_VAL;
-        size_t count = a->answer->truth.counts[i], unset = 0;
+        size_t count = a->values[0].counts[i], unset = 0;
         char test[96];
         if (!values)
             continue;
@@ -157,67 +161,15 @@ static void admit_spread(struct admission *a)
     }
 }
 
-/* The same question to another build or another number of threads. */
-static void admit_agreement(struct admission *a, const char *test, struct atoll_compiler *compiler,
-                            unsigned threads)
+/* The same question to another reference, number of threads, or build. */
+static void admit_agreement(struct admission *a, const char *test, struct atoll_referee *where,
+                            struct atoll_case *known, unsigned threads, int is_unoptimised)
 {
-    struct atoll_runner_settings settings = atoll_cpu_of(a->referee)->runner;
-    struct atoll_truth truth = {0};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    settings.thread_count = threads;
-    settings.cores = NULL;
-    settings.spin = 0;
-    struct atoll_oracle *o = atoll_oracle_create(
-        a->task, compiler, &settings, atoll_cpu_of(a->referee)->oracle_memory, a->referee->salt, &err);
-    if (!o || atoll_oracle_ask(o, &a->answer->draw, -1, &truth, &err) != 0)
-        report(a, test, 0, "%s", err.text);
-    else {
-        double distance = truth_distance(a->task, &a->answer->truth, &truth);
+    const struct atoll_reference_question question = {
+        .draw = &a->draws[0], .changed_tensor = -1, .threads = threads, .is_unoptimised = is_unoptimised};
+    double distance = distance_ask(a, test, where, known, &question);
+    if (distance >= 0)
         report(a, test, distance <= AGREEMENT, "largest difference %.3g of the tolerance", distance);
-    }
-    atoll_truth_fini(&truth);
-    atoll_oracle_destroy(o);
-}
-
-static void admit_builds(struct admission *a)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_compiler_settings settings = {.command = a->referee->setup.compiler,
-                                               .flags = "-O0",
-                                               .slots = 1,
-                                               .deadline_ns = a->referee->setup.compile_deadline_ns,
-                                               .memory_bytes = a->referee->setup.compile_memory_bytes,
-                                               .output_bytes = (uint64_t)64 << 20};
-    struct atoll_compiler *plain = atoll_cc_create(&settings, &err);
-    admit_agreement(a, "reference agrees on 1 thread", a->referee->compiler, 1);
-    admit_agreement(a, "reference agrees on 3 threads", a->referee->compiler, 3);
-    if (plain)
-        admit_agreement(a, "reference agrees without optimisation", plain, 1);
-    else
-        report(a, "reference agrees without optimisation", 0, "%s", err.text);
-    atoll_compiler_destroy(plain);
-}
-
-static int blocks_fit(struct atoll_memory *memory, const struct atoll_task *task,
-                      const struct atoll_variant *v, struct atoll_err *err)
-{
-    struct atoll_block blocks[2 * ATOLL_TASK_TENSOR_LIMIT] = {{0}};
-    size_t n = 0, count;
-    int failed = 0;
-    for (size_t i = 0; !failed && i < task->tensor_count; i++) {
-        enum atoll_role role = task->tensors[i].role;
-        failed = atoll_task_element_count(task, i, v, &count, err);
-        if (!failed)
-            failed = atoll_block_open(memory, count * atoll_dtype_bytes(task->tensors[i].dtype), n,
-                                      &blocks[n], err);
-        n += failed ? 0 : 1;
-        if (!failed && (role == ATOLL_ROLE_OUT || role == ATOLL_ROLE_INOUT))
-            failed = atoll_block_open(memory, count * sizeof(double), n, &blocks[n], err);
-        n += failed ? 0 : 1;
-    }
-    for (size_t i = 0; i < 2 * ATOLL_TASK_TENSOR_LIMIT; i++)
-        atoll_block_close(memory, &blocks[i]);
-    return failed;
 }
 
 static void admit_variants(struct admission *a)
@@ -229,7 +181,7 @@ static void admit_variants(struct admission *a)
         if (!atoll_variant_is_here(a->referee->backend, v))
             continue;
         snprintf(test, sizeof test, "variant %s fits", v->name);
-        int failed = blocks_fit(atoll_cpu_of(a->referee)->memory, a->task, v, &err);
+        int failed = a->referee->backend->variant_fits(a->referee, a->task, v, &err);
         report(a, test, !failed, "%s", failed ? err.text : "");
     }
 }
@@ -342,51 +294,25 @@ static void admit_seeds(struct admission *a)
 
 /* ---- the same on a device ---- */
 
-static int examine_there(const struct admission *a, const void *const *data, struct atoll_err *err)
-{
-    char detail[ATOLL_DETAIL_BYTES];
-    return a->device->backend->examine(a->device, a->device_known, &a->answer->draw, data, detail, err);
-}
-
-static void admit_device_reference(struct admission *a, const char *where)
-{
-    struct atoll_truth truth = {0};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    char test[96];
-    snprintf(test, sizeof test, "%sreference agrees with the host's", where);
-    memcpy(truth.counts, a->answer->truth.counts, sizeof truth.counts);
-    if (a->device->backend->expect(a->device, a->device_known, &a->answer->draw, truth.values, &err) != 0) {
-        report(a, test, 0, "%s", err.text);
-        return;
-    }
-    double distance = truth_distance(a->task, &a->answer->truth, &truth);
-    report(a, test, distance <= AGREEMENT, "largest difference %.3g of the tolerance", distance);
-    atoll_truth_fini(&truth);
-}
-
-/* Seeds are looked at as on the host, by the device's referee and for its backend. */
-static void admit_device_seeds(const struct admission *host)
-{
-    struct admission a = *host;
-    a.referee = host->device;
-    a.known = host->device_known;
-    admit_seeds(&a);
-}
-
 static void admit_device(struct admission *a)
 {
-    char where[32];
+    char prefix[32], test[96];
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(where, sizeof where, "%s ", a->device->backend->name);
+    snprintf(prefix, sizeof(prefix), "%s ", a->device->backend->name);
+    snprintf(test, sizeof(test), "%sreference agrees with the host's", prefix);
     a->device_known = atoll_case_create(a->device, UINT32_MAX - a->device->admissions++, a->task, &err);
     if (!a->device_known) {
         report(a, "reference compiles for the device", 0, "%s", err.text);
         return;
     }
-    admit_device_reference(a, where);
+    admit_agreement(a, test, a->device, a->device_known, 0, 0);
     for (size_t i = 0; i < atoll_fakes_count(); i++)
-        admit_fake(a, i, where, examine_there);
-    admit_device_seeds(a);
+        admit_fake(a, i, prefix, a->device, a->device_known);
+    struct admission on_device =
+        *a; /* seeds are looked at as on the host, by the device's referee and for its backend */
+    on_device.referee = a->device;
+    on_device.known = a->device_known;
+    admit_seeds(&on_device);
     atoll_case_destroy(a->device, a->device_known);
 }
 
@@ -395,34 +321,42 @@ static void admit_all(struct admission *a)
     admit_variants(a);
     admit_spread(a);
     for (size_t i = 0; i < atoll_fakes_count(); i++)
-        admit_fake(a, i, "", examine_here);
+        admit_fake(a, i, "", a->referee, a->known);
     admit_impact(a);
-    admit_builds(a);
+    admit_agreement(a, "reference agrees on 1 thread", a->referee, a->known, 1, 0);
+    admit_agreement(a, "reference agrees on 3 threads", a->referee, a->known, 3, 0);
+    admit_agreement(a, "reference agrees without optimisation", a->referee, a->known, 1, 1);
     admit_seeds(a);
     if (a->device)
         admit_device(a);
 }
 
 /* The battery runs at the first check variant that this backend measures. */
-static int battery_variant(const struct atoll_task *task, uint32_t *ret_variant, struct atoll_err *err)
+static int battery_variant(const struct atoll_backend *backend, const struct atoll_task *task,
+                           uint32_t *ret_variant, struct atoll_err *err)
 {
     for (size_t i = 0; i < task->variant_count; i++) {
         if (task->variants[i].kind != ATOLL_VARIANT_CHECK ||
-            !atoll_variant_is_here(&atoll_backend_cpu, &task->variants[i]))
+            !atoll_variant_is_here(backend, &task->variants[i]))
             continue;
         *ret_variant = (uint32_t)i;
         return 0;
     }
-    return atoll_err_set(err, ATOLL_E_INPUT, "%s: no check variant for the cpu backend; add one", task->file);
+    return atoll_err_set(err, ATOLL_E_INPUT, "%s: no check variant for the %s backend; add one", task->file,
+                         backend->name);
 }
 
-static struct atoll_answer *ask(struct admission *a, uint64_t number, struct atoll_err *err)
+/* What the reference says of one of the battery's inputs; held by the backend until the end. */
+static int ask(struct admission *a, unsigned number, struct atoll_err *err)
 {
-    struct atoll_input_set d =
-        atoll_input_set_make(a->referee->setup.secret, a->task, a->variant, SERIES, number);
-    d.distribution = ATOLL_DRAW_BASE;
-    return atoll_answers_get(atoll_cpu_of(a->referee)->answers, a->known->oracle, a->task, a->known->number,
-                             &d, 1, err);
+    struct atoll_input_set *d = &a->draws[number];
+    const struct atoll_reference_question question = {.draw = d, .changed_tensor = -1};
+    *d = atoll_input_set_make(a->referee->setup.secret, a->task, a->variant, SERIES, number);
+    d->distribution = ATOLL_DRAW_BASE;
+    a->held[number] = a->referee->backend->hold(a->referee, a->known, d, 1, err);
+    return a->held[number]
+               ? a->referee->backend->expect(a->referee, a->known, &question, &a->values[number], err)
+               : -1;
 }
 
 int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *device,
@@ -431,25 +365,26 @@ int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *dev
 {
     struct admission a = {.referee = referee, .device = device, .task = task, .row = row, .context = context};
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (referee->backend != &atoll_backend_cpu)
+    if (!referee->backend->variant_fits)
         return atoll_err_set(err, ATOLL_E_INPUT, "the admission battery runs on the cpu backend, not on %s",
                              referee->backend->name);
     if (device && !device->backend->examine)
         return atoll_err_set(err, ATOLL_E_INPUT, "the backend %s has no battery of its own",
                              device->backend->name);
-    if (battery_variant(task, &a.variant, err) != 0)
+    if (battery_variant(referee->backend, task, &a.variant, err) != 0)
         return -1;
     a.known = atoll_case_create(referee, UINT32_MAX - referee->admissions++, task, &why);
     report(&a, "reference compiles", a.known != NULL, "%s", why.text);
     if (!a.known)
         return why.code == ATOLL_E_INPUT ? 1 : atoll_err_set(err, why.code, "%s", why.text);
-    a.answer = ask(&a, 0, &why);
-    a.previous = a.answer ? ask(&a, 1, &why) : NULL;
-    report(&a, "reference runs", a.previous != NULL, "%s", why.text);
-    if (a.previous)
+    int runs = ask(&a, 0, &why) == 0 && ask(&a, 1, &why) == 0;
+    report(&a, "reference runs", runs, "%s", why.text);
+    if (runs)
         admit_all(&a);
-    atoll_answers_release(atoll_cpu_of(referee)->answers, a.answer);
-    atoll_answers_release(atoll_cpu_of(referee)->answers, a.previous);
+    for (unsigned i = 0; i < 2; i++) {
+        values_fini(&a.values[i]);
+        referee->backend->release(referee, a.held[i]);
+    }
     atoll_case_destroy(referee, a.known);
     return a.failed ? 1 : 0;
 }

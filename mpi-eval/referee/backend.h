@@ -16,6 +16,21 @@ struct atoll_loaded_candidate;
 struct atoll_trial_order;
 struct atoll_trial;
 
+/* What admission asks a task's reference.  Plain: changed_tensor -1, the rest 0. */
+struct atoll_reference_question {
+    const struct atoll_input_set *draw;
+    long changed_tensor; /* this input comes from another seed; -1 none */
+    unsigned threads;    /* in another process of so many threads; 0: as in measurements */
+    int is_unoptimised;  /* and compiled without optimisation */
+};
+
+/* Its answer, by tensor; owned. */
+struct atoll_reference_values {
+    size_t counts[ATOLL_TASK_TENSOR_LIMIT];
+    double *values[ATOLL_TASK_TENSOR_LIMIT]; /* NULL where nothing is expected */
+    double *scale[ATOLL_TASK_TENSOR_LIMIT];  /* NULL where the reference gives none, or nobody knows */
+};
+
 struct atoll_backend {
     const char *name;      /* of plans, variants, device records: "cpu", "cuda" */
     const char *language;  /* of its candidates: "c", "cuda" */
@@ -68,14 +83,19 @@ struct atoll_backend {
                     struct atoll_loaded_candidate *candidate, uint32_t variant,
                     struct atoll_profile *ret_profile);
 
-    /* Admission of a task, where the host's battery has right answers for comparison; both NULL: the backend has none.
+    /* Admission of a task (MEASUREMENT.md 7); all NULL: the backend takes no part in it.
      * examine puts outputs (raw, by tensor) through the check that a candidate's get: 1 accepted, 0 refused with the reason
-     * in ret_detail (ATOLL_DETAIL_BYTES), -1.  expect gives what the reference says here, by tensor, owned by the caller. */
+     * in ret_detail (ATOLL_DETAIL_BYTES), -1.  expect gives what the reference says. */
     int (*examine)(struct atoll_referee *referee, struct atoll_case *known,
                    const struct atoll_input_set *draw, const void *const *data, char *ret_detail,
                    struct atoll_err *err);
-    int (*expect)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_input_set *draw,
-                  double **ret_values, struct atoll_err *err);
+    int (*expect)(struct atoll_referee *referee, struct atoll_case *known,
+                  const struct atoll_reference_question *question, struct atoll_reference_values *ret_values,
+                  struct atoll_err *err);
+    /* Whether tensors and expected values of a variant find room.  NULL: the backend examines beside a host's battery, but
+     * leads none: its expect answers plain questions only. */
+    int (*variant_fits)(struct atoll_referee *referee, const struct atoll_task *task,
+                        const struct atoll_variant *variant, struct atoll_err *err);
 
     /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not looked
      * at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.  NULL: the backend
@@ -83,11 +103,5 @@ struct atoll_backend {
     enum atoll_verdict (*sanitize)(struct atoll_referee *referee, struct atoll_case *known,
                                    struct atoll_loaded_candidate *candidate, char *ret_detail);
 };
-
-extern const struct atoll_backend atoll_backend_cpu;
-extern const struct atoll_backend atoll_backend_cuda;
-
-/* By name, "" is the cpu; NULL when there is none. */
-const struct atoll_backend *atoll_backend_find(const char *name);
 
 #endif

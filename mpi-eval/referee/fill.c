@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "mpi-eval/backend/cpu/measure/memory.h"
+#include "mpi-eval/referee/wide.h"
 
 const char *atoll_fill_name(enum atoll_fill_kind kind)
 {
@@ -70,8 +70,8 @@ void atoll_fill_write(const struct atoll_fill *fill, void *base)
         return;
     }
     for (size_t at = 0; at < all; at += ATOLL_FILL_AHEAD)
-        atoll_memory_copy(to + at, fill->pattern + at % period,
-                          all - at < ATOLL_FILL_AHEAD ? all - at : ATOLL_FILL_AHEAD);
+        atoll_wide_copy(to + at, fill->pattern + at % period,
+                        all - at < ATOLL_FILL_AHEAD ? all - at : ATOLL_FILL_AHEAD);
 }
 
 int atoll_fill_holds(const struct atoll_fill *fill, const void *base, size_t index)

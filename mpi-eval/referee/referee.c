@@ -59,10 +59,10 @@ static int referee_open(struct atoll_referee *r, struct atoll_err *err)
     return r->backend->open(r, err);
 }
 
-struct atoll_referee *atoll_referee_create(const struct atoll_setup *setup, struct atoll_compiler *compiler,
+struct atoll_referee *atoll_referee_create(const struct atoll_backend *backend,
+                                           const struct atoll_setup *setup, struct atoll_compiler *compiler,
                                            struct atoll_err *err)
 {
-    const struct atoll_backend *backend = atoll_backend_find(setup->backend);
     if (!backend) {
         atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
         return NULL;

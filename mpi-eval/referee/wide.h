@@ -4,6 +4,7 @@
 #ifndef ATOLL_MPI_EVAL_REFEREE_WIDE_H
 #define ATOLL_MPI_EVAL_REFEREE_WIDE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define ATOLL_WIDE_LANES 8
@@ -49,5 +50,8 @@ static inline int atoll_wide_level(void)
         return name##_body arguments;                                                                        \
     }
 #endif
+
+/* memcpy for what no cache should hold. */
+void atoll_wide_copy(void *to, const void *from, size_t bytes);
 
 #endif

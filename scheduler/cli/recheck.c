@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/search.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 
 struct side {
     struct atoll_order_candidate candidate;

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/coordinator/setup.h"
 
 #define COMPILE_SLOTS 2
@@ -36,7 +36,8 @@ int atoll_bench_device_open(struct atoll_bench_device *device, struct atoll_err 
     }
     device->compiler = backend->compiler_create(&device->setup, COMPILE_SLOTS, err);
     if (device->compiler) {
-        device->referee = atoll_referee_create(&device->setup, device->compiler, err);
+        device->referee = atoll_referee_create(atoll_backend_find(device->setup.backend), &device->setup,
+                                               device->compiler, err);
     }
     if (!device->referee) {
         atoll_bench_device_close(device);

@@ -31,6 +31,15 @@ FOREIGN = [
     (r"hwloc.*", {"mpi-eval", "scheduler"}),
 ]
 
+# folder -> folders of its own module whose headers it may not include, but for those named last
+MAY_NOT_INCLUDE = [
+    ("mpi-eval/referee", "mpi-eval/backend", ()),  # it knows backends by their table (referee/backend.h) alone
+    ("mpi-eval/backend/cpu", "mpi-eval/backend/cuda", ()),
+    ("mpi-eval/backend/cuda", "mpi-eval/backend/cpu", ()),
+    ("mpi-eval/backend/sandbox", "mpi-eval/backend", ("mpi-eval/backend/sandbox",)),
+    ("mpi-eval/backend/compile", "mpi-eval/backend", ("mpi-eval/backend/compile", "mpi-eval/backend/sandbox")),
+]
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -51,6 +60,10 @@ def complaints_of(path, text):
             other = name.split("/", 1)[0]
             if other != folder and other not in MAY_INCLUDE[folder]:
                 yield number, f'{folder} may not include "{name}"'
+            for room, others, but in MAY_NOT_INCLUDE:
+                if (path.startswith(room + "/") and name.startswith(others + "/")
+                        and not any(name.startswith(b + "/") for b in but)):
+                    yield number, f'{room} may not include "{name}"'
         for pattern, owners in FOREIGN:
             if re.fullmatch(pattern, name) and not any(path.startswith(o + "/") for o in owners):
                 yield number, f"<{name}> belongs to {', '.join(sorted(owners))} alone"
@@ -68,6 +81,10 @@ def selftest():
         ("mpi-eval/comm/mpi_peers.c", "#include <mpi.h>", 0),
         ("scheduler/cli/run.c", '#include "mpi-eval/coordinator/replay.h"', 0),
         ("mpi-eval/a.c", '#include "scheduler/run.h"', 1),
+        ("mpi-eval/referee/admit.c", '#include "mpi-eval/backend/cpu/measure/state.h"', 1),
+        ("mpi-eval/backend/cpu/measure/trial.c", '#include "mpi-eval/referee/trial.h"', 0),
+        ("mpi-eval/backend/cuda/process/worker.c", '#include "mpi-eval/backend/cpu/process/runner.h"', 1),
+        ("mpi-eval/backend/cuda/process/worker.c", '#include "mpi-eval/backend/sandbox/spawn.h"', 0),
     ]
     for path, text, expected in cases:
         found = len(list(complaints_of(path, text)))

@@ -2,7 +2,7 @@
 #ifndef ATOLL_TESTS_GPU_REFEREE_H
 #define ATOLL_TESTS_GPU_REFEREE_H
 
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/referee/referee.h"
 
 /* Short samplings, so that hundreds of kernels take seconds, warm where ATOLL_TEST_TIMING says so; programs of this build unless the environment names
@@ -35,7 +35,7 @@ static inline int gpu_referee_open(struct atoll_compiler **ret_compiler, struct 
     *ret_referee = NULL;
     *ret_compiler = atoll_backend_cuda.compiler_create(&setup, 1, &err);
     if (*ret_compiler)
-        *ret_referee = atoll_referee_create(&setup, *ret_compiler, &err);
+        *ret_referee = atoll_referee_create(atoll_backend_find(setup.backend), &setup, *ret_compiler, &err);
     if (*ret_referee)
         return 0;
     printf("%s: %s\n", err.code == ATOLL_E_MISSING ? "SKIP" : "FAIL", err.text);

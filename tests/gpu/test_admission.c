@@ -2,6 +2,7 @@
  * tolerance takes anything fails there as well. */
 #include "tests/gpu/device.h"
 
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "tests/gpu/referee.h"
 
@@ -107,7 +108,8 @@ static int set_up(void **state)
     if (gpu_referee_open(&compilers[1], &device) < 0)
         return -1;
     compilers[0] = atoll_cc_create(&settings, &err);
-    host = compilers[0] ? atoll_referee_create(&setup, compilers[0], &err) : NULL;
+    host = compilers[0] ? atoll_referee_create(atoll_backend_find(setup.backend), &setup, compilers[0], &err)
+                        : NULL;
     if (!host)
         printf("%s\n", err.text);
     return host ? 0 : -1;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cuda/measure/device.h"
 #include "tests/gpu/faults.h"
 #include "tests/gpu/referee.h"

@@ -2,7 +2,7 @@
  * cooperative launches, tensor maps.  Every seed of tests/fixtures/plans computes the same; each must be right. */
 #include "tests/gpu/device.h"
 
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/coordinator/setup.h"
 
@@ -75,7 +75,8 @@ static int open_all(void **state)
         fail_msg("%s", err.text);
     task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/plans/scale_rows", &err);
     compiler = task ? atoll_backend_cuda.compiler_create(&setup, 2, &err) : NULL;
-    referee = compiler ? atoll_referee_create(&setup, compiler, &err) : NULL;
+    referee =
+        compiler ? atoll_referee_create(atoll_backend_find(setup.backend), &setup, compiler, &err) : NULL;
     if (!referee || atoll_referee_add_task(referee, 0, task, &err) != 0) {
         print_error("%s\n", err.text);
         return -1;

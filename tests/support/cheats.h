@@ -12,7 +12,7 @@
 #include "core/candidate.h"
 #include "core/plan/plan.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 
 #define CHEATS_FOLDER     ATOLL_SOURCE_DIR "/tests/fixtures/exploits/cuda/"
 #define CHEATS_TEXT_BYTES ((size_t)1 << 16)

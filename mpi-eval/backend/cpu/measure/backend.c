@@ -1,8 +1,9 @@
 /* The cpu backend's table: cores of this process's affinity mask, cc, workers that fork a child per sample. */
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "mpi-eval/backend/cpu/compile/compile.h"
@@ -15,16 +16,22 @@ struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee)
     return referee->device_state;
 }
 
-static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, unsigned slots,
-                                              struct atoll_err *err)
+static struct atoll_compiler *compiler_of(const struct atoll_setup *setup, const char *flags, unsigned slots,
+                                          struct atoll_err *err)
 {
     struct atoll_compiler_settings settings = {.command = setup->compiler,
-                                               .flags = setup->compile_flags,
+                                               .flags = flags,
                                                .slots = slots,
                                                .deadline_ns = setup->compile_deadline_ns,
                                                .memory_bytes = setup->compile_memory_bytes,
                                                .output_bytes = OBJECT_BYTES};
     return atoll_cc_create(&settings, err);
+}
+
+static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, unsigned slots,
+                                              struct atoll_err *err)
+{
+    return compiler_of(setup, setup->compile_flags, slots, err);
 }
 
 /* A share of the machine's memory, as large as the device's share of its processors, within bounds. */
@@ -138,6 +145,89 @@ static void release(struct atoll_referee *r, void *held)
     atoll_answers_release(atoll_cpu_of(r)->answers, held);
 }
 
+/* ---- for the admission battery ---- */
+
+static int examine(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *draw,
+                   const void *const *data, char *ret_detail, struct atoll_err *err)
+{
+    double worst;
+    struct atoll_answer *answer = hold(r, known, draw, 1, err);
+    int right = answer ? atoll_outputs_check(known, answer, data, NULL, &worst, ret_detail, err) : -1;
+    release(r, answer);
+    return right;
+}
+
+/* Asks a reference of its own, in a process with other threads or of another build. */
+static int expect_elsewhere(struct atoll_referee *r, struct atoll_case *known,
+                            const struct atoll_reference_question *question, struct atoll_truth *ret_truth,
+                            struct atoll_err *err)
+{
+    struct atoll_cpu *c = atoll_cpu_of(r);
+    struct atoll_runner_settings settings = c->runner;
+    struct atoll_compiler *plain = question->is_unoptimised ? compiler_of(&r->setup, "-O0", 1, err) : NULL;
+    if (question->is_unoptimised && !plain)
+        return -1;
+    settings.thread_count = question->threads;
+    settings.cores = NULL;
+    settings.spin = 0;
+    struct atoll_oracle *oracle = atoll_oracle_create(known->task, plain ? plain : r->compiler, &settings,
+                                                      c->oracle_memory, r->salt, err);
+    int failed =
+        oracle ? atoll_oracle_ask(oracle, question->draw, question->changed_tensor, ret_truth, err) : -1;
+    atoll_oracle_destroy(oracle);
+    atoll_compiler_destroy(plain);
+    return failed;
+}
+
+static int expect(struct atoll_referee *r, struct atoll_case *known,
+                  const struct atoll_reference_question *question, struct atoll_reference_values *ret_values,
+                  struct atoll_err *err)
+{
+    struct atoll_truth truth = {0};
+    int failed;
+    if (question->threads) {
+        failed = expect_elsewhere(r, known, question, &truth, err);
+    } else if (question->changed_tensor >= 0) {
+        failed = atoll_oracle_ask(known->oracle, question->draw, question->changed_tensor, &truth, err);
+    } else {
+        struct atoll_answer *answer = hold(r, known, question->draw, 1, err);
+        failed = answer ? atoll_truth_copy(&answer->truth, known->task, 1, &truth, err) : -1;
+        release(r, answer);
+    }
+    if (failed)
+        return -1;
+    memcpy(ret_values->counts, truth.counts, sizeof(truth.counts));
+    memcpy(ret_values->values, truth.values, sizeof(truth.values));
+    memcpy(ret_values->scale, truth.scale, sizeof(truth.scale));
+    memset(truth.values, 0, sizeof(truth.values));
+    memset(truth.scale, 0, sizeof(truth.scale));
+    atoll_truth_fini(&truth);
+    return 0;
+}
+
+static int variant_fits(struct atoll_referee *r, const struct atoll_task *task, const struct atoll_variant *v,
+                        struct atoll_err *err)
+{
+    struct atoll_memory *memory = atoll_cpu_of(r)->memory;
+    struct atoll_block blocks[2 * ATOLL_TASK_TENSOR_LIMIT] = {{0}};
+    size_t n = 0, count;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < task->tensor_count; i++) {
+        enum atoll_role role = task->tensors[i].role;
+        failed = atoll_task_element_count(task, i, v, &count, err);
+        if (!failed)
+            failed = atoll_block_open(memory, count * atoll_dtype_bytes(task->tensors[i].dtype), n,
+                                      &blocks[n], err);
+        n += failed ? 0 : 1;
+        if (!failed && (role == ATOLL_ROLE_OUT || role == ATOLL_ROLE_INOUT))
+            failed = atoll_block_open(memory, count * sizeof(double), n, &blocks[n], err);
+        n += failed ? 0 : 1;
+    }
+    for (size_t i = 0; i < 2 * ATOLL_TASK_TENSOR_LIMIT; i++)
+        atoll_block_close(memory, &blocks[i]);
+    return failed;
+}
+
 const struct atoll_backend atoll_backend_cpu = {
     .name = "cpu",
     .language = "c",
@@ -156,4 +246,7 @@ const struct atoll_backend atoll_backend_cpu = {
     .kept = kept,
     .hold = hold,
     .release = release,
+    .examine = examine,
+    .expect = expect,
+    .variant_fits = variant_fits,
 };

@@ -5,6 +5,7 @@
 
 #include "core/task/init.h"
 #include "base/random.h"
+#include "mpi-eval/referee/wide.h"
 
 struct atoll_answers {
     size_t limit_bytes, held_bytes;             /* expected values */
@@ -264,7 +265,7 @@ int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answ
            bytes = count * atoll_dtype_bytes(task->tensors[tensor].dtype);
     const struct atoll_input_set *d = &answer->draw;
     if (answer->truth.inputs[tensor]) {
-        atoll_memory_copy(ret_data, answer->truth.inputs[tensor], bytes);
+        atoll_wide_copy(ret_data, answer->truth.inputs[tensor], bytes);
         return 0;
     }
     if (atoll_init_fill(task, tensor, &task->variants[d->variant], d->seed, d->distribution, 0, count,

@@ -342,36 +342,6 @@ void *atoll_memory_array(size_t bytes)
     return array;
 }
 
-#if defined(__x86_64__)
-
-/* Past the caches: what is written is flushed anyway, and the lines need not be read first. */
-void atoll_memory_copy(void *to, const void *from, size_t bytes)
-{
-    unsigned char *t = to;
-    const unsigned char *f = from;
-    size_t head =
-        (ATOLL_MEMORY_LINE_BYTES - (uintptr_t)t % ATOLL_MEMORY_LINE_BYTES) % ATOLL_MEMORY_LINE_BYTES;
-    head = head < bytes ? head : bytes;
-    memcpy(t, f, head);
-    for (; head + ATOLL_MEMORY_LINE_BYTES <= bytes; head += ATOLL_MEMORY_LINE_BYTES) {
-        __m128i line[4];
-        memcpy(line, f + head, sizeof line);
-        for (int k = 0; k < 4; k++)
-            _mm_stream_si128((__m128i *)(void *)(t + head) + k, line[k]);
-    }
-    memcpy(t + head, f + head, bytes - head);
-    _mm_sfence();
-}
-
-#else
-
-void atoll_memory_copy(void *to, const void *from, size_t bytes)
-{
-    memcpy(to, from, bytes);
-}
-
-#endif
-
 #define HASH_LANES ((size_t)8)
 
 /* Each lane is a bijection of each of its words: no single change can hide. */

@@ -54,8 +54,6 @@ const char *atoll_memory_flush_name(void);
 
 /* An array of the referee's own, on huge pages where it is large; uninitialised, freed by free. */
 void *atoll_memory_array(size_t bytes);
-/* memcpy for what no cache should hold. */
-void atoll_memory_copy(void *to, const void *from, size_t bytes);
 
 /* Keyed hash at memory speed, for "was it changed": no defence against someone who knows the key. */
 uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length);

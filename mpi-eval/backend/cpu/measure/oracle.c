@@ -6,6 +6,7 @@
 
 #include "core/task/init.h"
 #include "base/random.h"
+#include "mpi-eval/referee/wide.h"
 #include "core/task/reference.h"
 
 #define DEADLINE_NS 60e9
@@ -136,7 +137,7 @@ static void fill_nan(double *values, size_t count)
     for (size_t i = 0; i < 512; i++)
         nans[i] = (double)NAN;
     for (size_t i = 0; i < count; i += 512)
-        atoll_memory_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof *nans);
+        atoll_wide_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof *nans);
 }
 
 static int question_open_expected(struct question *q, size_t tensor, struct atoll_err *err)
@@ -277,7 +278,7 @@ static void *copy_of(const void *from, size_t bytes)
 {
     void *copy = from ? atoll_memory_array(bytes) : NULL;
     if (copy)
-        atoll_memory_copy(copy, from, bytes);
+        atoll_wide_copy(copy, from, bytes);
     return copy;
 }
 

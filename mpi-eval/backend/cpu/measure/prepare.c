@@ -2,7 +2,7 @@
  * candidate: void atoll_shim_<k>(long begin, long end, const union atoll_run_word_ *words). */
 #include <stdio.h>
 
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 
 #define SCRATCH_LIMIT ((int64_t)1 << 32)

@@ -12,7 +12,7 @@
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitize.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 
 #define OBJECT_BYTES  ((uint64_t)64 << 20)
 #define SCRATCH_LIMIT ((int64_t)1 << 40) /* the device's memory decides */
@@ -158,25 +158,27 @@ static double *values_take(struct bare *b, size_t tensor, struct atoll_err *err)
 }
 
 static int backend_expect(struct atoll_referee *referee, struct atoll_case *known,
-                          const struct atoll_input_set *draw, double **ret_values, struct atoll_err *err)
+                          const struct atoll_reference_question *question,
+                          struct atoll_reference_values *ret_values, struct atoll_err *err)
 {
     static const void *const nothing[ATOLL_TASK_TENSOR_LIMIT];
-    double *values[ATOLL_TASK_TENSOR_LIMIT] = {NULL};
-    struct bare *b = bare_create(referee, known, draw, err);
+    struct atoll_reference_values values = {.counts = {0}};
+    if (question->changed_tensor >= 0 || question->threads)
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "the cuda backend answers plain questions only");
+    struct bare *b = bare_create(referee, known, question->draw, err);
     int rc = b ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < known->task->tensor_count; i++) {
         if (!atoll_cuda_is_output(known->task, i))
             continue;
         rc = bare_run(b, expect_compose, nothing, i, err);
-        if (rc == 0 && !(values[i] = values_take(b, i, err)))
+        if (rc == 0 && !(values.values[i] = values_take(b, i, err)))
             rc = -1;
+        values.counts[i] = b->stage.sample.plain.counts[i];
     }
-    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
-        if (rc == 0)
-            ret_values[i] = values[i];
-        else
-            free(values[i]);
-    }
+    for (size_t i = 0; rc != 0 && i < ATOLL_TASK_TENSOR_LIMIT; i++)
+        free(values.values[i]);
+    if (rc == 0)
+        *ret_values = values;
     free(b);
     return rc;
 }

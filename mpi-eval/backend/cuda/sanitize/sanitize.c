@@ -14,7 +14,7 @@
 #include "core/task/init.h"
 #include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 
 #define SERIES       ((uint64_t)1 << 62)  /* draws of their own */
 #define BYTES_LIMIT  ((uint64_t)64 << 20) /* of a variant: accesses take a hundred times as long */

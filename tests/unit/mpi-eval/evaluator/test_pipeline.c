@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/clock.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/evaluator/pipeline.h"
 #include "tests/unit/mpi-eval/fixture_candidates.h"
 

@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "tests/unit/mpi-eval/fixture_candidates.h"
 
 static struct atoll_compiler *compiler;

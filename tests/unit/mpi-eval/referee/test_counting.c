@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/referee/counting.h"
 
 static void test_wanted(void **state)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/referee/prepare.h"
 
 static struct atoll_task *task;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mpi-eval/backend/cpu/compile/compile.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/referee/state.h"
 #include "mpi-eval/referee/trial.h"
 
@@ -102,7 +102,7 @@ static int set_up(void **state)
     snprintf(setup.compiler, sizeof setup.compiler, "cc");
     if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
         !(compiler = atoll_cc_create(&settings, &err)) ||
-        !(referee = atoll_referee_create(&setup, compiler, &err)) ||
+        !(referee = atoll_referee_create(atoll_backend_find(setup.backend), &setup, compiler, &err)) ||
         atoll_referee_add_task(referee, 0, task, &err) != 0) {
         fprintf(stderr, "%s\n", err.text);
         return -1;

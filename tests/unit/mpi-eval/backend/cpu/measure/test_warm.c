@@ -9,7 +9,7 @@
 
 #include "base/id.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
 #include "mpi-eval/referee/referee.h"
 #include "tests/unit/mpi-eval/fixture_candidates.h"
@@ -76,7 +76,7 @@ static void rig_open(struct rig *g, int is_warm)
     setup.is_warm = (uint32_t)is_warm;
     g->task = fixture_task();
     g->compiler = fixture_compiler();
-    g->referee = atoll_referee_create(&setup, g->compiler, &err);
+    g->referee = atoll_referee_create(atoll_backend_find(setup.backend), &setup, g->compiler, &err);
     if (!g->referee || atoll_referee_add_task(g->referee, 0, g->task, &err) != 0)
         fail_msg("%s", err.text);
 }

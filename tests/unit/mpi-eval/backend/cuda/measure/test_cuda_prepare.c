@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
-#include "mpi-eval/referee/backend.h"
+#include "mpi-eval/backend/backends.h"
 #include "tests/unit/mpi-eval/fixture_cuda.h"
 
 #define PLAN(block, rest)                                                                                    \
