@@ -13,7 +13,7 @@
 
 void atoll_evaluation_init(struct atoll_evaluation *e)
 {
-    memset(e, 0, sizeof *e);
+    memset(e, 0, sizeof(*e));
     atoll_profile_init(&e->profile);
 }
 
@@ -32,7 +32,7 @@ static double read_time(struct atoll_reader *r)
 
 static void read_id(struct atoll_reader *r, struct atoll_id *ret_id)
 {
-    atoll_reader_bytes(r, ret_id->bytes, sizeof ret_id->bytes);
+    atoll_reader_bytes(r, ret_id->bytes, sizeof(ret_id->bytes));
 }
 
 static uint8_t read_u8_in(struct atoll_reader *r, uint8_t limit)
@@ -49,7 +49,7 @@ static void put_summary(struct atoll_buffer *out, const struct atoll_summary *s)
     const double values[] = {s->min, s->p10,  s->median, s->p90,
                              s->max, s->lo95, s->hi95,   s->relative_half_width};
     atoll_buffer_put_u64(out, s->count);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         atoll_buffer_put_f64(out, values[i]);
     }
 }
@@ -64,7 +64,7 @@ static void read_summary(struct atoll_reader *r, struct atoll_summary *s)
 {
     double *const values[] = {&s->min, &s->p10, &s->median, &s->p90, &s->max, &s->lo95, &s->hi95};
     uint64_t count = atoll_reader_u64(r);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         *values[i] = read_time(r);
     }
     s->relative_half_width = atoll_reader_f64_in(r, 0.0, HUGE_VAL);
@@ -97,7 +97,7 @@ static void read_samples(struct atoll_reader *r, struct atoll_timing *t)
     if (r->failed || count == 0) {
         return;
     }
-    t->samples_ns = malloc(count * sizeof *t->samples_ns);
+    t->samples_ns = malloc(count * sizeof(*t->samples_ns));
     if (!t->samples_ns) {
         r->failed = ATOLL_E_MEMORY;
         return;
@@ -141,17 +141,17 @@ void atoll_evaluation_encode(const struct atoll_evaluation *e, struct atoll_buff
 {
     const double times[] = {e->compile_ns, e->check_ns, e->sampling_ns, e->occupied_ns, e->candidate_ns};
     atoll_buffer_put_u64(out, e->evaluation);
-    atoll_buffer_put_bytes(out, e->candidate.bytes, sizeof e->candidate.bytes);
+    atoll_buffer_put_bytes(out, e->candidate.bytes, sizeof(e->candidate.bytes));
     atoll_buffer_put_u32(out, e->verdict);
     atoll_buffer_put_u32(out, e->level);
-    atoll_buffer_put_blob(out, e->detail, strnlen(e->detail, sizeof e->detail - 1));
+    atoll_buffer_put_blob(out, e->detail, strnlen(e->detail, sizeof(e->detail) - 1));
     atoll_buffer_put_u8(out, e->behaviour.memory);
     atoll_buffer_put_u8(out, e->behaviour.algorithm);
     atoll_buffer_put_u8(out, e->behaviour.coordination);
-    atoll_buffer_put_bytes(out, e->binary.bytes, sizeof e->binary.bytes);
+    atoll_buffer_put_bytes(out, e->binary.bytes, sizeof(e->binary.bytes));
     atoll_buffer_put_u64(out, e->device);
     atoll_buffer_put_i64(out, e->started_unix_ns);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         atoll_buffer_put_f64(out, times[i]);
     }
     atoll_buffer_put_u32(out, e->code_bytes);
@@ -171,7 +171,7 @@ static void read_head(struct atoll_reader *r, struct atoll_evaluation *e)
     read_id(r, &e->candidate);
     e->verdict = (enum atoll_verdict)atoll_reader_u32_in(r, 0, ATOLL_VERDICT_COUNT - 1);
     e->level = atoll_reader_u32_in(r, 0, 8);
-    atoll_reader_fixed_text(r, e->detail, sizeof e->detail);
+    atoll_reader_fixed_text(r, e->detail, sizeof(e->detail));
     e->behaviour.memory = read_u8_in(r, ATOLL_BEHAVIOUR_LEVELS);
     e->behaviour.algorithm = read_u8_in(r, ATOLL_BEHAVIOUR_LEVELS);
     e->behaviour.coordination = read_u8_in(r, ATOLL_BEHAVIOUR_LEVELS);
@@ -187,7 +187,7 @@ static void read_costs(struct atoll_reader *r, struct atoll_evaluation *e)
 {
     double *const times[] = {&e->compile_ns, &e->check_ns, &e->sampling_ns, &e->occupied_ns,
                              &e->candidate_ns};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         *times[i] = read_time(r);
     }
     e->code_bytes = atoll_reader_u32(r);
@@ -289,14 +289,14 @@ void atoll_duel_encode(const struct atoll_duel *d, struct atoll_buffer *out)
     atoll_buffer_put_f64(out, d->occupied_ns);
     atoll_buffer_put_f64(out, d->candidate_ns);
     atoll_buffer_put_u64(out, d->device);
-    atoll_buffer_put_blob(out, d->detail, strnlen(d->detail, sizeof d->detail - 1));
+    atoll_buffer_put_blob(out, d->detail, strnlen(d->detail, sizeof(d->detail) - 1));
 }
 
 int atoll_duel_decode(const void *bytes, size_t length, struct atoll_duel *ret_duel, struct atoll_err *err)
 {
     struct atoll_reader r;
     struct atoll_duel d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     atoll_reader_init(&r, bytes, length);
     d.evaluation = atoll_reader_u64(&r);
     d.purpose = (enum atoll_duel_purpose)atoll_reader_u32_in(&r, 0, ATOLL_DUEL_PURPOSE_COUNT - 1);
@@ -310,7 +310,7 @@ int atoll_duel_decode(const void *bytes, size_t length, struct atoll_duel *ret_d
     d.occupied_ns = read_time(&r);
     d.candidate_ns = read_time(&r);
     d.device = atoll_reader_u64(&r);
-    atoll_reader_fixed_text(&r, d.detail, sizeof d.detail);
+    atoll_reader_fixed_text(&r, d.detail, sizeof(d.detail));
     if (atoll_reader_finish(&r, "duel", err)) {
         return -1;
     }

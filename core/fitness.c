@@ -16,8 +16,9 @@ static double clamp01(double x)
 static double log_share(double speedup, double baseline_ns, double floor_ns)
 {
     double ceiling = floor_ns > 0 ? baseline_ns / floor_ns : UNKNOWN_CEILING;
-    if (!(ceiling > 1)) /* the baseline is at its floor already: only being as fast counts */
+    if (!(ceiling > 1)) { /* the baseline is at its floor already: only being as fast counts */
         return speedup >= 1 ? 1 : 0;
+    }
     return log(speedup) / log(ceiling);
 }
 
@@ -32,8 +33,9 @@ double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, d
     case ATOLL_V_INFRASTRUCTURE: return 0;
     default: return COMPILED_ONLY;
     }
-    if (!(time_ns > 0) || !(baseline_ns > 0))
+    if (!(time_ns > 0) || !(baseline_ns > 0)) {
         return CORRECT_BASE;
+    }
     double speedup = baseline_ns / time_ns;
     double share =
         form == ATOLL_FITNESS_CLIPPED ? speedup / CLIPPED_TARGET : log_share(speedup, baseline_ns, floor_ns);

@@ -60,13 +60,13 @@ static const struct {
     LIMIT(host_memory, 1),
 #undef LIMIT
 };
-#define LIMIT_FIELDS (sizeof limit_fields / sizeof *limit_fields)
+#define LIMIT_FIELDS (sizeof(limit_fields) / sizeof(*limit_fields))
 
 static void put_limits(struct atoll_buffer *out, const struct atoll_device_limits *l)
 {
     for (size_t i = 0; i < LIMIT_FIELDS; i++) {
         uint32_t value;
-        memcpy(&value, (const char *)l + limit_fields[i].offset, sizeof value);
+        memcpy(&value, (const char *)l + limit_fields[i].offset, sizeof(value));
         atoll_buffer_put_u32(out, value);
     }
     atoll_buffer_put_f64(out, l->memory_bytes);
@@ -75,16 +75,16 @@ static void put_limits(struct atoll_buffer *out, const struct atoll_device_limit
     for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
         atoll_buffer_put_f64(out, l->tensor_flops[t]);
     }
-    put_fixed_text(out, l->driver, sizeof l->driver);
-    put_fixed_text(out, l->target, sizeof l->target);
-    put_fixed_text(out, l->counters, sizeof l->counters);
+    put_fixed_text(out, l->driver, sizeof(l->driver));
+    put_fixed_text(out, l->target, sizeof(l->target));
+    put_fixed_text(out, l->counters, sizeof(l->counters));
 }
 
 static void read_limits(struct atoll_reader *r, struct atoll_device_limits *l)
 {
     for (size_t i = 0; i < LIMIT_FIELDS; i++) {
         uint32_t value = atoll_reader_u32_in(r, 0, limit_fields[i].most);
-        memcpy((char *)l + limit_fields[i].offset, &value, sizeof value);
+        memcpy((char *)l + limit_fields[i].offset, &value, sizeof(value));
     }
     l->memory_bytes = read_rate(r);
     l->clock_hz = read_rate(r);
@@ -92,19 +92,19 @@ static void read_limits(struct atoll_reader *r, struct atoll_device_limits *l)
     for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
         l->tensor_flops[t] = read_rate(r);
     }
-    atoll_reader_fixed_text(r, l->driver, sizeof l->driver);
-    atoll_reader_fixed_text(r, l->target, sizeof l->target);
-    atoll_reader_fixed_text(r, l->counters, sizeof l->counters);
+    atoll_reader_fixed_text(r, l->driver, sizeof(l->driver));
+    atoll_reader_fixed_text(r, l->target, sizeof(l->target));
+    atoll_reader_fixed_text(r, l->counters, sizeof(l->counters));
 }
 
 void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_buffer *out)
 {
     atoll_buffer_put_u64(out, d->key);
-    put_fixed_text(out, d->backend, sizeof d->backend);
-    put_fixed_text(out, d->model, sizeof d->model);
-    put_fixed_text(out, d->uuid, sizeof d->uuid);
-    put_fixed_text(out, d->node, sizeof d->node);
-    put_fixed_text(out, d->toolchain, sizeof d->toolchain);
+    put_fixed_text(out, d->backend, sizeof(d->backend));
+    put_fixed_text(out, d->model, sizeof(d->model));
+    put_fixed_text(out, d->uuid, sizeof(d->uuid));
+    put_fixed_text(out, d->node, sizeof(d->node));
+    put_fixed_text(out, d->toolchain, sizeof(d->toolchain));
     atoll_buffer_put_u32(out, d->threads);
     atoll_buffer_put_f64(out, d->bandwidth_bytes_per_s);
     for (size_t t = 0; t < ATOLL_DTYPE_COUNT; t++) {
@@ -113,7 +113,7 @@ void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_bu
     atoll_buffer_put_f64(out, d->empty_launch_ns);
     atoll_buffer_put_f64(out, d->clock_resolution_ns);
     atoll_buffer_put_f64(out, d->last_level_cache_bytes);
-    put_fixed_text(out, d->isolation, sizeof d->isolation);
+    put_fixed_text(out, d->isolation, sizeof(d->isolation));
     put_limits(out, &d->limits);
 }
 
@@ -122,14 +122,14 @@ int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_devi
 {
     struct atoll_reader r;
     struct atoll_device_info d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     atoll_reader_init(&r, bytes, length);
     d.key = atoll_reader_u64(&r);
-    atoll_reader_fixed_text(&r, d.backend, sizeof d.backend);
-    atoll_reader_fixed_text(&r, d.model, sizeof d.model);
-    atoll_reader_fixed_text(&r, d.uuid, sizeof d.uuid);
-    atoll_reader_fixed_text(&r, d.node, sizeof d.node);
-    atoll_reader_fixed_text(&r, d.toolchain, sizeof d.toolchain);
+    atoll_reader_fixed_text(&r, d.backend, sizeof(d.backend));
+    atoll_reader_fixed_text(&r, d.model, sizeof(d.model));
+    atoll_reader_fixed_text(&r, d.uuid, sizeof(d.uuid));
+    atoll_reader_fixed_text(&r, d.node, sizeof(d.node));
+    atoll_reader_fixed_text(&r, d.toolchain, sizeof(d.toolchain));
     d.threads = atoll_reader_u32_in(&r, 0, THREAD_LIMIT);
     d.bandwidth_bytes_per_s = read_rate(&r);
     for (size_t t = 0; t < ATOLL_DTYPE_COUNT; t++) {
@@ -138,7 +138,7 @@ int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_devi
     d.empty_launch_ns = read_time(&r);
     d.clock_resolution_ns = read_time(&r);
     d.last_level_cache_bytes = read_rate(&r);
-    atoll_reader_fixed_text(&r, d.isolation, sizeof d.isolation);
+    atoll_reader_fixed_text(&r, d.isolation, sizeof(d.isolation));
     if (r.failed || r.offset < r.length) { /* frame version 1 ends here */
         read_limits(&r, &d.limits);
     }
@@ -183,7 +183,7 @@ int atoll_pulse_decode(const void *bytes, size_t length, struct atoll_pulse *ret
 
 void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out)
 {
-    atoll_buffer_put_bytes(out, s->secret, sizeof s->secret);
+    atoll_buffer_put_bytes(out, s->secret, sizeof(s->secret));
     atoll_buffer_put_f64(out, s->sample_device_ns);
     atoll_buffer_put_f64(out, s->sample_wall_ns);
     atoll_buffer_put_u32(out, s->sample_min);
@@ -193,11 +193,11 @@ void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out)
     atoll_buffer_put_f64(out, s->compile_deadline_ns);
     atoll_buffer_put_u64(out, s->compile_memory_bytes);
     atoll_buffer_put_f64(out, s->sanitize_deadline_ns);
-    put_fixed_text(out, s->compiler, sizeof s->compiler);
-    put_fixed_text(out, s->compile_flags, sizeof s->compile_flags);
+    put_fixed_text(out, s->compiler, sizeof(s->compiler));
+    put_fixed_text(out, s->compile_flags, sizeof(s->compile_flags));
     atoll_buffer_put_u32(out, s->backend_null != 0);
-    put_fixed_text(out, s->backend, sizeof s->backend);
-    put_fixed_text(out, s->include_path, sizeof s->include_path);
+    put_fixed_text(out, s->backend, sizeof(s->backend));
+    put_fixed_text(out, s->include_path, sizeof(s->include_path));
     atoll_buffer_put_u32(out, s->is_warm != 0);
     atoll_buffer_put_u32(out, s->profile_all != 0);
     atoll_buffer_put_f64(out, s->profile_ratio);
@@ -207,9 +207,9 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
 {
     struct atoll_reader r;
     struct atoll_setup s;
-    memset(&s, 0, sizeof s);
+    memset(&s, 0, sizeof(s));
     atoll_reader_init(&r, bytes, length);
-    atoll_reader_bytes(&r, s.secret, sizeof s.secret);
+    atoll_reader_bytes(&r, s.secret, sizeof(s.secret));
     s.sample_device_ns = read_time(&r);
     s.sample_wall_ns = read_time(&r);
     s.sample_min = atoll_reader_u32_in(&r, 0, ATOLL_SAMPLES_LIMIT);
@@ -219,11 +219,11 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
     s.compile_deadline_ns = read_time(&r);
     s.compile_memory_bytes = atoll_reader_u64(&r);
     s.sanitize_deadline_ns = read_time(&r);
-    atoll_reader_fixed_text(&r, s.compiler, sizeof s.compiler);
-    atoll_reader_fixed_text(&r, s.compile_flags, sizeof s.compile_flags);
+    atoll_reader_fixed_text(&r, s.compiler, sizeof(s.compiler));
+    atoll_reader_fixed_text(&r, s.compile_flags, sizeof(s.compile_flags));
     s.backend_null = atoll_reader_u32_in(&r, 0, 1);
-    atoll_reader_fixed_text(&r, s.backend, sizeof s.backend);
-    atoll_reader_fixed_text(&r, s.include_path, sizeof s.include_path);
+    atoll_reader_fixed_text(&r, s.backend, sizeof(s.backend));
+    atoll_reader_fixed_text(&r, s.include_path, sizeof(s.include_path));
     s.is_warm = atoll_reader_u32_in(&r, 0, 1);
     s.profile_all = atoll_reader_u32_in(&r, 0, 1);
     s.profile_ratio = atoll_reader_f64_in(&r, 0.0, RATIO_LIMIT);
@@ -236,7 +236,7 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
 
 static void put_candidate(struct atoll_buffer *out, const struct atoll_order_candidate *c)
 {
-    atoll_buffer_put_bytes(out, c->id.bytes, sizeof c->id.bytes);
+    atoll_buffer_put_bytes(out, c->id.bytes, sizeof(c->id.bytes));
     atoll_buffer_put_text(out, c->language);
     atoll_buffer_put_text(out, c->source);
     atoll_buffer_put_u32(out, (uint32_t)c->choice.count);
@@ -256,7 +256,7 @@ static const char *read_text(struct atoll_reader *r, struct atoll_arena *arena, 
 
 static void read_candidate(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_order_candidate *c)
 {
-    atoll_reader_bytes(r, c->id.bytes, sizeof c->id.bytes);
+    atoll_reader_bytes(r, c->id.bytes, sizeof(c->id.bytes));
     c->language = read_text(r, arena, LANGUAGE_LIMIT);
     c->source = read_text(r, arena, ATOLL_SOURCE_LIMIT);
     size_t count = atoll_reader_count(r, sizeof(int64_t));
@@ -291,7 +291,7 @@ int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *are
 {
     struct atoll_reader r;
     struct atoll_order o;
-    memset(&o, 0, sizeof o);
+    memset(&o, 0, sizeof(o));
     o.elite.language = o.elite.source = "";
     atoll_reader_init(&r, bytes, length);
     o.evaluation = atoll_reader_u64(&r);

@@ -21,12 +21,13 @@ int atoll_place_decode(const void *bytes, size_t length, struct atoll_place *ret
     p.surplus = (enum atoll_surplus)atoll_reader_u32_in(&r, 0, ATOLL_SURPLUS_BUSY);
     p.core_count = atoll_reader_u32_in(&r, 0, CORE_LIMIT);
     p.slots = atoll_reader_u32_in(&r, 0, CORE_LIMIT);
-    atoll_reader_fixed_text(&r, p.node, sizeof p.node);
-    atoll_reader_fixed_text(&r, p.cores, sizeof p.cores);
-    atoll_reader_fixed_text(&r, p.numa, sizeof p.numa);
-    atoll_reader_fixed_text(&r, p.note, sizeof p.note);
-    if (atoll_reader_finish(&r, "PLACE", err) != 0)
+    atoll_reader_fixed_text(&r, p.node, sizeof(p.node));
+    atoll_reader_fixed_text(&r, p.cores, sizeof(p.cores));
+    atoll_reader_fixed_text(&r, p.numa, sizeof(p.numa));
+    atoll_reader_fixed_text(&r, p.note, sizeof(p.note));
+    if (atoll_reader_finish(&r, "PLACE", err) != 0) {
         return -1;
+    }
     *ret_place = p;
     return 0;
 }

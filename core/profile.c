@@ -107,7 +107,7 @@ const char *atoll_limiter_name(enum atoll_limiter limiter)
 
 void atoll_profile_init(struct atoll_profile *p)
 {
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof(*p));
     for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
         p->counters[c] = NAN;
     }
@@ -159,7 +159,7 @@ static void put_resources(struct atoll_buffer *out, const struct atoll_resources
     const uint32_t values[] = {r->kernel_count,         r->registers,   r->static_shared_bytes,
                                r->dynamic_shared_bytes, r->stack_bytes, r->spill_store_bytes,
                                r->spill_load_bytes};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         atoll_buffer_put_u32(out, values[i]);
     }
     put_known(out, r->occupancy, 1.0);
@@ -186,7 +186,7 @@ void atoll_profile_encode(const struct atoll_profile *p, struct atoll_buffer *ou
     }
     put_known(out, p->intensity_flops_per_byte, COUNT_LIMIT);
     put_known(out, p->wall_ns, TIME_LIMIT_NS);
-    atoll_buffer_put_blob(out, p->reason, strnlen(p->reason, sizeof p->reason - 1));
+    atoll_buffer_put_blob(out, p->reason, strnlen(p->reason, sizeof(p->reason) - 1));
     put_known(out, p->clock_hz, COUNT_LIMIT);
     atoll_buffer_put_u64(out, p->throttle_reasons);
     put_resources(out, &p->resources);
@@ -234,7 +234,7 @@ static void read_resources(struct atoll_reader *r, struct atoll_resources *ret)
     uint32_t *const values[] = {&ret->kernel_count,         &ret->registers,   &ret->static_shared_bytes,
                                 &ret->dynamic_shared_bytes, &ret->stack_bytes, &ret->spill_store_bytes,
                                 &ret->spill_load_bytes};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         *values[i] = atoll_reader_u32(r);
     }
     ret->occupancy = atoll_reader_f64_in(r, 0.0, 1.0);
@@ -254,7 +254,7 @@ void atoll_profile_decode(struct atoll_reader *r, struct atoll_profile *ret_prof
         read_counters(r, &p);
         p.intensity_flops_per_byte = atoll_reader_f64_in(r, 0.0, COUNT_LIMIT);
         p.wall_ns = atoll_reader_f64_in(r, 0.0, TIME_LIMIT_NS);
-        atoll_reader_fixed_text(r, p.reason, sizeof p.reason);
+        atoll_reader_fixed_text(r, p.reason, sizeof(p.reason));
         p.clock_hz = atoll_reader_f64_in(r, 0.0, COUNT_LIMIT);
         p.throttle_reasons = atoll_reader_u64(r);
         read_resources(r, &p.resources);
@@ -285,8 +285,8 @@ enum atoll_limiter atoll_limiter_of(const struct atoll_profile *p, double time_n
     if (time_ns > 0.0 && time_ns < LAUNCHES * empty_launch_ns) {
         return ATOLL_LIMITER_LAUNCH;
     }
-    double memory = largest(p, memories, sizeof memories / sizeof *memories);
-    double pipe = largest(p, pipes, sizeof pipes / sizeof *pipes);
+    double memory = largest(p, memories, sizeof(memories) / sizeof(*memories));
+    double pipe = largest(p, pipes, sizeof(pipes) / sizeof(*pipes));
     if (memory > LIMITING && !(pipe > memory)) {
         return ATOLL_LIMITER_MEMORY;
     }

@@ -100,7 +100,7 @@ double atoll_search_log_margin(const struct atoll_search *s)
 #define NAMES(name, table, summary)                                                                          \
     {                                                                                                        \
 #name, ATOLL_SEARCH_NAME, offsetof(struct atoll_search, name), 0,                                    \
-            (int)(sizeof table / sizeof *table) - 1, table, summary                                          \
+            (int)(sizeof(table) / sizeof(*table)) - 1, table, summary                                        \
     }
 #define SHARE(name, rule, summary)                                                                           \
     {                                                                                                        \
@@ -160,7 +160,7 @@ static const struct atoll_search_field fields[] = {
     NAMES(error_control, atoll_error_rule_names, "rule that keeps the error of all promotions at alpha"),
 };
 
-#define FIELD_COUNT (sizeof fields / sizeof *fields)
+#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
 #define OLD_COUNT   20 /* rows that every engine wrote */
 
 const struct atoll_search_field *atoll_search_fields(size_t *ret_count)
@@ -171,9 +171,11 @@ const struct atoll_search_field *atoll_search_fields(size_t *ret_count)
 
 const struct atoll_search_field *atoll_search_field(const char *name)
 {
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (strcmp(fields[i].name, name) == 0)
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        if (strcmp(fields[i].name, name) == 0) {
             return &fields[i];
+        }
+    }
     return NULL;
 }
 
@@ -187,17 +189,18 @@ static uint64_t get_whole(const struct atoll_search *s, const struct atoll_searc
 {
     uint32_t narrow;
     uint64_t wide;
-    memcpy(&narrow, at(s, f), sizeof narrow);
-    if (f->kind != ATOLL_SEARCH_U64)
+    memcpy(&narrow, at(s, f), sizeof(narrow));
+    if (f->kind != ATOLL_SEARCH_U64) {
         return narrow;
-    memcpy(&wide, at(s, f), sizeof wide);
+    }
+    memcpy(&wide, at(s, f), sizeof(wide));
     return wide;
 }
 
 static double get_real(const struct atoll_search *s, const struct atoll_search_field *f)
 {
     double v;
-    memcpy(&v, at(s, f), sizeof v);
+    memcpy(&v, at(s, f), sizeof(v));
     return v;
 }
 
@@ -205,10 +208,11 @@ static void put_whole(struct atoll_search *s, const struct atoll_search_field *f
 {
     uint32_t narrow = (uint32_t)v;
     char *to = (char *)s + f->offset;
-    if (f->kind == ATOLL_SEARCH_U64)
-        memcpy(to, &v, sizeof v);
-    else
-        memcpy(to, &narrow, sizeof narrow);
+    if (f->kind == ATOLL_SEARCH_U64) {
+        memcpy(to, &v, sizeof(v));
+    } else {
+        memcpy(to, &narrow, sizeof(narrow));
+    }
 }
 
 static void field_encode(const struct atoll_search_field *f, const struct atoll_search *s,
@@ -239,34 +243,41 @@ static int field_decode(const struct atoll_search_field *f, struct atoll_reader 
     case ATOLL_SEARCH_NAME: whole = atoll_reader_u8(r); break;
     case ATOLL_SEARCH_F64: value = atoll_reader_f64(r); break;
     }
-    if (r->failed)
+    if (r->failed) {
         return 0;
-    if (f->kind != ATOLL_SEARCH_F64)
+    }
+    if (f->kind != ATOLL_SEARCH_F64) {
         value = (double)whole;
-    if (!(value >= f->min && value <= f->max))
+    }
+    if (!(value >= f->min && value <= f->max)) {
         return range_error(f, value, err);
-    if (f->kind == ATOLL_SEARCH_F64)
-        memcpy((char *)s + f->offset, &value, sizeof value);
-    else
+    }
+    if (f->kind == ATOLL_SEARCH_F64) {
+        memcpy((char *)s + f->offset, &value, sizeof(value));
+    } else {
         put_whole(s, f, whole);
+    }
     return 0;
 }
 
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out)
 {
-    for (size_t i = 0; i < OLD_COUNT; i++)
+    for (size_t i = 0; i < OLD_COUNT; i++) {
         field_encode(&fields[i], s, out);
+    }
     atoll_buffer_put_u8(out, (uint8_t)s->language);
     atoll_buffer_put_u8(out, (uint8_t)(FIELD_COUNT - OLD_COUNT));
-    for (size_t i = OLD_COUNT; i < FIELD_COUNT; i++)
+    for (size_t i = OLD_COUNT; i < FIELD_COUNT; i++) {
         field_encode(&fields[i], s, out);
+    }
 }
 
 static int check_shares(const struct atoll_search *s, struct atoll_err *err)
 {
     double sum = 0;
-    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++)
+    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++) {
         sum += s->selection_share[i];
+    }
     return sum > 0 ? 0
                    : atoll_err_set(err, ATOLL_E_PROTOCOL,
                                    "search settings: the shares of all selection rules are 0");
@@ -276,18 +287,23 @@ static int check_shares(const struct atoll_search *s, struct atoll_err *err)
 static int take_rest(struct atoll_reader *r, struct atoll_search *s, struct atoll_err *err)
 {
     unsigned language = atoll_reader_u8(r);
-    if (language >= ATOLL_LANGUAGE_COUNT || (language == ATOLL_LANGUAGE_C && r->offset == r->length))
+    if (language >= ATOLL_LANGUAGE_COUNT || (language == ATOLL_LANGUAGE_C && r->offset == r->length)) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: language is %u", language);
+    }
     s->language = (enum atoll_language)language;
-    if (r->offset == r->length)
+    if (r->offset == r->length) {
         return 0;
+    }
     uint8_t rows = atoll_reader_u8(r);
-    if (!rows || rows > FIELD_COUNT - OLD_COUNT)
+    if (!rows || rows > FIELD_COUNT - OLD_COUNT) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %u rows are more than this Atoll knows",
                              rows);
-    for (size_t i = OLD_COUNT; i < OLD_COUNT + (size_t)rows && !r->failed; i++)
-        if (field_decode(&fields[i], r, s, err))
+    }
+    for (size_t i = OLD_COUNT; i < OLD_COUNT + (size_t)rows && !r->failed; i++) {
+        if (field_decode(&fields[i], r, s, err)) {
             return -1;
+        }
+    }
     return 0;
 }
 
@@ -298,13 +314,17 @@ int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *r
     struct atoll_search s;
     atoll_reader_init(&r, bytes, length);
     atoll_search_defaults(&s);
-    for (size_t i = 0; i < OLD_COUNT && !r.failed; i++)
-        if (field_decode(&fields[i], &r, &s, err))
+    for (size_t i = 0; i < OLD_COUNT && !r.failed; i++) {
+        if (field_decode(&fields[i], &r, &s, err)) {
             return -1;
-    if (!r.failed && r.offset < r.length && take_rest(&r, &s, err))
+        }
+    }
+    if (!r.failed && r.offset < r.length && take_rest(&r, &s, err)) {
         return -1;
-    if (atoll_reader_finish(&r, "search settings", err) || check_shares(&s, err))
+    }
+    if (atoll_reader_finish(&r, "search settings", err) || check_shares(&s, err)) {
         return -1;
+    }
     *ret_search = s;
     return 0;
 }
@@ -319,7 +339,7 @@ static int set_name(struct atoll_search *s, const struct atoll_search_field *f, 
             return 0;
         }
         size_t used = strlen(allowed);
-        snprintf(allowed + used, sizeof allowed - used, "%s%s", i ? ", " : "", f->names[i]);
+        snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i ? ", " : "", f->names[i]);
     }
     return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is none of: %s", f->name, value, allowed);
 }
@@ -344,15 +364,18 @@ int atoll_search_set(struct atoll_search *search, const struct atoll_search_fiel
 {
     uint64_t whole = 0;
     double real = 0;
-    if (field->kind == ATOLL_SEARCH_NAME)
+    if (field->kind == ATOLL_SEARCH_NAME) {
         return set_name(search, field, value, err);
-    if (parse(field, value, &whole, &real) || !(real >= field->min && real <= field->max))
+    }
+    if (parse(field, value, &whole, &real) || !(real >= field->min && real <= field->max)) {
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is no %snumber of %g to %g", field->name,
                              value, field->kind == ATOLL_SEARCH_F64 ? "" : "whole ", field->min, field->max);
-    if (field->kind == ATOLL_SEARCH_F64)
-        memcpy((char *)search + field->offset, &real, sizeof real);
-    else
+    }
+    if (field->kind == ATOLL_SEARCH_F64) {
+        memcpy((char *)search + field->offset, &real, sizeof(real));
+    } else {
         put_whole(search, field, whole);
+    }
     return 0;
 }
 
@@ -361,9 +384,9 @@ static void print_real(double value, struct atoll_buffer *out)
 {
     char text[32];
     int digits = 15;
-    do
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    while (strtod(text, NULL) != value && ++digits <= 17);
+    do {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+    } while (strtod(text, NULL) != value && ++digits <= 17);
     atoll_buffer_printf(out, "%s", text);
 }
 

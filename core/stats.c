@@ -57,8 +57,8 @@ void atoll_summary_of(const double *values, size_t count, double *scratch, struc
 {
     struct atoll_summary s = {.count = count};
     if (count > 0) {
-        memcpy(scratch, values, count * sizeof *values);
-        qsort(scratch, count, sizeof *scratch, compare_doubles);
+        memcpy(scratch, values, count * sizeof(*values));
+        qsort(scratch, count, sizeof(*scratch), compare_doubles);
         s.min = scratch[0];
         s.max = scratch[count - 1];
         s.p10 = quantile(scratch, count, 0.1);

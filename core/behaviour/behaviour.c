@@ -81,32 +81,40 @@ static unsigned char level_of(const struct atoll_sign_board *b, const struct wei
                               unsigned dimension)
 {
     unsigned score[ATOLL_BEHAVIOUR_LEVELS] = {0}, level = ATOLL_BEHAVIOUR_LEVELS - 1;
-    for (unsigned c = 0; c < ATOLL_SIGN_COUNT; c++)
-        if (b->seen[c] && weights[c].dimension == dimension)
+    for (unsigned c = 0; c < ATOLL_SIGN_COUNT; c++) {
+        if (b->seen[c] && weights[c].dimension == dimension) {
             score[weights[c].level] += weights[c].weight;
+        }
+    }
     /* Several levels of memory are blocks of registers, packing or prefetch within tiles, not alone. */
-    if (dimension == MEMORY && score[2] < THRESHOLD)
+    if (dimension == MEMORY && score[2] < THRESHOLD) {
         score[3] = 0;
-    while (level > 0 && score[level] < THRESHOLD)
+    }
+    while (level > 0 && score[level] < THRESHOLD) {
         level--;
+    }
     return (unsigned char)level;
 }
 
 static void see_plan(const struct atoll_plan *plan, struct atoll_sign_board *b)
 {
-    if (plan->launch_count > 1)
+    if (plan->launch_count > 1) {
         atoll_sign_mark(b, ATOLL_SIGN_PHASES);
+    }
     for (size_t i = 0; i < plan->launch_count; i++) {
         const struct atoll_launch *l = &plan->launches[i];
-        if (l->cooperative)
+        if (l->cooperative) {
             atoll_sign_mark(b, ATOLL_SIGN_GRID_SYNC);
-        if (l->cluster[0])
+        }
+        if (l->cluster[0]) {
             atoll_sign_mark(b, ATOLL_SIGN_CLUSTER);
-        for (size_t k = 0; k < l->arg_count; k++)
+        }
+        for (size_t k = 0; k < l->arg_count; k++) {
             if (l->args[k].kind == ATOLL_ARG_TENSORMAP) {
                 atoll_sign_mark(b, ATOLL_SIGN_SHARED_TILE);
                 atoll_sign_mark(b, ATOLL_SIGN_ASYNC_COPY);
             }
+        }
     }
 }
 
@@ -116,20 +124,24 @@ static struct atoll_behaviour classify_tokens(int is_device, const struct atoll_
     const struct weight *weights = is_device ? device_weights : c_weights;
     struct atoll_behaviour cell = {0, 0, 0};
     struct atoll_sign_board board = {{0}};
-    struct atoll_loop_list *loops = malloc(sizeof *loops);
-    if (!loops)
+    struct atoll_loop_list *loops = malloc(sizeof(*loops));
+    if (!loops) {
         return cell;
+    }
     atoll_loop_list_find(loops, tokens, count < TOKEN_LIMIT ? count : TOKEN_LIMIT);
     atoll_sign_see_names(loops, is_device, &board);
     atoll_sign_see_loops(loops, &board);
     atoll_sign_see_sums(loops, &board);
-    if (is_device)
+    if (is_device) {
         atoll_sign_see_device(loops, &board);
-    if (plan)
+    }
+    if (plan) {
         see_plan(plan, &board);
+    }
     /* A barrier that guards a tile is part of the tile. */
-    if (board.seen[ATOLL_SIGN_SHARED_TILE])
+    if (board.seen[ATOLL_SIGN_SHARED_TILE]) {
         board.seen[ATOLL_SIGN_BARRIER] = 0;
+    }
     cell.memory = level_of(&board, weights, MEMORY);
     cell.algorithm = level_of(&board, weights, ALGORITHM);
     cell.coordination = level_of(&board, weights, COORDINATION);
@@ -144,12 +156,14 @@ struct atoll_behaviour atoll_behaviour_classify(const char *language, const char
     struct atoll_behaviour cell = {0, 0, 0};
     struct atoll_token_list list;
     int is_device = strcmp(language, "cuda") == 0;
-    if ((!is_device && strcmp(language, "c") != 0) || atoll_token_list_init(&list, body, NULL))
+    if ((!is_device && strcmp(language, "c") != 0) || atoll_token_list_init(&list, body, NULL)) {
         return cell;
-    struct atoll_token *kept = malloc((list.count + 1) * sizeof *kept);
-    if (kept)
+    }
+    struct atoll_token *kept = malloc((list.count + 1) * sizeof(*kept));
+    if (kept) {
         cell = classify_tokens(is_device, kept,
                                atoll_source_branch_keep(list.tokens, list.count, plan, choice, kept), plan);
+    }
     free(kept);
     atoll_token_list_fini(&list);
     return cell;

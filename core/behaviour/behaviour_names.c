@@ -159,9 +159,11 @@ static const struct name device_names[] = {
 static int contains(const struct atoll_token *t, const char *text)
 {
     size_t n = strlen(text);
-    for (size_t i = 0; i + n <= t->length; i++)
-        if (strncasecmp(t->text + i, text, n) == 0)
+    for (size_t i = 0; i + n <= t->length; i++) {
+        if (strncasecmp(t->text + i, text, n) == 0) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -174,20 +176,24 @@ static int is_letter(char c)
 static int says(const struct atoll_token *t, const char *text)
 {
     size_t n = strlen(text);
-    for (size_t i = 1; i + n <= t->length; i++)
+    for (size_t i = 1; i + n <= t->length; i++) {
         if (strncasecmp(t->text + i, text, n) == 0 &&
-            !(is_letter(text[0]) && is_letter(t->text[i - 1]) && !(i > 1 && t->text[i - 2] == '\\')))
+            !(is_letter(text[0]) && is_letter(t->text[i - 1]) && !(i > 1 && t->text[i - 2] == '\\'))) {
             return 1;
+        }
+    }
     return 0;
 }
 
 static int matches(const struct atoll_token *t, const struct name *name)
 {
     int is_text = t->kind == ATOLL_TOKEN_STRING;
-    if (name->match == TEXT || is_text)
+    if (name->match == TEXT || is_text) {
         return name->match == TEXT && is_text && says(t, name->text);
-    if (t->kind != ATOLL_TOKEN_NAME)
+    }
+    if (t->kind != ATOLL_TOKEN_NAME) {
         return 0;
+    }
     switch (name->match) {
     case EXACT: return atoll_token_is(t, name->text);
     case PREFIX: return atoll_token_starts(t, name->text);
@@ -200,10 +206,13 @@ static int matches(const struct atoll_token *t, const struct name *name)
 static void see_listed(const struct atoll_loop_list *l, const struct name *names, size_t count,
                        struct atoll_sign_board *b)
 {
-    for (size_t i = 0; i < l->token_count; i++)
-        for (size_t k = 0; k < count; k++)
-            if (matches(&l->tokens[i], &names[k]))
+    for (size_t i = 0; i < l->token_count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (matches(&l->tokens[i], &names[k])) {
                 atoll_sign_mark(b, names[k].category);
+            }
+        }
+    }
 }
 
 /* Elementary functions of one's own are built around log2(e), ln 2 or 2 / pi. */
@@ -211,11 +220,14 @@ static void see_approximations(const struct atoll_loop_list *l, struct atoll_sig
 {
     static const char *const constants[] = {"1.4426950", "0.6931471",  "0.69314718",
                                             "1.442695",  "0.63661977", "0x1.715476"};
-    for (size_t i = 0; i < l->token_count; i++)
+    for (size_t i = 0; i < l->token_count; i++) {
         for (size_t k = 0;
-             l->tokens[i].kind == ATOLL_TOKEN_NUMBER && k < sizeof constants / sizeof *constants; k++)
-            if (atoll_token_starts(&l->tokens[i], constants[k]))
+             l->tokens[i].kind == ATOLL_TOKEN_NUMBER && k < sizeof(constants) / sizeof(*constants); k++) {
+            if (atoll_token_starts(&l->tokens[i], constants[k])) {
                 atoll_sign_mark(b, ATOLL_SIGN_APPROXIMATE);
+            }
+        }
+    }
 }
 
 /* A function that calls itself. */
@@ -225,15 +237,19 @@ static void see_recursion(const struct atoll_loop_list *l, struct atoll_sign_boa
     int depth = 0;
     for (size_t i = 0; i < l->token_count; i++) {
         if (depth == 0 && l->tokens[i].kind == ATOLL_TOKEN_NAME && atoll_sign_is(l, i + 1, "(") &&
-            !atoll_sign_is(l, i, "__attribute__"))
+            !atoll_sign_is(l, i, "__attribute__")) {
             name = &l->tokens[i];
-        if (atoll_sign_is(l, i, "{") && depth++ == 0)
+        }
+        if (atoll_sign_is(l, i, "{") && depth++ == 0) {
             function = name;
-        if (atoll_sign_is(l, i, "}") && depth > 0)
+        }
+        if (atoll_sign_is(l, i, "}") && depth > 0) {
             depth--;
+        }
         if (depth > 0 && function && atoll_sign_is(l, i + 1, "(") &&
-            atoll_token_same(&l->tokens[i], function))
+            atoll_token_same(&l->tokens[i], function)) {
             atoll_sign_mark(b, ATOLL_SIGN_RECURSION);
+        }
     }
 }
 

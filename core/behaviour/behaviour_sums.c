@@ -17,24 +17,28 @@ static size_t statement_begin(const struct atoll_loop_list *l, size_t at)
 {
     size_t least = at > DECLARATION_TOKENS ? at - DECLARATION_TOKENS : 0;
     while (at > least && !atoll_sign_is(l, at - 1, ";") && !atoll_sign_is(l, at - 1, "{") &&
-           !atoll_sign_is(l, at - 1, "}"))
+           !atoll_sign_is(l, at - 1, "}")) {
         at--;
+    }
     return at;
 }
 
 /* "type name[", or a later name of such a declaration. */
 static int declares(const struct atoll_loop_list *l, size_t at)
 {
-    if (l->tokens[at - 1].kind == ATOLL_TOKEN_NAME)
+    if (l->tokens[at - 1].kind == ATOLL_TOKEN_NAME) {
         return !atoll_sign_is(l, at - 1, "return") && !atoll_sign_is(l, at - 1, "else");
+    }
     size_t begin = statement_begin(l, at);
     int depth = 0;
     if (!atoll_sign_is(l, at - 1, ",") || begin + 1 >= at || l->tokens[begin].kind != ATOLL_TOKEN_NAME ||
-        l->tokens[begin + 1].kind != ATOLL_TOKEN_NAME)
+        l->tokens[begin + 1].kind != ATOLL_TOKEN_NAME) {
         return 0;
-    for (size_t i = begin; i < at; i++)
+    }
+    for (size_t i = begin; i < at; i++) {
         depth += (atoll_sign_is(l, i, "(") || atoll_sign_is(l, i, "[")) -
                  (atoll_sign_is(l, i, ")") || atoll_sign_is(l, i, "]"));
+    }
     return depth == 0;
 }
 
@@ -43,9 +47,11 @@ static int is_local_array(const struct atoll_loop_list *l, const struct atoll_to
     int depth = 0;
     for (size_t i = 1; i + 1 < l->token_count; i++) {
         depth += atoll_sign_is(l, i, "{") ? 1 : atoll_sign_is(l, i, "}") ? -1 : 0;
-        if (depth > 0 && atoll_token_same(&l->tokens[i], name) && atoll_sign_is(l, i + 1, "["))
-            if (declares(l, i))
+        if (depth > 0 && atoll_token_same(&l->tokens[i], name) && atoll_sign_is(l, i + 1, "[")) {
+            if (declares(l, i)) {
                 return 1;
+            }
+        }
     }
     return 0;
 }
@@ -58,9 +64,11 @@ static int is_compound(const struct atoll_loop_list *l, const struct atoll_assig
 
 static int is_loop_variable(const struct atoll_loop_list *l, const struct atoll_token *name)
 {
-    for (size_t i = 0; i < l->loop_count; i++)
-        if (l->loops[i].variable && atoll_token_same(l->loops[i].variable, name))
+    for (size_t i = 0; i < l->loop_count; i++) {
+        if (l->loops[i].variable && atoll_token_same(l->loops[i].variable, name)) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -74,9 +82,11 @@ static int is_sum(const struct atoll_loop_list *l, const struct atoll_assignment
 static int is_local(const struct atoll_loop_list *l, const struct facts *f, size_t assignment)
 {
     const struct atoll_token *base = l->assignments[assignment].base;
-    for (size_t i = 0; i < assignment; i++)
-        if (l->assignments[i].is_element && atoll_token_same(l->assignments[i].base, base))
+    for (size_t i = 0; i < assignment; i++) {
+        if (l->assignments[i].is_element && atoll_token_same(l->assignments[i].base, base)) {
             return f->locals[i];
+        }
+    }
     return is_local_array(l, base);
 }
 
@@ -96,8 +106,9 @@ static void know_assignments(const struct atoll_loop_list *l, struct facts *f)
 static size_t stem(const struct atoll_token *t)
 {
     size_t n = t->length;
-    while (n > 1 && t->text[n - 1] >= '0' && t->text[n - 1] <= '9')
+    while (n > 1 && t->text[n - 1] >= '0' && t->text[n - 1] <= '9') {
         n--;
+    }
     return n;
 }
 
@@ -111,8 +122,9 @@ static size_t skip_index(const struct atoll_loop_list *l, size_t at, size_t end)
     int depth = 0;
     for (; at < end; at++) {
         depth += atoll_sign_is(l, at, "[") ? 1 : atoll_sign_is(l, at, "]") ? -1 : 0;
-        if (depth == 0)
+        if (depth == 0) {
             break;
+        }
     }
     return at;
 }
@@ -125,10 +137,12 @@ static int same_operation(const struct atoll_loop_list *l, const struct atoll_as
     for (; i < a->end && k < b->end; i++, k++) {
         i = atoll_sign_is(l, i, "[") ? skip_index(l, i, a->end) : i;
         k = atoll_sign_is(l, k, "[") ? skip_index(l, k, b->end) : k;
-        if (i >= a->end || k >= b->end)
+        if (i >= a->end || k >= b->end) {
             break;
-        if (!same_stem(&l->tokens[i], &l->tokens[k]))
+        }
+        if (!same_stem(&l->tokens[i], &l->tokens[k])) {
             return 0;
+        }
     }
     return i >= a->end && k >= b->end;
 }
@@ -141,8 +155,9 @@ static void see_sums(const struct atoll_loop_list *l, const struct facts *f, str
         const struct atoll_assignment *a = &l->assignments[i];
         for (size_t k = 0; k < i && f->sums[i]; k++) {
             const struct atoll_assignment *other = &l->assignments[k];
-            if (other->loop != a->loop || !f->sums[k] || atoll_token_same(a->base, other->base))
+            if (other->loop != a->loop || !f->sums[k] || atoll_token_same(a->base, other->base)) {
                 continue;
+            }
             atoll_sign_mark(b,
                             same_operation(l, a, other) ? ATOLL_SIGN_SPLIT_SUM : ATOLL_SIGN_SEVERAL_RESULTS);
         }
@@ -154,16 +169,20 @@ static void see_stores(const struct atoll_loop_list *l, const struct facts *f, s
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        if (a->loop < 0 || !a->is_element || f->locals[i])
+        if (a->loop < 0 || !a->is_element || f->locals[i]) {
             continue;
+        }
         for (size_t k = 0; k < l->assignment_count; k++) {
             const struct atoll_assignment *other = &l->assignments[k];
-            if (other->loop != a->loop || k == i)
+            if (other->loop != a->loop || k == i) {
                 continue;
-            if (f->sums[k])
+            }
+            if (f->sums[k]) {
                 atoll_sign_mark(b, ATOLL_SIGN_STORE_AND_SUM);
-            if (other->is_element && !f->locals[k] && !atoll_token_same(other->base, a->base))
+            }
+            if (other->is_element && !f->locals[k] && !atoll_token_same(other->base, a->base)) {
                 atoll_sign_mark(b, ATOLL_SIGN_SEVERAL_RESULTS);
+            }
         }
     }
 }
@@ -173,20 +192,24 @@ static void see_stores(const struct atoll_loop_list *l, const struct facts *f, s
 static int is_summed_up(const struct atoll_loop_list *l, const struct facts *f,
                         const struct atoll_token *array)
 {
-    for (size_t i = 0; i < l->assignment_count; i++)
-        if (f->sums[i] && atoll_loop_mentions(l, l->assignments[i].op + 1, l->assignments[i].end, array))
+    for (size_t i = 0; i < l->assignment_count; i++) {
+        if (f->sums[i] && atoll_loop_mentions(l, l->assignments[i].op + 1, l->assignments[i].end, array)) {
             return 1;
+        }
+    }
     return 0;
 }
 
 static int is_copy(const struct atoll_loop_list *l, const struct atoll_assignment *a)
 {
     if (!atoll_sign_is(l, a->op, "=") || a->op + 2 >= a->end ||
-        l->tokens[a->op + 1].kind != ATOLL_TOKEN_NAME || !atoll_sign_is(l, a->op + 2, "["))
+        l->tokens[a->op + 1].kind != ATOLL_TOKEN_NAME || !atoll_sign_is(l, a->op + 2, "[")) {
         return 0;
+    }
     size_t at = a->op + 2;
-    while (at < a->end && atoll_sign_is(l, at, "["))
+    while (at < a->end && atoll_sign_is(l, at, "[")) {
         at = skip_index(l, at, a->end) + 1;
+    }
     return at >= a->end;
 }
 
@@ -194,13 +217,15 @@ static void see_blocks(const struct atoll_loop_list *l, const struct facts *f, s
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        if (a->loop < 0 || !f->locals[i] || f->shared[i])
+        if (a->loop < 0 || !f->locals[i] || f->shared[i]) {
             continue;
-        if (is_copy(l, a))
+        }
+        if (is_copy(l, a)) {
             atoll_sign_mark(b, ATOLL_SIGN_PACKING);
-        else if (is_compound(l, a))
+        } else if (is_compound(l, a)) {
             atoll_sign_mark(b,
                             is_summed_up(l, f, a->base) ? ATOLL_SIGN_SPLIT_SUM : ATOLL_SIGN_REGISTER_BLOCK);
+        }
     }
 }
 
@@ -209,15 +234,17 @@ static void see_running_mean(const struct atoll_loop_list *l, struct atoll_sign_
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *mean = &l->assignments[i];
-        if (mean->loop < 0 || !atoll_sign_is(l, mean->op, "+="))
+        if (mean->loop < 0 || !atoll_sign_is(l, mean->op, "+=")) {
             continue;
+        }
         for (size_t k = 0; k < i; k++) {
             const struct atoll_assignment *delta = &l->assignments[k];
             if (delta->loop == mean->loop && atoll_sign_is(l, delta->op, "=") &&
                 atoll_sign_is(l, delta->end - 2, "-") &&
                 atoll_token_same(&l->tokens[delta->end - 1], mean->base) &&
-                atoll_loop_mentions(l, mean->op + 1, mean->end, delta->base))
+                atoll_loop_mentions(l, mean->op + 1, mean->end, delta->base)) {
                 atoll_sign_mark(b, ATOLL_SIGN_RUNNING_MEAN);
+            }
         }
     }
 }
@@ -228,12 +255,14 @@ static void see_sliding(const struct atoll_loop_list *l, const struct facts *f, 
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
         if (!f->sums[i] || a->op + 1 >= a->end || l->tokens[a->op + 1].kind != ATOLL_TOKEN_NAME ||
-            !atoll_sign_is(l, a->op + 2, "["))
+            !atoll_sign_is(l, a->op + 2, "[")) {
             continue;
+        }
         size_t at = skip_index(l, a->op + 2, a->end) + 1;
         if (atoll_sign_is(l, at, "-") && at + 1 < a->end &&
-            atoll_token_same(&l->tokens[at + 1], &l->tokens[a->op + 1]) && atoll_sign_is(l, at + 2, "["))
+            atoll_token_same(&l->tokens[at + 1], &l->tokens[a->op + 1]) && atoll_sign_is(l, at + 2, "[")) {
             atoll_sign_mark(b, ATOLL_SIGN_SLIDING);
+        }
     }
 }
 

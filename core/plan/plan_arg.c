@@ -11,8 +11,9 @@ static int read_float(struct atoll_plan_reader *p, const char *path, const char 
     arg->kind = ATOLL_ARG_FLOAT;
     arg->number = strtod(text, &end);
     if (!*text || *end || !isfinite(arg->number) || strspn(text, "0123456789+-.eE") != strlen(text) ||
-        (arg->width == ATOLL_F32 && fabs(arg->number) > 3.4028234663852886e38))
+        (arg->width == ATOLL_F32 && fabs(arg->number) > 3.4028234663852886e38)) {
         return atoll_plan_fail(p, path, "'%.40s' is no finite number", text);
+    }
     return 0;
 }
 
@@ -21,15 +22,19 @@ static int read_integer(struct atoll_plan_reader *p, const char *path, const cha
 {
     int64_t value = 0;
     arg->kind = ATOLL_ARG_INTEGER;
-    if (atoll_plan_expression(p, path, text, &arg->value))
+    if (atoll_plan_expression(p, path, text, &arg->value)) {
         return -1;
-    if (atoll_expression_name_count(arg->value))
+    }
+    if (atoll_expression_name_count(arg->value)) {
         return 0;
+    }
     struct atoll_err inner = ATOLL_ERR_INIT;
-    if (atoll_expression_eval(arg->value, NULL, 0, &value, &inner))
+    if (atoll_expression_eval(arg->value, NULL, 0, &value, &inner)) {
         return atoll_plan_fail(p, path, "%s", inner.text);
-    if (arg->width == ATOLL_I32 && (value > INT32_MAX || value < INT32_MIN))
+    }
+    if (arg->width == ATOLL_I32 && (value > INT32_MAX || value < INT32_MIN)) {
         return atoll_plan_fail(p, path, "%lld does not fit i32; write i64:%s", (long long)value, text);
+    }
     return 0;
 }
 
@@ -43,9 +48,10 @@ static int read_typed(struct atoll_plan_reader *p, const char *path, const char 
                  {"i64:", ATOLL_I64, read_integer},
                  {"f32:", ATOLL_F32, read_float},
                  {"f64:", ATOLL_F64, read_float}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strncmp(text, types[i].prefix, 4) != 0)
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if (strncmp(text, types[i].prefix, 4) != 0) {
             continue;
+        }
         arg->width = types[i].width;
         return types[i].read(p, path, text + 4, arg);
     }
@@ -56,14 +62,16 @@ static int read_named(struct atoll_plan_reader *p, const char *path, const char 
 {
     const char *names[ATOLL_PLAN_NAMES_LIMIT];
     size_t tensors = p->task->tensor_count, count = atoll_plan_number_names(p, names);
-    if (atoll_plan_find_name(names, count, text) >= 0)
+    if (atoll_plan_find_name(names, count, text) >= 0) {
         return atoll_plan_fail(p, path, "'%s' is a number and needs a width; write \"i64:%s\" or \"i32:%s\"",
                                text, text, text);
+    }
     count = atoll_plan_buffer_names(p, names);
     int found = atoll_plan_find_name(names, count, text);
-    if (found < 0)
+    if (found < 0) {
         return atoll_plan_unknown_name(p, path, text, names, count,
                                        "tensors, scratch, and i32:, i64:, f32:, f64: values");
+    }
     arg->kind = (size_t)found < tensors ? ATOLL_ARG_TENSOR : ATOLL_ARG_SCRATCH;
     arg->index = (size_t)found < tensors ? (size_t)found : (size_t)found - tensors;
     return 0;
@@ -73,12 +81,15 @@ int atoll_plan_read_arg(struct atoll_plan_reader *p, const char *path, json_t *v
 {
     struct atoll_arg *arg = &p->launch->args[p->launch->arg_count++];
     const char *text = json_string_value(value);
-    if (!text)
+    if (!text) {
         return atoll_plan_fail(p, path, "a text is expected, like \"x\", \"i64:N\" or \"f32:0.5\"");
-    if (strncmp(text, "tensormap(", 10) == 0)
+    }
+    if (strncmp(text, "tensormap(", 10) == 0) {
         return atoll_plan_read_tensormap(p, path, text, arg);
+    }
     arg->text = atoll_plan_copy(p, text);
-    if (!arg->text)
+    if (!arg->text) {
         return -1;
+    }
     return strchr(text, ':') ? read_typed(p, path, text, arg) : read_named(p, path, text, arg);
 }

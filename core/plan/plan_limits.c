@@ -54,10 +54,11 @@ static int read_extents(const struct site *s, const char *key, const struct atol
 {
     for (size_t i = 0; i < 3; i++) {
         char field[ATOLL_PLAN_FIELD_BYTES];
-        snprintf(field, sizeof field, "launch[%zu].%s[%zu]", s->launch, key, i);
+        snprintf(field, sizeof(field), "launch[%zu].%s[%zu]", s->launch, key, i);
         ret[i] = 1;
-        if (atoll_plan_place_value(&s->place, e[i], 1, INT32_MAX, field, &ret[i]))
+        if (atoll_plan_place_value(&s->place, e[i], 1, INT32_MAX, field, &ret[i])) {
             return -1;
+        }
     }
     return 0;
 }
@@ -68,9 +69,10 @@ static int check_axes(const struct site *s, const char *key, const int64_t value
     for (size_t i = 0; i < 3; i++) {
         char field[16];
         int64_t most = limit_or(limit[i], otherwise[i]);
-        snprintf(field, sizeof field, "%s[%zu]", key, i);
-        if (value[i] > most)
+        snprintf(field, sizeof(field), "%s[%zu]", key, i);
+        if (value[i] > most) {
             return beyond(s, field, "in this axis", value[i], most, "; use another axis or a loop");
+        }
     }
     return 0;
 }
@@ -79,8 +81,9 @@ static int check_block(const struct site *s)
 {
     static const int64_t grids[3] = {INT32_MAX, 65535, 65535}, blocks[3] = {1024, 1024, 64};
     int64_t most = limit_or(s->limits->threads_per_block, 1024);
-    if (volume(s->block) > most)
+    if (volume(s->block) > most) {
         return beyond(s, "block", "threads", volume(s->block), most, "; make the block smaller");
+    }
     return check_axes(s, "block", s->block, s->limits->block, blocks) ||
                    check_axes(s, "grid", s->grid, s->limits->grid, grids)
                ? -1
@@ -90,27 +93,32 @@ static int check_block(const struct site *s)
 static int check_shared(const struct site *s)
 {
     int64_t most = limit_or(s->limits->shared_bytes_per_block, INT64_MAX);
-    if (s->shared_bytes > most)
+    if (s->shared_bytes > most) {
         return beyond(s, "shared_bytes", "bytes", s->shared_bytes, most,
                       "; use smaller tiles or fewer stages");
+    }
     return 0;
 }
 
 static int check_cluster(const struct site *s)
 {
     int64_t most = s->known ? (int64_t)s->limits->cluster_blocks : CLUSTER_BLOCKS;
-    if (volume(s->cluster) == 1)
+    if (volume(s->cluster) == 1) {
         return 0;
-    if (volume(s->cluster) > most)
+    }
+    if (volume(s->cluster) > most) {
         return beyond(s, "cluster", "blocks", volume(s->cluster), most < 1 ? 1 : most,
                       most < 1 ? "; leave cluster out" : "; make the cluster smaller");
-    for (size_t i = 0; i < 3; i++)
-        if (s->grid[i] % s->cluster[i])
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (s->grid[i] % s->cluster[i]) {
             return atoll_err_set(
                 s->place.err, ATOLL_E_INPUT,
                 "plan: field 'launch[%zu].cluster[%zu]': the grid's %lld is no multiple of %lld "
                 "at variant '%s'; round the grid up and leave surplus blocks idle",
                 s->launch, i, (long long)s->grid[i], (long long)s->cluster[i], s->place.variant->name);
+        }
+    }
     return 0;
 }
 
@@ -121,27 +129,32 @@ static int64_t resident_blocks(const struct site *s)
     int64_t warp = limit_or(l->warp_size, 32);
     int64_t threads = (volume(s->block) + warp - 1) / warp * warp;
     int64_t per = limit_or(l->blocks_per_multiprocessor, 32);
-    if (l->threads_per_multiprocessor && l->threads_per_multiprocessor / threads < per)
+    if (l->threads_per_multiprocessor && l->threads_per_multiprocessor / threads < per) {
         per = l->threads_per_multiprocessor / threads;
+    }
     if (l->shared_bytes_per_multiprocessor && s->shared_bytes &&
-        l->shared_bytes_per_multiprocessor / s->shared_bytes < per)
+        l->shared_bytes_per_multiprocessor / s->shared_bytes < per) {
         per = l->shared_bytes_per_multiprocessor / s->shared_bytes;
+    }
     return product(per, (int64_t)l->multiprocessors);
 }
 
 static int check_cooperative(const struct site *s)
 {
-    if (!s->place.plan->launches[s->launch].cooperative || !s->known)
+    if (!s->place.plan->launches[s->launch].cooperative || !s->known) {
         return 0;
-    if (!s->limits->cooperative)
+    }
+    if (!s->limits->cooperative) {
         return atoll_err_set(s->place.err, ATOLL_E_INPUT,
                              "plan: field 'launch[%zu].cooperative': true at variant '%s'; the device has no "
                              "cooperative launches; split it into several launches",
                              s->launch, s->place.variant->name);
+    }
     int64_t most = resident_blocks(s);
-    if (s->limits->multiprocessors && volume(s->grid) > most)
+    if (s->limits->multiprocessors && volume(s->grid) > most) {
         return beyond(s, "grid", "blocks of a cooperative launch", volume(s->grid), most,
                       " at once; loop over the work with fewer blocks");
+    }
     return 0;
 }
 
@@ -160,7 +173,8 @@ static int map_value(const struct map_site *m, const char *part, size_t axis,
                      const struct atoll_expression *e, int64_t low, int64_t high, int64_t *ret)
 {
     char field[ATOLL_PLAN_FIELD_BYTES];
-    snprintf(field, sizeof field, "launch[%zu].args[%zu].%s[%zu]", m->site->launch, m->arg_index, part, axis);
+    snprintf(field, sizeof(field), "launch[%zu].args[%zu].%s[%zu]", m->site->launch, m->arg_index, part,
+             axis);
     return atoll_plan_place_value(&m->site->place, e, low, high, field, ret);
 }
 
@@ -172,8 +186,9 @@ static int read_map(struct map_site *m)
         if (map_value(m, "extent", i, m->map->extent[i], 1, EXTENT_LIMIT, &m->extent[i]) ||
             map_value(m, "box", i, m->map->box[i], 1, BOX_LIMIT, &m->box[i]) ||
             (i && map_value(m, "stride", i - 1, m->map->stride_bytes[i - 1], COPY_BYTES, STRIDE_LIMIT,
-                            &m->stride[i])))
+                            &m->stride[i]))) {
             return -1;
+        }
         packed = product(m->stride[i], m->extent[i]);
     }
     return 0;
@@ -191,16 +206,20 @@ static int map_fails(const struct map_site *m, const char *part, int64_t value, 
 static int check_box(const struct map_site *m)
 {
     int64_t row = m->box[0] * (int64_t)atoll_dtype_bytes(m->map->dtype);
-    if (row % COPY_BYTES)
+    if (row % COPY_BYTES) {
         return map_fails(m, "box[0]", row, "must be a multiple of", COPY_BYTES, "widen the box's first axis");
-    if (m->map->swizzle && row > (int64_t)m->map->swizzle)
+    }
+    if (m->map->swizzle && row > (int64_t)m->map->swizzle) {
         return map_fails(m, "box[0]", row, "at most the swizzle's", m->map->swizzle,
                          "cut the box's first axis or use a wider swizzle");
+    }
     int64_t bytes = row, most = limit_or(m->site->limits->shared_bytes_per_block, INT64_MAX);
-    for (size_t i = 1; i < m->map->rank; i++)
+    for (size_t i = 1; i < m->map->rank; i++) {
         bytes = product(bytes, m->box[i]);
-    if (bytes > most)
+    }
+    if (bytes > most) {
         return map_fails(m, "box", bytes, "at most the shared memory's", most, "make the box smaller");
+    }
     return 0;
 }
 
@@ -208,12 +227,14 @@ static int check_strides(const struct map_site *m)
 {
     for (size_t i = 1; i < m->map->rank; i++) {
         char part[32];
-        snprintf(part, sizeof part, "stride[%zu]", i - 1);
-        if (m->stride[i] > STRIDE_LIMIT)
+        snprintf(part, sizeof(part), "stride[%zu]", i - 1);
+        if (m->stride[i] > STRIDE_LIMIT) {
             return map_fails(m, part, m->stride[i], "at most", STRIDE_LIMIT, "reorder the axes");
-        if (m->stride[i] % COPY_BYTES)
+        }
+        if (m->stride[i] % COPY_BYTES) {
             return map_fails(m, part, m->stride[i], "must be a multiple of", COPY_BYTES,
                              "the engine needs aligned rows: pass the plain pointer for such shapes");
+        }
     }
     return 0;
 }
@@ -225,11 +246,12 @@ static int buffer_bytes(const struct map_site *m, int64_t *ret_bytes)
     size_t count = 0;
     if (m->map->is_scratch) {
         const struct atoll_scratch *s = &p->plan->scratch[m->arg->index];
-        snprintf(field, sizeof field, "scratch.%s", s->name);
+        snprintf(field, sizeof(field), "scratch.%s", s->name);
         return atoll_plan_place_value(p, s->bytes, 0, INT64_MAX, field, ret_bytes);
     }
-    if (atoll_task_element_count(p->task, m->arg->index, p->variant, &count, p->err))
+    if (atoll_task_element_count(p->task, m->arg->index, p->variant, &count, p->err)) {
         return -1;
+    }
     *ret_bytes = product((int64_t)count, (int64_t)atoll_dtype_bytes(p->task->tensors[m->arg->index].dtype));
     return 0;
 }
@@ -238,14 +260,18 @@ static int buffer_bytes(const struct map_site *m, int64_t *ret_bytes)
 static int check_span(const struct map_site *m)
 {
     int64_t span = (int64_t)atoll_dtype_bytes(m->map->dtype), bytes = 0;
-    for (size_t i = 0; i < m->map->rank; i++)
-        if (__builtin_add_overflow(span, product(m->extent[i] - 1, m->stride[i]), &span))
+    for (size_t i = 0; i < m->map->rank; i++) {
+        if (__builtin_add_overflow(span, product(m->extent[i] - 1, m->stride[i]), &span)) {
             span = INT64_MAX;
-    if (buffer_bytes(m, &bytes))
+        }
+    }
+    if (buffer_bytes(m, &bytes)) {
         return -1;
-    if (span > bytes)
+    }
+    if (span > bytes) {
         return map_fails(m, "extent", span, m->map->is_scratch ? "but the scratch has" : "but the tensor has",
                          bytes, "correct extents, strides or dtype");
+    }
     return 0;
 }
 
@@ -255,8 +281,9 @@ static int check_maps(const struct site *s)
     for (size_t i = 0; i < l->arg_count; i++) {
         struct map_site m = {.site = s, .map = l->args[i].map, .arg = &l->args[i], .arg_index = i};
         if (l->args[i].kind == ATOLL_ARG_TENSORMAP &&
-            (read_map(&m) || check_box(&m) || check_strides(&m) || check_span(&m)))
+            (read_map(&m) || check_box(&m) || check_strides(&m) || check_span(&m))) {
             return -1;
+        }
     }
     return 0;
 }
@@ -267,12 +294,13 @@ static int check_launch(struct site *s)
 {
     const struct atoll_launch *l = &s->place.plan->launches[s->launch];
     char field[ATOLL_PLAN_FIELD_BYTES];
-    snprintf(field, sizeof field, "launch[%zu].shared_bytes", s->launch);
+    snprintf(field, sizeof(field), "launch[%zu].shared_bytes", s->launch);
     s->shared_bytes = 0;
     if (read_extents(s, "grid", l->grid, s->grid) || read_extents(s, "block", l->block, s->block) ||
         read_extents(s, "cluster", l->cluster, s->cluster) ||
-        atoll_plan_place_value(&s->place, l->shared_bytes, 0, INT32_MAX, field, &s->shared_bytes))
+        atoll_plan_place_value(&s->place, l->shared_bytes, 0, INT32_MAX, field, &s->shared_bytes)) {
         return -1;
+    }
     return check_block(s) || check_shared(s) || check_cluster(s) || check_cooperative(s) || check_maps(s) ? -1
                                                                                                           : 0;
 }
@@ -285,23 +313,26 @@ static int check_memory(const struct site *s)
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
         char field[ATOLL_PLAN_FIELD_BYTES];
         int64_t bytes = 0;
-        snprintf(field, sizeof field, "scratch.%s", p->plan->scratch[i].name);
-        if (atoll_plan_place_value(p, p->plan->scratch[i].bytes, 0, INT64_MAX, field, &bytes))
+        snprintf(field, sizeof(field), "scratch.%s", p->plan->scratch[i].name);
+        if (atoll_plan_place_value(p, p->plan->scratch[i].bytes, 0, INT64_MAX, field, &bytes)) {
             return -1;
+        }
         scratch += (double)bytes;
     }
     for (size_t i = 0; i < p->task->tensor_count && scratch > 0; i++) {
         size_t count = 0;
-        if (atoll_task_element_count(p->task, i, p->variant, &count, p->err))
+        if (atoll_task_element_count(p->task, i, p->variant, &count, p->err)) {
             return -1;
+        }
         tensors += (double)count * (double)atoll_dtype_bytes(p->task->tensors[i].dtype);
     }
-    if (scratch > 0 && s->limits->memory_bytes > 0 && scratch + tensors > s->limits->memory_bytes)
+    if (scratch > 0 && s->limits->memory_bytes > 0 && scratch + tensors > s->limits->memory_bytes) {
         return atoll_err_set(
             p->err, ATOLL_E_INPUT,
             "plan: field 'scratch': %.0f bytes at variant '%s' beside tensors of %.0f; the device "
             "has %.0f; use less scratch",
             scratch, p->variant->name, tensors, s->limits->memory_bytes);
+    }
     return 0;
 }
 
@@ -319,21 +350,27 @@ int atoll_plan_limits_check(const struct atoll_task *task, const struct atoll_pl
     static const struct atoll_device_limits unknown;
     struct site s = {.limits = limits ? limits : &unknown};
     s.known = !is_zero(s.limits);
-    if (choice->count != plan->param_count)
+    if (choice->count != plan->param_count) {
         return atoll_err_set(err, ATOLL_E_INPUT, "plan: %zu values chosen for %zu params", choice->count,
                              plan->param_count);
-    if (strcmp(plan->backend, "cpu") == 0)
+    }
+    if (strcmp(plan->backend, "cpu") == 0) {
         return 0;
+    }
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
-        if (!(kinds & ATOLL_PLAN_KIND(v->kind)) || !atoll_plan_concerns(plan, v))
+        if (!(kinds & ATOLL_PLAN_KIND(v->kind)) || !atoll_plan_concerns(plan, v)) {
             continue;
+        }
         atoll_plan_place_init(&s.place, task, plan, choice, v, err);
-        if (check_memory(&s))
+        if (check_memory(&s)) {
             return -1;
-        for (s.launch = 0; s.launch < plan->launch_count; s.launch++)
-            if (check_launch(&s))
+        }
+        for (s.launch = 0; s.launch < plan->launch_count; s.launch++) {
+            if (check_launch(&s)) {
                 return -1;
+            }
+        }
     }
     return 0;
 }

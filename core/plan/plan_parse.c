@@ -22,8 +22,9 @@ struct row {
 
 static int read_version(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
-    if (!json_is_integer(value) || json_integer_value(value) != 1)
+    if (!json_is_integer(value) || json_integer_value(value) != 1) {
         return atoll_plan_fail(p, path, "this program reads version 1; write \"version\": 1");
+    }
     return 0;
 }
 
@@ -31,11 +32,14 @@ static int read_param_value(struct atoll_plan_reader *p, const char *path, json_
                             struct atoll_param *param)
 {
     json_int_t v = json_integer_value(value);
-    if (!json_is_integer(value) || v > INT32_MAX || v < -INT32_MAX)
+    if (!json_is_integer(value) || v > INT32_MAX || v < -INT32_MAX) {
         return atoll_plan_fail(p, path, "an integer of at most 31 bits is expected");
-    for (size_t i = 0; i < param->value_count; i++)
-        if (param->values[i] == v)
+    }
+    for (size_t i = 0; i < param->value_count; i++) {
+        if (param->values[i] == v) {
             return atoll_plan_fail(p, path, "value %lld stands here twice; remove one", (long long)v);
+        }
+    }
     param->values[param->value_count++] = v;
     return 0;
 }
@@ -44,15 +48,18 @@ static int read_param(struct atoll_plan_reader *p, const char *path, const char 
 {
     struct atoll_param *param = &p->plan->params[p->plan->param_count];
     size_t n = json_array_size(value);
-    if (atoll_plan_new_name(p, path, name))
+    if (atoll_plan_new_name(p, path, name)) {
         return -1;
-    if (!json_is_array(value) || n == 0 || n > ATOLL_PLAN_VALUE_LIMIT)
+    }
+    if (!json_is_array(value) || n == 0 || n > ATOLL_PLAN_VALUE_LIMIT) {
         return atoll_plan_fail(p, path, "a list of 1 to %d integers is expected", ATOLL_PLAN_VALUE_LIMIT);
+    }
     for (size_t i = 0; i < n; i++) {
         char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof place, "%.*s[%zu]", (int)sizeof place - 24, path, i); /* 24: "[...]" */
-        if (read_param_value(p, place, json_array_get(value, i), param))
+        snprintf(place, sizeof(place), "%.*s[%zu]", (int)sizeof(place) - 24, path, i); /* 24: "[...]" */
+        if (read_param_value(p, place, json_array_get(value, i), param)) {
             return -1;
+        }
     }
     param->name = atoll_plan_copy(p, name);
     p->plan->param_count++;
@@ -62,8 +69,9 @@ static int read_param(struct atoll_plan_reader *p, const char *path, const char 
 static int read_scratch_one(struct atoll_plan_reader *p, const char *path, const char *name, json_t *value)
 {
     struct atoll_scratch *s = &p->plan->scratch[p->plan->scratch_count];
-    if (atoll_plan_new_name(p, path, name) || atoll_plan_json_expression(p, path, value, &s->bytes))
+    if (atoll_plan_new_name(p, path, name) || atoll_plan_json_expression(p, path, value, &s->bytes)) {
         return -1;
+    }
     s->name = atoll_plan_copy(p, name);
     p->plan->scratch_count++;
     return s->name ? 0 : -1;
@@ -75,17 +83,20 @@ static int read_object(struct atoll_plan_reader *p, const char *path, json_t *ob
 {
     const char *name;
     json_t *value;
-    if (!json_is_object(object))
+    if (!json_is_object(object)) {
         return atoll_plan_fail(p, path, "an object is expected, like {\"NAME\": ...}");
-    if (json_object_size(object) > limit)
+    }
+    if (json_object_size(object) > limit) {
         return atoll_plan_fail(p, path, "%zu entries, at most %zu are allowed", json_object_size(object),
                                limit);
+    }
     json_object_foreach(object, name, value)
     {
         char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof place, "%s.%.64s", path, name);
-        if (read(p, place, name, value))
+        snprintf(place, sizeof(place), "%s.%.64s", path, name);
+        if (read(p, place, name, value)) {
             return -1;
+        }
     }
     return 0;
 }
@@ -93,16 +104,19 @@ static int read_object(struct atoll_plan_reader *p, const char *path, json_t *ob
 static int read_array(struct atoll_plan_reader *p, const char *path, json_t *array, size_t limit,
                       int (*read)(struct atoll_plan_reader *p, const char *path, json_t *value))
 {
-    if (!json_is_array(array))
+    if (!json_is_array(array)) {
         return atoll_plan_fail(p, path, "a list is expected, like [...]");
-    if (json_array_size(array) > limit)
+    }
+    if (json_array_size(array) > limit) {
         return atoll_plan_fail(p, path, "%zu entries, at most %zu are allowed", json_array_size(array),
                                limit);
+    }
     for (size_t i = 0; i < json_array_size(array); i++) {
         char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof place, "%s[%zu]", path, i);
-        if (read(p, place, json_array_get(array, i)))
+        snprintf(place, sizeof(place), "%s[%zu]", path, i);
+        if (read(p, place, json_array_get(array, i))) {
             return -1;
+        }
     }
     return 0;
 }
@@ -132,9 +146,10 @@ static int read_require(struct atoll_plan_reader *p, const char *path, json_t *v
 static int read_symbol(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
     const char *name = json_string_value(value);
-    if (!name || !atoll_plan_is_name(name, ATOLL_PLAN_SYMBOL_LIMIT) || atoll_plan_is_reserved(p, name))
+    if (!name || !atoll_plan_is_name(name, ATOLL_PLAN_SYMBOL_LIMIT) || atoll_plan_is_reserved(p, name)) {
         return atoll_plan_fail(p, path, "'%.80s' is no C function name of at most %d characters",
                                name ? name : "", ATOLL_PLAN_SYMBOL_LIMIT);
+    }
     p->launch->symbol = atoll_plan_copy(p, name);
     return p->launch->symbol ? 0 : -1;
 }
@@ -159,13 +174,15 @@ static int read_extents(struct atoll_plan_reader *p, const char *path, json_t *v
                         const struct atoll_expression **ret)
 {
     size_t n = json_array_size(value);
-    if (!json_is_array(value) || n == 0 || n > 3)
+    if (!json_is_array(value) || n == 0 || n > 3) {
         return atoll_plan_fail(p, path, "a list of 1 to 3 extents is expected, like [\"cdiv(N, 256)\"]");
+    }
     for (size_t i = 0; i < n; i++) {
         char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof place, "%s[%zu]", path, i);
-        if (atoll_plan_json_expression(p, place, json_array_get(value, i), &ret[i]))
+        snprintf(place, sizeof(place), "%s[%zu]", path, i);
+        if (atoll_plan_json_expression(p, place, json_array_get(value, i), &ret[i])) {
             return -1;
+        }
     }
     return 0;
 }
@@ -208,7 +225,7 @@ static const struct row rows[] = {
     {AT_LAUNCH, "cooperative", FOR_DEVICE, 0, read_cooperative},
     {AT_LAUNCH, "args", FOR_ALL, 1, read_args},
 };
-#define ROW_COUNT (sizeof rows / sizeof *rows)
+#define ROW_COUNT (sizeof(rows) / sizeof(*rows))
 
 static int applies(const struct atoll_plan_reader *p, const struct row *row, enum level level)
 {
@@ -226,18 +243,22 @@ static int check_keys(struct atoll_plan_reader *p, enum level level, const char 
     const char *keys[ROW_COUNT], *key;
     json_t *value;
     size_t n = 0;
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (applies(p, &rows[i], level))
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (applies(p, &rows[i], level)) {
             keys[n++] = rows[i].key;
+        }
+    }
     json_object_foreach(object, key, value)
     {
         char place[ATOLL_PLAN_PATH_BYTES];
         const char *near = atoll_spelling_nearest(key, keys, n);
         field_path(place, path, key);
-        if (atoll_plan_find_name(keys, n, key) >= 0)
+        if (atoll_plan_find_name(keys, n, key) >= 0) {
             continue;
-        if (near)
+        }
+        if (near) {
             return atoll_plan_fail(p, place, "unknown key; did you mean '%s'?", near);
+        }
         return atoll_plan_fail(p, place, "unknown key for language %s; see docs/spec/plan.md", p->language);
     }
     return 0;
@@ -246,20 +267,25 @@ static int check_keys(struct atoll_plan_reader *p, enum level level, const char 
 /* Reads an object in the order of the table. */
 static int read_level(struct atoll_plan_reader *p, enum level level, const char *path, json_t *object)
 {
-    if (!json_is_object(object))
+    if (!json_is_object(object)) {
         return atoll_plan_fail(p, path, "an object is expected, like {\"key\": ...}");
-    if (check_keys(p, level, path, object))
+    }
+    if (check_keys(p, level, path, object)) {
         return -1;
+    }
     for (size_t i = 0; i < ROW_COUNT; i++) {
         char place[ATOLL_PLAN_PATH_BYTES];
         json_t *value = json_object_get(object, rows[i].key);
-        if (!applies(p, &rows[i], level))
+        if (!applies(p, &rows[i], level)) {
             continue;
+        }
         field_path(place, path, rows[i].key);
-        if (!value && rows[i].required)
+        if (!value && rows[i].required) {
             return atoll_plan_fail(p, place, "is missing; add it");
-        if (value && rows[i].read(p, place, value))
+        }
+        if (value && rows[i].read(p, place, value)) {
             return -1;
+        }
     }
     return 0;
 }
@@ -272,8 +298,9 @@ static int read_launch(struct atoll_plan_reader *p, const char *path, json_t *va
 
 static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
-    if (json_is_array(value) && json_array_size(value) == 0)
+    if (json_is_array(value) && json_array_size(value) == 0) {
         return atoll_plan_fail(p, path, "is empty; a plan launches something");
+    }
     return read_array(p, path, value, ATOLL_PLAN_LAUNCH_LIMIT, read_launch);
 }
 
@@ -283,11 +310,13 @@ static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *
 static json_t *ordered_args(const struct atoll_launch *launch, json_t *args)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < json_array_size(args); i++)
-        if (launch->args[i].kind == ATOLL_ARG_TENSORMAP)
+    for (size_t i = 0; i < json_array_size(args); i++) {
+        if (launch->args[i].kind == ATOLL_ARG_TENSORMAP) {
             json_array_append_new(list, json_string(launch->args[i].text));
-        else
+        } else {
             json_array_append(list, json_array_get(args, i));
+        }
+    }
     return list;
 }
 
@@ -296,12 +325,14 @@ static json_t *ordered_launch(const struct atoll_launch *launch, json_t *object)
     json_t *copy = json_object();
     for (size_t i = 0; i < ROW_COUNT; i++) {
         json_t *value = rows[i].level == AT_LAUNCH ? json_object_get(object, rows[i].key) : NULL;
-        if (!value)
+        if (!value) {
             continue;
-        if (rows[i].read == read_args)
+        }
+        if (rows[i].read == read_args) {
             json_object_set_new(copy, rows[i].key, ordered_args(launch, value));
-        else
+        } else {
             json_object_set(copy, rows[i].key, value);
+        }
     }
     return copy;
 }
@@ -311,15 +342,17 @@ static json_t *ordered(const struct atoll_plan *plan, json_t *object)
     json_t *copy = json_object();
     for (size_t i = 0; i < ROW_COUNT; i++) {
         json_t *value = rows[i].level == AT_PLAN ? json_object_get(object, rows[i].key) : NULL;
-        if (!value)
+        if (!value) {
             continue;
+        }
         if (rows[i].read != read_launches) {
             json_object_set(copy, rows[i].key, value);
             continue;
         }
         json_t *launches = json_array();
-        for (size_t k = 0; k < json_array_size(value); k++)
+        for (size_t k = 0; k < json_array_size(value); k++) {
             json_array_append_new(launches, ordered_launch(&plan->launches[k], json_array_get(value, k)));
+        }
         json_object_set_new(copy, rows[i].key, launches);
     }
     return copy;
@@ -330,8 +363,9 @@ static int canonicalise(struct atoll_plan_reader *p, json_t *root)
     json_t *object = ordered(p->plan, root);
     char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     json_decref(object);
-    if (!text)
+    if (!text) {
         return atoll_err_set(p->err, ATOLL_E_MEMORY, "no memory for the canonical form of a plan");
+    }
     p->plan->canonical = atoll_plan_copy(p, text);
     free(text);
     return p->plan->canonical ? 0 : -1;
@@ -340,8 +374,9 @@ static int canonicalise(struct atoll_plan_reader *p, json_t *root)
 static size_t count_lines(const char *text, size_t length)
 {
     size_t lines = 0;
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++) {
         lines += text[i] == '\n';
+    }
     return lines;
 }
 
@@ -360,9 +395,11 @@ static json_t *load_json(const char *source, const char *json, size_t length, st
 static const char *backend_of(const char *language)
 {
     static const char *const known[][2] = {{"c", "cpu"}, {"cuda", "cuda"}, {"opencl", "opencl"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i][0], language) == 0)
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (strcmp(known[i][0], language) == 0) {
             return known[i][1];
+        }
+    }
     return NULL;
 }
 
@@ -382,19 +419,22 @@ const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struc
                       ATOLL_SOURCE_LIMIT);
         return NULL;
     }
-    if (atoll_plan_find(source, &json, &length, &body, err))
+    if (atoll_plan_find(source, &json, &length, &body, err)) {
         return NULL;
-    p.plan = atoll_arena_alloc(arena, sizeof *p.plan, err);
+    }
+    p.plan = atoll_arena_alloc(arena, sizeof(*p.plan), err);
     json_t *root = p.plan ? load_json(source, json, length, err) : NULL;
-    if (!root)
+    if (!root) {
         return NULL;
+    }
     p.plan->backend = backend_of(language);
     int rc = json_is_object(root)
                  ? read_level(&p, AT_PLAN, "", root) || canonicalise(&p, root)
                  : atoll_err_set(err, ATOLL_E_INPUT, "plan: the JSON must be an object {...}");
     json_decref(root);
-    if (rc)
+    if (rc) {
         return NULL;
+    }
     *ret_body = body;
     return p.plan;
 }

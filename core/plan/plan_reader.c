@@ -12,7 +12,7 @@ int atoll_plan_fail(struct atoll_plan_reader *p, const char *path, const char *f
     char text[512];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    vsnprintf(text, sizeof(text), format, list);
     va_end(list);
     return atoll_err_set(p->err, ATOLL_E_INPUT, "plan: field '%s': %s", path, text);
 }
@@ -51,38 +51,45 @@ int atoll_plan_is_reserved(const struct atoll_plan_reader *p, const char *text)
         "noexcept",  "nullptr",  "operator", "private", "protected", "public",   "requires",  "template",
         "this",      "throw",    "true",     "try",     "typeid",    "typename", "using",     "virtual",
         "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",  "std",      "cuda"};
-    if (is_one_of(text, words, sizeof words / sizeof *words) ||
+    if (is_one_of(text, words, sizeof(words) / sizeof(*words)) ||
         (strcmp(p->language, "c") != 0 &&
-         is_one_of(text, device_words, sizeof device_words / sizeof *device_words)))
+         is_one_of(text, device_words, sizeof(device_words) / sizeof(*device_words)))) {
         return 1;
+    }
     return strncmp(text, "__", 2) == 0 || strncmp(text, "atoll", 5) == 0 || strncmp(text, "ATOLL", 5) == 0;
 }
 
 size_t atoll_plan_number_names(const struct atoll_plan_reader *p, const char **ret_names)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->task->dim_count; i++)
+    for (size_t i = 0; i < p->task->dim_count; i++) {
         ret_names[n++] = p->task->dims[i];
-    for (size_t i = 0; i < p->plan->param_count; i++)
+    }
+    for (size_t i = 0; i < p->plan->param_count; i++) {
         ret_names[n++] = p->plan->params[i].name;
+    }
     return n;
 }
 
 size_t atoll_plan_buffer_names(const struct atoll_plan_reader *p, const char **ret_names)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->task->tensor_count; i++)
+    for (size_t i = 0; i < p->task->tensor_count; i++) {
         ret_names[n++] = p->task->tensors[i].name;
-    for (size_t i = 0; i < p->plan->scratch_count; i++)
+    }
+    for (size_t i = 0; i < p->plan->scratch_count; i++) {
         ret_names[n++] = p->plan->scratch[i].name;
+    }
     return n;
 }
 
 int atoll_plan_find_name(const char *const *names, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
             return (int)i;
+        }
+    }
     return -1;
 }
 
@@ -90,8 +97,9 @@ int atoll_plan_unknown_name(struct atoll_plan_reader *p, const char *path, const
                             const char *const *names, size_t count, const char *known)
 {
     const char *near = atoll_spelling_nearest(name, names, count);
-    if (near)
+    if (near) {
         return atoll_plan_fail(p, path, "unknown name '%.64s'; did you mean '%s'?", name, near);
+    }
     return atoll_plan_fail(p, path, "unknown name '%.64s'; known are %s", name, known);
 }
 
@@ -100,12 +108,14 @@ int atoll_plan_new_name(struct atoll_plan_reader *p, const char *path, const cha
     const char *names[ATOLL_PLAN_NAMES_LIMIT];
     size_t n = atoll_plan_number_names(p, names);
     n += atoll_plan_buffer_names(p, names + n);
-    if (!atoll_plan_is_name(name, ATOLL_PLAN_NAME_LIMIT) || atoll_plan_is_reserved(p, name))
+    if (!atoll_plan_is_name(name, ATOLL_PLAN_NAME_LIMIT) || atoll_plan_is_reserved(p, name)) {
         return atoll_plan_fail(p, path, "'%.40s' is no free C name of at most %d characters; rename it", name,
                                ATOLL_PLAN_NAME_LIMIT);
-    if (atoll_plan_find_name(names, n, name) >= 0)
+    }
+    if (atoll_plan_find_name(names, n, name) >= 0) {
         return atoll_plan_fail(p, path, "name '%s' is taken by a dim, tensor, param or scratch; rename it",
                                name);
+    }
     return 0;
 }
 
@@ -118,12 +128,15 @@ int atoll_plan_expression(struct atoll_plan_reader *p, const char *path, const c
     const char *names[ATOLL_PLAN_NAMES_LIMIT];
     size_t count = atoll_plan_number_names(p, names);
     const struct atoll_expression *e = atoll_expression_parse(p->arena, text, &inner);
-    if (!e)
+    if (!e) {
         return atoll_plan_fail(p, path, "%s", inner.text);
-    for (size_t i = 0; i < atoll_expression_name_count(e); i++)
-        if (atoll_plan_find_name(names, count, atoll_expression_name(e, i)) < 0)
+    }
+    for (size_t i = 0; i < atoll_expression_name_count(e); i++) {
+        if (atoll_plan_find_name(names, count, atoll_expression_name(e, i)) < 0) {
             return atoll_plan_unknown_name(p, path, atoll_expression_name(e, i), names, count,
                                            "the task's dims and the params");
+        }
+    }
     *ret = e;
     return 0;
 }
@@ -134,10 +147,11 @@ int atoll_plan_json_expression(struct atoll_plan_reader *p, const char *path, js
 {
     char digits[32];
     if (json_is_integer(value)) {
-        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        snprintf(digits, sizeof(digits), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
         return atoll_plan_expression(p, path, digits, ret);
     }
-    if (!json_is_string(value))
+    if (!json_is_string(value)) {
         return atoll_plan_fail(p, path, "an expression is expected, like \"cdiv(N, 4)\" or 128");
+    }
     return atoll_plan_expression(p, path, json_string_value(value), ret);
 }

@@ -20,9 +20,11 @@ struct filter {
 
 static int parameter(const struct filter *f, const struct atoll_token *name)
 {
-    for (size_t i = 0; f->plan && f->choice && i < f->plan->param_count && i < f->choice->count; i++)
-        if (atoll_token_is(name, f->plan->params[i].name))
+    for (size_t i = 0; f->plan && f->choice && i < f->plan->param_count && i < f->choice->count; i++) {
+        if (atoll_token_is(name, f->plan->params[i].name)) {
             return (int)i;
+        }
+    }
     return -1;
 }
 
@@ -34,8 +36,9 @@ static int condition_text(const struct filter *f, const struct atoll_token *t, c
     for (; t < end && used + t->length + 4 < CONDITION_BYTES; t++) {
         if (atoll_token_is(t, "defined")) {
             const struct atoll_token *name = t + 1 < end && atoll_token_is(t + 1, "(") ? t + 2 : t + 1;
-            if (name >= end || parameter(f, name) < 0)
+            if (name >= end || parameter(f, name) < 0) {
                 return -1;
+            }
             used += (size_t)snprintf(ret + used, CONDITION_BYTES - used, " 1");
             t = name > t + 1 ? name + 1 : name;
             continue;
@@ -52,10 +55,12 @@ static int evaluate(const struct filter *f, const struct atoll_token *begin, con
     struct atoll_binding bindings[ATOLL_PLAN_PARAM_LIMIT];
     size_t n = 0;
     int64_t value = 0;
-    if (condition_text(f, begin, end, text))
+    if (condition_text(f, begin, end, text)) {
         return -1;
-    for (; f->plan && f->choice && n < f->plan->param_count && n < f->choice->count; n++)
+    }
+    for (; f->plan && f->choice && n < f->plan->param_count && n < f->choice->count; n++) {
         bindings[n] = (struct atoll_binding){f->plan->params[n].name, f->choice->values[n]};
+    }
     struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
     const struct atoll_expression *e = arena ? atoll_expression_parse(arena, text, NULL) : NULL;
     int rc = e && !atoll_expression_eval(e, bindings, n, &value, NULL) ? value != 0 : -1;
@@ -98,9 +103,11 @@ static void conditional(struct filter *f, const struct atoll_token *name, const 
 
 static int is_active(const struct filter *f)
 {
-    for (size_t i = 0; i < f->depth && i < CONDITION_DEPTH; i++)
-        if (!f->stack[i].active)
+    for (size_t i = 0; i < f->depth && i < CONDITION_DEPTH; i++) {
+        if (!f->stack[i].active) {
             return 0;
+        }
+    }
     return 1;
 }
 
@@ -111,14 +118,17 @@ size_t atoll_source_branch_keep(const struct atoll_token *tokens, size_t count, 
     size_t kept = 0;
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
-        while (end < count && tokens[i].directive && tokens[end].directive && !tokens[end].first)
+        while (end < count && tokens[i].directive && tokens[end].directive && !tokens[end].first) {
             end++;
-        if (tokens[i].directive && end > i + 1)
+        }
+        if (tokens[i].directive && end > i + 1) {
             conditional(&f, &tokens[i + 1], &tokens[end]);
+        }
         int keep = !tokens[i].directive || (end > i + 1 && (atoll_token_is(&tokens[i + 1], "pragma") ||
                                                             atoll_token_is(&tokens[i + 1], "define")));
-        for (size_t k = i; k < end && keep && is_active(&f); k++)
+        for (size_t k = i; k < end && keep && is_active(&f); k++) {
             ret_tokens[kept++] = tokens[k];
+        }
         i = end;
     }
     return kept;

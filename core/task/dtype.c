@@ -71,14 +71,14 @@ const char *atoll_dtype_c_type(enum atoll_dtype t)
 static inline uint64_t bits_of(double v)
 {
     uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
+    memcpy(&bits, &v, sizeof(bits));
     return bits;
 }
 
 static inline double double_of(uint64_t bits)
 {
     double v;
-    memcpy(&v, &bits, sizeof v);
+    memcpy(&v, &bits, sizeof(v));
     return v;
 }
 

@@ -69,7 +69,7 @@ static int expected(const struct parser *p, const char *what)
 
 static size_t sign_length(const char *s)
 {
-    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++) {
         size_t length = strlen(binaries[i].sign);
         if (strncmp(s, binaries[i].sign, length) == 0) {
             return length;
@@ -185,7 +185,7 @@ static int name_index(struct parser *p, const struct token *t)
 
 static int parse_call(struct parser *p, const struct token *name)
 {
-    size_t f = 0, count = sizeof functions / sizeof *functions;
+    size_t f = 0, count = sizeof(functions) / sizeof(*functions);
     while (f < count && (strlen(functions[f].name) != name->length ||
                          strncmp(functions[f].name, name->start, name->length) != 0)) {
         f++;
@@ -261,7 +261,7 @@ static int parse_unary(struct parser *p)
 
 static const struct binary *binary_here(const struct parser *p)
 {
-    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++) {
         if (is_sign(p, binaries[i].sign)) {
             return &binaries[i];
         }
@@ -306,7 +306,7 @@ static int prepare(struct parser *p, const char *text)
         return atoll_err_set(p->err, ATOLL_E_INPUT, "expression '%.40s...': longer than %u bytes", text,
                              TEXT_LIMIT);
     }
-    p->e = atoll_arena_alloc(p->arena, sizeof *p->e, p->err);
+    p->e = atoll_arena_alloc(p->arena, sizeof(*p->e), p->err);
     if (!p->e || !(p->e->text = atoll_arena_text(p->arena, text, length, p->err)) ||
         read_token(p, p->e->text)) {
         return -1;
@@ -318,8 +318,8 @@ static int prepare(struct parser *p, const char *text)
         }
     }
     size_t name_limit = token_count < NAME_LIMIT ? token_count : NAME_LIMIT;
-    p->e->ops = atoll_arena_alloc_array(p->arena, 2 * token_count, sizeof *p->e->ops, p->err);
-    p->e->names = atoll_arena_alloc_array(p->arena, name_limit, sizeof *p->e->names, p->err);
+    p->e->ops = atoll_arena_alloc_array(p->arena, 2 * token_count, sizeof(*p->e->ops), p->err);
+    p->e->names = atoll_arena_alloc_array(p->arena, name_limit, sizeof(*p->e->names), p->err);
     return p->e->ops && p->e->names ? read_token(p, p->e->text) : -1;
 }
 

@@ -17,7 +17,7 @@
 
 struct atoll_task_owner *atoll_task_owner_create(struct atoll_err *err)
 {
-    struct atoll_task_owner *owner = calloc(1, sizeof *owner);
+    struct atoll_task_owner *owner = calloc(1, sizeof(*owner));
     if (!owner) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a task");
         return NULL;
@@ -32,8 +32,9 @@ struct atoll_task_owner *atoll_task_owner_create(struct atoll_err *err)
 
 void atoll_task_destroy(struct atoll_task *task)
 {
-    if (!task)
+    if (!task) {
         return;
+    }
     struct atoll_task_owner *owner = (struct atoll_task_owner *)task;
     atoll_arena_destroy(owner->arena);
     free(owner);
@@ -63,10 +64,12 @@ static const char *decoded_read(void *context, struct atoll_arena *arena, const 
 {
     const struct decoded_texts *d = context;
     for (size_t i = 0; i < d->count; i++) {
-        if (strcmp(d->texts[i].path, path) != 0)
+        if (strcmp(d->texts[i].path, path) != 0) {
             continue;
-        if (strlen(d->texts[i].text) <= limit)
+        }
+        if (strlen(d->texts[i].text) <= limit) {
             return d->texts[i].text;
+        }
         atoll_err_set(err, ATOLL_E_INPUT, "'%s' is longer than %zu bytes; shorten it", path, limit);
         return NULL;
     }
@@ -78,9 +81,10 @@ static int decode_texts(struct atoll_reader *r, struct atoll_arena *arena, struc
                         struct atoll_err *err)
 {
     uint32_t count = atoll_reader_count(r, 8);
-    if (count > ATOLL_TASK_SEED_LIMIT + 1)
+    if (count > ATOLL_TASK_SEED_LIMIT + 1) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "task: %u files, at most %d", count,
                              ATOLL_TASK_SEED_LIMIT + 1);
+    }
     ret->count = count;
     for (uint32_t i = 0; i < count; i++) {
         ret->texts[i].path = atoll_reader_text(r, arena);
@@ -92,19 +96,23 @@ static int decode_texts(struct atoll_reader *r, struct atoll_arena *arena, struc
 static int decode_into(struct atoll_task_owner *owner, struct atoll_reader *r, struct atoll_err *err)
 {
     uint32_t version = atoll_reader_u32(r);
-    if (!r->failed && version != TASK_BYTES_VERSION)
+    if (!r->failed && version != TASK_BYTES_VERSION) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "task: encoding version %u, this program reads %u",
                              version, TASK_BYTES_VERSION);
+    }
     const char *file = atoll_reader_text(r, owner->arena);
     const char *yaml = atoll_reader_text(r, owner->arena);
     struct decoded_texts d;
-    if (decode_texts(r, owner->arena, &d, err))
+    if (decode_texts(r, owner->arena, &d, err)) {
         return -1;
+    }
     const char *seeds[ATOLL_TASK_SEED_LIMIT + 1];
     struct atoll_task_store store = {decoded_read, &d, 0, seeds};
-    for (size_t i = 0; i < d.count; i++)
-        if (strncmp(d.texts[i].path, "seeds/", 6) == 0)
+    for (size_t i = 0; i < d.count; i++) {
+        if (strncmp(d.texts[i].path, "seeds/", 6) == 0) {
             seeds[store.seed_count++] = d.texts[i].path;
+        }
+    }
     return atoll_task_build(owner, file, yaml, &store, err);
 }
 
@@ -115,8 +123,9 @@ struct atoll_task *atoll_task_decode(const void *bytes, size_t length, struct at
         return NULL;
     }
     struct atoll_task_owner *owner = atoll_task_owner_create(err);
-    if (!owner)
+    if (!owner) {
         return NULL;
+    }
     struct atoll_reader r;
     atoll_reader_init(&r, bytes, length);
     if (decode_into(owner, &r, err)) {
@@ -145,16 +154,19 @@ int atoll_task_element_count(const struct atoll_task *task, size_t tensor,
     int64_t count = 1;
     for (size_t i = 0; i < t->rank; i++) {
         int64_t extent = 0;
-        if (atoll_expression_eval(t->shape[i], bindings, binding_count, &extent, err))
+        if (atoll_expression_eval(t->shape[i], bindings, binding_count, &extent, err)) {
             return atoll_err_add(err, "; while sizing tensor '%s' at variant '%s'", t->name, variant->name);
-        if (extent < 1)
+        }
+        if (extent < 1) {
             return atoll_err_set(
                 err, ATOLL_E_INPUT, "tensor '%s': extent '%s' is %lld at variant '%s', must be at least 1",
                 t->name, atoll_expression_text(t->shape[i]), (long long)extent, variant->name);
-        if (extent > ELEMENT_LIMIT / count)
+        }
+        if (extent > ELEMENT_LIMIT / count) {
             return atoll_err_set(err, ATOLL_E_LIMIT,
                                  "tensor '%s' has more than 2^40 elements at variant '%s'", t->name,
                                  variant->name);
+        }
         count *= extent;
     }
     *ret_count = (size_t)count;
@@ -167,13 +179,16 @@ static int role_bytes(const struct atoll_task *task, const struct atoll_variant 
 {
     for (size_t i = 0; i < task->tensor_count; i++) {
         size_t count = 0;
-        if (atoll_task_element_count(task, i, variant, &count, err))
+        if (atoll_task_element_count(task, i, variant, &count, err)) {
             return -1;
+        }
         double bytes = (double)count * (double)atoll_dtype_bytes(task->tensors[i].dtype);
-        if (task->tensors[i].role != ATOLL_ROLE_OUT)
+        if (task->tensors[i].role != ATOLL_ROLE_OUT) {
             work->read_bytes += bytes;
-        if (task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT)
+        }
+        if (task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT) {
             work->write_bytes += bytes;
+        }
     }
     return 0;
 }
@@ -184,8 +199,9 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
     size_t binding_count = atoll_task_bindings(task, variant, bindings);
     struct atoll_work work = {0, 0, 0};
-    if (role_bytes(task, variant, &work, err))
+    if (role_bytes(task, variant, &work, err)) {
         return -1;
+    }
     const struct {
         const char *name;
         const struct atoll_expression *e;
@@ -193,16 +209,19 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
     } rows[] = {{"flops", task->flops, &work.flops},
                 {"reads", task->reads, &work.read_bytes},
                 {"writes", task->writes, &work.write_bytes}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         int64_t value = 0;
-        if (!rows[i].e)
+        if (!rows[i].e) {
             continue;
-        if (atoll_expression_eval(rows[i].e, bindings, binding_count, &value, err))
+        }
+        if (atoll_expression_eval(rows[i].e, bindings, binding_count, &value, err)) {
             return atoll_err_add(err, "; while computing work.%s at variant '%s'", rows[i].name,
                                  variant->name);
-        if (value < 0)
+        }
+        if (value < 0) {
             return atoll_err_set(err, ATOLL_E_INPUT, "work.%s is %lld at variant '%s', must not be negative",
                                  rows[i].name, (long long)value, variant->name);
+        }
         *rows[i].ret = (double)value;
     }
     *ret_work = work;
@@ -211,9 +230,11 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
 
 int atoll_task_find_tensor(const struct atoll_task *task, const char *name)
 {
-    for (size_t i = 0; i < task->tensor_count; i++)
-        if (strcmp(task->tensors[i].name, name) == 0)
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        if (strcmp(task->tensors[i].name, name) == 0) {
             return (int)i;
+        }
+    }
     return -1;
 }
 

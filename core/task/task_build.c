@@ -22,9 +22,10 @@
 static int read_version(struct atoll_task_document *d, const yaml_node_t *node, void *target)
 {
     const char *text = atoll_document_scalar(node);
-    if (!text || strcmp(text, "1") != 0)
+    if (!text || strcmp(text, "1") != 0) {
         return atoll_document_fail(d, node, "version '%.32s' is not known; this program reads version 1",
                                    text ? text : "");
+    }
     return 0;
 }
 
@@ -33,29 +34,33 @@ static int read_task_name(struct atoll_task_document *d, const yaml_node_t *node
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     const char *text = atoll_document_scalar(node);
     if (!text || text[0] < 'a' || text[0] > 'z' || strspn(text, letters) != strlen(text) ||
-        strlen(text) > TASK_NAME_LIMIT)
+        strlen(text) > TASK_NAME_LIMIT) {
         return atoll_document_fail(
             d, node, "name '%.80s' must match [a-z][a-z0-9_]* with at most %d characters; rename the task",
             text ? text : "", TASK_NAME_LIMIT);
+    }
     return atoll_document_copy(d, text, target);
 }
 
 static int read_summary(struct atoll_task_document *d, const yaml_node_t *node, void *target)
 {
     const char *text = atoll_document_scalar(node);
-    if (!text || strlen(text) > SUMMARY_LIMIT)
+    if (!text || strlen(text) > SUMMARY_LIMIT) {
         return atoll_document_fail(d, node, "summary must be one text of 1 to %d characters; shorten it",
                                    SUMMARY_LIMIT);
+    }
     return atoll_document_copy(d, text, target);
 }
 
 static int read_reference_file(struct atoll_task_document *d, const yaml_node_t *node, void *target)
 {
     const char *path = atoll_document_scalar(node), *copy = NULL;
-    if (!path)
+    if (!path) {
         return atoll_document_fail(d, node, "a file name is expected here, like reference.c");
-    if (atoll_document_copy(d, path, &copy))
+    }
+    if (atoll_document_copy(d, path, &copy)) {
         return -1;
+    }
     d->task->reference_source = atoll_document_take(d, node, copy, ATOLL_TASK_FILE_LIMIT);
     return d->task->reference_source ? 0 : -1;
 }
@@ -66,7 +71,7 @@ static const struct atoll_document_row reference_rows[] = {
     {"scratch", 0, atoll_value_expression, TASK(scratch)},
 };
 static const struct atoll_document_section reference = {reference_rows,
-                                                        sizeof reference_rows / sizeof *reference_rows};
+                                                        sizeof(reference_rows) / sizeof(*reference_rows)};
 
 static int read_reference(struct atoll_task_document *d, const yaml_node_t *node, void *target)
 {
@@ -79,7 +84,7 @@ static const struct atoll_document_row work_rows[] = {
     {"reads", 0, atoll_value_expression, TASK(reads)},
     {"writes", 0, atoll_value_expression, TASK(writes)},
 };
-static const struct atoll_document_section work = {work_rows, sizeof work_rows / sizeof *work_rows};
+static const struct atoll_document_section work = {work_rows, sizeof(work_rows) / sizeof(*work_rows)};
 
 static int read_work(struct atoll_task_document *d, const yaml_node_t *node, void *target)
 {
@@ -95,15 +100,17 @@ static const struct atoll_document_row tolerance_rows[] = {
     {"wrong_share", 0, atoll_value_share, TOL(wrong_share)},
 };
 static const struct atoll_document_section tolerance = {tolerance_rows,
-                                                        sizeof tolerance_rows / sizeof *tolerance_rows};
+                                                        sizeof(tolerance_rows) / sizeof(*tolerance_rows)};
 
 static int read_tolerance(struct atoll_task_document *d, const yaml_node_t *node, void *target)
 {
     struct atoll_tolerance *t = target;
-    if (atoll_document_map(d, &tolerance, node, t))
+    if (atoll_document_map(d, &tolerance, node, t)) {
         return -1;
-    if (t->rtol > 0 || t->atol > 0 || t->norm > 0 || t->cosine > 0 || atoll_document_find(d, node, "rtol"))
+    }
+    if (t->rtol > 0 || t->atol > 0 || t->norm > 0 || t->cosine > 0 || atoll_document_find(d, node, "rtol")) {
         return 0;
+    }
     return atoll_document_fail(
         d, node, "tolerance states no bound; give rtol and atol, norm or cosine (rtol: 0 means exact)");
 }
@@ -113,15 +120,16 @@ static int read_precision(struct atoll_task_document *d, const yaml_node_t *node
     enum atoll_dtype dtype;
     unsigned *bits = target;
     const char *text = atoll_document_scalar(node);
-    if (text && strcmp(text, "tf32") == 0)
+    if (text && strcmp(text, "tf32") == 0) {
         *bits |= 1u << ATOLL_DTYPE_COUNT;
-    else if (text && strcmp(text, "f8") == 0)
+    } else if (text && strcmp(text, "f8") == 0) {
         *bits |= 1u << ATOLL_F8E4M3 | 1u << ATOLL_F8E5M2;
-    else if (text && !atoll_dtype_parse(text, &dtype))
+    } else if (text && !atoll_dtype_parse(text, &dtype)) {
         *bits |= 1u << dtype;
-    else
+    } else {
         return atoll_document_fail(d, node, "unknown precision '%.32s'; known: tf32, f8, %s",
                                    text ? text : "", atoll_dtype_names());
+    }
     return 0;
 }
 
@@ -165,7 +173,7 @@ static const struct atoll_document_row task_rows[] = {
     {"variants", 1, atoll_task_read_variants, 0},
     {"baselines", 0, atoll_task_read_baselines, 0},
 };
-static const struct atoll_document_section task_section = {task_rows, sizeof task_rows / sizeof *task_rows};
+static const struct atoll_document_section task_section = {task_rows, sizeof(task_rows) / sizeof(*task_rows)};
 
 static int identify(struct atoll_task_document *d)
 {
@@ -174,8 +182,9 @@ static int identify(struct atoll_task_document *d)
     atoll_buffer_put_text(&b, d->owner->yaml);
     atoll_buffer_put_text(&b, d->task->reference_source);
     int rc = atoll_buffer_check(&b, d->err);
-    if (!rc)
+    if (!rc) {
         d->task->id = atoll_id_of(b.data, b.length);
+    }
     atoll_buffer_fini(&b);
     return rc;
 }
@@ -183,20 +192,23 @@ static int identify(struct atoll_task_document *d)
 static int build_document(struct atoll_task_document *d)
 {
     const yaml_node_t *node = yaml_document_get_root_node(&d->yaml);
-    if (!node)
+    if (!node) {
         return atoll_err_set(d->err, ATOLL_E_INPUT, "%s:1: the file is empty; see docs/spec/task.md",
                              d->task->file);
+    }
     if (atoll_document_map(d, &task_section, node, d->task) || atoll_task_add_seeds(d, node) ||
-        atoll_task_check(d, node))
+        atoll_task_check(d, node)) {
         return -1;
+    }
     return identify(d);
 }
 
 static int syntax_error(struct atoll_task_document *d, const yaml_parser_t *parser)
 {
     size_t line = parser->problem_mark.line + 1;
-    if (parser->error == YAML_MEMORY_ERROR)
+    if (parser->error == YAML_MEMORY_ERROR) {
         return atoll_err_set(d->err, ATOLL_E_MEMORY, "%s: no memory for its document", d->task->file);
+    }
     return atoll_err_set(d->err, ATOLL_E_INPUT,
                          "%s:%zu: not valid YAML: %s%s%s; check indentation, quotes and brackets",
                          d->task->file, line, parser->context ? parser->context : "",
@@ -207,8 +219,9 @@ static int syntax_error(struct atoll_task_document *d, const yaml_parser_t *pars
 static int check_single(struct atoll_task_document *d, yaml_parser_t *parser)
 {
     yaml_document_t more;
-    if (!yaml_parser_load(parser, &more))
+    if (!yaml_parser_load(parser, &more)) {
         return syntax_error(d, parser);
+    }
     const yaml_node_t *root = yaml_document_get_root_node(&more);
     int rc = root ? atoll_document_fail(d, root, "a second document starts here; keep one task per file") : 0;
     yaml_document_delete(&more);
@@ -218,8 +231,9 @@ static int check_single(struct atoll_task_document *d, yaml_parser_t *parser)
 static int parse_document(struct atoll_task_document *d, const char *yaml)
 {
     yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser))
+    if (!yaml_parser_initialize(&parser)) {
         return atoll_err_set(d->err, ATOLL_E_MEMORY, "no memory for a YAML parser");
+    }
     yaml_parser_set_input_string(&parser, (const unsigned char *)yaml, strlen(yaml));
     int rc = -1;
     if (!yaml_parser_load(&parser, &d->yaml)) {

@@ -25,43 +25,52 @@ static int settle_distributions(struct atoll_task_document *d)
         floats |= has_floats(&task->tensors[i]);
         symmetric |= is_symmetric(&task->tensors[i]);
     }
-    if ((task->distributions & ATOLL_DRAW_SIGNED) && !symmetric)
+    if ((task->distributions & ATOLL_DRAW_SIGNED) && !symmetric) {
         return atoll_document_fail(
             d, d->distribution_node,
             "distribution 'signed' needs an init that is symmetric about 0; remove it from the list");
-    if (!d->distribution_node && floats)
+    }
+    if (!d->distribution_node && floats) {
         task->distributions = ATOLL_DRAW_SCALED | ATOLL_DRAW_TIES | ATOLL_DRAW_SPARSE;
-    if (!d->distribution_node && symmetric)
+    }
+    if (!d->distribution_node && symmetric) {
         task->distributions |= ATOLL_DRAW_SIGNED;
+    }
     task->distributions |= ATOLL_DRAW_BASE;
     return 0;
 }
 
 static void settle_precisions(struct atoll_task *task)
 {
-    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++)
-        if (atoll_dtype_is_float(task->tensors[i].dtype))
+    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++) {
+        if (atoll_dtype_is_float(task->tensors[i].dtype)) {
             task->precisions |= 1u << task->tensors[i].dtype;
-    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++)
+        }
+    }
+    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++) {
         task->precisions |= 1u << task->tensors[i].dtype;
+    }
 }
 
 static int check_shape_of_task(struct atoll_task_document *d, const yaml_node_t *root)
 {
     const struct atoll_task *task = d->task;
     int writes = 0, checks = 0, benches = 0;
-    for (size_t i = 0; i < task->tensor_count; i++)
+    for (size_t i = 0; i < task->tensor_count; i++) {
         writes |= task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT;
+    }
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
         checks |= v->kind == ATOLL_VARIANT_CHECK;
         benches |= v->kind == ATOLL_VARIANT_BENCH;
     }
-    if (!writes)
+    if (!writes) {
         return atoll_document_fail(d, root, "no tensor has role out or inout; a task must compute something");
-    if (!checks || !benches)
+    }
+    if (!checks || !benches) {
         return atoll_document_fail(d, root, "variants holds no %s variant; add one",
                                    checks ? "bench" : "check");
+    }
     return 0;
 }
 
@@ -78,14 +87,17 @@ static int check_range(struct atoll_task_document *d, const yaml_node_t *node, c
 {
     struct atoll_err inner = ATOLL_ERR_INIT;
     int64_t value = 0;
-    if (!e)
+    if (!e) {
         return 0;
-    if (eval_at(d, e, v, &value, &inner))
+    }
+    if (eval_at(d, e, v, &value, &inner)) {
         return atoll_document_pass(d, node, &inner, what);
-    if (value < low || value > high)
+    }
+    if (value < low || value > high) {
         return atoll_document_fail(d, node, "%s '%s' is %lld at variant '%s', must lie between %lld and %lld",
                                    what, atoll_expression_text(e), (long long)value, v->name, (long long)low,
                                    (long long)high);
+    }
     return 0;
 }
 
@@ -94,10 +106,12 @@ static int greatest_value(struct atoll_task_document *d, const struct atoll_tens
                           const struct atoll_variant *v, size_t count, int64_t *ret, struct atoll_err *err)
 {
     int64_t bound = (int64_t)t->init.b, extent = 1;
-    if (t->init.bound && eval_at(d, t->init.bound, v, &bound, err))
+    if (t->init.bound && eval_at(d, t->init.bound, v, &bound, err)) {
         return -1;
-    if (t->rank && eval_at(d, t->shape[t->rank - 1], v, &extent, err))
+    }
+    if (t->rank && eval_at(d, t->shape[t->rank - 1], v, &extent, err)) {
         return -1;
+    }
     switch (t->init.kind) {
     case ATOLL_INIT_INTEGER: *ret = bound - 1; break;
     case ATOLL_INIT_RAGGED: *ret = bound; break;
@@ -113,28 +127,33 @@ static int check_init(struct atoll_task_document *d, const yaml_node_t *node, co
 {
     struct atoll_err inner = ATOLL_ERR_INIT;
     int64_t greatest = 0, exact = atoll_task_exact_limit(t->dtype);
-    if (has_floats(t) && !atoll_dtype_is_float(t->dtype))
+    if (has_floats(t) && !atoll_dtype_is_float(t->dtype)) {
         return atoll_document_fail(
             d, node, "tensor '%s': normal and uniform make fractions, dtype %s holds integers; use integer",
             t->name, atoll_dtype_name(t->dtype));
-    if (greatest_value(d, t, v, count, &greatest, &inner))
+    }
+    if (greatest_value(d, t, v, count, &greatest, &inner)) {
         return atoll_document_pass(d, node, &inner, "init");
-    if (t->init.kind == ATOLL_INIT_INTEGER && greatest < (int64_t)t->init.a)
+    }
+    if (t->init.kind == ATOLL_INIT_INTEGER && greatest < (int64_t)t->init.a) {
         return atoll_document_fail(
             d, node, "tensor '%s': integer init is empty at variant '%s'; low must be less than high",
             t->name, v->name);
+    }
     if (t->init.kind == ATOLL_INIT_RAGGED &&
-        (greatest < 0 || greatest > RAGGED_MAX || count > (size_t)RAGGED_MAX))
+        (greatest < 0 || greatest > RAGGED_MAX || count > (size_t)RAGGED_MAX)) {
         return atoll_document_fail(
             d, node, "tensor '%s': ragged total and size must lie between 0 and 2^31 at variant '%s'",
             t->name, v->name);
+    }
     int negative_ok = t->dtype == ATOLL_U8 ? t->init.a >= 0 : t->init.a >= -(double)exact;
-    if (greatest > exact || (t->init.kind == ATOLL_INIT_INTEGER && !negative_ok))
+    if (greatest > exact || (t->init.kind == ATOLL_INIT_INTEGER && !negative_ok)) {
         return atoll_document_fail(
             d, node,
             "tensor '%s': init makes integers up to %lld at variant '%s', %s is exact to %lld only; "
             "use a wider dtype",
             t->name, (long long)greatest, v->name, atoll_dtype_name(t->dtype), (long long)exact);
+    }
     return 0;
 }
 
@@ -146,25 +165,31 @@ static int check_at_variant(struct atoll_task_document *d, size_t index)
     for (size_t i = 0; i < d->task->tensor_count; i++) {
         const struct atoll_tensor *t = &d->task->tensors[i];
         size_t count = 0;
-        if (atoll_task_element_count(d->task, i, v, &count, &inner))
+        if (atoll_task_element_count(d->task, i, v, &count, &inner)) {
             return atoll_document_pass(d, d->tensor_nodes[i], &inner, "shape");
-        if (t->role != ATOLL_ROLE_OUT && check_init(d, d->tensor_nodes[i], t, v, count))
+        }
+        if (t->role != ATOLL_ROLE_OUT && check_init(d, d->tensor_nodes[i], t, v, count)) {
             return -1;
+        }
     }
     if (check_range(d, d->reference_node, "units", d->task->units, v, 1, ATOLL_DIM_MAX) ||
-        check_range(d, d->reference_node, "scratch", d->task->scratch, v, 0, SCRATCH_MAX))
+        check_range(d, d->reference_node, "scratch", d->task->scratch, v, 0, SCRATCH_MAX)) {
         return -1;
+    }
     return atoll_task_work(d->task, v, &work, &inner) ? atoll_document_pass(d, d->work_node, &inner, "work")
                                                       : 0;
 }
 
 int atoll_task_check(struct atoll_task_document *d, const yaml_node_t *root)
 {
-    if (check_shape_of_task(d, root) || settle_distributions(d))
+    if (check_shape_of_task(d, root) || settle_distributions(d)) {
         return -1;
+    }
     settle_precisions(d->task);
-    for (size_t i = 0; i < d->task->variant_count; i++)
-        if (check_at_variant(d, i))
+    for (size_t i = 0; i < d->task->variant_count; i++) {
+        if (check_at_variant(d, i)) {
             return -1;
+        }
+    }
     return 0;
 }

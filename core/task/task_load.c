@@ -21,12 +21,14 @@ int atoll_task_path_ok(const char *path)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
     size_t length = strlen(path);
     if (length == 0 || length > ATOLL_TASK_PATH_LIMIT || strspn(path, plain) != length ||
-        path[length - 1] == '/')
+        path[length - 1] == '/') {
         return 0;
+    }
     for (const char *part = path; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
         size_t n = strcspn(part, "/");
-        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.'))
+        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.')) {
             return 0;
+        }
     }
     return 1;
 }
@@ -36,8 +38,9 @@ static int inside(const char *root, const char *path)
 {
     char resolved[PATH_MAX];
     size_t length = strlen(root);
-    if (!realpath(path, resolved))
+    if (!realpath(path, resolved)) {
         return -1;
+    }
     return strncmp(resolved, root, length) == 0 && resolved[length] == '/';
 }
 
@@ -61,14 +64,16 @@ static char *read_fd(int fd, const char *name, struct atoll_arena *arena, size_t
     char *text = atoll_arena_alloc(arena, (size_t)st.st_size + 1, err);
     while (text && length < (size_t)st.st_size) {
         ssize_t n = read(fd, text + length, (size_t)st.st_size - length);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
+        }
         if (n < 0) {
             atoll_err_errno(err, errno, "cannot read '%s'", name);
             return NULL;
         }
-        if (n == 0)
+        if (n == 0) {
             break;
+        }
         length += (size_t)n;
     }
     if (text && memchr(text, 0, length)) {
@@ -96,8 +101,8 @@ static const char *folder_read(void *context, struct atoll_arena *arena, const c
 {
     const char *root = context;
     char full[PATH_MAX];
-    int n = snprintf(full, sizeof full, "%s/%s", root, path);
-    if (n < 0 || (size_t)n >= sizeof full) {
+    int n = snprintf(full, sizeof(full), "%s/%s", root, path);
+    if (n < 0 || (size_t)n >= sizeof(full)) {
         atoll_err_set(err, ATOLL_E_INPUT, "path of '%s' is too long; move the task nearer to the root", path);
         return NULL;
     }
@@ -125,25 +130,29 @@ static int list_seeds(const char *root, struct atoll_arena *arena, const char **
 {
     char full[PATH_MAX];
     struct dirent **entries = NULL;
-    if (snprintf(full, sizeof full, "%s/seeds", root) >= (int)sizeof full)
+    if (snprintf(full, sizeof(full), "%s/seeds", root) >= (int)sizeof(full)) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "path of 'seeds' is too long; move the task nearer to the root");
+    }
     int n = scandir(full, &entries, visible, bytewise);
     if (n < 0 && errno == ENOENT) {
         *ret_count = 0;
         return 0;
     }
-    if (n < 0)
+    if (n < 0) {
         return atoll_err_errno(err, errno, "cannot list 'seeds'");
+    }
     int rc = 0;
-    if (n > ATOLL_TASK_SEED_LIMIT)
+    if (n > ATOLL_TASK_SEED_LIMIT) {
         rc = atoll_err_set(err, ATOLL_E_INPUT, "seeds holds %d files, at most %d; remove some", n,
                            ATOLL_TASK_SEED_LIMIT);
+    }
     for (int i = 0; i < n; i++) {
         char path[sizeof "seeds/" + NAME_MAX];
-        int length = snprintf(path, sizeof path, "seeds/%s", entries[i]->d_name);
-        if (!rc && !(ret_paths[i] = atoll_arena_text(arena, path, (size_t)length, err)))
+        int length = snprintf(path, sizeof(path), "seeds/%s", entries[i]->d_name);
+        if (!rc && !(ret_paths[i] = atoll_arena_text(arena, path, (size_t)length, err))) {
             rc = -1;
+        }
         free(entries[i]);
     }
     free(entries);
@@ -155,25 +164,29 @@ static int load_into(struct atoll_task_owner *owner, const char *dir, struct ato
 {
     char root[PATH_MAX], file[PATH_MAX + 16];
     const char *seeds[ATOLL_TASK_SEED_LIMIT];
-    snprintf(file, sizeof file, "%.*s/task.yaml", PATH_MAX - 1, dir);
-    if (!realpath(dir, root))
+    snprintf(file, sizeof(file), "%.*s/task.yaml", PATH_MAX - 1, dir);
+    if (!realpath(dir, root)) {
         return atoll_err_errno(err, errno, "cannot open the task folder '%s'", dir);
+    }
     struct atoll_task_store store = {folder_read, root, 0, seeds};
     char *yaml = read_file(file, file, owner->arena, ATOLL_TASK_FILE_LIMIT, err);
     const char *name = yaml ? atoll_arena_text(owner->arena, file, strlen(file), err) : NULL;
-    if (!name)
+    if (!name) {
         return -1;
+    }
     struct atoll_err inner = ATOLL_ERR_INIT;
-    if (list_seeds(root, owner->arena, seeds, &store.seed_count, &inner))
+    if (list_seeds(root, owner->arena, seeds, &store.seed_count, &inner)) {
         return atoll_err_set(err, inner.code, "%s:1: %s", file, inner.text);
+    }
     return atoll_task_build(owner, name, yaml, &store, err);
 }
 
 struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err)
 {
     struct atoll_task_owner *owner = atoll_task_owner_create(err);
-    if (!owner)
+    if (!owner) {
         return NULL;
+    }
     if (load_into(owner, dir, err)) {
         atoll_task_destroy(&owner->task);
         return NULL;
@@ -185,8 +198,8 @@ static int holds_task(const char *dir)
 {
     char path[PATH_MAX];
     struct stat st;
-    int n = snprintf(path, sizeof path, "%s/task.yaml", dir);
-    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0;
+    int n = snprintf(path, sizeof(path), "%s/task.yaml", dir);
+    return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0;
 }
 
 static char *join(const char *dir, const char *name)
@@ -197,8 +210,9 @@ static char *join(const char *dir, const char *name)
 
 static int suite_add(char **dirs, size_t *count, char *path, struct atoll_err *err)
 {
-    if (!path)
+    if (!path) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of tasks");
+    }
     if (!holds_task(path)) {
         free(path);
         return 0;
@@ -210,15 +224,18 @@ static int suite_add(char **dirs, size_t *count, char *path, struct atoll_err *e
 static int list_tasks(const char *dir, char **dirs, size_t *count, struct atoll_err *err)
 {
     struct dirent **entries = NULL;
-    if (holds_task(dir))
+    if (holds_task(dir)) {
         return suite_add(dirs, count, strdup(dir), err);
+    }
     int n = scandir(dir, &entries, visible, bytewise);
-    if (n < 0)
+    if (n < 0) {
         return atoll_err_errno(err, errno, "cannot list the suite '%s'", dir);
+    }
     int rc = 0;
     for (int i = 0; i < n; i++) {
-        if (!rc && *count < SUITE_LIMIT)
+        if (!rc && *count < SUITE_LIMIT) {
             rc = suite_add(dirs, count, join(dir, entries[i]->d_name), err);
+        }
         free(entries[i]);
     }
     free(entries);
@@ -228,14 +245,16 @@ static int list_tasks(const char *dir, char **dirs, size_t *count, struct atoll_
 int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struct atoll_err *err)
 {
     size_t count = 0;
-    char **dirs = calloc(SUITE_LIMIT, sizeof *dirs);
-    if (!dirs)
+    char **dirs = calloc(SUITE_LIMIT, sizeof(*dirs));
+    if (!dirs) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of tasks");
+    }
     int rc = list_tasks(dir, dirs, &count, err);
-    if (!rc && count == 0)
+    if (!rc && count == 0) {
         rc = atoll_err_set(err, ATOLL_E_NOTFOUND,
                            "no task.yaml in '%s' or its subfolders; name a task's folder or a suite of them",
                            dir);
+    }
     if (rc) {
         atoll_suite_free(dirs, count);
         return -1;
@@ -247,10 +266,12 @@ int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struc
 
 void atoll_suite_free(char **dirs, size_t count)
 {
-    if (!dirs)
+    if (!dirs) {
         return;
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         free(dirs[i]);
+    }
     free(dirs);
 }
 
@@ -261,10 +282,12 @@ int atoll_suite_visit(const char *dir,
     char **dirs;
     size_t count;
     int status = 0;
-    if (atoll_suite_list(dir, &dirs, &count, err))
+    if (atoll_suite_list(dir, &dirs, &count, err)) {
         return -1;
-    for (size_t i = 0; i < count && status == 0; i++)
+    }
+    for (size_t i = 0; i < count && status == 0; i++) {
         status = visit(context, dirs[i], err);
+    }
     atoll_suite_free(dirs, count);
     return status;
 }

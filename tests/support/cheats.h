@@ -44,7 +44,7 @@ struct cheat {
 
 #include "tests/support/cheats_table.h"
 
-#define CHEATS_COUNT (sizeof cheats / sizeof cheats[0])
+#define CHEATS_COUNT (sizeof(cheats) / sizeof(cheats[0]))
 
 struct cheats_built {
     struct atoll_prepared *prepared;
@@ -58,7 +58,7 @@ struct cheats_built {
 static inline struct atoll_task *cheats_task_load(enum cheats_task task, struct atoll_err *err)
 {
     char path[1024];
-    snprintf(path, sizeof path, CHEATS_FOLDER "tasks/%s", cheats_task_names[task]);
+    snprintf(path, sizeof(path), CHEATS_FOLDER "tasks/%s", cheats_task_names[task]);
     return atoll_task_load(path, err);
 }
 
@@ -66,7 +66,7 @@ static inline struct atoll_task *cheats_task_load(enum cheats_task task, struct 
 static inline char *cheats_read(const char *name, const char *tail, struct atoll_err *err)
 {
     char path[1024];
-    snprintf(path, sizeof path, CHEATS_FOLDER "%s%s", name, tail);
+    snprintf(path, sizeof(path), CHEATS_FOLDER "%s%s", name, tail);
     FILE *f = fopen(path, "r");
     char *text = f ? calloc(1, CHEATS_TEXT_BYTES) : NULL;
     size_t length = text ? fread(text, 1, CHEATS_TEXT_BYTES - 1, f) : 0;
@@ -84,7 +84,7 @@ static inline void cheats_stop(struct cheats_built *b, unsigned at, enum atoll_v
 {
     b->at = at;
     b->verdict = verdict;
-    snprintf(b->detail, sizeof b->detail, "%s", detail);
+    snprintf(b->detail, sizeof(b->detail), "%s", detail);
 }
 
 static inline int cheats_compile(struct cheats_built *b, struct atoll_compiler *compiler,
@@ -98,7 +98,7 @@ static inline int cheats_compile(struct cheats_built *b, struct atoll_compiler *
         return -1;
     if (o->status == ATOLL_COMPILE_OK)
         return 0;
-    snprintf(detail, sizeof detail, "%s%s", states[o->status], o->diagnostics);
+    snprintf(detail, sizeof(detail), "%s%s", states[o->status], o->diagnostics);
     cheats_stop(b, AT_COMPILE,
                 o->status == ATOLL_COMPILE_BROKEN ? ATOLL_V_INFRASTRUCTURE : ATOLL_V_COMPILE_ERROR, detail);
     return 0;
@@ -106,7 +106,7 @@ static inline int cheats_compile(struct cheats_built *b, struct atoll_compiler *
 
 static inline void cheats_check_image(struct cheats_built *b)
 {
-    struct atoll_cubin *cubin = calloc(1, sizeof *cubin);
+    struct atoll_cubin *cubin = calloc(1, sizeof(*cubin));
     char detail[ATOLL_DETAIL_BYTES] = "";
     if (!cubin)
         abort();
@@ -126,7 +126,7 @@ static inline int cheats_build(const char *source, const struct atoll_task *task
 {
     struct atoll_order_candidate c = {
         .id = atoll_source_id("cuda", source), .language = "cuda", .source = source};
-    memset(b, 0, sizeof *b);
+    memset(b, 0, sizeof(*b));
     b->verdict = ATOLL_V_CORRECT;
     b->prepared = atoll_prepared_create(task, &atoll_backend_cuda, &c, device, err);
     if (!b->prepared)
@@ -147,7 +147,7 @@ static inline void cheats_built_fini(struct cheats_built *b)
 {
     atoll_prepared_destroy(b->prepared);
     atoll_compiled_fini(&b->compiled);
-    memset(b, 0, sizeof *b);
+    memset(b, 0, sizeof(*b));
 }
 
 /* The names of verdicts in a set, with '|' between. */

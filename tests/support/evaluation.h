@@ -13,7 +13,7 @@ static inline void sample_timing(struct atoll_timing *t, uint32_t variant, doubl
     double scratch[9];
     *t = (struct atoll_timing){
         .variant = variant, .floor_ns = 10.5, .resolution_ns = 20.25, .discarded_count = 1};
-    t->samples_ns = malloc(sizeof scratch);
+    t->samples_ns = malloc(sizeof(scratch));
     if (!t->samples_ns) {
         abort();
     }
@@ -37,7 +37,7 @@ static inline void sample_profile(struct atoll_profile *p)
     p->counters[ATOLL_COUNTER_DRAM_READ_BYTES] = 67108864.0;
     p->intensity_flops_per_byte = 0.625;
     p->wall_ns = 2.5e8;
-    snprintf(p->reason, sizeof p->reason, "held");
+    snprintf(p->reason, sizeof(p->reason), "held");
     p->clock_hz = 1.98e9;
     p->throttle_reasons = 4;
     p->resources = (struct atoll_resources){.kernel_count = 2,
@@ -62,7 +62,7 @@ static inline void sample_evaluation(struct atoll_evaluation *e)
     e->binary = atoll_id_of("binary", 6);
     e->verdict = ATOLL_V_CORRECT;
     e->level = 6;
-    snprintf(e->detail, sizeof e->detail, "right everywhere; worst element y[3,4] at 0.25 of its tolerance");
+    snprintf(e->detail, sizeof(e->detail), "right everywhere; worst element y[3,4] at 0.25 of its tolerance");
     e->behaviour = (struct atoll_behaviour){1, 3, 2};
     e->device = 99;
     e->started_unix_ns = 1700000000000000000;
@@ -84,7 +84,7 @@ static inline void sample_evaluation(struct atoll_evaluation *e)
 
 static inline void sample_duel(struct atoll_duel *d)
 {
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     d->evaluation = 77;
     d->purpose = ATOLL_DUEL_FINAL;
     d->verdict = ATOLL_V_CORRECT;
@@ -97,7 +97,7 @@ static inline void sample_duel(struct atoll_duel *d)
     d->occupied_ns = 1e8;
     d->candidate_ns = 1e6;
     d->device = 99;
-    snprintf(d->detail, sizeof d->detail, "16 pairs in 4 blocks");
+    snprintf(d->detail, sizeof(d->detail), "16 pairs in 4 blocks");
 }
 
 #endif

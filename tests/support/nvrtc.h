@@ -17,7 +17,7 @@ static inline void *test_nvrtc_compile(const struct atoll_nvrtc_library *nvrtc, 
     const char *options[] = {target, option};
     void *cubin = NULL;
     size_t length = 0;
-    snprintf(target, sizeof target, "--gpu-architecture=%s", arch);
+    snprintf(target, sizeof(target), "--gpu-architecture=%s", arch);
     *ret_log = NULL;
     if (nvrtc->nvrtcCreateProgram(&program, text, "unit.cu", 0, NULL, NULL))
         return NULL;

@@ -80,7 +80,7 @@ static inline uint32_t op_number(const struct sim *s, uint32_t task, const struc
 static inline struct sim *op_start(uint64_t seed, const struct atoll_search *search,
                                    const struct atoll_buffer *task, uint32_t tasks)
 {
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     assert_non_null(s);
     sim_start(s, seed, search);
     for (uint32_t i = 0; i < tasks; i++)

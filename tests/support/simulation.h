@@ -30,7 +30,7 @@ struct sim_seed {
 static inline void sim_write(const char *dir, const char *name, const char *text)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     assert_true(fputs(text, f) >= 0);
@@ -48,8 +48,8 @@ static inline void sim_write_seed(const char *dir, const struct sim_seed *seed)
 {
     char text[2048], name[64], require[256] = "";
     if (seed->require)
-        snprintf(require, sizeof require, "\"require\": [\"%s\"],", seed->require);
-    snprintf(text, sizeof text,
+        snprintf(require, sizeof(require), "\"require\": [\"%s\"],", seed->require);
+    snprintf(text, sizeof(text),
              sim_is_cuda(seed->name)
                  ? "/* atoll-plan {\"version\": 1, \"params\": {%s}, %s\n"
                    "\"launch\": [{\"kernel\": \"f\", \"grid\": [\"cdiv(N, 256)\"], \"block\": [\"256\"], "
@@ -61,7 +61,7 @@ static inline void sim_write_seed(const char *dir, const struct sim_seed *seed)
                    "void f(long begin, long end, const float *x, float *y) /* %s */\n"
                    "{ for (long i = begin; i < end; i++) y[i] = x[i]; }\n",
              seed->params ? seed->params : "", require, seed->name);
-    snprintf(name, sizeof name, "seeds/%s%s", seed->name, sim_is_cuda(seed->name) ? "" : ".c");
+    snprintf(name, sizeof(name), "seeds/%s%s", seed->name, sim_is_cuda(seed->name) ? "" : ".c");
     sim_write(dir, name, text);
 }
 
@@ -71,14 +71,14 @@ static inline void sim_task(const char *name, const struct sim_seed *seeds, size
 {
     char dir[256], path[512], yaml[1024], line[128] = "";
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(dir, sizeof dir, "%s/simulation-XXXXXX", ATOLL_BUILD_DIR);
+    snprintf(dir, sizeof(dir), "%s/simulation-XXXXXX", ATOLL_BUILD_DIR);
     assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/seeds", dir);
+    snprintf(path, sizeof(path), "%s/seeds", dir);
     assert_int_equal(mkdir(path, 0700), 0);
     if (baseline)
-        snprintf(line, sizeof line, "baselines: [{name: %s, file: seeds/%s.c}]\n", seeds[0].name,
+        snprintf(line, sizeof(line), "baselines: [{name: %s, file: seeds/%s.c}]\n", seeds[0].name,
                  seeds[0].name);
-    snprintf(yaml, sizeof yaml,
+    snprintf(yaml, sizeof(yaml),
              "version: 1\nname: %s\nsummary: a copy\ndims: [N]\ntensors:\n"
              "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {mean: 0, std: 1}}}\n"
              "  - {name: y, dtype: f32, shape: [N], role: out}\n"
@@ -97,13 +97,13 @@ static inline void sim_task(const char *name, const struct sim_seed *seeds, size
     assert_int_equal(atoll_task_encode(task, out, &err), 0);
     atoll_task_destroy(task);
     for (size_t i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/seeds/%s%s", dir, seeds[i].name,
+        snprintf(path, sizeof(path), "%s/seeds/%s%s", dir, seeds[i].name,
                  sim_is_cuda(seeds[i].name) ? "" : ".c");
         unlink(path);
     }
     const char *const rest[] = {"/task.yaml", "/reference.c", "/seeds", ""};
     for (size_t i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s%s", dir, rest[i]);
+        snprintf(path, sizeof(path), "%s%s", dir, rest[i]);
         assert_int_equal(remove(path), 0);
     }
 }
@@ -197,7 +197,7 @@ static inline void sim_new_candidate(struct sim *s, const struct atoll_decision 
                      atoll_id_equal(&s->candidates[i].id, &d->candidate));
     if (s->candidate_count == s->candidate_capacity) {
         s->candidate_capacity = s->candidate_capacity ? 2 * s->candidate_capacity : 64;
-        s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof *s->candidates);
+        s->candidates = realloc(s->candidates, s->candidate_capacity * sizeof(*s->candidates));
         assert_non_null(s->candidates);
     }
     s->candidates[s->candidate_count++] =
@@ -368,7 +368,7 @@ static inline void sim_step(struct sim *s, struct atoll_event *event)
     assert_int_equal(bytes.failed, 0);
     if (s->event_count == s->event_capacity) {
         s->event_capacity = s->event_capacity ? 2 * s->event_capacity : 256;
-        s->events = realloc(s->events, s->event_capacity * sizeof *s->events);
+        s->events = realloc(s->events, s->event_capacity * sizeof(*s->events));
         assert_non_null(s->events);
     }
     s->events[s->event_count++] = (struct sim_bytes){bytes.data, bytes.length};
@@ -416,7 +416,7 @@ static inline void sim_source(struct sim *s, uint32_t task, uint32_t island, con
 static inline void sim_start(struct sim *s, uint64_t seed, const struct atoll_search *search)
 {
     struct atoll_event event;
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->engine = atoll_engine_create(NULL);
     assert_non_null(s->engine);
     s->random = (struct atoll_random){atoll_random_at(seed, 77), 0};
@@ -445,7 +445,7 @@ static inline void sim_fill_timing(struct atoll_evaluation *e, double time_ns, d
 {
     struct atoll_timing *t = &e->timings[0];
     e->timing_count = 1;
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
     t->variant = 1; /* bench */
     t->floor_ns = 5e5;
     double lo = time_ns * (1 - spread), hi = time_ns * (1 + spread);

@@ -9,7 +9,7 @@ static void test_gives_zeroed_aligned_memory(void **state)
     struct atoll_arena *arena = atoll_arena_create(4u << 20, NULL);
     static const size_t sizes[] = {0, 1, 15, 16, 17, 1000, 4096, 5000, 70000, 300000, 8};
     for (int round = 0; round < 3; round++) {
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
             unsigned char *p = atoll_arena_alloc(arena, sizes[i], NULL);
             assert_non_null(p);
             assert_int_equal((uintptr_t)p % 16, 0);
@@ -79,7 +79,7 @@ static void test_copies_texts_and_arrays(void **state)
     struct atoll_arena *arena = atoll_arena_create(10000, NULL);
     assert_string_equal(atoll_arena_text(arena, "abcdef", 3, NULL), "abc");
     assert_string_equal(atoll_arena_text(arena, NULL, 0, NULL), "");
-    double *array = atoll_arena_alloc_array(arena, 10, sizeof *array, NULL);
+    double *array = atoll_arena_alloc_array(arena, 10, sizeof(*array), NULL);
     assert_non_null(array);
     assert_true(array[9] == 0.0);
     atoll_arena_destroy(arena);

@@ -36,7 +36,7 @@ static void test_round_trip(void **state)
     assert_int_equal(length, 3);
     assert_string_equal(atoll_reader_text(&r, arena), "text");
     assert_string_equal(atoll_reader_text(&r, arena), "");
-    atoll_reader_fixed_text(&r, fixed, sizeof fixed);
+    atoll_reader_fixed_text(&r, fixed, sizeof(fixed));
     assert_string_equal(fixed, "abc");
     atoll_reader_bytes(&r, bytes, 2);
     assert_memory_equal(bytes, "xy", 2);
@@ -54,8 +54,8 @@ static void test_is_little_endian(void **state)
     atoll_buffer_put_u16(&b, 0x0203);
     atoll_buffer_put_u32(&b, 0x04050607);
     atoll_buffer_put_f64(&b, 1.0);
-    assert_int_equal(b.length, sizeof expected);
-    assert_memory_equal(b.data, expected, sizeof expected);
+    assert_int_equal(b.length, sizeof(expected));
+    assert_memory_equal(b.data, expected, sizeof(expected));
     atoll_buffer_fini(&b);
 }
 
@@ -100,7 +100,7 @@ static void test_reading_past_the_end_is_sticky(void **state)
     atoll_reader_init(&r, "abc", 3);
     assert_int_equal(atoll_reader_u32(&r), 0);
     assert_int_equal(atoll_reader_u8(&r), 0);
-    atoll_reader_bytes(&r, bytes, sizeof bytes);
+    atoll_reader_bytes(&r, bytes, sizeof(bytes));
     assert_int_equal(bytes[0] | bytes[3], 0);
     assert_int_equal(atoll_reader_finish(&r, "thing", &err), -1);
     expect_err(&err, ATOLL_E_PROTOCOL, "thing: malformed or cut at byte 0 of 3");
@@ -116,14 +116,14 @@ static void test_counts_must_fit_what_is_left(void **state)
 {
     static const unsigned char bytes[12] = {2};
     struct atoll_reader r;
-    atoll_reader_init(&r, bytes, sizeof bytes);
+    atoll_reader_init(&r, bytes, sizeof(bytes));
     assert_int_equal(atoll_reader_count(&r, 4), 2);
-    atoll_reader_init(&r, bytes, sizeof bytes);
+    atoll_reader_init(&r, bytes, sizeof(bytes));
     assert_int_equal(atoll_reader_count(&r, 5), 0);
     assert_true(r.failed);
     static const unsigned char huge[8] = {0xff, 0xff, 0xff, 0xff};
     size_t length = 7;
-    atoll_reader_init(&r, huge, sizeof huge);
+    atoll_reader_init(&r, huge, sizeof(huge));
     assert_non_null(atoll_reader_blob(&r, &length));
     assert_int_equal(length, 0);
     assert_true(r.failed);
@@ -137,14 +137,14 @@ static void test_texts_are_checked(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_reader r;
     char fixed[3];
-    atoll_reader_init(&r, with_nul, sizeof with_nul);
+    atoll_reader_init(&r, with_nul, sizeof(with_nul));
     assert_string_equal(atoll_reader_text(&r, arena), "");
     assert_int_equal(r.failed, ATOLL_E_PROTOCOL);
-    atoll_reader_init(&r, plain, sizeof plain);
-    atoll_reader_fixed_text(&r, fixed, sizeof fixed);
+    atoll_reader_init(&r, plain, sizeof(plain));
+    atoll_reader_fixed_text(&r, fixed, sizeof(fixed));
     assert_string_equal(fixed, "");
     assert_true(r.failed);
-    atoll_reader_init(&r, plain, sizeof plain);
+    atoll_reader_init(&r, plain, sizeof(plain));
     assert_string_equal(atoll_reader_text(&r, tiny), "");
     assert_int_equal(atoll_reader_finish(&r, "thing", &err), -1);
     expect_err(&err, ATOLL_E_LIMIT, "thing");
@@ -169,7 +169,7 @@ static void test_ranges_are_checked(void **state)
     struct atoll_buffer b;
     struct atoll_reader r;
     atoll_buffer_init(&b, 100);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         atoll_buffer_clear(&b);
         atoll_buffer_put_f64(&b, cases[i].value);
         atoll_reader_init(&r, b.data, b.length);

@@ -22,10 +22,10 @@ static void test_chooses_code_from_errno(void **state)
     } cases[] = {{ENOSPC, ATOLL_E_FULL},   {EDQUOT, ATOLL_E_FULL},   {EACCES, ATOLL_E_DENIED},
                  {EPERM, ATOLL_E_DENIED},  {EROFS, ATOLL_E_DENIED},  {ENOENT, ATOLL_E_NOTFOUND},
                  {EEXIST, ATOLL_E_EXISTS}, {ENOMEM, ATOLL_E_MEMORY}, {EIO, ATOLL_E_IO}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         char expected[160];
-        snprintf(expected, sizeof expected, "open x: %s", strerror(cases[i].sys_errno));
+        snprintf(expected, sizeof(expected), "open x: %s", strerror(cases[i].sys_errno));
         assert_int_equal(atoll_err_errno(&err, cases[i].sys_errno, "open %s", "x"), -1);
         expect_err(&err, cases[i].code, expected);
         assert_int_equal(err.sys_errno, cases[i].sys_errno);
@@ -36,8 +36,8 @@ static void test_cuts_long_texts(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char text[3 * ATOLL_ERR_TEXT_BYTES];
-    memset(text, 'a', sizeof text);
-    text[sizeof text - 1] = '\0';
+    memset(text, 'a', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
     atoll_err_set(&err, ATOLL_E_LIMIT, "%s", text);
     assert_int_equal(strlen(err.text), ATOLL_ERR_TEXT_BYTES - 1);
     atoll_err_add(&err, "more");

@@ -21,7 +21,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     char command[PATH_MAX + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
     return system(command);
 }
 
@@ -60,15 +60,15 @@ static void test_absolute_paths_make_nothing(void **state)
     char path[PATH_MAX], expected[PATH_MAX + 64];
     assert_int_equal(atoll_folder_make("a/b", NULL), 0);
     assert_int_equal(symlink("a/b", "link"), 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(atoll_folder_absolute(cases[i].path, path, sizeof path, NULL), 0);
-        snprintf(expected, sizeof expected, "%s%s", folder, cases[i].result);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_int_equal(atoll_folder_absolute(cases[i].path, path, sizeof(path), NULL), 0);
+        snprintf(expected, sizeof(expected), "%s%s", folder, cases[i].result);
         assert_string_equal(path, expected);
     }
     assert_int_not_equal(access("new", F_OK), 0);
-    assert_int_equal(atoll_folder_absolute("/", path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_folder_absolute("/", path, sizeof(path), NULL), 0);
     assert_string_equal(path, "/");
-    assert_int_equal(atoll_folder_absolute("/no-such-folder-here/x", path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_folder_absolute("/no-such-folder-here/x", path, sizeof(path), NULL), 0);
     assert_string_equal(path, "/no-such-folder-here/x");
 }
 
@@ -76,15 +76,15 @@ static void test_paths_that_cannot_be_are_refused(void **state)
 {
     char path[PATH_MAX], small[8], text[2 * PATH_MAX];
     struct atoll_err err = ATOLL_ERR_INIT;
-    assert_int_equal(atoll_folder_absolute("", path, sizeof path, &err), -1);
+    assert_int_equal(atoll_folder_absolute("", path, sizeof(path), &err), -1);
     expect_err(&err, ATOLL_E_USAGE, "is no path of a folder");
     err = (struct atoll_err)ATOLL_ERR_INIT;
-    assert_int_equal(atoll_folder_absolute("new/../x", path, sizeof path, &err), -1);
+    assert_int_equal(atoll_folder_absolute("new/../x", path, sizeof(path), &err), -1);
     expect_err(&err, ATOLL_E_USAGE, "the folder is not there");
-    memset(text, 'a', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
     err = (struct atoll_err)ATOLL_ERR_INIT;
-    assert_int_equal(atoll_folder_absolute(text, path, sizeof path, &err), -1);
+    assert_int_equal(atoll_folder_absolute(text, path, sizeof(path), &err), -1);
     expect_err(&err, ATOLL_E_USAGE, "is no path");
     err = (struct atoll_err)ATOLL_ERR_INIT;
     assert_int_equal(atoll_folder_make_parents(text, &err), -1);
@@ -93,10 +93,10 @@ static void test_paths_that_cannot_be_are_refused(void **state)
         text[i] = '/';
     text[PATH_MAX - 8] = '\0'; /* too long with what is in front of it */
     err = (struct atoll_err)ATOLL_ERR_INIT;
-    assert_int_equal(atoll_folder_absolute(text, path, sizeof path, &err), -1);
+    assert_int_equal(atoll_folder_absolute(text, path, sizeof(path), &err), -1);
     expect_err(&err, ATOLL_E_LIMIT, "path too long");
     err = (struct atoll_err)ATOLL_ERR_INIT;
-    assert_int_equal(atoll_folder_absolute("new", small, sizeof small, &err), -1);
+    assert_int_equal(atoll_folder_absolute("new", small, sizeof(small), &err), -1);
     expect_err(&err, ATOLL_E_LIMIT, "path too long");
 }
 

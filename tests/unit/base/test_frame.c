@@ -9,7 +9,7 @@
 static void test_crc32c_known_values(void **state)
 {
     unsigned char zeros[32] = {0}, ones[32], up[32], down[32];
-    memset(ones, 0xff, sizeof ones);
+    memset(ones, 0xff, sizeof(ones));
     for (size_t i = 0; i < 32; i++) {
         up[i] = (unsigned char)i;
         down[i] = (unsigned char)(31 - i);
@@ -20,7 +20,7 @@ static void test_crc32c_known_values(void **state)
         uint32_t crc;
     } cases[] = {{zeros, 32, 0x8a9136aau}, {ones, 32, 0x62a8ab43u},       {up, 32, 0x46dd794eu},
                  {down, 32, 0x113fdb5cu},  {"123456789", 9, 0xe3069283u}, {"", 0, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_int_equal(atoll_crc32c(0, cases[i].bytes, cases[i].length), cases[i].crc);
         assert_int_equal(atoll_crc32c_portable(0, cases[i].bytes, cases[i].length), cases[i].crc);
     }
@@ -30,11 +30,11 @@ static void test_crc32c_is_the_same_everywhere_and_goes_on(void **state)
 {
     unsigned char bytes[300];
     struct atoll_random random = {7, 0};
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (unsigned char)atoll_random_next(&random);
     }
     for (size_t start = 0; start < 9; start++) {
-        for (size_t length = 0; start + length <= sizeof bytes; length += 1 + length / 7) {
+        for (size_t length = 0; start + length <= sizeof(bytes); length += 1 + length / 7) {
             uint32_t crc = atoll_crc32c(0, bytes + start, length);
             size_t half = length / 3;
             assert_int_equal(crc, atoll_crc32c_portable(0, bytes + start, length));
@@ -158,7 +158,7 @@ static void test_header_fields_are_checked(void **state)
         {12, 4, 1, ATOLL_E_PROTOCOL, "checksum of the payload"},
         {16, 4, 1, ATOLL_E_PROTOCOL, "reserved"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_int_equal(decode_with_field(cases[i].offset, cases[i].value, cases[i].bytes, &err), -1);
         expect_err(&err, cases[i].code, cases[i].text);

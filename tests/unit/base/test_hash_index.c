@@ -27,7 +27,7 @@ static uint64_t key_of(uint64_t value)
 
 static void finds_what_was_added(void **state)
 {
-    uint64_t *values = malloc(COUNT * sizeof *values);
+    uint64_t *values = malloc(COUNT * sizeof(*values));
     struct atoll_index index = {NULL, 0, 0};
     for (uint32_t i = 0; i < COUNT; i++) {
         values[i] = atoll_random_at(3, i);
@@ -50,13 +50,13 @@ static void arrays_grow_to_their_limit(void **state)
     uint16_t *items = NULL;
     uint32_t capacity = 0;
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_int_equal(atoll_array_reserve(&items, &capacity, i + 1, sizeof *items, &err), 0);
+        assert_int_equal(atoll_array_reserve(&items, &capacity, i + 1, sizeof(*items), &err), 0);
         assert_true(capacity > i && items[i] == 0);
         items[i] = (uint16_t)i;
     }
     for (uint32_t i = 0; i < 1000; i++)
         assert_int_equal(items[i], i);
-    assert_int_equal(atoll_array_reserve(&items, &capacity, ATOLL_ARRAY_LIMIT + 1, sizeof *items, &err), -1);
+    assert_int_equal(atoll_array_reserve(&items, &capacity, ATOLL_ARRAY_LIMIT + 1, sizeof(*items), &err), -1);
     expect_err(&err, ATOLL_E_LIMIT, "elements");
     free(items);
 }

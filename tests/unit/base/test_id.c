@@ -57,7 +57,7 @@ static void test_parse_refuses(void **state)
         {"00g0000000000000000000000000000000000000000000000000000000000000", "character 3"},
         {"000000000000000000000000000000000000000000000000000000000000000 ", "character 64"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_id id = {{1}};
         assert_int_equal(atoll_id_parse(cases[i][0], &id, &err), -1);

@@ -109,7 +109,7 @@ static void test_busy_names_the_holder(void **state)
     struct atoll_lease *lease = claim(0);
     assert_null(atoll_lease_claim(dir, &self, 0, NULL, &err));
     assert_int_equal(err.code, ATOLL_E_BUSY);
-    snprintf(pid, sizeof pid, "pid %ld on host %s", (long)getpid(), self.host);
+    snprintf(pid, sizeof(pid), "pid %ld on host %s", (long)getpid(), self.host);
     assert_non_null(strstr(err.text, pid));
     assert_non_null(strstr(err.text, "job local"));
     assert_non_null(strstr(err.text, "--takeover 1"));
@@ -176,7 +176,7 @@ static void test_dead_holder(void **state)
     assert_int_equal(atoll_lease_look(dir, NULL, &seen, NULL), 0);
     assert_int_equal(seen.state, ATOLL_LEASE_HELD); /* nobody to judge from */
     struct atoll_lease_holder far = self;           /* on another host */
-    snprintf(far.host, sizeof far.host, "another");
+    snprintf(far.host, sizeof(far.host), "another");
     far.boot[0] = far.boot[0] == 'f' ? '0' : 'f';
     assert_int_equal(atoll_lease_look(dir, &far, &seen, NULL), 0);
     assert_int_equal(seen.state, ATOLL_LEASE_HELD);
@@ -196,10 +196,10 @@ static void test_rebooted_host(void **state)
         enum atoll_lease_state state;
     } cases[] = {
         {"node7", 0, ATOLL_LEASE_DEAD}, {"node7", 38, ATOLL_LEASE_HELD}, {"localhost", 0, ATOLL_LEASE_HELD}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct atoll_lease_seen seen;
         struct atoll_lease_holder before = self;
-        snprintf(before.host, sizeof before.host, "%s", cases[i].host);
+        snprintf(before.host, sizeof(before.host), "%s", cases[i].host);
         struct atoll_lease *lease = atoll_lease_claim(dir, &before, 0, NULL, NULL);
         assert_non_null(lease);
         struct atoll_lease_holder later = before;
@@ -229,9 +229,9 @@ static void test_requeued_job(void **state)
     struct atoll_lease_seen seen;
     struct atoll_lease_holder first = self, second = self;
     memset(first.boot, (int)'0', 32);
-    snprintf(first.host, sizeof first.host, "gone");
-    snprintf(first.job, sizeof first.job, "4711");
-    snprintf(second.job, sizeof second.job, "4711");
+    snprintf(first.host, sizeof(first.host), "gone");
+    snprintf(first.job, sizeof(first.job), "4711");
+    snprintf(second.job, sizeof(second.job), "4711");
     struct atoll_lease *lease = atoll_lease_claim(dir, &first, 0, NULL, NULL);
     assert_non_null(lease);
     assert_int_equal(atoll_lease_look(dir, &second, &seen, NULL), 0);
@@ -372,7 +372,7 @@ static void test_power_loss(void **state)
         struct atoll_lease *lease = atoll_lease_claim(dir, &self, 0, &disk->ops, NULL);
         uint32_t told = lease ? atoll_lease_epoch(lease) : 0;
         has_claimed = told > 0;
-        snprintf(after, sizeof after, "%.4000s.after", dir);
+        snprintf(after, sizeof(after), "%.4000s.after", dir);
         disk_power_loss(disk, after);
         struct atoll_lease_seen seen;
         assert_int_equal(atoll_lease_look(after, NULL, &seen, NULL), 0);
@@ -442,9 +442,9 @@ static void test_prepared_files_are_swept(void **state)
         _exit(0);
     waitpid(child, NULL, 0);
     struct atoll_lease *lease = claim(0);
-    snprintf(name, sizeof name, "lease/.claim+%ld+12345+%s+0123456789abcdef", (long)child, self.boot);
+    snprintf(name, sizeof(name), "lease/.claim+%ld+12345+%s+0123456789abcdef", (long)child, self.boot);
     scratch_write(scratch_join(path, dir, name), "", 0); /* of a process that is gone */
-    snprintf(name, sizeof name, "lease/.claim+%ld+%llu+%s+0123456789abcdef", (long)getpid(),
+    snprintf(name, sizeof(name), "lease/.claim+%ld+%llu+%s+0123456789abcdef", (long)getpid(),
              (unsigned long long)self.pid_start, self.boot);
     scratch_write(scratch_join(path, dir, name), "", 0); /* of one that lives */
     scratch_write(scratch_join(path, dir, "lease/.claim+1+1+00+ff"), "", 0);

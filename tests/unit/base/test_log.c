@@ -15,7 +15,7 @@ static int log_pipe[2];
 static const char *logged(void)
 {
     static char text[65536];
-    ssize_t length = read(log_pipe[0], text, sizeof text - 1);
+    ssize_t length = read(log_pipe[0], text, sizeof(text) - 1);
     text[length > 0 ? length : 0] = '\0';
     return text;
 }
@@ -68,8 +68,8 @@ static void test_no_line_is_forged(void **state)
 static void test_long_texts_are_cut(void **state)
 {
     char text[8192];
-    memset(text, 'a', sizeof text);
-    text[sizeof text - 1] = '\0';
+    memset(text, 'a', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
     atoll_log_setup(log_pipe[1], ATOLL_LOG_INFO, text);
     atoll_log(ATOLL_LOG_INFO, "test.a", "%s", text);
     const char *line = logged();

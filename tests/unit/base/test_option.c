@@ -57,11 +57,11 @@ static int parse(const char *line, struct settings *s, const char **arguments, s
     static char copy[512], program[] = "atoll";
     char *argv[96] = {program}, *save = NULL;
     int argc = 1;
-    snprintf(copy, sizeof copy, "%s", line);
+    snprintf(copy, sizeof(copy), "%s", line);
     for (char *word = strtok_r(copy, " ", &save); word && argc < 95; word = strtok_r(NULL, " ", &save)) {
         argv[argc++] = word;
     }
-    memset(s, 0x55, sizeof *s);
+    memset(s, 0x55, sizeof(*s));
     s->output = "kept";
     return atoll_option_parse(&command, argc, argv, s, arguments, 3, count, err);
 }
@@ -120,7 +120,7 @@ static void test_all_forms(void **state)
 static void test_help_is_asked_for(void **state)
 {
     static const char *const lines[] = {"--help", "-h", "x --help", "-jh", "--islands 3 --help --nonsense"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         struct settings s;
         const char *arguments[3];
         size_t count;
@@ -161,7 +161,7 @@ static void test_errors(void **state)
         {"--fitness=", "one of log|clipped"},
         {"a b c d", "task check: 'd' is one argument too many; expected: SUITE"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct settings s;
         const char *arguments[3];
         size_t count = 77;
@@ -223,12 +223,12 @@ static void test_help_and_man_come_from_the_table(void **state)
     char *help = printed(0, &length), *man = printed(1, &length), text[64];
     const struct atoll_option *o;
     for (size_t i = 0; (o = atoll_option_at(&command, i)) != NULL; i++) {
-        snprintf(text, sizeof text, "--%s%s", o->kind == ATOLL_OPT_FLAG ? "[no-]" : "", o->name);
+        snprintf(text, sizeof(text), "--%s%s", o->kind == ATOLL_OPT_FLAG ? "[no-]" : "", o->name);
         assert_non_null(strstr(help, text));
-        snprintf(text, sizeof text, "\\-\\-%s%s", o->kind == ATOLL_OPT_FLAG ? "[no\\-]" : "", o->name);
+        snprintf(text, sizeof(text), "\\-\\-%s%s", o->kind == ATOLL_OPT_FLAG ? "[no\\-]" : "", o->name);
         assert_non_null(strstr(man, text));
         if (o->fallback && o->kind != ATOLL_OPT_FLAG) {
-            snprintf(text, sizeof text, "Default: %s.", o->fallback);
+            snprintf(text, sizeof(text), "Default: %s.", o->fallback);
             assert_non_null(strstr(help, text));
             assert_non_null(strstr(man, text));
         }
@@ -240,13 +240,13 @@ static void test_help_and_man_come_from_the_table(void **state)
                                           "May be given several times.",
                                           "\n\nSecond paragraph.\n",
                                           "Examples:\n  atoll task check -j suites/x\n"};
-    for (size_t i = 0; i < sizeof in_help / sizeof *in_help; i++) {
+    for (size_t i = 0; i < sizeof(in_help) / sizeof(*in_help); i++) {
         assert_non_null(strstr(help, in_help[i]));
     }
     static const char *const in_man[] = {
         ".TH ATOLL\\-TASK\\-CHECK 1 \"2026-01-31\"", "\natoll\\-task\\-check \\- check a task\n",
         "\n\\&.starts with a dot, has a \\e and", "\n.PP\nSecond paragraph.\n"};
-    for (size_t i = 0; i < sizeof in_man / sizeof *in_man; i++) {
+    for (size_t i = 0; i < sizeof(in_man) / sizeof(*in_man); i++) {
         assert_non_null(strstr(man, in_man[i]));
     }
     for (const char *line = help; *line; line += strcspn(line, "\n") + 1) {

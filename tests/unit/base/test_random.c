@@ -14,7 +14,7 @@ static void test_known_values(void **state)
         {1, 1, 0x5c52bd4054e958c9ull},
         {0xffffffffffffffffull, 0xffffffffffffffffull, 0xeecd27369f7ec29aull},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_true(atoll_random_at(cases[i].key, cases[i].counter) == cases[i].value);
     }
 }

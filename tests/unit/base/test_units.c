@@ -22,7 +22,7 @@ static void test_bytes_are_parsed(void **state)
                  {"2TB", 2199023255552u},
                  {"7B", 7},
                  {"18446744073709551615", UINT64_MAX}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t bytes = 1;
         assert_int_equal(atoll_bytes_parse(cases[i].text, &bytes, NULL), 0);
         assert_true(bytes == cases[i].bytes);
@@ -37,7 +37,7 @@ static void test_bytes_are_refused(void **state)
         {"1e9", "unknown unit"},    {"16777216T", "does not fit"}, {"18446744073709551616", "a number"},
         {".", "a number such as"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         uint64_t bytes = 77;
         assert_int_equal(atoll_bytes_parse(cases[i][0], &bytes, &err), -1);
@@ -69,7 +69,7 @@ static void test_durations_are_parsed(void **state)
                  {"0", 0},
                  {"0.5", 0.5},
                  {"3min", 180}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double seconds = -1.0;
         assert_int_equal(atoll_duration_parse(cases[i].text, &seconds, NULL), 0);
         expect_close(seconds, cases[i].seconds, 1e-12);
@@ -97,7 +97,7 @@ static void test_durations_are_refused(void **state)
                                         "1e3s",
                                         "1-00:00:",
                                         "99999999999999999999"};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         double seconds = 77;
         if (atoll_duration_parse(cases[i], &seconds, &err) != -1) {
@@ -116,8 +116,8 @@ static void test_texts(void **state)
         const char *text;
     } sizes[] = {{0, "0 B"},           {1023, "1023 B"},     {1024, "1.0 KiB"},
                  {1572864, "1.5 MiB"}, {1048575, "1.0 MiB"}, {UINT64_MAX, "16.0 EiB"}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        assert_string_equal(atoll_bytes_text(sizes[i].bytes, text, sizeof text), sizes[i].text);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        assert_string_equal(atoll_bytes_text(sizes[i].bytes, text, sizeof(text)), sizes[i].text);
     }
     static const struct {
         double ns;
@@ -126,19 +126,19 @@ static void test_texts(void **state)
                  {59.94e9, "59.9 s"}, {59.96e9, "1m 00s"}, {63e9, "1m 03s"},    {3599.6e9, "1h 00m"},
                  {7500e9, "2h 05m"},  {4e14, "4d 15h"},    {-1, "?"},           {NAN, "?"},
                  {HUGE_VAL, "?"}};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        assert_string_equal(atoll_duration_text(times[i].ns, text, sizeof text), times[i].text);
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+        assert_string_equal(atoll_duration_text(times[i].ns, text, sizeof(text)), times[i].text);
     }
     static const struct {
         double count;
         const char *text;
     } counts[] = {{0, "0"},          {999, "999"},      {999.7, "1.00 k"},
                   {12345, "12.3 k"}, {4.5e9, "4.50 G"}, {-2e6, "-2.00 M"}};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        assert_string_equal(atoll_count_text(counts[i].count, text, sizeof text), counts[i].text);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+        assert_string_equal(atoll_count_text(counts[i].count, text, sizeof(text)), counts[i].text);
     }
     char tiny[4];
-    assert_string_equal(atoll_bytes_text(1572864, tiny, sizeof tiny), "1.5");
+    assert_string_equal(atoll_bytes_text(1572864, tiny, sizeof(tiny)), "1.5");
 }
 
 int main(void)

@@ -51,7 +51,7 @@ static const struct atoll_yaml_row rows[] = {
     {"items", ATOLL_YAML_OPTIONAL, read_items, 0},
     {"password", ATOLL_YAML_HIDDEN, refuse, 0},
 };
-static const struct atoll_yaml_section section = {rows, sizeof rows / sizeof *rows};
+static const struct atoll_yaml_section section = {rows, sizeof(rows) / sizeof(*rows)};
 
 static int read_thing_of(const char *text, size_t length, struct thing *ret, char name[64],
                          struct atoll_err *err)
@@ -79,7 +79,7 @@ static void test_reads(void **state)
                         "items: [a, b, 'c d']\n"
                         "name: \"w\xc3\xb6rd\"\n"
                         "flag: true\nnumber: 1.5e2\nshare: 0.25\nseconds: 2m\ncount: 7\nlarge: 2.5M\n";
-    assert_int_equal(read_thing_of(text, sizeof text - 1, &thing, name, &err), 0);
+    assert_int_equal(read_thing_of(text, sizeof(text) - 1, &thing, name, &err), 0);
     assert_string_equal(name, "w\xc3\xb6rd");
     assert_int_equal(thing.flag, 1);
     assert_true(thing.number == 150 && thing.share == 0.25 && thing.seconds == 120);
@@ -143,7 +143,7 @@ static const struct {
 
 static void test_refused(void **state)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
         struct thing thing;
         char name[64];
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -238,7 +238,7 @@ static void test_prefixes(void **state)
 {
     static const char text[] =
         "a: {b: [1, \"two\", 'three'], c: >-\n  folded\n  text\n}\nd:\n  - e: f\n    g: |\n      h\n";
-    for (size_t length = 0; length < sizeof text; length++) {
+    for (size_t length = 0; length < sizeof(text); length++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_yaml *yaml = atoll_yaml_parse("f.yaml", text, length, &err);
         assert_true(yaml ? err.code == ATOLL_OK : strncmp(err.text, "f.yaml:", 7) == 0);
@@ -266,7 +266,7 @@ static void test_pairs(void **state)
         {"a", "a map of settings is expected"},
         {"{a: 1, b: 2, c: 3, d: 4}", "4 settings, at most 3 are allowed"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_yaml *yaml = atoll_yaml_parse("f.yaml", cases[i].text, strlen(cases[i].text), &err);
         struct atoll_yaml_walk walk = {yaml, NULL, NULL, &err};

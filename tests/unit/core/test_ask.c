@@ -39,7 +39,7 @@ static void asks_travel(void **state)
     atoll_buffer_init(&b, 4096);
     atoll_ask_encode(&ask, &b);
     assert_int_equal(decode(&b, b.length, &back), 0);
-    assert_memory_equal(&ask, &back, sizeof ask);
+    assert_memory_equal(&ask, &back, sizeof(ask));
     for (size_t length = 0; length < b.length; length++)
         assert_int_equal(decode(&b, length, &back), -1);
     atoll_buffer_fini(&b);
@@ -68,12 +68,12 @@ static void hostile_asks_are_refused(void **state)
     struct atoll_buffer b;
     atoll_buffer_init(&b, 4096);
     atoll_ask_encode(&ask, &b);
-    for (size_t i = 0; i < sizeof kinds; i++) {
+    for (size_t i = 0; i < sizeof(kinds); i++) {
         b.data[OLD_KIND_OFFSET] = kinds[i];
         assert_int_equal(decode(&b, b.length, &back), -1);
         assert_int_equal(decode(&b, b.length - TIMES_BYTES, &back), -1);
     }
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         ask = full_ask();
         ask.best_ns = times[i];
         atoll_buffer_clear(&b);
@@ -121,7 +121,7 @@ static void dialogues_travel(void **state)
     struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
     struct atoll_reply reply = full_reply(), silent = full_reply(), back;
     struct atoll_buffer b, plain;
-    memset(&silent.dialogue, 0, sizeof silent.dialogue);
+    memset(&silent.dialogue, 0, sizeof(silent.dialogue));
     atoll_buffer_init(&b, 4096);
     atoll_buffer_init(&plain, 4096);
     atoll_reply_encode(&reply, &b);

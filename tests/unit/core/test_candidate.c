@@ -30,7 +30,7 @@ static struct atoll_id id_of(const char *json, const char *body, int64_t first, 
     char source[1024];
     const char *rest = NULL;
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(source, sizeof source, "/* atoll-plan %s */%s", json, body);
+    snprintf(source, sizeof(source), "/* atoll-plan %s */%s", json, body);
     const struct atoll_plan *plan = atoll_plan_parse(arena, task, "c", source, &rest, &err);
     if (!plan)
         fail_msg("%s", err.text);
@@ -70,7 +70,7 @@ static void test_rows(void **state)
 {
     struct atoll_id first = id_of(base, "b", 1, 3);
     assert_false(atoll_id_is_zero(&first));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_id other = id_of(rows[i].json, rows[i].body, rows[i].first, rows[i].second);
         if (atoll_id_equal(&first, &other) != rows[i].same)
             fail_msg("row %zu", i);

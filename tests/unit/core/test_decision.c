@@ -8,18 +8,18 @@
 static struct atoll_decision full(enum atoll_decision_type type)
 {
     struct atoll_decision d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     d.type = type;
     d.evaluation = 0x123456789a;
     d.task = 4;
     d.island = 3;
     d.other_island = 2;
     d.cell = (struct atoll_behaviour){1, 2, 3};
-    memset(&d.candidate, 0x11, sizeof d.candidate);
-    memset(&d.source, 0x22, sizeof d.source);
-    memset(&d.elite, 0x33, sizeof d.elite);
-    memset(&d.elite_source, 0x44, sizeof d.elite_source);
-    memset(&d.parent, 0x55, sizeof d.parent);
+    memset(&d.candidate, 0x11, sizeof(d.candidate));
+    memset(&d.source, 0x22, sizeof(d.source));
+    memset(&d.elite, 0x33, sizeof(d.elite));
+    memset(&d.elite_source, 0x44, sizeof(d.elite_source));
+    memset(&d.parent, 0x55, sizeof(d.parent));
     d.choice = (struct atoll_choice){.count = 2, .values = {-5, INT64_MAX}};
     d.elite_choice = (struct atoll_choice){.count = 1, .values = {7}};
     d.op = ATOLL_OPERATOR_IMPORT;
@@ -56,7 +56,7 @@ static void every_type_travels(void **state)
         if (atoll_decision_decode(b.data, b.length, &back, &err))
             fail_msg("type %d: %s", type, err.text);
         atoll_decision_normalise(&d); /* what was left out is zero */
-        assert_memory_equal(&d, &back, sizeof d);
+        assert_memory_equal(&d, &back, sizeof(d));
         for (size_t length = 0; length < b.length; length++)
             assert_int_equal(atoll_decision_decode(b.data, length, &back, NULL), -1);
         atoll_buffer_put_u8(&b, 0);

@@ -47,7 +47,7 @@ static void test_what_costs(void **state)
                  {ATOLL_ERROR_ADDIS, 0.05, 1},       {ATOLL_ERROR_ADDIS, 0.3, 0},
                  {ATOLL_ERROR_ADDIS, 0.9, 1}};
     struct atoll_error_control e;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         atoll_error_init(&e, cases[i].rule, ALPHA);
         double first = atoll_error_open(&e), second = atoll_error_level(&e);
         assert_true(second < first); /* as long as it is not known */
@@ -56,7 +56,7 @@ static void test_what_costs(void **state)
         if (fabs(after - (cases[i].is_free ? first : second)) > 1e-15)
             fail_msg("case %zu: %g, then %g", i, first, after);
     }
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         atoll_error_init(&e, ATOLL_ERROR_RECYCLING, ALPHA);
         double first = atoll_error_open(&e);
         atoll_error_close(&e, wrong[i], 0);
@@ -220,7 +220,7 @@ static void test_familywise(void **state)
                  {ATOLL_ERROR_RECYCLING, 0, 0.02},
                  {ATOLL_ERROR_RECYCLING, 0.3, 0.02},
                  {ATOLL_ERROR_RECYCLING, 0.9, 0.01}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double share = streams_run(cases[i].rule, cases[i].share_true).any_false / STREAMS;
         if (share > ALPHA + 3 * sqrt(ALPHA * (1 - ALPHA) / STREAMS) || share < cases[i].least)
             fail_msg("case %zu: %g of the streams have a false rejection", i, share);
@@ -236,7 +236,7 @@ static void test_false_discovery_rate(void **state)
                  {ATOLL_ERROR_LORD, 0.3, 0.005},
                  {ATOLL_ERROR_ADDIS, 0.02, 0.005},
                  {ATOLL_ERROR_ADDIS, 0.3, 0.005}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct outcome o = streams_run(cases[i].rule, cases[i].share_true);
         double rate = o.false_rejected / o.rejected;
         if (rate > ALPHA + 3 * sqrt(ALPHA * (1 - ALPHA) / o.rejected) || rate < cases[i].least)
@@ -320,11 +320,11 @@ static void test_round_trip(void **state)
         atoll_error_init(&fresh, (enum atoll_error_rule)rule, ALPHA);
         back = fresh;
         assert_int_equal(decode(bytes.data, bytes.length, &back), 0);
-        assert_memory_equal(&back, &e, sizeof e);
+        assert_memory_equal(&back, &e, sizeof(e));
         for (size_t length = 0; length < bytes.length; length++) {
             back = fresh;
             assert_int_equal(decode(bytes.data, length, &back), -1);
-            assert_memory_equal(&back, &fresh, sizeof fresh);
+            assert_memory_equal(&back, &fresh, sizeof(fresh));
         }
         atoll_buffer_fini(&bytes);
     }
@@ -361,7 +361,7 @@ static void test_impossible_states(void **state)
 {
     static void (*const spoil[])(struct atoll_error_control *) = {richer,   debtor,         not_a_number,
                                                                   unsorted, nothing_earned, none};
-    for (size_t i = 0; i < sizeof spoil / sizeof *spoil; i++) {
+    for (size_t i = 0; i < sizeof(spoil) / sizeof(*spoil); i++) {
         struct atoll_error_control e = busy(ATOLL_ERROR_ADDIS), back;
         struct atoll_buffer bytes;
         assert_true(e.term_count > 1);

@@ -33,7 +33,7 @@ static void test_round_trip(void **state)
     assert_int_equal(back.timings[1].flags, ATOLL_TIMING_AUDIT);
     assert_int_equal(back.timings[0].sample_count, e.timings[0].sample_count);
     assert_memory_equal(back.timings[0].samples_ns, e.timings[0].samples_ns, 9 * sizeof(double));
-    assert_memory_equal(back.profile.counters, e.profile.counters, sizeof e.profile.counters);
+    assert_memory_equal(back.profile.counters, e.profile.counters, sizeof(e.profile.counters));
     assert_int_equal(back.profile.resources.registers, 48);
     encode(&back, &second);
     assert_int_equal(first.length, second.length);
@@ -89,8 +89,8 @@ static void test_hostile_fields(void **state)
         offsetof(struct atoll_evaluation, timings[0].summary.median),
         offsetof(struct atoll_evaluation, timings[0].summary.hi95),
     };
-    for (size_t i = 0; i < sizeof time_fields / sizeof *time_fields; i++) {
-        for (size_t j = 0; j < sizeof bad_times / sizeof *bad_times; j++) {
+    for (size_t i = 0; i < sizeof(time_fields) / sizeof(*time_fields); i++) {
+        for (size_t j = 0; j < sizeof(bad_times) / sizeof(*bad_times); j++) {
             struct atoll_evaluation e;
             sample_evaluation(&e);
             memcpy((char *)&e + time_fields[i], &bad_times[j], sizeof(double));
@@ -98,7 +98,7 @@ static void test_hostile_fields(void **state)
             atoll_evaluation_fini(&e);
         }
     }
-    for (size_t j = 0; j < sizeof bad_times / sizeof *bad_times; j++) {
+    for (size_t j = 0; j < sizeof(bad_times) / sizeof(*bad_times); j++) {
         struct atoll_evaluation e;
         sample_evaluation(&e);
         e.timings[0].samples_ns[4] = bad_times[j];
@@ -171,7 +171,7 @@ static void test_hostile_enums_and_orders(void **state)
         break_error,   break_variant, break_variants, break_flags,        break_order,
         break_count,   break_width,   break_tier,     break_limiter,
     };
-    for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
+    for (size_t i = 0; i < sizeof(breakers) / sizeof(*breakers); i++) {
         struct atoll_evaluation e;
         sample_evaluation(&e);
         breakers[i](&e);
@@ -300,7 +300,7 @@ static void test_duels(void **state)
     atoll_buffer_init(&b, 1u << 16);
     atoll_duel_encode(&d, &b);
     assert_int_equal(atoll_duel_decode(b.data, b.length, &back, NULL), 0);
-    assert_memory_equal(&d, &back, sizeof d);
+    assert_memory_equal(&d, &back, sizeof(d));
     for (size_t length = 0; length < b.length; length++) {
         assert_int_equal(atoll_duel_decode(b.data, length, &back, &err), -1);
         expect_err(&err, ATOLL_E_PROTOCOL, "duel: ");
@@ -345,7 +345,7 @@ static void test_hostile_duels(void **state)
 {
     static void (*const spoilers[])(struct atoll_duel *) = {spoil_purpose, spoil_verdict, spoil_ratio,
                                                             spoil_p_value, spoil_elite,   spoil_challenger};
-    for (size_t i = 0; i < sizeof spoilers / sizeof *spoilers; i++) {
+    for (size_t i = 0; i < sizeof(spoilers) / sizeof(*spoilers); i++) {
         struct atoll_duel d, back;
         struct atoll_buffer b;
         struct atoll_err err = ATOLL_ERR_INIT;

@@ -154,14 +154,14 @@ static void bad_heads_are_refused(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_event e;
     unsigned char bytes[17] = {0};
-    assert_int_equal(atoll_event_decode(bytes, sizeof bytes, arena, &e, &err), -1);
+    assert_int_equal(atoll_event_decode(bytes, sizeof(bytes), arena, &e, &err), -1);
     expect_err(&err, ATOLL_E_PROTOCOL, "unknown type 0");
     bytes[0] = 200;
-    assert_int_equal(atoll_event_decode(bytes, sizeof bytes, arena, &e, &err), -1);
+    assert_int_equal(atoll_event_decode(bytes, sizeof(bytes), arena, &e, &err), -1);
     expect_err(&err, ATOLL_E_PROTOCOL, "unknown type 200");
     bytes[0] = ATOLL_EVENT_TICK;
     bytes[8] = 0x80;
-    assert_int_equal(atoll_event_decode(bytes, sizeof bytes, arena, &e, &err), -1);
+    assert_int_equal(atoll_event_decode(bytes, sizeof(bytes), arena, &e, &err), -1);
     expect_err(&err, ATOLL_E_PROTOCOL, "negative campaign time");
     assert_int_equal(atoll_event_decode(bytes, 5, arena, &e, &err), -1);
     expect_err(&err, ATOLL_E_PROTOCOL, "event");

@@ -51,8 +51,8 @@ static void test_all(void **state)
 {
     struct atoll_device_info d = gpu();
     char text[ATOLL_FACTS_BYTES], again[ATOLL_FACTS_BYTES];
-    assert_string_equal(atoll_device_facts(&d, text, sizeof text), expected);
-    assert_string_equal(atoll_device_facts(&d, again, sizeof again), text);
+    assert_string_equal(atoll_device_facts(&d, text, sizeof(text)), expected);
+    assert_string_equal(atoll_device_facts(&d, again, sizeof(again)), text);
     assert_null(strstr(text, "secret"));
     assert_null(strstr(text, "node17"));
 }
@@ -71,9 +71,9 @@ static void test_little(void **state)
          "possible."},
         {{.model = "a\n\x1b\xff"}, "a???."},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char text[ATOLL_FACTS_BYTES];
-        assert_string_equal(atoll_device_facts(&rows[i].device, text, sizeof text), rows[i].text);
+        assert_string_equal(atoll_device_facts(&rows[i].device, text, sizeof(text)), rows[i].text);
     }
 }
 
@@ -82,14 +82,14 @@ static void test_room(void **state)
 {
     struct atoll_device_info d = gpu();
     char text[ATOLL_FACTS_BYTES];
-    memset(d.model, 'M', sizeof d.model); /* not ended */
-    memset(d.limits.target, 't', sizeof d.limits.target);
+    memset(d.model, 'M', sizeof(d.model)); /* not ended */
+    memset(d.limits.target, 't', sizeof(d.limits.target));
     for (size_t i = 0; i < ATOLL_DTYPE_COUNT; i++)
         d.peak_flops[i] = d.limits.tensor_flops[i] = 1.23e12;
-    assert_true(strlen(atoll_device_facts(&d, text, sizeof text)) < sizeof text - 200);
+    assert_true(strlen(atoll_device_facts(&d, text, sizeof(text))) < sizeof(text) - 200);
     for (size_t room = 1; room < 300; room++) {
         char small[300];
-        memset(small, 'x', sizeof small);
+        memset(small, 'x', sizeof(small));
         atoll_device_facts(&d, small, room);
         assert_int_equal(strlen(small), room - 1);
         assert_memory_equal(small, text, room - 1);

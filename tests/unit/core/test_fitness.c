@@ -36,7 +36,7 @@ static const struct {
 
 static void test_rows(void **state)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         double f = atoll_fitness(rows[i].form, rows[i].verdict, rows[i].time_ns, rows[i].baseline_ns,
                                  rows[i].floor_ns);
         if (!(fabs(f - rows[i].expected) < 1e-12))

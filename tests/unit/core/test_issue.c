@@ -52,7 +52,7 @@ static const struct {
     {ATOLL_ISSUE_STAGE_MEMORY, ATOLL_ISSUE_STAGE_TUNING},
     {ATOLL_ISSUE_STAGE_ADDRESSING, ATOLL_ISSUE_STAGE_TUNING},
 };
-#define ARROWS (sizeof arrows / sizeof *arrows)
+#define ARROWS (sizeof(arrows) / sizeof(*arrows))
 
 static void every_issue_has_a_row(void **state)
 {
@@ -213,7 +213,7 @@ static void evidence_says_no_more_than_it_knows(void **state)
         {{.cell = 32 + 8 + 2, .time_ns = 100, .higher = 4}, BIT(MISSING_PERSISTENT)},
         {{.cell = 63, .time_ns = 100, .higher = 7}, 0}, /* nothing is above the top */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(atoll_issues_of(&cases[i].evidence), cases[i].issues);
 }
 

@@ -21,14 +21,14 @@ struct kind {
 
 static void fill_device(struct atoll_device_info *d)
 {
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     d->key = 0xfeedfacecafebeefu;
-    snprintf(d->backend, sizeof d->backend, "cpu");
-    snprintf(d->model, sizeof d->model, "A Processor");
-    snprintf(d->uuid, sizeof d->uuid, "cpu-0");
-    snprintf(d->node, sizeof d->node, "n1");
-    snprintf(d->toolchain, sizeof d->toolchain, "cc 1.2 -O3");
-    snprintf(d->isolation, sizeof d->isolation, "seccomp rlimit");
+    snprintf(d->backend, sizeof(d->backend), "cpu");
+    snprintf(d->model, sizeof(d->model), "A Processor");
+    snprintf(d->uuid, sizeof(d->uuid), "cpu-0");
+    snprintf(d->node, sizeof(d->node), "n1");
+    snprintf(d->toolchain, sizeof(d->toolchain), "cc 1.2 -O3");
+    snprintf(d->isolation, sizeof(d->isolation), "seccomp rlimit");
     d->threads = 8;
     d->bandwidth_bytes_per_s = 1e11;
     d->peak_flops[ATOLL_F32] = 1e12;
@@ -74,7 +74,7 @@ static int recode_device(const void *bytes, size_t length, struct atoll_buffer *
     if (atoll_device_info_decode(bytes, length, &d, err)) {
         return -1;
     }
-    assert_true(strlen(d.isolation) < sizeof d.isolation);
+    assert_true(strlen(d.isolation) < sizeof(d.isolation));
     atoll_device_info_encode(&d, out);
     return 0;
 }
@@ -97,8 +97,8 @@ static int recode_pulse(const void *bytes, size_t length, struct atoll_buffer *o
 
 static void fill_setup(struct atoll_setup *s)
 {
-    memset(s, 0, sizeof *s);
-    memset(s->secret, 0x5a, sizeof s->secret);
+    memset(s, 0, sizeof(*s));
+    memset(s->secret, 0x5a, sizeof(s->secret));
     s->sample_device_ns = 1e9;
     s->sample_wall_ns = 5e9;
     s->sample_min = 7;
@@ -107,10 +107,10 @@ static void fill_setup(struct atoll_setup *s)
     s->compile_deadline_ns = 3e10;
     s->compile_memory_bytes = 1u << 30;
     s->sanitize_deadline_ns = 6e10;
-    snprintf(s->compiler, sizeof s->compiler, "cc");
-    snprintf(s->compile_flags, sizeof s->compile_flags, "-O3");
-    snprintf(s->backend, sizeof s->backend, "cuda");
-    snprintf(s->include_path, sizeof s->include_path, "/opt/include");
+    snprintf(s->compiler, sizeof(s->compiler), "cc");
+    snprintf(s->compile_flags, sizeof(s->compile_flags), "-O3");
+    snprintf(s->backend, sizeof(s->backend), "cuda");
+    snprintf(s->include_path, sizeof(s->include_path), "/opt/include");
     s->is_warm = 1;
     s->profile_all = 1;
     s->profile_ratio = 1.5;
@@ -135,7 +135,7 @@ static int recode_setup(const void *bytes, size_t length, struct atoll_buffer *o
 
 static void fill_order(struct atoll_order *o, int is_duel)
 {
-    memset(o, 0, sizeof *o);
+    memset(o, 0, sizeof(*o));
     o->evaluation = 12;
     o->task = 1;
     o->is_duel = is_duel;
@@ -186,7 +186,7 @@ static const struct kind kinds[] = {
     {"order", encode_evaluate, recode_order, 0},
     {"order", encode_duel, recode_order, 0},
 };
-#define KIND_COUNT (sizeof kinds / sizeof *kinds)
+#define KIND_COUNT (sizeof(kinds) / sizeof(*kinds))
 
 static void test_round_trips(void **state)
 {
@@ -297,7 +297,7 @@ static void test_hostile_orders(void **state)
     static void (*const breakers[])(struct atoll_order *) = {break_purpose, break_baseline, break_incumbent,
                                                              break_alpha,   break_margin,   break_language};
     struct atoll_order o;
-    for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
+    for (size_t i = 0; i < sizeof(breakers) / sizeof(*breakers); i++) {
         fill_order(&o, 1);
         breakers[i](&o);
         expect_order_refused(&o);
@@ -324,7 +324,7 @@ static void test_too_many_choices(void **state)
         atoll_buffer_put_u32(&b, 0);
         atoll_buffer_put_u32(&b, 0);
         atoll_buffer_put_u32(&b, 0);
-        atoll_buffer_put_bytes(&b, id, sizeof id);
+        atoll_buffer_put_bytes(&b, id, sizeof(id));
         atoll_buffer_put_text(&b, "c");
         atoll_buffer_put_text(&b, "");
         atoll_buffer_put_u32(&b, count);
@@ -365,16 +365,16 @@ static void test_fields_arrive(void **state)
     fill_setup(&s);
     atoll_setup_encode(&s, &b);
     assert_int_equal(atoll_setup_decode(b.data, b.length, &s2, NULL), 0);
-    assert_memory_equal(&s, &s2, sizeof s);
+    assert_memory_equal(&s, &s2, sizeof(s));
     fill_device(&d);
     atoll_buffer_clear(&b);
     atoll_device_info_encode(&d, &b);
     assert_int_equal(atoll_device_info_decode(b.data, b.length, &d2, NULL), 0);
-    assert_memory_equal(&d, &d2, sizeof d);
+    assert_memory_equal(&d, &d2, sizeof(d));
     /* Written before devices had limits. */
     assert_int_equal(atoll_device_info_decode(b.data, b.length - LIMITS_BYTES, &d2, NULL), 0);
-    memset(&d.limits, 0, sizeof d.limits);
-    assert_memory_equal(&d, &d2, sizeof d);
+    memset(&d.limits, 0, sizeof(d.limits));
+    assert_memory_equal(&d, &d2, sizeof(d));
     atoll_buffer_fini(&b);
 }
 
@@ -404,13 +404,13 @@ static void test_limits_of_limits(void **state)
         FIELD(host_memory, 1),
 #undef FIELD
     };
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
         for (uint32_t beyond = 0; beyond < 2; beyond++) {
             struct atoll_device_info d;
             struct atoll_buffer b;
             uint32_t value = fields[i].most + beyond;
             fill_device(&d);
-            memcpy((char *)&d + fields[i].offset, &value, sizeof value);
+            memcpy((char *)&d + fields[i].offset, &value, sizeof(value));
             atoll_buffer_init(&b, 1u << 20);
             atoll_device_info_encode(&d, &b);
             assert_int_equal(atoll_device_info_decode(b.data, b.length, &d, NULL), beyond ? -1 : 0);
@@ -429,7 +429,7 @@ static void test_hostile_numbers_of_devices(void **state)
         offsetof(struct atoll_device_info, limits.tensor_flops[0]),
         offsetof(struct atoll_device_info, limits.tensor_flops[ATOLL_DTYPE_COUNT]),
     };
-    for (size_t i = 0; i < 4 * sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; i < 4 * sizeof(fields) / sizeof(*fields); i++) {
         struct atoll_device_info d;
         struct atoll_buffer b;
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -487,11 +487,11 @@ static void test_hostile_setup_and_device(void **state)
     atoll_device_info_encode(&d, &b);
     assert_int_equal(atoll_device_info_decode(b.data, b.length, &d, NULL), -1);
     fill_device(&d);
-    memset(d.model, 'x', sizeof d.model); /* no NUL: cut, never read beyond */
+    memset(d.model, 'x', sizeof(d.model)); /* no NUL: cut, never read beyond */
     atoll_buffer_clear(&b);
     atoll_device_info_encode(&d, &b);
     assert_int_equal(atoll_device_info_decode(b.data, b.length, &d, NULL), 0);
-    assert_int_equal(strlen(d.model), sizeof d.model - 1);
+    assert_int_equal(strlen(d.model), sizeof(d.model) - 1);
     atoll_buffer_fini(&b);
 }
 

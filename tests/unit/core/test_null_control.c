@@ -18,7 +18,7 @@ static char *mutant_of(const char *source, uint8_t first, struct atoll_buffer *b
 /* The whole source, and after it nothing but a comment on a line of its own. */
 static void test_only_a_comment_more(void **state)
 {
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
         struct atoll_buffer buffer;
         const char *text = mutant_of(sources[i], 0xab, &buffer);
         size_t length = strlen(sources[i]), total = strlen(text);

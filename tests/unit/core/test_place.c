@@ -61,7 +61,7 @@ static void test_bounds(void **state)
     static const struct atoll_place wrong[] = {
         {.surplus = (enum atoll_surplus)3}, {.core_count = 65537}, {.slots = 65537}};
     (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         struct atoll_buffer bytes;
         struct atoll_place got;
         struct atoll_err err = ATOLL_ERR_INIT;

@@ -26,7 +26,7 @@ static int decode(const void *bytes, size_t length, struct atoll_profile *ret, s
 
 static int same_number(double a, double b)
 {
-    return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
+    return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof(a)) == 0;
 }
 
 static void expect_same(const struct atoll_profile *a, const struct atoll_profile *b)
@@ -48,7 +48,7 @@ static void expect_same(const struct atoll_profile *a, const struct atoll_profil
     assert_int_equal(a->resources.spill_store_bytes, b->resources.spill_store_bytes);
     assert_int_equal(a->resources.spill_load_bytes, b->resources.spill_load_bytes);
     assert_true(same_number(a->resources.occupancy, b->resources.occupancy));
-    assert_memory_equal(a->resources.mix, b->resources.mix, sizeof a->resources.mix);
+    assert_memory_equal(a->resources.mix, b->resources.mix, sizeof(a->resources.mix));
 }
 
 static void test_round_trip(void **state)
@@ -92,7 +92,7 @@ static void set_wall(struct atoll_profile *p)
 }
 static void set_reason(struct atoll_profile *p)
 {
-    memset(p->reason, 'x', sizeof p->reason - 1);
+    memset(p->reason, 'x', sizeof(p->reason) - 1);
 }
 static void set_clock(struct atoll_profile *p)
 {
@@ -124,7 +124,7 @@ static void test_each_field_alone(void **state)
     assert_int_equal(decode(b.data, b.length, &back, NULL), 0);
     expect_same(&p, &back);
     atoll_buffer_fini(&b);
-    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
+    for (size_t i = 0; i < sizeof(setters) / sizeof(*setters); i++) {
         atoll_profile_init(&p);
         setters[i](&p);
         assert_false(atoll_profile_is_empty(&p));
@@ -139,7 +139,7 @@ static void test_each_field_alone(void **state)
 static void test_implausible_numbers_travel_as_unknown(void **state)
 {
     static const double bad[] = {-1.0, HUGE_VAL, -HUGE_VAL, 1e25, NAN};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct atoll_profile p, back;
         struct atoll_buffer b;
         sample_profile(&p);
@@ -195,7 +195,7 @@ static void test_hostile_integers(void **state)
         {AT_REASON + 3, 255}, /* longer than the record */
         {AT_MIX, ATOLL_MIX_COUNT + 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_profile p;
         struct atoll_buffer b;
         sample_profile(&p);
@@ -226,8 +226,8 @@ static void test_hostile_numbers(void **state)
     for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
         fields[4 + c] = AT_COUNTERS + 8 * c;
     }
-    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
-        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t f = 0; f < sizeof(fields) / sizeof(*fields); f++) {
+        for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
             struct atoll_profile p, back;
             struct atoll_buffer b;
             sample_profile(&p);
@@ -257,7 +257,7 @@ static void test_limits_of_numbers(void **state)
         {AT_CLOCK, 1e24, 1.1e24},
         {AT_OCCUPANCY, 1.0, 1.0001},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_profile p, back;
         struct atoll_buffer b;
         sample_profile(&p);
@@ -357,7 +357,7 @@ static void test_limiters(void **state)
         {10, NAN, NAN, NAN, 1e6, 4e3, ATOLL_LIMITER_UNKNOWN},
         {NAN, NAN, 10, NAN, 1e6, 4e3, ATOLL_LIMITER_UNKNOWN},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_profile p;
         atoll_profile_init(&p);
         p.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = cases[i].dram;

@@ -52,7 +52,7 @@ static void languages_travel(void **state)
     assert_int_equal(atoll_search_decode(bytes.data, OLD_BYTES, &back, &err), 0);
     assert_int_equal(back.language, ATOLL_LANGUAGE_C);
     static const unsigned char wrong[] = {ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_COUNT, 255};
-    for (size_t i = 0; i < sizeof wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong); i++) {
         bytes.data[OLD_BYTES] = wrong[i];
         atoll_err_clear(&err);
         assert_int_equal(atoll_search_decode(bytes.data, OLD_BYTES + 1, &back, &err), -1);
@@ -89,9 +89,9 @@ static void every_field_is_set_by_text(void **state)
         atoll_buffer_init(&same, 256);
         char value[64];
         if (f->kind == ATOLL_SEARCH_NAME)
-            snprintf(value, sizeof value, "%s", f->names[(size_t)f->max]);
+            snprintf(value, sizeof(value), "%s", f->names[(size_t)f->max]);
         else
-            snprintf(value, sizeof value, "%.17g", f->min > 0 ? f->min : f->max < 1 ? 0.3 : 1.0);
+            snprintf(value, sizeof(value), "%.17g", f->min > 0 ? f->min : f->max < 1 ? 0.3 : 1.0);
         assert_int_equal(atoll_search_set(&s, f, value, &err), 0);
         atoll_search_print(&s, f, &text);
         atoll_buffer_put_u8(&text, 0);
@@ -99,7 +99,7 @@ static void every_field_is_set_by_text(void **state)
         atoll_search_print(&again, f, &same);
         assert_memory_equal(text.data, same.data, same.length);
         static const char *const wrong[] = {"", "x", "-1", "1x", "nan", " 1"};
-        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        for (size_t k = 0; k < sizeof(wrong) / sizeof(*wrong); k++) {
             atoll_err_clear(&err);
             assert_int_equal(atoll_search_set(&again, f, wrong[k], &err), -1);
             expect_err(&err, ATOLL_E_INPUT, f->name);
@@ -134,7 +134,7 @@ static void set_share(struct atoll_search *s)
 
 static void set_shares(struct atoll_search *s)
 {
-    memset(s->selection_share, 0, sizeof s->selection_share);
+    memset(s->selection_share, 0, sizeof(s->selection_share));
 }
 
 static void set_device(struct atoll_search *s)
@@ -197,7 +197,7 @@ static void wrong_values_are_named(void **state)
         {set_margin, "margin is -0.01"},
         {set_pairs, "pair_limit is 3"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_search s, back = {.seed = 42};
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_buffer b;

@@ -43,7 +43,7 @@ static void test_interval_ranks(void **state)
         size_t count, rank;
     } cases[] = {{6, 0}, {10, 1}, {25, 7}, {50, 17}, {100, 39}, {500, 227}, {2000, 955}, {4096, 1984}};
     static double values[4096], scratch[4096];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         size_t n = cases[i].count;
         for (size_t j = 0; j < n; j++) {
             values[j] = (double)((j * 2731) % n + 1); /* 1..n in another order: 2731 is prime */
@@ -96,7 +96,7 @@ static void test_normal_quantile(void **state)
                  {1e-10, -6.361340902404056},
                  {0.02425, -1.972961},
                  {0.9, 1.2815515655446004}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         expect_close(atoll_normal_quantile(cases[i].p), cases[i].x, i == 5 ? 1e-5 : 1e-12);
     }
     for (int i = 1; i < 1000; i++) {
@@ -180,7 +180,7 @@ static void test_false_promotions(void **state)
     } cases[] = {{0.05, 1, 16, 0, 0.03},  {0.05, 1, 40, 0, 0.03},  {0.05, 4, 8, 0, 0.02},
                  {0.05, 4, 16, 1, 0.005}, {0.01, 3, 16, 0, 0.002}, {0.2, 1, 4, 0, 0.1},
                  {0.05, 8, 4, 0, 0.015}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double alpha = cases[i].alpha;
         double share = count_better(log(1.01), 0.01, cases[i].heavy, alpha, cases[i].looks, cases[i].pairs) /
                        (double)SEEDS;

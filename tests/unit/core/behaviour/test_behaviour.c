@@ -112,8 +112,8 @@ static const struct {
 
 static void test_labelled(void **state)
 {
-    assert_true(sizeof labelled / sizeof *labelled >= 20);
-    for (size_t i = 0; i < sizeof labelled / sizeof *labelled; i++) {
+    assert_true(sizeof(labelled) / sizeof(*labelled) >= 20);
+    for (size_t i = 0; i < sizeof(labelled) / sizeof(*labelled); i++) {
         struct atoll_behaviour b = atoll_behaviour_classify("c", labelled[i].body, NULL, NULL);
         if ((labelled[i].memory >= 0 && b.memory != labelled[i].memory) ||
             (labelled[i].algorithm >= 0 && b.algorithm != labelled[i].algorithm) ||
@@ -153,7 +153,7 @@ static void test_conditions(void **state)
         {"#endif\n#else\n#elif 1\n__m256 x;\n", 0, 0, 1},
         {"#if\n__m256 x;\n#endif\n", 0, 0, 1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_choice choice = {2, {rows[i].tile, rows[i].fast}};
         struct atoll_behaviour b = atoll_behaviour_classify("c", rows[i].body, &plan, &choice);
         if (b.memory != rows[i].memory)
@@ -189,14 +189,14 @@ static void test_mutations(void **state)
     static const char bytes[] = "\\\n\"'/*#()[]{};=+,for i0";
     for (int round = 0; round < 2000; round++) {
         const char *from =
-            labelled[atoll_random_below(atoll_random_next(&r), sizeof labelled / sizeof *labelled)].body;
+            labelled[atoll_random_below(atoll_random_next(&r), sizeof(labelled) / sizeof(*labelled))].body;
         size_t length = strlen(from);
         char *text = malloc(length + 1);
         assert_non_null(text);
         memcpy(text, from, length + 1);
         for (int k = 0; k < 4 && length; k++)
             text[atoll_random_below(atoll_random_next(&r), length)] =
-                bytes[atoll_random_below(atoll_random_next(&r), sizeof bytes - 1)];
+                bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
         unsigned first = atoll_behaviour_cell(atoll_behaviour_classify("c", text, NULL, NULL));
         unsigned second = atoll_behaviour_cell(atoll_behaviour_classify("c", text, NULL, NULL));
         assert_int_equal(first, second);

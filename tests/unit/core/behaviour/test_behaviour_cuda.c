@@ -32,7 +32,7 @@ static int tear_down(void **state)
 static void read_file(const char *name, char *ret_text)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", FOLDER, name);
+    snprintf(path, sizeof(path), "%s/%s", FOLDER, name);
     FILE *f = fopen(path, "r");
     assert_non_null(f);
     size_t n = fread(ret_text, 1, FILE_BYTES - 1, f);
@@ -115,7 +115,7 @@ static void test_signs(void **state)
         {"for (int t = blockIdx.x; t < n; t += gridDim.x) f(t);", 0, 0, 3},
         {"for (int t = blockIdx.x * blockDim.x; t < n; t += blockDim.x * gridDim.x) f(t);", 0, 0, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_behaviour b = cell_of(rows[i].body);
         if (b.memory != rows[i].memory || b.algorithm != rows[i].algorithm ||
             b.coordination != rows[i].coordination)

@@ -30,7 +30,7 @@ static const struct atoll_plan *parse(const char *language, const char *json, st
 {
     char source[8192];
     const char *body = NULL;
-    snprintf(source, sizeof source, "/* atoll-plan %s */ int body;", json);
+    snprintf(source, sizeof(source), "/* atoll-plan %s */ int body;", json);
     const struct atoll_plan *plan = atoll_plan_parse(arena, task, language, source, &body, err);
     if (plan)
         assert_string_equal(body, " int body;");
@@ -175,7 +175,7 @@ static const struct {
 
 static void test_refused(void **state)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         if (parse("c", refused[i].json, &err))
             fail_msg("parsed: %s", refused[i].json);
@@ -197,7 +197,7 @@ static void test_comment(void **state)
         {"c", "\n\n/*\n atoll-plan\n {\"a\" 1} */", "plan: line 5: "},
         {"fortran", "", "unknown language 'fortran'; known: c, cuda, opencl"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         const char *body = "untouched";
         assert_null(atoll_plan_parse(arena, task, rows[i].language, rows[i].source, &body, &err));
@@ -218,13 +218,13 @@ static void test_limits(void **state)
     sprintf(text + n, "}, " LAUNCH("") "}");
     assert_null(parse("c", text, &err));
     assert_non_null(strstr(err.text, "17 entries, at most 16"));
-    memset(text, ' ', sizeof text);
+    memset(text, ' ', sizeof(text));
     memcpy(text, "/* atoll-plan", 13);
     memcpy(text + 40000, "*/", 3);
     assert_null(atoll_plan_parse(arena, task, "c", text, &(const char *){NULL}, &err));
     assert_non_null(strstr(err.text, "at most 32768 are allowed"));
-    memset(text, ' ', sizeof text);
-    text[sizeof text - 1] = 0;
+    memset(text, ' ', sizeof(text));
+    text[sizeof(text) - 1] = 0;
     assert_null(atoll_plan_parse(arena, task, "c", text, &(const char *){NULL}, &err));
     assert_non_null(strstr(err.text, "more than 262144 bytes"));
 }
@@ -240,10 +240,10 @@ static void test_choices(void **state)
     char text[64];
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_plan_first_choice(p, &choice);
-    assert_string_equal(atoll_choice_text(p, &choice, text, sizeof text), "TM=32 U=4");
+    assert_string_equal(atoll_choice_text(p, &choice, text, sizeof(text)), "TM=32 U=4");
     assert_string_equal(atoll_choice_text(p, &choice, text, 6), "TM=32");
     assert_int_equal(atoll_plan_combination_count(p), 6);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         choice.values[0] = rows[i].tm;
         choice.values[1] = rows[i].u;
         assert_int_equal(atoll_plan_choice_legal(task, p, &choice, &err), rows[i].legal);
@@ -278,7 +278,7 @@ static void test_choice_check(void **state)
         {"{\"version\": 1, " LAUNCH("\"x\", \"i32:N * 1000000\"") "}", "field 'launch[0].args[1]'"},
         {PLAN("\"scratch\": {\"s\": \"N - 18\"}"), "field 'scratch.s': 'N - 18' is -1 at variant 'check'"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_choice choice;
         const struct atoll_plan *p = parse("c", rows[i].json, &err);
@@ -309,13 +309,13 @@ static void test_mutations(void **state)
     struct atoll_random r = {5, 0};
     static const char bytes[] = "\"{}[]:,0 1e-*/+TMxNi\\\x01";
     for (int round = 0; round < 3000; round++) {
-        char source[sizeof full + 32];
+        char source[sizeof(full) + 32];
         const char *body;
-        snprintf(source, sizeof source, "/* atoll-plan %s */", full);
+        snprintf(source, sizeof(source), "/* atoll-plan %s */", full);
         size_t length = strlen(source);
         for (int k = 0; k < 3; k++)
             source[atoll_random_below(atoll_random_next(&r), length)] =
-                bytes[atoll_random_below(atoll_random_next(&r), sizeof bytes - 1)];
+                bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
         struct atoll_arena *own = atoll_arena_create(4u << 20, NULL);
         assert_non_null(own);
         const struct atoll_plan *p = atoll_plan_parse(own, task, "c", source, &body, NULL);

@@ -48,7 +48,7 @@ static const struct atoll_plan *parse(const char *language, const char *scratch,
     char source[4096];
     const char *body = NULL;
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(source, sizeof source,
+    snprintf(source, sizeof(source),
              "/* atoll-plan {\"version\": 1, \"scratch\": {%s}, \"launch\": [{%s}]} */", scratch, launch);
     const struct atoll_plan *p = atoll_plan_parse(arena, task, language, source, &body, &err);
     if (!p)
@@ -138,7 +138,7 @@ static const struct {
 
 static void test_rows(void **state)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         const struct atoll_plan *p = parse("cuda", rows[i].scratch, rows[i].launch);
         struct atoll_choice choice = {0, {0}};

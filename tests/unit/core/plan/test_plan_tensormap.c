@@ -32,7 +32,7 @@ static const struct atoll_plan *parse(struct atoll_arena *in, const char *langua
     char source[8192];
     const char *body = NULL;
     snprintf(
-        source, sizeof source,
+        source, sizeof(source),
         "/* atoll-plan {\"version\": 1, \"params\": {\"TM\": [64, 0], \"TN\": [32]}, \"scratch\": {\"s\": "
         "4096},"
         "\"launch\": [{\"kernel\": \"k\", \"grid\": [1], \"block\": [128], \"args\": [\"x\", \"%s\"]}]} */",
@@ -92,7 +92,7 @@ static void test_canonical(void **state)
     struct atoll_choice choice;
     atoll_plan_first_choice(first, &choice);
     struct atoll_id id = atoll_candidate_id(task, "cuda", first, "", &choice);
-    for (size_t i = 1; i < sizeof same / sizeof *same; i++) {
+    for (size_t i = 1; i < sizeof(same) / sizeof(*same); i++) {
         const struct atoll_plan *p = parsed(same[i]);
         assert_string_equal(p->canonical, first->canonical);
         struct atoll_id other = atoll_candidate_id(task, "cuda", p, "", &choice);
@@ -145,7 +145,7 @@ static const struct {
 
 static void test_refused(void **state)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         if (parse(arena, "cuda", refused[i].arg, &err))
             fail_msg("parsed: %s", refused[i].arg);
@@ -187,7 +187,7 @@ static void test_choice_check(void **state)
         {"tensormap(x, [N, B], [TN, 1], stride=[N / TM])", "args[1].stride[0]' at variant 'check'", 0},
         {"tensormap(x, [N, B], [TN, 1], stride=[8])", "args[1].stride[0]': '8' is 8", 64},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_choice choice = {2, {rows[i].tm, 32}};
         int rc = atoll_plan_choice_check(task, parsed(rows[i].arg), &choice, &err);
@@ -203,8 +203,8 @@ static void test_mutations(void **state)
     for (int round = 0; round < 3000; round++) {
         char arg[] = "tensormap(s, [N, B], [TN, TM], swizzle=64, l2=128, stride=[2 * N], dtype=bf16)";
         for (int k = 0; k < 2; k++)
-            arg[10 + atoll_random_below(atoll_random_next(&r), sizeof arg - 11)] =
-                bytes[atoll_random_below(atoll_random_next(&r), sizeof bytes - 1)];
+            arg[10 + atoll_random_below(atoll_random_next(&r), sizeof(arg) - 11)] =
+                bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
         struct atoll_arena *own = atoll_arena_create(1u << 20, NULL);
         assert_non_null(own);
         struct atoll_choice choice = {2, {64, 32}};

@@ -87,10 +87,10 @@ static const struct {
 
 static void test_forbidden(void **state)
 {
-    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++) {
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         char prefix[64];
-        snprintf(prefix, sizeof prefix, "rule %s, line ", forbidden[i].rule);
+        snprintf(prefix, sizeof(prefix), "rule %s, line ", forbidden[i].rule);
         if (atoll_rules_check("c", forbidden[i].source, &err) == 0)
             fail_msg("passed: %s", forbidden[i].source);
         assert_int_equal(err.code, ATOLL_E_INPUT);
@@ -113,10 +113,10 @@ static void test_lines(void **state)
         {2, "\r\nasm"},
         {1, "const char *s = \"asm\"; asm"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         char prefix[64];
-        snprintf(prefix, sizeof prefix, "rule assembly, line %d: ", rows[i].line);
+        snprintf(prefix, sizeof(prefix), "rule assembly, line %d: ", rows[i].line);
         assert_int_equal(atoll_rules_check("c", rows[i].source, &err), -1);
         if (strncmp(err.text, prefix, strlen(prefix)) != 0)
             fail_msg("'%s' gave '%s', expected line %d", rows[i].source, err.text, rows[i].line);
@@ -145,7 +145,7 @@ static const char *const honest[] = {
 
 static void test_honest(void **state)
 {
-    for (size_t i = 0; i < sizeof honest / sizeof *honest; i++) {
+    for (size_t i = 0; i < sizeof(honest) / sizeof(*honest); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         if (atoll_rules_check("c", honest[i], &err) != 0)
             fail_msg("'%s' gave '%s'", honest[i], err.text);
@@ -171,7 +171,7 @@ static void test_every_rule_has_a_case(void **state)
 {
     for (unsigned i = 0; i < atoll_rules_count("c"); i++) {
         int found = 0;
-        for (size_t k = 0; k < sizeof forbidden / sizeof *forbidden; k++)
+        for (size_t k = 0; k < sizeof(forbidden) / sizeof(*forbidden); k++)
             found |= strcmp(forbidden[k].rule, atoll_rules_id("c", i)) == 0;
         if (!found)
             fail_msg("no case for rule %s", atoll_rules_id("c", i));
@@ -190,19 +190,19 @@ static void test_mutations(void **state)
 {
     struct atoll_random r = {7, 0};
     static const char bytes[] = "\\\n\"'/*#<>%:?()[]&aR_ \r\t\x80\x01";
-    size_t total = sizeof forbidden / sizeof *forbidden + sizeof honest / sizeof *honest;
+    size_t total = sizeof(forbidden) / sizeof(*forbidden) + sizeof(honest) / sizeof(*honest);
     for (int round = 0; round < 3000; round++) {
         size_t pick = (size_t)atoll_random_below(atoll_random_next(&r), total);
-        const char *from = pick < sizeof forbidden / sizeof *forbidden
+        const char *from = pick < sizeof(forbidden) / sizeof(*forbidden)
                                ? forbidden[pick].source
-                               : honest[pick - sizeof forbidden / sizeof *forbidden];
+                               : honest[pick - sizeof(forbidden) / sizeof(*forbidden)];
         size_t length = strlen(from);
         char *text = malloc(length + 1);
         assert_non_null(text);
         memcpy(text, from, length + 1);
         for (int k = 0; k < 3 && length; k++)
             text[atoll_random_below(atoll_random_next(&r), length)] =
-                bytes[atoll_random_below(atoll_random_next(&r), sizeof bytes - 1)];
+                bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
         atoll_rules_check("c", text, NULL);
         free(text);
     }

@@ -185,7 +185,7 @@ static void refuse(const char *rule, const char *source)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char prefix[64];
-    snprintf(prefix, sizeof prefix, "rule %s, line ", rule);
+    snprintf(prefix, sizeof(prefix), "rule %s, line ", rule);
     if (atoll_rules_check("cuda", source, &err) == 0)
         fail_msg("passed: %s", source);
     assert_int_equal(err.code, ATOLL_E_INPUT);
@@ -203,16 +203,16 @@ static void accept(const char *source)
 
 static void test_forbidden(void **state)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         refuse(rows[i].rule, rows[i].source);
 }
 
 static void test_twins(void **state)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].twin)
             accept(rows[i].twin);
-    for (size_t i = 0; i < sizeof honest / sizeof *honest; i++)
+    for (size_t i = 0; i < sizeof(honest) / sizeof(*honest); i++)
         accept(honest[i]);
 }
 
@@ -236,7 +236,7 @@ static void test_rows(void **state)
         assert_true(strlen(atoll_rules_why("cuda", i)) > 10);
         for (unsigned k = 0; k < i; k++)
             assert_string_not_equal(atoll_rules_id("cuda", i), atoll_rules_id("cuda", k));
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++)
             found |= strcmp(rows[k].rule, atoll_rules_id("cuda", i)) == 0 && rows[k].twin;
         if (!found)
             fail_msg("no case with a twin for rule %s", atoll_rules_id("cuda", i));
@@ -265,17 +265,17 @@ static void test_mutations(void **state)
     struct atoll_random r = {13, 0};
     static const char bytes[] = "\\\n\"'/*#<>%:?()[]{};=&aR_ \r\t\x80\x01";
     for (int round = 0; round < 4000; round++) {
-        size_t pick = (size_t)atoll_random_below(atoll_random_next(&r),
-                                                 sizeof rows / sizeof *rows + sizeof honest / sizeof *honest);
-        const char *from =
-            pick < sizeof rows / sizeof *rows ? rows[pick].source : honest[pick - sizeof rows / sizeof *rows];
+        size_t pick = (size_t)atoll_random_below(atoll_random_next(&r), sizeof(rows) / sizeof(*rows) +
+                                                                            sizeof(honest) / sizeof(*honest));
+        const char *from = pick < sizeof(rows) / sizeof(*rows) ? rows[pick].source
+                                                               : honest[pick - sizeof(rows) / sizeof(*rows)];
         size_t length = strlen(from);
         char *text = malloc(length + 1);
         assert_non_null(text);
         memcpy(text, from, length + 1);
         for (int k = 0; k < 3 && length; k++)
             text[atoll_random_below(atoll_random_next(&r), length)] =
-                bytes[atoll_random_below(atoll_random_next(&r), sizeof bytes - 1)];
+                bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
         atoll_rules_check("cuda", text, NULL);
         free(text);
     }

@@ -59,7 +59,7 @@ static void test_left_sides(void **state)
                 {"*p++ = 2;", "p", 1},         {"if (x == 1) y[2] = 3;", "y", 1},
                 {"while (a) b *= 2;", "b", 0}, {"for (i = 0; i < 3; i++) *q = 1;", "q", 1},
                 {"s.x = 1;", "x", 0},          {"p->v[i + 1] -= w;", "v", 1}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         find(rows[i].source);
         if (loops.assignment_count != 1 || !atoll_token_is(loops.assignments[0].base, rows[i].base) ||
             loops.assignments[0].is_element != rows[i].is_element)
@@ -84,7 +84,7 @@ static void test_broken_nesting(void **state)
         "for (",      "for (i",           "for (;;", "for (;;) {",
         "for (;;) }", "for for (;;) for", "= = = ;", "} ) ] for (i = 0; i < 2; ++",
         "x =",        "if (for (a = b"};
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
         find(sources[i]);
         for (size_t k = 0; k < loops.loop_count; k++)
             assert_true(loops.loops[k].body_end <= tokens.count &&

@@ -54,9 +54,9 @@ static void test_rows(void **state)
         {"%:define", "@#M1:%:|#N1:define"},
         {"a##b %:%: <:", "@N1:a|M1:##|N1:b|M1:%:%:|M1:<:"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char text[1024];
-        describe(rows[i].source, text, sizeof text);
+        describe(rows[i].source, text, sizeof(text));
         const char *expected = rows[i].expected;
         size_t length = strlen(expected);
         if (length && expected[length - 1] == '|') /* "3..." is one preprocessing number */

@@ -26,7 +26,7 @@ static int run_arena(struct atoll_err *err)
     static const size_t sizes[] = {10, 5000, 100, 300000, 20000, 16};
     struct atoll_arena *arena = atoll_arena_create(1u << 20, err);
     int status = arena ? 0 : -1;
-    for (size_t i = 0; !status && i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; !status && i < sizeof(sizes) / sizeof(*sizes); i++) {
         status = atoll_arena_alloc(arena, sizes[i], err) ? 0 : -1;
     }
     atoll_arena_destroy(arena);
@@ -51,7 +51,7 @@ static int run_frame(struct atoll_err *err)
     static const char payload[1000] = "x";
     struct atoll_buffer b;
     atoll_buffer_init(&b, 1u << 20);
-    int status = atoll_frame_encode(&b, 3, payload, sizeof payload, err);
+    int status = atoll_frame_encode(&b, 3, payload, sizeof(payload), err);
     atoll_buffer_fini(&b);
     return status;
 }
@@ -106,7 +106,7 @@ static const struct {
 
 static void test_every_allocation_fails_once(void **state)
 {
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+    for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
         assert_true(allocation_each_fails(operations[i].name, operations[i].run) >= operations[i].least);
     }
 }

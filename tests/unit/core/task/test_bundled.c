@@ -127,7 +127,7 @@ static void test_suite(void **state)
     size_t tasks = 0;
     char dir[512];
 
-    snprintf(dir, sizeof dir, "%s/suites/%s", ATOLL_SOURCE_DIR, (const char *)*state);
+    snprintf(dir, sizeof(dir), "%s/suites/%s", ATOLL_SOURCE_DIR, (const char *)*state);
     assert_int_equal(atoll_suite_visit(dir, check_task, &tasks, &err), 0);
     assert_true(tasks >= 13);
 }

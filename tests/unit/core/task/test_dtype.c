@@ -21,7 +21,7 @@ static void test_names_sizes_and_c_types(void **state)
                  {ATOLL_F8E4M3, "f8e4m3", "uint8_t", 1, 1},
                  {ATOLL_I64, "i64", "int64_t", 8, 0},
                  {ATOLL_U8, "u8", "uint8_t", 1, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         enum atoll_dtype parsed = ATOLL_DTYPE_COUNT;
         assert_int_equal(atoll_dtype_parse(cases[i].name, &parsed), 0);
         assert_int_equal(parsed, cases[i].type);
@@ -95,7 +95,7 @@ static void test_rounding_to_nearest_even(void **state)
         {ATOLL_F32, 1.0 + 0x1p-24, 0x3f800000},
         {ATOLL_F64, 1.0, 0x3ff0000000000000},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t bits = stored_bits(cases[i].type, cases[i].value);
         if (bits != cases[i].bits) {
             fail_msg("%s of %a: %#llx, expected %#llx", atoll_dtype_name(cases[i].type), cases[i].value,
@@ -129,7 +129,7 @@ static void test_integers_round_and_saturate(void **state)
         {ATOLL_I32, NAN, 0},
         {ATOLL_I64, NAN, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t bits = stored_bits(cases[i].type, cases[i].value);
         assert_true(atoll_dtype_load(cases[i].type, &bits, 0) == cases[i].expected);
     }
@@ -145,7 +145,7 @@ static void test_every_code_of_small_floats(void **state)
                  {ATOLL_BF16, 0x8000, 0x7f80},
                  {ATOLL_F8E4M3, 0x80, 0x7f},
                  {ATOLL_F8E5M2, 0x80, 0x7c}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double before = -1.0;
         for (uint32_t code = 0; code < cases[i].codes; code++) {
             uint64_t bits = code;
@@ -189,7 +189,7 @@ static void test_arrays_are_elements(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         values[i] = (atoll_random_unit(atoll_random_next(&random)) - 0.3) * 400.0;
     }
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
         uint64_t whole[COUNT] = {0}, single[COUNT] = {0};
         atoll_dtype_store_array(all[k], whole, COUNT, values);
         atoll_dtype_load_array(all[k], whole, COUNT, loaded);
@@ -197,7 +197,7 @@ static void test_arrays_are_elements(void **state)
             atoll_dtype_store(all[k], single, i, values[i]);
             assert_true(atoll_dtype_load(all[k], whole, i) == loaded[i]);
         }
-        assert_memory_equal(whole, single, sizeof whole);
+        assert_memory_equal(whole, single, sizeof(whole));
     }
 }
 

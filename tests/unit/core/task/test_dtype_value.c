@@ -29,7 +29,7 @@ static void test_encode(void **state)
         0x1.8p-25, 0x1.000001p-25, 0x1p-133, 0x1p-134, 0x1.8p-133, 0x1p-9,  0x1p-10, 0x1.8p-10,
         0x1p-16,   0x1p-17,        HUGE_VAL, -HUGE_VAL};
     for (int t = 0; t < ATOLL_DTYPE_COUNT; t++) {
-        for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
             check_store(t, special[i]);
         for (atoll_u64 i = 0; i < 200000; i++) {
             atoll_u64 bits = atoll_random_at(11, i);

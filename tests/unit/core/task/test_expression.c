@@ -8,7 +8,7 @@
 
 static const struct atoll_binding bindings[] = {
     {"M", 100}, {"N", 0}, {"TM", 64}, {"BIG", INT64_MAX}, {"LEAST", INT64_MIN}};
-#define BINDING_COUNT (sizeof bindings / sizeof *bindings)
+#define BINDING_COUNT (sizeof(bindings) / sizeof(*bindings))
 
 static int evaluate(const char *text, int64_t *ret_value, struct atoll_err *err)
 {
@@ -72,7 +72,7 @@ static void test_values(void **state)
         {"LEAST + BIG", -1},
         {"TM*TM <= 8192", 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int64_t value = 0;
         struct atoll_err err = ATOLL_ERR_INIT;
         if (evaluate(cases[i].text, &value, &err) || value != cases[i].value) {
@@ -115,7 +115,7 @@ static void test_errors_name_column_and_reason(void **state)
         {"M + q", "column 5: unknown name 'q'"},
         {"m", "unknown name 'm'"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int64_t value = 77;
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_int_equal(evaluate(cases[i][0], &value, &err), -1);
@@ -167,7 +167,7 @@ static void test_limits(void **state)
         {"0", "||(0&&1==1<1+1*(0", "", 31, ") is expected"},
         {"", "!", "", 4000, "nested deeper"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         int64_t value;
         char *text = repeated(cases[i].head, cases[i].text, cases[i].count, cases[i].tail);
@@ -189,7 +189,7 @@ static void test_too_many_names_and_a_full_arena(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     int64_t value;
     for (int i = 0; i < 65; i++) {
-        length += (size_t)snprintf(text + length, sizeof text - length, "%sn%d", i ? "+" : "", i);
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%sn%d", i ? "+" : "", i);
     }
     assert_int_equal(evaluate(text, &value, &err), -1);
     expect_err(&err, ATOLL_E_INPUT, "more than 64 names");
@@ -213,7 +213,7 @@ static void test_random_texts(void **state)
         size_t count = atoll_random_below(atoll_random_next(&random), 9) + 1;
         for (size_t j = 0; j < count; j++) {
             strcat(text,
-                   pieces[atoll_random_below(atoll_random_next(&random), sizeof pieces / sizeof *pieces)]);
+                   pieces[atoll_random_below(atoll_random_next(&random), sizeof(pieces) / sizeof(*pieces))]);
         }
         struct atoll_err err = ATOLL_ERR_INIT;
         int status = evaluate(text, &value, &err);

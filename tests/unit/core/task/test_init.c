@@ -47,7 +47,7 @@ static const struct atoll_init inits[] = {
     {ATOLL_INIT_PERMUTATION, 0, 0, NULL}, {ATOLL_INIT_RAGGED, 0, 90000, NULL},
     {ATOLL_INIT_CONSTANT, 1.5, 0, NULL},
 };
-#define INIT_COUNT (sizeof inits / sizeof *inits)
+#define INIT_COUNT (sizeof(inits) / sizeof(*inits))
 
 /* Every element alone, odd pieces and the whole give the same bytes, for every init, distribution and dtype.
  */
@@ -59,7 +59,7 @@ static void test_splits(void **state)
         for (size_t d = 0; d < 5; d++)
             for (unsigned t = 0; t < ATOLL_DTYPE_COUNT; t++) {
                 size_t bytes = atoll_dtype_bytes((enum atoll_dtype)t) * N;
-                memset(pieces, 0xee, sizeof pieces);
+                memset(pieces, 0xee, sizeof(pieces));
                 fill((enum atoll_dtype)t, inits[i], N, 77, distributions[d], 0, N, whole);
                 for (size_t at = 0, step = 1; at < N; at += step, step = step * 3 % 1009) {
                     size_t end = at + step < N ? at + step : N;
@@ -194,9 +194,9 @@ static void test_permutation(void **state)
     static const int64_t lengths[] = {1, 2, 3, 7, 8, 9, 1000, 1024, 1025};
     static unsigned char seen[2048];
     size_t moved = 0;
-    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+    for (size_t k = 0; k < sizeof(lengths) / sizeof(*lengths); k++) {
         size_t n = (size_t)lengths[k];
-        memset(seen, 0, sizeof seen);
+        memset(seen, 0, sizeof(seen));
         fill(ATOLL_F64, inits[6], lengths[k], 5, ATOLL_DRAW_BASE, 0, n, values);
         for (size_t i = 0; i < n; i++) {
             assert_true(values[i] >= 0 && values[i] < (double)n);
@@ -210,7 +210,7 @@ static void test_permutation(void **state)
 static void test_ragged(void **state)
 {
     static const int64_t lengths[] = {1, 2, 10, 901, 3000};
-    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+    for (size_t k = 0; k < sizeof(lengths) / sizeof(*lengths); k++) {
         size_t n = (size_t)lengths[k];
         fill(ATOLL_F64, inits[7], lengths[k], 5, ATOLL_DRAW_BASE, 0, n, values);
         assert_true(values[0] == 0);
@@ -228,7 +228,7 @@ static void test_seed_matters(void **state)
         int fixed = inits[i].kind == ATOLL_INIT_INDEX || inits[i].kind == ATOLL_INIT_CONSTANT;
         fill(ATOLL_F64, inits[i], 1000, 1, ATOLL_DRAW_BASE, 0, 1000, values);
         fill(ATOLL_F64, inits[i], 1000, 2, ATOLL_DRAW_BASE, 0, 1000, other);
-        assert_int_equal(memcmp(values, other, 1000 * sizeof *values) == 0, fixed);
+        assert_int_equal(memcmp(values, other, 1000 * sizeof(*values)) == 0, fixed);
     }
 }
 
@@ -262,7 +262,7 @@ static void test_pinned(void **state)
     for (size_t i = 0; i < INIT_COUNT; i++)
         for (size_t d = 0; d < 5; d++)
             fill(ATOLL_F32, inits[i], 512, 123456789, distributions[d], 0, 512, f[i * 5 + d]);
-    struct atoll_id id = atoll_id_of(f, sizeof f);
+    struct atoll_id id = atoll_id_of(f, sizeof(f));
     atoll_id_hex(&id, hex);
     assert_string_equal(hex, "4a2ae6474ac0a0e895cd44e44462c2e47108c5c57aee8d3b559a293d0384c2d2");
 }

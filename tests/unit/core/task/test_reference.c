@@ -36,7 +36,7 @@ static struct atoll_task *load(const char *name)
 {
     char path[512];
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(path, sizeof path, "%s/%s", FIXTURES, name);
+    snprintf(path, sizeof(path), "%s/%s", FIXTURES, name);
     struct atoll_task *task = atoll_task_load(path, &err);
     if (!task)
         fail_msg("%s", err.text);
@@ -52,7 +52,7 @@ static void test_parts(void **state)
         "atoll_reference_range", "double atoll_rsqrt("};
     struct atoll_task *task = load("rowsum");
     char *text = unit_text(task);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         if (!strstr(text, parts[i]))
             fail_msg("no '%s'", parts[i]);
     assert_null(strstr(text, "get_total"));
@@ -78,7 +78,7 @@ static void test_includes_are_refused(void **state)
     static const char *const texts[] = {"#include <math.h>\n", "\n# include \"x\"\n", "#\\\ninclude <x>\n",
                                         "#include_next <x>\n"};
     struct atoll_task *task = load("scale");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         struct atoll_task other = *task;
         struct atoll_buffer out;
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -109,13 +109,13 @@ static void *compile(const char *text)
     char source[512], object[512], command[1200];
     if (system("cc --version > /dev/null 2>&1") != 0)
         return NULL;
-    snprintf(source, sizeof source, "%s/test-reference-%d.c", ATOLL_BUILD_DIR, (int)getpid());
-    snprintf(object, sizeof object, "%s/test-reference-%d.so", ATOLL_BUILD_DIR, (int)getpid());
+    snprintf(source, sizeof(source), "%s/test-reference-%d.c", ATOLL_BUILD_DIR, (int)getpid());
+    snprintf(object, sizeof(object), "%s/test-reference-%d.so", ATOLL_BUILD_DIR, (int)getpid());
     FILE *f = fopen(source, "w");
     assert_non_null(f);
     fputs(text, f);
     assert_int_equal(fclose(f), 0);
-    snprintf(command, sizeof command, "cc -std=c11 -Wall -Wextra -Werror -O1 -shared -fPIC -o '%s' '%s' -lm",
+    snprintf(command, sizeof(command), "cc -std=c11 -Wall -Wextra -Werror -O1 -shared -fPIC -o '%s' '%s' -lm",
              object, source);
     assert_int_equal(system(command), 0);
     void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);

@@ -18,7 +18,7 @@ static char folder[160];
 static void write_text(const char *name, const char *text)
 {
     char path[320];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(text, f);
@@ -28,10 +28,10 @@ static void write_text(const char *name, const char *text)
 static int make_folder(void **state)
 {
     char seeds[256];
-    snprintf(folder, sizeof folder, "%s/test-task-XXXXXX", ATOLL_BUILD_DIR);
+    snprintf(folder, sizeof(folder), "%s/test-task-XXXXXX", ATOLL_BUILD_DIR);
     if (!mkdtemp(folder))
         return -1;
-    snprintf(seeds, sizeof seeds, "%s/seeds", folder);
+    snprintf(seeds, sizeof(seeds), "%s/seeds", folder);
     if (mkdir(seeds, 0700))
         return -1;
     write_text("reference.c",
@@ -46,11 +46,11 @@ static int remove_folder(void **state)
     static const char *const names[] = {"task.yaml",  "reference.c", "seeds/naive.c", "seeds/a.cu",
                                         "seeds/x.py", "seeds/out.c", "seeds/.hidden"};
     char path[320];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         unlink(path);
     }
-    snprintf(path, sizeof path, "%s/seeds", folder);
+    snprintf(path, sizeof(path), "%s/seeds", folder);
     rmdir(path);
     return rmdir(folder);
 }
@@ -72,7 +72,7 @@ static const char *const good[] = {
     "  bench: {N: 30, M: 50}",
     "baselines: [{name: naive, file: seeds/naive.c}]",
 };
-#define GOOD_LINES (sizeof good / sizeof *good)
+#define GOOD_LINES (sizeof(good) / sizeof(*good))
 
 static void write_task(size_t line, const char *with)
 {
@@ -81,9 +81,9 @@ static void write_task(size_t line, const char *with)
     for (size_t i = 0; i < GOOD_LINES; i++) {
         const char *l = i + 1 == line ? with : good[i];
         if (l)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s\n", l);
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\n", l);
     }
-    assert_true(used < sizeof text);
+    assert_true(used < sizeof(text));
     write_text("task.yaml", text);
 }
 
@@ -215,12 +215,12 @@ static const struct {
 
 static void test_refused(void **state)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         char place[320];
         write_task(refused[i].line, refused[i].with);
         struct atoll_task *task = atoll_task_load(folder, &err);
-        snprintf(place, sizeof place, "%s/task.yaml:%d: ", folder, refused[i].at);
+        snprintf(place, sizeof(place), "%s/task.yaml:%d: ", folder, refused[i].at);
         if (task)
             fail_msg("loaded: %s", refused[i].with ? refused[i].with : "(dropped line)");
         if (!strstr(err.text, refused[i].says) || strncmp(err.text, place, strlen(place)) != 0)
@@ -264,9 +264,9 @@ static void test_files(void **state)
     write_text("seeds/.hidden", "x");
     write_text("seeds/x.py", "x");
     expect_failure(ATOLL_E_INPUT, "'seeds/x.py': seeds and baselines end in .c, .cu or .cl");
-    snprintf(path, sizeof path, "%s/seeds/x.py", folder);
+    snprintf(path, sizeof(path), "%s/seeds/x.py", folder);
     unlink(path);
-    snprintf(path, sizeof path, "%s/seeds/out.c", folder);
+    snprintf(path, sizeof(path), "%s/seeds/out.c", folder);
     assert_int_equal(symlink("/etc/hostname", path), 0);
     expect_failure(ATOLL_E_INPUT, "leads out of the task's folder");
     unlink(path);
@@ -279,7 +279,7 @@ static void test_files(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     expect_failure(ATOLL_E_INPUT, "not a regular file");
     unlink(path);
-    snprintf(path, sizeof path, "%s/task.yaml", folder);
+    snprintf(path, sizeof(path), "%s/task.yaml", folder);
     write_text("task.yaml", "");
     expect_failure(ATOLL_E_INPUT, ":1: the file is empty");
     unlink(path);
@@ -290,7 +290,7 @@ static void test_too_long(void **state)
 {
     char path[320];
     write_task(0, NULL);
-    snprintf(path, sizeof path, "%s/seeds/out.c", folder);
+    snprintf(path, sizeof(path), "%s/seeds/out.c", folder);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     for (int i = 0; i < 5000; i++)
@@ -336,7 +336,7 @@ static void encode_fixture(const char *name, struct atoll_buffer *out)
 {
     char path[512];
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(path, sizeof path, "%s/%s", FIXTURES, name);
+    snprintf(path, sizeof(path), "%s/%s", FIXTURES, name);
     struct atoll_task *task = atoll_task_load(path, &err);
     if (!task)
         fail_msg("%s", err.text);
