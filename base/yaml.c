@@ -315,6 +315,17 @@ int atoll_yaml_fail(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *
     return fail_at(walk->yaml->file, node->line, walk->err, "%s", text);
 }
 
+int atoll_yaml_fail_key(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *value, const char *format,
+                        ...)
+{
+    char text[ATOLL_ERR_TEXT_BYTES];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    return fail_at(walk->yaml->file, value->key_line, walk->err, "%s", text);
+}
+
 int atoll_yaml_pass(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                     const struct atoll_err *inner)
 {

@@ -57,6 +57,9 @@ struct atoll_yaml_section {
 /* ATOLL_E_INPUT "file:line: text"; always -1. */
 int atoll_yaml_fail(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, where the key of a map's value stands. */
+int atoll_yaml_fail_key(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *value, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
 /* Passes an error of another part on under the node's place (INPUT; MEMORY and LIMIT as they are). */
 int atoll_yaml_pass(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                     const struct atoll_err *inner);
@@ -86,6 +89,8 @@ int atoll_yaml_read_flag(struct atoll_yaml_walk *walk, const struct atoll_yaml_n
                          void *target); /* int: true or false */
 int atoll_yaml_read_number(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                            void *target); /* double: finite, not negative */
+int atoll_yaml_read_signed(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
+                           void *target); /* double: finite */
 int atoll_yaml_read_positive(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                              void *target); /* double: finite, above 0 */
 int atoll_yaml_read_share(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,

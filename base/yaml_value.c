@@ -64,6 +64,11 @@ int atoll_yaml_read_number(struct atoll_yaml_walk *walk, const struct atoll_yaml
     return read_double(walk, node, 0, HUGE_VAL, "not be negative", target);
 }
 
+int atoll_yaml_read_signed(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    return read_double(walk, node, -HUGE_VAL, HUGE_VAL, "be finite", target);
+}
+
 int atoll_yaml_read_positive(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     return read_double(walk, node, 1e-300, HUGE_VAL, "be greater than 0", target);

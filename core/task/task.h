@@ -1,6 +1,6 @@
 /* task.h - one task: what to compute, on which shapes, how exact (DESIGN.md 4; docs/spec/task.md).
  * Layer: core.  Lifetime: parse/destroy; immutable between, so a const pointer may be shared.
- * Read with libyaml's document tree, so every error names file, line and remedy. */
+ * Every error of reading names file, line and remedy. */
 #ifndef ATOLL_CORE_TASK_TASK_H
 #define ATOLL_CORE_TASK_TASK_H
 

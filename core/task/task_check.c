@@ -1,9 +1,16 @@
-#include "core/task/task_check.h"
-
-#include "core/task/task_value.h"
+/* task_check.c - what must hold between the keys of a task, and the defaults that follow from several of them. */
+#include "core/task/task_parse.h"
 
 #define RAGGED_MAX  ((int64_t)1 << 31)
 #define SCRATCH_MAX ((int64_t)1 << 24)
+
+/* An error of another part under the node's place; what: a word before it. */
+static int pass(struct atoll_task_parse *p, const struct atoll_yaml_node *node, const struct atoll_err *inner,
+                const char *what)
+{
+    return inner->code == ATOLL_E_MEMORY ? atoll_yaml_pass(&p->walk, node, inner)
+                                         : atoll_yaml_fail(&p->walk, node, "%s: %s", what, inner->text);
+}
 
 static int has_floats(const struct atoll_tensor *t)
 {
@@ -17,23 +24,23 @@ static int is_symmetric(const struct atoll_tensor *t)
     return has_floats(t) && (i->kind == ATOLL_INIT_NORMAL ? i->a == 0 : i->a == -i->b);
 }
 
-static int settle_distributions(struct atoll_task_document *d)
+static int settle_distributions(struct atoll_task_parse *p)
 {
-    struct atoll_task *task = d->task;
+    struct atoll_task *task = p->task;
     int floats = 0, symmetric = 0;
     for (size_t i = 0; i < task->tensor_count; i++) {
         floats |= has_floats(&task->tensors[i]);
         symmetric |= is_symmetric(&task->tensors[i]);
     }
     if ((task->distributions & ATOLL_DRAW_SIGNED) && !symmetric) {
-        return atoll_document_fail(
-            d, d->distribution_node,
+        return atoll_yaml_fail(
+            &p->walk, p->distribution_node,
             "distribution 'signed' needs an init that is symmetric about 0; remove it from the list");
     }
-    if (!d->distribution_node && floats) {
+    if (!p->distribution_node && floats) {
         task->distributions = ATOLL_DRAW_SCALED | ATOLL_DRAW_TIES | ATOLL_DRAW_SPARSE;
     }
-    if (!d->distribution_node && symmetric) {
+    if (!p->distribution_node && symmetric) {
         task->distributions |= ATOLL_DRAW_SIGNED;
     }
     task->distributions |= ATOLL_DRAW_BASE;
@@ -52,9 +59,9 @@ static void settle_precisions(struct atoll_task *task)
     }
 }
 
-static int check_shape_of_task(struct atoll_task_document *d, const yaml_node_t *root)
+static int check_shape_of_task(struct atoll_task_parse *p, const struct atoll_yaml_node *root)
 {
-    const struct atoll_task *task = d->task;
+    const struct atoll_task *task = p->task;
     int writes = 0, checks = 0, benches = 0;
     for (size_t i = 0; i < task->tensor_count; i++) {
         writes |= task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT;
@@ -65,23 +72,24 @@ static int check_shape_of_task(struct atoll_task_document *d, const yaml_node_t 
         benches |= v->kind == ATOLL_VARIANT_BENCH;
     }
     if (!writes) {
-        return atoll_document_fail(d, root, "no tensor has role out or inout; a task must compute something");
+        return atoll_yaml_fail(&p->walk, root,
+                               "no tensor has role out or inout; a task must compute something");
     }
     if (!checks || !benches) {
-        return atoll_document_fail(d, root, "variants holds no %s variant; add one",
-                                   checks ? "bench" : "check");
+        return atoll_yaml_fail(&p->walk, root, "variants holds no %s variant; add one",
+                               checks ? "bench" : "check");
     }
     return 0;
 }
 
-static int eval_at(struct atoll_task_document *d, const struct atoll_expression *e,
+static int eval_at(struct atoll_task_parse *p, const struct atoll_expression *e,
                    const struct atoll_variant *v, int64_t *ret, struct atoll_err *err)
 {
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
-    return atoll_expression_eval(e, bindings, atoll_task_bindings(d->task, v, bindings), ret, err);
+    return atoll_expression_eval(e, bindings, atoll_task_bindings(p->task, v, bindings), ret, err);
 }
 
-static int check_range(struct atoll_task_document *d, const yaml_node_t *node, const char *what,
+static int check_range(struct atoll_task_parse *p, const struct atoll_yaml_node *node, const char *what,
                        const struct atoll_expression *e, const struct atoll_variant *v, int64_t low,
                        int64_t high)
 {
@@ -90,26 +98,26 @@ static int check_range(struct atoll_task_document *d, const yaml_node_t *node, c
     if (!e) {
         return 0;
     }
-    if (eval_at(d, e, v, &value, &inner)) {
-        return atoll_document_pass(d, node, &inner, what);
+    if (eval_at(p, e, v, &value, &inner)) {
+        return pass(p, node, &inner, what);
     }
     if (value < low || value > high) {
-        return atoll_document_fail(d, node, "%s '%s' is %lld at variant '%s', must lie between %lld and %lld",
-                                   what, atoll_expression_text(e), (long long)value, v->name, (long long)low,
-                                   (long long)high);
+        return atoll_yaml_fail(
+            &p->walk, node, "%s '%s' is %lld at variant '%s', must lie between %lld and %lld", what,
+            atoll_expression_text(e), (long long)value, v->name, (long long)low, (long long)high);
     }
     return 0;
 }
 
 /* Greatest value an integer-valued init makes at a variant; 0 where that says nothing. */
-static int greatest_value(struct atoll_task_document *d, const struct atoll_tensor *t,
+static int greatest_value(struct atoll_task_parse *p, const struct atoll_tensor *t,
                           const struct atoll_variant *v, size_t count, int64_t *ret, struct atoll_err *err)
 {
     int64_t bound = (int64_t)t->init.b, extent = 1;
-    if (t->init.bound && eval_at(d, t->init.bound, v, &bound, err)) {
+    if (t->init.bound && eval_at(p, t->init.bound, v, &bound, err)) {
         return -1;
     }
-    if (t->rank && eval_at(d, t->shape[t->rank - 1], v, &extent, err)) {
+    if (t->rank && eval_at(p, t->shape[t->rank - 1], v, &extent, err)) {
         return -1;
     }
     switch (t->init.kind) {
@@ -122,34 +130,52 @@ static int greatest_value(struct atoll_task_document *d, const struct atoll_tens
     return 0;
 }
 
-static int check_init(struct atoll_task_document *d, const yaml_node_t *node, const struct atoll_tensor *t,
-                      const struct atoll_variant *v, size_t count)
+/* Greatest integer a dtype holds exactly together with all below it. */
+static int64_t exact_limit(enum atoll_dtype dtype)
+{
+    static const int64_t limits[ATOLL_DTYPE_COUNT] = {[ATOLL_F64] = (int64_t)1 << 53,
+                                                      [ATOLL_F32] = 1 << 24,
+                                                      [ATOLL_F16] = 2048,
+                                                      [ATOLL_BF16] = 256,
+                                                      [ATOLL_F8E4M3] = 16,
+                                                      [ATOLL_F8E5M2] = 8,
+                                                      [ATOLL_I64] = (int64_t)1 << 53,
+                                                      [ATOLL_I32] = INT32_MAX,
+                                                      [ATOLL_I16] = INT16_MAX,
+                                                      [ATOLL_I8] = INT8_MAX,
+                                                      [ATOLL_U8] = UINT8_MAX};
+    return limits[dtype];
+}
+
+static int check_init(struct atoll_task_parse *p, const struct atoll_yaml_node *node,
+                      const struct atoll_tensor *t, const struct atoll_variant *v, size_t count)
 {
     struct atoll_err inner = ATOLL_ERR_INIT;
-    int64_t greatest = 0, exact = atoll_task_exact_limit(t->dtype);
+    int64_t greatest = 0, exact = exact_limit(t->dtype);
     if (has_floats(t) && !atoll_dtype_is_float(t->dtype)) {
-        return atoll_document_fail(
-            d, node, "tensor '%s': normal and uniform make fractions, dtype %s holds integers; use integer",
-            t->name, atoll_dtype_name(t->dtype));
+        return atoll_yaml_fail(
+            &p->walk, node,
+            "tensor '%s': normal and uniform make fractions, dtype %s holds integers; use integer", t->name,
+            atoll_dtype_name(t->dtype));
     }
-    if (greatest_value(d, t, v, count, &greatest, &inner)) {
-        return atoll_document_pass(d, node, &inner, "init");
+    if (greatest_value(p, t, v, count, &greatest, &inner)) {
+        return pass(p, node, &inner, "init");
     }
     if (t->init.kind == ATOLL_INIT_INTEGER && greatest < (int64_t)t->init.a) {
-        return atoll_document_fail(
-            d, node, "tensor '%s': integer init is empty at variant '%s'; low must be less than high",
+        return atoll_yaml_fail(
+            &p->walk, node, "tensor '%s': integer init is empty at variant '%s'; low must be less than high",
             t->name, v->name);
     }
     if (t->init.kind == ATOLL_INIT_RAGGED &&
         (greatest < 0 || greatest > RAGGED_MAX || count > (size_t)RAGGED_MAX)) {
-        return atoll_document_fail(
-            d, node, "tensor '%s': ragged total and size must lie between 0 and 2^31 at variant '%s'",
+        return atoll_yaml_fail(
+            &p->walk, node, "tensor '%s': ragged total and size must lie between 0 and 2^31 at variant '%s'",
             t->name, v->name);
     }
     int negative_ok = t->dtype == ATOLL_U8 ? t->init.a >= 0 : t->init.a >= -(double)exact;
     if (greatest > exact || (t->init.kind == ATOLL_INIT_INTEGER && !negative_ok)) {
-        return atoll_document_fail(
-            d, node,
+        return atoll_yaml_fail(
+            &p->walk, node,
             "tensor '%s': init makes integers up to %lld at variant '%s', %s is exact to %lld only; "
             "use a wider dtype",
             t->name, (long long)greatest, v->name, atoll_dtype_name(t->dtype), (long long)exact);
@@ -157,37 +183,36 @@ static int check_init(struct atoll_task_document *d, const yaml_node_t *node, co
     return 0;
 }
 
-static int check_at_variant(struct atoll_task_document *d, size_t index)
+static int check_at_variant(struct atoll_task_parse *p, size_t index)
 {
-    const struct atoll_variant *v = &d->task->variants[index];
+    const struct atoll_variant *v = &p->task->variants[index];
     struct atoll_err inner = ATOLL_ERR_INIT;
     struct atoll_work work;
-    for (size_t i = 0; i < d->task->tensor_count; i++) {
-        const struct atoll_tensor *t = &d->task->tensors[i];
+    for (size_t i = 0; i < p->task->tensor_count; i++) {
+        const struct atoll_tensor *t = &p->task->tensors[i];
         size_t count = 0;
-        if (atoll_task_element_count(d->task, i, v, &count, &inner)) {
-            return atoll_document_pass(d, d->tensor_nodes[i], &inner, "shape");
+        if (atoll_task_element_count(p->task, i, v, &count, &inner)) {
+            return pass(p, p->tensor_nodes[i], &inner, "shape");
         }
-        if (t->role != ATOLL_ROLE_OUT && check_init(d, d->tensor_nodes[i], t, v, count)) {
+        if (t->role != ATOLL_ROLE_OUT && check_init(p, p->tensor_nodes[i], t, v, count)) {
             return -1;
         }
     }
-    if (check_range(d, d->reference_node, "units", d->task->units, v, 1, ATOLL_DIM_MAX) ||
-        check_range(d, d->reference_node, "scratch", d->task->scratch, v, 0, SCRATCH_MAX)) {
+    if (check_range(p, p->reference_node, "units", p->task->units, v, 1, ATOLL_DIM_MAX) ||
+        check_range(p, p->reference_node, "scratch", p->task->scratch, v, 0, SCRATCH_MAX)) {
         return -1;
     }
-    return atoll_task_work(d->task, v, &work, &inner) ? atoll_document_pass(d, d->work_node, &inner, "work")
-                                                      : 0;
+    return atoll_task_work(p->task, v, &work, &inner) ? pass(p, p->work_node, &inner, "work") : 0;
 }
 
-int atoll_task_check(struct atoll_task_document *d, const yaml_node_t *root)
+int atoll_task_check(struct atoll_task_parse *p, const struct atoll_yaml_node *root)
 {
-    if (check_shape_of_task(d, root) || settle_distributions(d)) {
+    if (check_shape_of_task(p, root) || settle_distributions(p)) {
         return -1;
     }
-    settle_precisions(d->task);
-    for (size_t i = 0; i < d->task->variant_count; i++) {
-        if (check_at_variant(d, i)) {
+    settle_precisions(p->task);
+    for (size_t i = 0; i < p->task->variant_count; i++) {
+        if (check_at_variant(p, i)) {
             return -1;
         }
     }

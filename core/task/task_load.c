@@ -1,4 +1,5 @@
-/* task_load.c - a task from its folder: which files, how large, and none outside of it. */
+/* task_load.c - a task from its folder (which files, how large, and none outside of it), its bytes for wire and journal, and
+ * back.  The bytes hold the texts, not the struct: decoding is loading from memory, with every check of the loader. */
 #include "core/task/task.h"
 
 #include <dirent.h>
@@ -12,26 +13,40 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "core/task/task_build.h"
+#include "base/buffer.h"
+#include "core/task/task_parse.h"
 
-#define SUITE_LIMIT 4096
+#define SUITE_LIMIT        4096
+#define TASK_BYTES_VERSION 1u
+#define TASK_BYTES_LIMIT   (ATOLL_TASK_FILE_LIMIT * 8u)
+#define TASK_ARENA_LIMIT   (ATOLL_TASK_FILE_LIMIT * 32u)
 
-int atoll_task_path_ok(const char *path)
+static struct atoll_task_owner *owner_create(struct atoll_err *err)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
-    size_t length = strlen(path);
-    if (length == 0 || length > ATOLL_TASK_PATH_LIMIT || strspn(path, plain) != length ||
-        path[length - 1] == '/') {
-        return 0;
+    struct atoll_task_owner *owner = calloc(1, sizeof(*owner));
+    if (!owner) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a task");
+        return NULL;
     }
-    for (const char *part = path; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
-        size_t n = strcspn(part, "/");
-        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.')) {
-            return 0;
-        }
+    owner->arena = atoll_arena_create(TASK_ARENA_LIMIT, err);
+    if (!owner->arena) {
+        free(owner);
+        return NULL;
     }
-    return 1;
+    return owner;
 }
+
+void atoll_task_destroy(struct atoll_task *task)
+{
+    if (!task) {
+        return;
+    }
+    struct atoll_task_owner *owner = (struct atoll_task_owner *)task;
+    atoll_arena_destroy(owner->arena);
+    free(owner);
+}
+
+/* ---- from its folder ---- */
 
 /* Symbolic links are followed only when they stay inside the folder. */
 static int inside(const char *root, const char *path)
@@ -178,12 +193,12 @@ static int load_into(struct atoll_task_owner *owner, const char *dir, struct ato
     if (list_seeds(root, owner->arena, seeds, &store.seed_count, &inner)) {
         return atoll_err_set(err, inner.code, "%s:1: %s", file, inner.text);
     }
-    return atoll_task_build(owner, name, yaml, &store, err);
+    return atoll_task_parse(owner, name, yaml, &store, err);
 }
 
 struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err)
 {
-    struct atoll_task_owner *owner = atoll_task_owner_create(err);
+    struct atoll_task_owner *owner = owner_create(err);
     if (!owner) {
         return NULL;
     }
@@ -193,6 +208,105 @@ struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err)
     }
     return &owner->task;
 }
+
+/* ---- as bytes ---- */
+
+int atoll_task_encode(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err)
+{
+    const struct atoll_task_owner *owner = (const struct atoll_task_owner *)task;
+    atoll_buffer_put_u32(out, TASK_BYTES_VERSION);
+    atoll_buffer_put_text(out, task->file);
+    atoll_buffer_put_text(out, owner->yaml);
+    atoll_buffer_put_u32(out, (uint32_t)owner->text_count);
+    for (size_t i = 0; i < owner->text_count; i++) {
+        atoll_buffer_put_text(out, owner->texts[i].path);
+        atoll_buffer_put_text(out, owner->texts[i].text);
+    }
+    return atoll_buffer_check(out, err);
+}
+
+struct decoded_texts {
+    size_t count;
+    struct atoll_task_text texts[ATOLL_TASK_SEED_LIMIT + 1];
+};
+
+static const char *decoded_read(void *context, struct atoll_arena *arena, const char *path, size_t limit,
+                                struct atoll_err *err)
+{
+    const struct decoded_texts *d = context;
+    for (size_t i = 0; i < d->count; i++) {
+        if (strcmp(d->texts[i].path, path) != 0) {
+            continue;
+        }
+        if (strlen(d->texts[i].text) <= limit) {
+            return d->texts[i].text;
+        }
+        atoll_err_set(err, ATOLL_E_INPUT, "'%s' is longer than %zu bytes; shorten it", path, limit);
+        return NULL;
+    }
+    atoll_err_set(err, ATOLL_E_INPUT, "'%s' did not travel with the task; send the task again", path);
+    return NULL;
+}
+
+static int decode_texts(struct atoll_reader *r, struct atoll_arena *arena, struct decoded_texts *ret,
+                        struct atoll_err *err)
+{
+    uint32_t count = atoll_reader_count(r, 8);
+    if (count > ATOLL_TASK_SEED_LIMIT + 1) {
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "task: %u files, at most %d", count,
+                             ATOLL_TASK_SEED_LIMIT + 1);
+    }
+    ret->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        ret->texts[i].path = atoll_reader_text(r, arena);
+        ret->texts[i].text = atoll_reader_text(r, arena);
+    }
+    return atoll_reader_finish(r, "task", err);
+}
+
+static int decode_into(struct atoll_task_owner *owner, struct atoll_reader *r, struct atoll_err *err)
+{
+    uint32_t version = atoll_reader_u32(r);
+    if (!r->failed && version != TASK_BYTES_VERSION) {
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "task: encoding version %u, this program reads %u",
+                             version, TASK_BYTES_VERSION);
+    }
+    const char *file = atoll_reader_text(r, owner->arena);
+    const char *yaml = atoll_reader_text(r, owner->arena);
+    struct decoded_texts d;
+    if (decode_texts(r, owner->arena, &d, err)) {
+        return -1;
+    }
+    const char *seeds[ATOLL_TASK_SEED_LIMIT + 1];
+    struct atoll_task_store store = {decoded_read, &d, 0, seeds};
+    for (size_t i = 0; i < d.count; i++) {
+        if (strncmp(d.texts[i].path, "seeds/", 6) == 0) {
+            seeds[store.seed_count++] = d.texts[i].path;
+        }
+    }
+    return atoll_task_parse(owner, file, yaml, &store, err);
+}
+
+struct atoll_task *atoll_task_decode(const void *bytes, size_t length, struct atoll_err *err)
+{
+    if (length > TASK_BYTES_LIMIT) {
+        atoll_err_set(err, ATOLL_E_LIMIT, "task: %zu bytes, at most %u", length, TASK_BYTES_LIMIT);
+        return NULL;
+    }
+    struct atoll_task_owner *owner = owner_create(err);
+    if (!owner) {
+        return NULL;
+    }
+    struct atoll_reader r;
+    atoll_reader_init(&r, bytes, length);
+    if (decode_into(owner, &r, err)) {
+        atoll_task_destroy(&owner->task);
+        return NULL;
+    }
+    return &owner->task;
+}
+
+/* ---- suites ---- */
 
 static int holds_task(const char *dir)
 {

@@ -25,7 +25,7 @@ FOREIGN = [
     (r"cuda.*|nvrtc\.h|cupti.*|nvml\.h", {"mpi-eval/backend/cuda"}),
     (r"CL/.*", {"mpi-eval/backend/opencl"}),
     (r"jansson\.h", {"base", "core", "archive-h5", "llm-gateway", "scheduler", "mpi-eval"}),
-    (r"yaml\.h|cyaml/.*", {"base", "core/task"}),
+    (r"yaml\.h|cyaml/.*", {"base"}),
     (r"sodium\.h", {"base", "llm-gateway"}),
     (r"seccomp\.h|linux/seccomp\.h|linux/landlock\.h", {"mpi-eval/backend/cpu", "mpi-eval/backend"}),
     (r"hwloc.*", {"mpi-eval", "scheduler"}),

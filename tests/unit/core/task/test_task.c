@@ -208,7 +208,7 @@ static const struct {
     {14, "baselines: [{name: naive, file: seeds/none.c}]", 14, "cannot open 'seeds/none.c'"},
     {14, "baselines: [{name: q, file: seeds/naive.c}, {name: q, file: seeds/naive.c}]", 14,
      "two c seeds are called 'q'"},
-    {14, "---\nversion: 1", 15, "a second document"},
+    {14, "---\nversion: 1", 14, "a second document"},
     {14, "bad: [", 15, "not valid YAML"},
     {14, "? [a]\n: 1", 14, "a key must be a word"},
 };
