@@ -4,7 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan/plan_place.h"
+#define BINDING_LIMIT (ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT)
+
+int atoll_plan_concerns(const struct atoll_plan *plan, const struct atoll_variant *variant)
+{
+    return !variant->backend || strcmp(variant->backend, plan->backend) == 0;
+}
 
 size_t atoll_plan_bindings(const struct atoll_task *task, const struct atoll_variant *variant,
                            const struct atoll_plan *plan, const struct atoll_choice *choice,
@@ -34,7 +39,7 @@ static int holds_at(const struct atoll_task *task, const struct atoll_variant *v
                     const struct atoll_plan *plan, const struct atoll_choice *choice, size_t require,
                     struct atoll_err *err)
 {
-    struct atoll_binding bindings[ATOLL_PLAN_BINDING_LIMIT];
+    struct atoll_binding bindings[BINDING_LIMIT];
     int64_t value = 0;
     size_t n = atoll_plan_bindings(task, variant, plan, choice, bindings);
     if (atoll_expression_eval(plan->require[require], bindings, n, &value, err)) {

@@ -1,6 +1,7 @@
 /* plan_parse.c - the JSON of a plan into struct atoll_plan.  One table of rows says which key may stand
  * where, for which languages, and who reads it; keys are read in the table's order, because launches refer to
  * params and scratch.  Every failure names the field by its path. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,9 +56,9 @@ static int read_param(struct atoll_plan_reader *p, const char *path, const char 
         return atoll_plan_fail(p, path, "a list of 1 to %d integers is expected", ATOLL_PLAN_VALUE_LIMIT);
     }
     for (size_t i = 0; i < n; i++) {
-        char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof(place), "%.*s[%zu]", (int)sizeof(place) - 24, path, i); /* 24: "[...]" */
-        if (read_param_value(p, place, json_array_get(value, i), param)) {
+        char part[ATOLL_PLAN_PATH_BYTES];
+        snprintf(part, sizeof(part), "%.*s[%zu]", (int)sizeof(part) - 24, path, i); /* 24: "[...]" */
+        if (read_param_value(p, part, json_array_get(value, i), param)) {
             return -1;
         }
     }
@@ -92,9 +93,9 @@ static int read_object(struct atoll_plan_reader *p, const char *path, json_t *ob
     }
     json_object_foreach(object, name, value)
     {
-        char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof(place), "%s.%.64s", path, name);
-        if (read(p, place, name, value)) {
+        char part[ATOLL_PLAN_PATH_BYTES];
+        snprintf(part, sizeof(part), "%s.%.64s", path, name);
+        if (read(p, part, name, value)) {
             return -1;
         }
     }
@@ -112,9 +113,9 @@ static int read_array(struct atoll_plan_reader *p, const char *path, json_t *arr
                                limit);
     }
     for (size_t i = 0; i < json_array_size(array); i++) {
-        char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof(place), "%s[%zu]", path, i);
-        if (read(p, place, json_array_get(array, i))) {
+        char part[ATOLL_PLAN_PATH_BYTES];
+        snprintf(part, sizeof(part), "%s[%zu]", path, i);
+        if (read(p, part, json_array_get(array, i))) {
             return -1;
         }
     }
@@ -178,9 +179,9 @@ static int read_extents(struct atoll_plan_reader *p, const char *path, json_t *v
         return atoll_plan_fail(p, path, "a list of 1 to 3 extents is expected, like [\"cdiv(N, 256)\"]");
     }
     for (size_t i = 0; i < n; i++) {
-        char place[ATOLL_PLAN_PATH_BYTES];
-        snprintf(place, sizeof(place), "%s[%zu]", path, i);
-        if (atoll_plan_json_expression(p, place, json_array_get(value, i), &ret[i])) {
+        char part[ATOLL_PLAN_PATH_BYTES];
+        snprintf(part, sizeof(part), "%s[%zu]", path, i);
+        if (atoll_plan_json_expression(p, part, json_array_get(value, i), &ret[i])) {
             return -1;
         }
     }
@@ -202,9 +203,98 @@ static int read_cluster(struct atoll_plan_reader *p, const char *path, json_t *v
     return read_extents(p, path, value, p->launch->cluster);
 }
 
+static int read_float(struct atoll_plan_reader *p, const char *path, const char *text, struct atoll_arg *arg)
+{
+    char *end = NULL;
+    arg->kind = ATOLL_ARG_FLOAT;
+    arg->number = strtod(text, &end);
+    if (!*text || *end || !isfinite(arg->number) || strspn(text, "0123456789+-.eE") != strlen(text) ||
+        (arg->width == ATOLL_F32 && fabs(arg->number) > 3.4028234663852886e38)) {
+        return atoll_plan_fail(p, path, "'%.40s' is no finite number", text);
+    }
+    return 0;
+}
+
+static int read_integer(struct atoll_plan_reader *p, const char *path, const char *text,
+                        struct atoll_arg *arg)
+{
+    int64_t value = 0;
+    arg->kind = ATOLL_ARG_INTEGER;
+    if (atoll_plan_expression(p, path, text, &arg->value)) {
+        return -1;
+    }
+    if (atoll_expression_name_count(arg->value)) {
+        return 0;
+    }
+    struct atoll_err inner = ATOLL_ERR_INIT;
+    if (atoll_expression_eval(arg->value, NULL, 0, &value, &inner)) {
+        return atoll_plan_fail(p, path, "%s", inner.text);
+    }
+    if (arg->width == ATOLL_I32 && (value > INT32_MAX || value < INT32_MIN)) {
+        return atoll_plan_fail(p, path, "%lld does not fit i32; write i64:%s", (long long)value, text);
+    }
+    return 0;
+}
+
+static int read_typed(struct atoll_plan_reader *p, const char *path, const char *text, struct atoll_arg *arg)
+{
+    static const struct {
+        const char *prefix;
+        enum atoll_dtype width;
+        int (*read)(struct atoll_plan_reader *p, const char *path, const char *text, struct atoll_arg *arg);
+    } types[] = {{"i32:", ATOLL_I32, read_integer},
+                 {"i64:", ATOLL_I64, read_integer},
+                 {"f32:", ATOLL_F32, read_float},
+                 {"f64:", ATOLL_F64, read_float}};
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if (strncmp(text, types[i].prefix, 4) != 0) {
+            continue;
+        }
+        arg->width = types[i].width;
+        return types[i].read(p, path, text + 4, arg);
+    }
+    return atoll_plan_fail(p, path, "'%.40s': a typed argument starts with i32:, i64:, f32: or f64:", text);
+}
+
+static int read_named(struct atoll_plan_reader *p, const char *path, const char *text, struct atoll_arg *arg)
+{
+    const char *names[ATOLL_PLAN_NAMES_LIMIT];
+    size_t tensors = p->task->tensor_count, count = atoll_plan_number_names(p, names);
+    if (atoll_plan_find_name(names, count, text) >= 0) {
+        return atoll_plan_fail(p, path, "'%s' is a number and needs a width; write \"i64:%s\" or \"i32:%s\"",
+                               text, text, text);
+    }
+    count = atoll_plan_buffer_names(p, names);
+    int found = atoll_plan_find_name(names, count, text);
+    if (found < 0) {
+        return atoll_plan_unknown_name(p, path, text, names, count,
+                                       "tensors, scratch, and i32:, i64:, f32:, f64: values");
+    }
+    arg->kind = (size_t)found < tensors ? ATOLL_ARG_TENSOR : ATOLL_ARG_SCRATCH;
+    arg->index = (size_t)found < tensors ? (size_t)found : (size_t)found - tensors;
+    return 0;
+}
+
+static int read_arg(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    struct atoll_arg *arg = &p->launch->args[p->launch->arg_count++];
+    const char *text = json_string_value(value);
+    if (!text) {
+        return atoll_plan_fail(p, path, "a text is expected, like \"x\", \"i64:N\" or \"f32:0.5\"");
+    }
+    if (strncmp(text, "tensormap(", 10) == 0) {
+        return atoll_plan_read_tensormap(p, path, text, arg);
+    }
+    arg->text = atoll_plan_copy(p, text);
+    if (!arg->text) {
+        return -1;
+    }
+    return strchr(text, ':') ? read_typed(p, path, text, arg) : read_named(p, path, text, arg);
+}
+
 static int read_args(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
-    return read_array(p, path, value, ATOLL_PLAN_ARG_LIMIT, atoll_plan_read_arg);
+    return read_array(p, path, value, ATOLL_PLAN_ARG_LIMIT, read_arg);
 }
 
 static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value);
@@ -250,16 +340,16 @@ static int check_keys(struct atoll_plan_reader *p, enum level level, const char 
     }
     json_object_foreach(object, key, value)
     {
-        char place[ATOLL_PLAN_PATH_BYTES];
+        char part[ATOLL_PLAN_PATH_BYTES];
         const char *near = atoll_spelling_nearest(key, keys, n);
-        field_path(place, path, key);
+        field_path(part, path, key);
         if (atoll_plan_find_name(keys, n, key) >= 0) {
             continue;
         }
         if (near) {
-            return atoll_plan_fail(p, place, "unknown key; did you mean '%s'?", near);
+            return atoll_plan_fail(p, part, "unknown key; did you mean '%s'?", near);
         }
-        return atoll_plan_fail(p, place, "unknown key for language %s; see docs/spec/plan.md", p->language);
+        return atoll_plan_fail(p, part, "unknown key for language %s; see docs/spec/plan.md", p->language);
     }
     return 0;
 }
@@ -274,16 +364,16 @@ static int read_level(struct atoll_plan_reader *p, enum level level, const char 
         return -1;
     }
     for (size_t i = 0; i < ROW_COUNT; i++) {
-        char place[ATOLL_PLAN_PATH_BYTES];
+        char part[ATOLL_PLAN_PATH_BYTES];
         json_t *value = json_object_get(object, rows[i].key);
         if (!applies(p, &rows[i], level)) {
             continue;
         }
-        field_path(place, path, rows[i].key);
+        field_path(part, path, rows[i].key);
         if (!value && rows[i].required) {
-            return atoll_plan_fail(p, place, "is missing; add it");
+            return atoll_plan_fail(p, part, "is missing; add it");
         }
-        if (value && rows[i].read(p, place, value)) {
+        if (value && rows[i].read(p, part, value)) {
             return -1;
         }
     }
@@ -371,6 +461,43 @@ static int canonicalise(struct atoll_plan_reader *p, json_t *root)
     return p->plan->canonical ? 0 : -1;
 }
 
+/* ---- the whole ---- */
+
+static size_t skip_blanks(const char *text)
+{
+    return strspn(text, " \t\r\n\v\f");
+}
+
+/* Finds the JSON inside the first comment; ret_body: what follows the comment. */
+static int find_plan(const char *source, const char **ret_json, size_t *ret_length, const char **ret_body,
+                     struct atoll_err *err)
+{
+    const char *at = source + skip_blanks(source);
+    if (strncmp(at, "/*", 2) != 0) {
+        return atoll_err_set(
+            err, ATOLL_E_INPUT,
+            "plan: the source must start with a comment /* atoll-plan {...} */; add it (docs/spec/plan.md)");
+    }
+    at += 2 + skip_blanks(at + 2);
+    if (strncmp(at, "atoll-plan", 10) != 0) {
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "plan: the first comment must start with 'atoll-plan'; move the plan there");
+    }
+    at += 10;
+    const char *end = strstr(at, "*/");
+    if (!end) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "plan: the plan's comment never ends; close it with */");
+    }
+    if ((size_t)(end - at) > ATOLL_PLAN_BYTES) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "plan: %zu bytes of JSON, at most %u are allowed",
+                             (size_t)(end - at), ATOLL_PLAN_BYTES);
+    }
+    *ret_json = at;
+    *ret_length = (size_t)(end - at);
+    *ret_body = end + 2;
+    return 0;
+}
+
 static size_t count_lines(const char *text, size_t length)
 {
     size_t lines = 0;
@@ -419,7 +546,7 @@ const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struc
                       ATOLL_SOURCE_LIMIT);
         return NULL;
     }
-    if (atoll_plan_find(source, &json, &length, &body, err)) {
+    if (find_plan(source, &json, &length, &body, err)) {
         return NULL;
     }
     p.plan = atoll_arena_alloc(arena, sizeof(*p.plan), err);

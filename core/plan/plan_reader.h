@@ -48,14 +48,8 @@ int atoll_plan_expression(struct atoll_plan_reader *p, const char *path, const c
 int atoll_plan_json_expression(struct atoll_plan_reader *p, const char *path, json_t *value,
                                const struct atoll_expression **ret);
 
-/* The next argument of p->launch. */
-int atoll_plan_read_arg(struct atoll_plan_reader *p, const char *path, json_t *value);
 /* "tensormap(...)"; sets arg->text to its canonical form. */
 int atoll_plan_read_tensormap(struct atoll_plan_reader *p, const char *path, const char *text,
                               struct atoll_arg *arg);
-
-/* Finds the JSON inside the first comment; ret_body: what follows the comment. */
-int atoll_plan_find(const char *source, const char **ret_json, size_t *ret_length, const char **ret_body,
-                    struct atoll_err *err);
 
 #endif

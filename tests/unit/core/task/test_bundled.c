@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan/plan_limits.h"
+#include "core/plan/plan_check.h"
 #include "core/rules/rules.h"
 #include "core/task/task.h"
 

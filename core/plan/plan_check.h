@@ -1,7 +1,7 @@
-/* plan_limits.h - whether a device can launch what a plan says, before anything is compiled (MEASUREMENT.md 1,
+/* plan_check.h - whether a device can launch what a plan says, before anything is compiled (MEASUREMENT.md 1,
  * level 1).  Layer: core, pure. */
-#ifndef ATOLL_CORE_PLAN_PLAN_LIMITS_H
-#define ATOLL_CORE_PLAN_PLAN_LIMITS_H
+#ifndef ATOLL_CORE_PLAN_PLAN_CHECK_H
+#define ATOLL_CORE_PLAN_PLAN_CHECK_H
 
 #include "core/message.h"
 #include "core/plan/plan.h"
