@@ -6,7 +6,7 @@ const char *atoll_operator_name(enum atoll_operator op)
         [ATOLL_OPERATOR_SEED] = "seed",
         [ATOLL_OPERATOR_TUNE] = "tune",
         [ATOLL_OPERATOR_IMPORT] = "import",
-        [ATOLL_OPERATOR_PROMPT_IO] = "universal",
+        [ATOLL_OPERATOR_UNIVERSAL] = "universal",
         [ATOLL_OPERATOR_PLAN] = "plan",
         [ATOLL_OPERATOR_EXECUTE] = "execute",
         [ATOLL_OPERATOR_STAGED] = "staged",

@@ -7,7 +7,7 @@ enum atoll_operator {
     ATOLL_OPERATOR_SEED,         /* the task's own */
     ATOLL_OPERATOR_TUNE,         /* parameters of a template, by the built-in tuner */
     ATOLL_OPERATOR_IMPORT,       /* from outside, unasked */
-    ATOLL_OPERATOR_PROMPT_IO,    /* one prompt with everything known */
+    ATOLL_OPERATOR_UNIVERSAL,    /* one prompt with everything known */
     ATOLL_OPERATOR_PLAN,         /* planner: plans of one step */
     ATOLL_OPERATOR_EXECUTE,      /* executor: attempts at a plan */
     ATOLL_OPERATOR_STAGED,       /* analyser, planner and refine rounds of a stage */

@@ -37,7 +37,7 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
     if (!asks)
         return atoll_propose_tuned(e, t, island, parent, err);
     struct atoll_asked asked =
-        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_PROMPT_IO, island, parent);
+        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL, island, parent);
     atoll_inspire(e, t, &asked);
     return atoll_ask_make(e, t, &asked, err);
 }

@@ -237,7 +237,7 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
         return draft(e, t, err);
     uint32_t node = policies[e->search.tree_policy](e, t);
     uint32_t parent = tree->nodes[node].individual;
-    struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_PROMPT_IO,
+    struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL,
                                                e->individuals.items[parent].island, parent);
     atoll_inspire(e, t, &asked);
     tree->nodes[node].tries++;

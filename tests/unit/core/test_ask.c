@@ -12,7 +12,7 @@ static struct atoll_ask full_ask(void)
 {
     return (struct atoll_ask){.number = 5,
                               .kind = ATOLL_ASK_ORDER,
-                              .op = ATOLL_OPERATOR_PROMPT_IO,
+                              .op = ATOLL_OPERATOR_UNIVERSAL,
                               .task = 4,
                               .count = 2,
                               .inspiration_count = 1,

@@ -35,7 +35,7 @@ static struct atoll_decision full(enum atoll_decision_type type)
     d.reason = ATOLL_REASON_ASKED;
     d.ask = (struct atoll_ask){.number = 5,
                                .kind = ATOLL_ASK_WRITE,
-                               .op = ATOLL_OPERATOR_PROMPT_IO,
+                               .op = ATOLL_OPERATOR_UNIVERSAL,
                                .task = 4,
                                .island = 3,
                                .count = 2,

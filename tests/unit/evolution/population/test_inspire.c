@@ -48,7 +48,7 @@ static void stand_init(struct stand *s)
 static struct atoll_asked ask_about(struct stand *s, uint32_t parent)
 {
     struct atoll_asked asked =
-        atoll_ask_about(&s->engine, &s->task, ATOLL_ASK_WRITE, ATOLL_OPERATOR_PROMPT_IO, 0, parent);
+        atoll_ask_about(&s->engine, &s->task, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL, 0, parent);
     atoll_inspire(&s->engine, &s->task, &asked);
     return asked;
 }

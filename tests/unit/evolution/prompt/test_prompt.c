@@ -83,7 +83,7 @@ static void scene_init(struct scene *s, const char *dir, const char *language)
     atoll_evaluation_init(&s->parent_evaluation);
     atoll_evaluation_init(&s->failure_evaluation);
     s->ask = (struct atoll_ask){
-        .number = 1, .op = ATOLL_OPERATOR_PROMPT_IO, .count = 1, .role = ATOLL_ISLAND_ROLE_COUNT};
+        .number = 1, .op = ATOLL_OPERATOR_UNIVERSAL, .count = 1, .role = ATOLL_ISLAND_ROLE_COUNT};
     s->input = (struct atoll_prompt_input){.ask = &s->ask,
                                            .task = s->task,
                                            .language = language,

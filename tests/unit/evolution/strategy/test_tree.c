@@ -49,7 +49,7 @@ static void expect_ask(const struct sim *s, uint32_t parent)
     const struct atoll_ask *ask = op_at(s, 0);
     assert_int_equal(ask->kind, ATOLL_ASK_WRITE);
     assert_int_equal(ask->count, 1);
-    assert_int_equal(ask->op, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_PROMPT_IO);
+    assert_int_equal(ask->op, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_UNIVERSAL);
     if (parent == ATOLL_NONE)
         assert_true(atoll_id_is_zero(&ask->parent));
     else
@@ -365,7 +365,7 @@ static void see_ask(const struct sim *s, struct oracle *o, const struct atoll_as
             assert_false(is_open(s, a));
         expected = s->search.tree_policy == ATOLL_TREE_UCT ? by_uct(&v) : by_greed(&v);
         assert_int_not_equal(expected, ATOLL_NONE);
-        assert_int_equal(ask->op, ATOLL_OPERATOR_PROMPT_IO);
+        assert_int_equal(ask->op, ATOLL_OPERATOR_UNIVERSAL);
         assert_true(atoll_id_equal(&ask->parent, &at(s, expected)->id));
         assert_int_equal(ask->island, at(s, expected)->island);
     }
