@@ -7,7 +7,7 @@
 
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
-#include "evolution/strategy/embedded.h"
+#include "evolution/strategy/builtin.h"
 #include "evolution/engine/propose.h"
 #include "evolution/strategy/strategy.h"
 
@@ -47,7 +47,7 @@ struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct at
     return a;
 }
 
-static void say(struct atoll_engine *e, const struct atoll_asked *asked)
+static void send(struct atoll_engine *e, const struct atoll_asked *asked)
 {
     struct atoll_decision d;
     memset(&d, 0, sizeof d);
@@ -73,7 +73,7 @@ static int answer_here(struct atoll_engine *e, struct atoll_engine_task *t, cons
     uint32_t accepted = 0;
     memset(&reply, 0, sizeof reply);
     reply.ask = asked->ask.number;
-    if (atoll_embedded_answer(e, t, asked, &reply, &accepted, err))
+    if (atoll_builtin_answer(e, t, asked, &reply, &accepted, err))
         return -1;
     return hand_over(e, t, asked, &reply, accepted, err);
 }
@@ -98,7 +98,7 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const st
         return -1;
     asks->items[asks->count++] = made;
     t->asks++;
-    say(e, &made);
+    send(e, &made);
     return 0;
 }
 
@@ -106,21 +106,6 @@ int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_engine_task 
 {
     return atoll_ask_is_outside(e, t) && e->search.ask_share < 1 && t->template_count &&
            atoll_random_unit(atoll_random_next(&t->random)) >= e->search.ask_share;
-}
-
-static uint32_t position_of(const struct atoll_asks *asks, uint64_t number)
-{
-    uint32_t i = 0;
-    while (i < asks->count && asks->items[i].ask.number != number)
-        i++;
-    return i;
-}
-
-static int is_ours(const struct atoll_engine *e, const struct atoll_reply_source *source)
-{
-    return source->language && source->text &&
-           strcmp(source->language, atoll_language_name(e->search.language)) == 0 &&
-           strlen(source->text) <= ATOLL_SOURCE_LIMIT;
 }
 
 /* Sources that are new to the task are queued, as many as were wanted. */
@@ -131,13 +116,15 @@ static int accept(struct atoll_engine *e, struct atoll_engine_task *t, const str
     if (asked->ask.kind != ATOLL_ASK_WRITE || t->done)
         return 0;
     for (uint32_t i = 0; i < reply->source_count && *ret_accepted < asked->ask.count; i++) {
-        if (!is_ours(e, &reply->sources[i]))
+        const struct atoll_reply_source *s = &reply->sources[i];
+        if (!s->language || !s->text || strcmp(s->language, atoll_language_name(e->search.language)) != 0 ||
+            strlen(s->text) > ATOLL_SOURCE_LIMIT)
             continue;
         struct atoll_pending p = {.island = asked->ask.island,
                                   .parent = asked->parent,
                                   .ask = asked->ask.number,
                                   .op = (uint8_t)asked->ask.op};
-        int queued = atoll_propose_text(e, t, reply->sources[i].language, reply->sources[i].text, &p, err);
+        int queued = atoll_propose_text(e, t, s->language, s->text, &p, err);
         if (queued < 0)
             return -1;
         *ret_accepted += (uint32_t)queued;
@@ -145,19 +132,12 @@ static int accept(struct atoll_engine *e, struct atoll_engine_task *t, const str
     return 0;
 }
 
-/* What was spent never becomes less, whatever a reply says. */
-static void charge(struct atoll_engine *e, const struct atoll_reply *reply)
-{
-    uint64_t left = UINT64_MAX - e->tokens;
-    e->tokens += reply->tokens < left ? reply->tokens : left;
-    if (reply->cost_usd > 0)
-        e->cost_usd = fmin(e->cost_usd + reply->cost_usd, DBL_MAX);
-}
-
 int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, struct atoll_err *err)
 {
     struct atoll_asks *asks = &e->asks;
-    uint32_t at = position_of(asks, reply->ask), accepted;
+    uint32_t at = 0, accepted;
+    while (at < asks->count && asks->items[at].ask.number != reply->ask)
+        at++;
     if (at == asks->count)
         return 1;
     struct atoll_asked asked = asks->items[at];
@@ -165,7 +145,10 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
     memmove(&asks->items[at], &asks->items[at + 1], (asks->count - at - 1) * sizeof *asks->items);
     asks->count--;
     t->asks--;
-    charge(e, reply);
+    /* What was spent never becomes less, whatever a reply says. */
+    e->tokens += reply->tokens < UINT64_MAX - e->tokens ? reply->tokens : UINT64_MAX - e->tokens;
+    if (reply->cost_usd > 0)
+        e->cost_usd = fmin(e->cost_usd + reply->cost_usd, DBL_MAX);
     if (reply->status == ATOLL_REPLY_SPENT)
         e->asks_spent = 1;
     if (reply->status == ATOLL_REPLY_TASK_SPENT)
@@ -180,30 +163,13 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
 void atoll_ask_repeat(struct atoll_engine *e)
 {
     for (uint32_t i = 0; i < e->asks.count; i++)
-        say(e, &e->asks.items[i]);
+        send(e, &e->asks.items[i]);
 }
 
 void atoll_asks_fini(struct atoll_asks *asks)
 {
     free(asks->items);
     memset(asks, 0, sizeof *asks);
-}
-
-static void ask_codec(struct atoll_asked *asked, struct atoll_codec *codec)
-{
-    atoll_codec_u32(codec, &asked->task);
-    atoll_codec_u32(codec, &asked->parent);
-    if (codec->out)
-        atoll_ask_encode(&asked->ask, codec->out);
-    else
-        atoll_ask_decode(codec->in, &asked->ask);
-}
-
-static int plausible(const struct atoll_engine *e, const struct atoll_asked *asked, uint64_t last)
-{
-    return asked->ask.number > last && asked->ask.number < e->next_ask && asked->task < e->task_count &&
-           asked->ask.island < e->search.islands &&
-           (asked->parent == ATOLL_NONE || asked->parent < e->individuals.count);
 }
 
 int atoll_asks_codec(struct atoll_engine *e, struct atoll_codec *codec, struct atoll_err *err)
@@ -217,10 +183,18 @@ int atoll_asks_codec(struct atoll_engine *e, struct atoll_codec *codec, struct a
     }
     uint64_t last = 0;
     for (uint32_t i = 0; i < asks->count && !atoll_codec_failed(codec); i++) {
-        ask_codec(&asks->items[i], codec);
-        if (codec->in && !plausible(e, &asks->items[i], last))
+        struct atoll_asked *a = &asks->items[i];
+        atoll_codec_u32(codec, &a->task);
+        atoll_codec_u32(codec, &a->parent);
+        if (codec->out)
+            atoll_ask_encode(&a->ask, codec->out);
+        else
+            atoll_ask_decode(codec->in, &a->ask);
+        if (codec->in && (a->ask.number <= last || a->ask.number >= e->next_ask || a->task >= e->task_count ||
+                          a->ask.island >= e->search.islands ||
+                          (a->parent != ATOLL_NONE && a->parent >= e->individuals.count)))
             codec->in->failed = 1;
-        last = asks->items[i].ask.number;
+        last = a->ask.number;
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 /* ask.h - asks that are under way, and making them (core/ask.h).
  * Layer: evolution.
  * Operators outside the engine answer by a REPLY event.  Where there are none (search.ask_share is 0, or what they may
- * spend is spent) the built-in operator answers at once: the tuner, on the templates that are there (embedded.h). */
+ * spend is spent) the built-in operator answers at once: the tuner, on the templates that are there (builtin.h). */
 #ifndef ATOLL_EVOLUTION_STRATEGY_ASK_H
 #define ATOLL_EVOLUTION_STRATEGY_ASK_H
 

@@ -32,11 +32,9 @@ struct atoll_strategy {
                  struct atoll_err *err);
 };
 
-extern const struct atoll_strategy atoll_strategy_islands;
 extern const struct atoll_strategy atoll_strategy_beam;
 extern const struct atoll_strategy atoll_strategy_tree;
 extern const struct atoll_strategy atoll_strategy_staged;
-extern const struct atoll_strategy atoll_strategy_repeated;
 
 /* Of the run's settings. */
 const struct atoll_strategy *atoll_strategy_of(const struct atoll_engine *e);

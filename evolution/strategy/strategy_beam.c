@@ -109,33 +109,21 @@ static void pool(const struct atoll_engine *e, const struct atoll_engine_task *t
             rank(e, ranking, b->groups[i].best);
 }
 
-static void fill_up(const struct atoll_engine *e, const struct beam *b, struct ranking *ranking)
+static void begin(struct atoll_engine *e, const struct atoll_engine_task *t, struct beam *b)
 {
-    struct ranking old = {.limit = ranking->limit - ranking->count};
+    struct ranking next = {.limit = e->search.beam_width};
+    pool(e, t, b, &next);
+    struct ranking old = {.limit =
+                              next.limit - next.count}; /* members of the last beam take the places left */
     for (uint32_t i = 0; i < b->member_count && old.limit; i++)
         if (is_correct(e, b->members[i].individual))
             rank(e, &old, b->members[i].individual);
     for (uint32_t i = 0; i < old.count; i++)
-        ranking->items[ranking->count++] = old.items[i];
-}
-
-/* Where duels proved the whole beam wrong it begins once more with what nobody asked for. */
-static struct ranking next_beam(const struct atoll_engine *e, const struct atoll_engine_task *t,
-                                struct beam *b)
-{
-    struct ranking next = {.limit = e->search.beam_width};
-    pool(e, t, b, &next);
-    fill_up(e, b, &next);
-    if (!next.count) {
+        next.items[next.count++] = old.items[i];
+    if (!next.count) { /* duels proved the whole beam wrong: once more with what nobody asked for */
         b->first = 0;
         pool(e, t, b, &next);
     }
-    return next;
-}
-
-static void begin(struct atoll_engine *e, const struct atoll_engine_task *t, struct beam *b)
-{
-    struct ranking next = next_beam(e, t, b);
     b->iterations = next.count ? b->iterations + 1 : e->search.beam_iterations;
     b->first = e->individuals.count;
     b->group_count = 0;
@@ -198,36 +186,28 @@ static int ask_attempts(struct atoll_engine *e, struct atoll_engine_task *t, str
     return (m->here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
-/* An ask for plans is not answered, or a group is not closed. */
-static int is_open(const struct beam *b)
-{
-    for (uint32_t i = 0; i < b->member_count; i++)
-        if (b->members[i].ask && b->members[i].plans == ATOLL_NONE)
-            return 1;
-    for (uint32_t i = 0; i < b->group_count; i++)
-        if (b->groups[i].left)
-            return 1;
-    return 0;
-}
-
-/* Something nobody asked for waits for its verdict. */
-static int is_opening(const struct atoll_engine *e, const struct atoll_engine_task *t)
-{
-    for (uint32_t i = 0; i < e->proposals.count; i++) {
-        const struct atoll_proposal *p = &e->proposals.items[i];
-        const struct atoll_individual *r = &e->individuals.items[p->individual];
-        if (p->decision.type == ATOLL_DECIDE_EVALUATE && r->task == atoll_task_position(e, t) && !r->ask)
-            return 1;
-    }
-    return 0;
-}
-
 static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     struct beam *b = t->strategy;
     if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
-    return next_member(b) || (b->iterations < e->search.beam_iterations && !is_open(b) && !is_opening(e, t));
+    if (next_member(b))
+        return 1;
+    if (b->iterations >= e->search.beam_iterations)
+        return 0;
+    for (uint32_t i = 0; i < b->member_count; i++)
+        if (b->members[i].ask && b->members[i].plans == ATOLL_NONE)
+            return 0; /* an ask for plans is not answered */
+    for (uint32_t i = 0; i < b->group_count; i++)
+        if (b->groups[i].left)
+            return 0; /* a group is not closed */
+    for (uint32_t i = 0; i < e->proposals.count; i++) {
+        const struct atoll_proposal *p = &e->proposals.items[i];
+        const struct atoll_individual *r = &e->individuals.items[p->individual];
+        if (p->decision.type == ATOLL_DECIDE_EVALUATE && r->task == atoll_task_position(e, t) && !r->ask)
+            return 0; /* something nobody asked for waits for its verdict */
+    }
+    return 1;
 }
 
 static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
@@ -243,23 +223,17 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
 
 /* ---- answers ---- */
 
-static void take_plans(const struct atoll_engine *e, struct beam *b, const struct atoll_reply *reply)
-{
-    uint32_t plans = reply->status == ATOLL_REPLY_OK ? reply->plan_count : 0;
-    for (uint32_t i = 0; i < b->member_count; i++)
-        if (b->members[i].ask == reply->ask)
-            b->members[i].plans = plans < e->search.beam_plans ? plans : e->search.beam_plans;
-}
-
 static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
     struct beam *b = t->strategy;
     struct group *group = group_of(b, reply->ask);
+    uint32_t plans = reply->status == ATOLL_REPLY_OK ? reply->plan_count : 0;
     if (group)
         group->left = accepted;
-    else
-        take_plans(e, b, reply);
+    for (uint32_t i = 0; i < b->member_count && !group; i++)
+        if (b->members[i].ask == reply->ask)
+            b->members[i].plans = plans < e->search.beam_plans ? plans : e->search.beam_plans;
     return 0;
 }
 
@@ -281,11 +255,6 @@ static int plausible_member(const struct atoll_engine *e, const struct atoll_eng
            e->individuals.items[m->individual].task == atoll_task_position(e, t) && m->ask < e->next_ask &&
            (m->plans == ATOLL_NONE || (m->ask && m->plans <= e->search.beam_plans)) && m->tried <= m->plans &&
            m->here < 2;
-}
-
-static int plausible_group(const struct atoll_engine *e, const struct group *g)
-{
-    return g->ask && g->ask < e->next_ask && (g->left == ATOLL_NONE || g->left <= ATOLL_ASK_COUNT_LIMIT);
 }
 
 static void members_codec(const struct atoll_engine *e, const struct atoll_engine_task *t, struct beam *b,
@@ -321,9 +290,11 @@ static int codec(struct atoll_engine *e, struct atoll_engine_task *t, struct ato
         return -1;
     b->group_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        atoll_codec_u64(c, &b->groups[i].ask);
-        atoll_codec_u32(c, &b->groups[i].left);
-        if (c->in && !plausible_group(e, &b->groups[i]))
+        struct group *g = &b->groups[i];
+        atoll_codec_u64(c, &g->ask);
+        atoll_codec_u32(c, &g->left);
+        if (c->in &&
+            (!g->ask || g->ask >= e->next_ask || (g->left != ATOLL_NONE && g->left > ATOLL_ASK_COUNT_LIMIT)))
             c->in->failed = 1;
     }
     return 0;

@@ -1,4 +1,4 @@
-/* Staged optimisation (ALGORITHMS.md 9, papers/002 IV).  A run takes the task's best kernel; its issues are analysed and
+/* strategy_staged.c - staged optimisation (ALGORITHMS.md 9, papers/002 IV).  A run takes the task's best kernel; its issues are analysed and
  * the stages that have some are ordered; a stage asks for candidates until one is faster than the kernel it was given,
  * or its rounds are used up, and then gives back what it was given; after every stage the issues are analysed again.
  *
@@ -10,13 +10,164 @@
 #include "evolution/strategy/strategy_staged.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "evolution/strategy/ask.h"
-#include "evolution/strategy/embedded_staged.h"
+#include "evolution/strategy/builtin.h"
 #include "evolution/strategy/strategy.h"
 
-#define KNOWN_ISSUES ((UINT64_C(1) << ATOLL_ISSUE_COUNT) - 1)
-#define TUNING_COUNT 12 /* instances of one round of tuning (papers/002 IV-C 10) */
+#define STAGE_BIT(stage) ((uint32_t)1 << (stage))
+#define KNOWN_ISSUES     ((UINT64_C(1) << ATOLL_ISSUE_COUNT) - 1)
+#define TUNING_COUNT     12 /* instances of one round of tuning (papers/002 IV-C 10) */
+
+static const struct transition {
+    uint8_t state, event, next;
+} transitions[] = {
+    {ATOLL_STAGED_WAITING, ATOLL_STAGED_BEGUN, ATOLL_STAGED_ANALYSE},
+    {ATOLL_STAGED_WAITING, ATOLL_STAGED_LOST, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_ANALYSE, ATOLL_STAGED_ASKED, ATOLL_STAGED_ANALYSING},
+    {ATOLL_STAGED_ANALYSE, ATOLL_STAGED_LOST, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_ANALYSING, ATOLL_STAGED_UNORDERED, ATOLL_STAGED_ORDER},
+    {ATOLL_STAGED_ANALYSING, ATOLL_STAGED_STAGE, ATOLL_STAGED_WRITE},
+    {ATOLL_STAGED_ANALYSING, ATOLL_STAGED_FINISHED, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_ORDER, ATOLL_STAGED_ASKED, ATOLL_STAGED_ORDERING},
+    {ATOLL_STAGED_ORDER, ATOLL_STAGED_LOST, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_ORDERING, ATOLL_STAGED_STAGE, ATOLL_STAGED_WRITE},
+    {ATOLL_STAGED_WRITE, ATOLL_STAGED_ASKED, ATOLL_STAGED_WRITING},
+    {ATOLL_STAGED_WRITE, ATOLL_STAGED_LOST, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_WRITING, ATOLL_STAGED_QUEUED, ATOLL_STAGED_TRYING},
+    {ATOLL_STAGED_WRITING, ATOLL_STAGED_MISSED, ATOLL_STAGED_WRITE},
+    {ATOLL_STAGED_WRITING, ATOLL_STAGED_CLOSED, ATOLL_STAGED_ANALYSE},
+    {ATOLL_STAGED_WRITING, ATOLL_STAGED_FINISHED, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_TRYING, ATOLL_STAGED_MISSED, ATOLL_STAGED_WRITE},
+    {ATOLL_STAGED_TRYING, ATOLL_STAGED_CLOSED, ATOLL_STAGED_ANALYSE},
+    {ATOLL_STAGED_TRYING, ATOLL_STAGED_FINISHED, ATOLL_STAGED_OVER},
+};
+
+int atoll_staged_step(enum atoll_staged_state state, enum atoll_staged_event event, uint8_t *ret_state)
+{
+    for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++)
+        if (transitions[i].state == state && transitions[i].event == event) {
+            *ret_state = transitions[i].next;
+            return 0;
+        }
+    return -1;
+}
+
+void atoll_staged_init(struct atoll_staged_run *run)
+{
+    memset(run, 0, sizeof *run);
+    run->kernel = run->winner = ATOLL_NONE;
+}
+
+/* Stages that may not be worked on any more. */
+static uint32_t barred(const struct atoll_staged_run *run)
+{
+    uint32_t stages = run->done;
+    for (unsigned a = 0; a < ATOLL_ISSUE_STAGE_COUNT; a++)
+        for (unsigned b = 0; b < ATOLL_ISSUE_STAGE_COUNT; b++)
+            if ((run->done & STAGE_BIT(b)) &&
+                atoll_stage_precedes((enum atoll_issue_stage)a, (enum atoll_issue_stage)b))
+                stages |= STAGE_BIT(a);
+    return stages;
+}
+
+uint64_t atoll_staged_open_issues(const struct atoll_staged_run *run)
+{
+    uint64_t issues = run->issues;
+    uint32_t closed = barred(run);
+    for (unsigned stage = 0; stage < ATOLL_ISSUE_STAGE_COUNT; stage++)
+        if (closed & STAGE_BIT(stage))
+            issues &= ~atoll_issues_of_stage(run->issues, (enum atoll_issue_stage)stage);
+    return issues;
+}
+
+void atoll_staged_arrange(struct atoll_staged_run *run, const uint8_t *wished, size_t count)
+{
+    uint8_t order[ATOLL_ISSUE_STAGE_COUNT];
+    size_t ordered = atoll_stage_order_complete(atoll_staged_open_issues(run), wished, count, order);
+    memset(run->order, 0, sizeof run->order);
+    memcpy(run->order, order, ordered);
+    run->order_count = (uint8_t)ordered;
+}
+
+static void enter_stage(struct atoll_staged_run *run)
+{
+    run->stage = run->order[0];
+    run->order_count--;
+    memmove(run->order, run->order + 1, run->order_count);
+    run->order[run->order_count] = 0;
+    run->round = run->failure_count = 0;
+    memset(run->failures, 0, sizeof run->failures);
+    run->idle |= STAGE_BIT(run->stage);
+}
+
+static void keep_failure(struct atoll_staged_run *run, uint32_t individual)
+{
+    if (run->failure_count == ATOLL_ASK_FAILURE_LIMIT)
+        memmove(run->failures, run->failures + 1, --run->failure_count * sizeof *run->failures);
+    run->failures[run->failure_count++] = individual;
+}
+
+enum atoll_staged_event atoll_staged_close_round(struct atoll_staged_run *run, unsigned rounds)
+{
+    if (run->winner == ATOLL_NONE && run->round + 1u < rounds) {
+        run->round++;
+        return ATOLL_STAGED_MISSED;
+    }
+    if (run->winner != ATOLL_NONE) {
+        run->kernel = run->winner;
+        run->improved |= STAGE_BIT(run->stage);
+    }
+    run->winner = ATOLL_NONE;
+    run->done |= STAGE_BIT(run->stage);
+    return barred(run) == STAGE_BIT(ATOLL_ISSUE_STAGE_COUNT) - 1 ? ATOLL_STAGED_FINISHED
+                                                                 : ATOLL_STAGED_CLOSED;
+}
+
+static void small_codec(uint8_t *v, unsigned limit, struct atoll_codec *c)
+{
+    atoll_codec_u8(c, v);
+    if (c->in && *v >= limit) {
+        *v = 0;
+        c->in->failed = 1;
+    }
+}
+
+static void kernel_codec(uint32_t *kernel, uint32_t individual_count, int may_be_none, struct atoll_codec *c)
+{
+    atoll_codec_u32(c, kernel);
+    if (c->in && *kernel >= individual_count && !(may_be_none && *kernel == ATOLL_NONE))
+        c->in->failed = 1;
+}
+
+static void run_codec(struct atoll_staged_run *run, uint32_t individual_count, struct atoll_codec *c)
+{
+    small_codec(&run->state, ATOLL_STAGED_STATE_COUNT, c);
+    small_codec(&run->stage, ATOLL_ISSUE_STAGE_COUNT, c);
+    atoll_codec_u8(c, &run->round);
+    small_codec(&run->order_count, ATOLL_ISSUE_STAGE_COUNT + 1, c);
+    for (unsigned i = 0; i < run->order_count; i++)
+        small_codec(&run->order[i], ATOLL_ISSUE_STAGE_COUNT, c);
+    int has_kernel = run->state != ATOLL_STAGED_WAITING && run->state != ATOLL_STAGED_OVER;
+    kernel_codec(&run->kernel, individual_count, !has_kernel, c);
+    kernel_codec(&run->winner, individual_count, 1, c);
+    small_codec(&run->failure_count, ATOLL_ASK_FAILURE_LIMIT + 1, c);
+    for (unsigned i = 0; i < run->failure_count; i++)
+        kernel_codec(&run->failures[i], individual_count, 0, c);
+    atoll_codec_u32(c, &run->left);
+    atoll_codec_u64(c, &run->ask);
+    atoll_codec_u64(c, &run->issues);
+    uint32_t *const stages[] = {&run->done, &run->improved, &run->idle};
+    for (unsigned i = 0; i < 3; i++) {
+        atoll_codec_u32(c, stages[i]);
+        if (c->in && *stages[i] >= STAGE_BIT(ATOLL_ISSUE_STAGE_COUNT))
+            c->in->failed = 1;
+    }
+    if (c->in && run->state == ATOLL_STAGED_TRYING && !run->left)
+        c->in->failed = 1;
+}
 
 static struct atoll_staged *staged_of(const struct atoll_engine_task *t)
 {
@@ -41,12 +192,6 @@ static void destroy(void *state)
     free(state);
 }
 
-static uint32_t island_of(const struct atoll_engine *e, const struct atoll_staged *s,
-                          const struct atoll_staged_run *run)
-{
-    return (uint32_t)(run - s->runs) % e->search.islands;
-}
-
 static int is_correct(const struct atoll_engine *e, uint32_t kernel)
 {
     return kernel != ATOLL_NONE && e->individuals.items[kernel].state == ATOLL_V_CORRECT;
@@ -62,37 +207,15 @@ int atoll_staged_beats(const struct atoll_search *search, const struct atoll_ind
 
 /* ---- what a run does ---- */
 
-/* The first runs begin when every seed and every duel over them is answered. */
-static int may_begin(const struct atoll_engine *e, const struct atoll_engine_task *t,
-                     const struct atoll_staged *s, uint32_t at)
-{
-    if (at >= e->search.islands)
-        return s->runs[at - e->search.islands].state == ATOLL_STAGED_OVER;
-    return s->runs[0].state != ATOLL_STAGED_WAITING || !t->under_way;
-}
-
 static int is_tuned_here(const struct atoll_engine *e, const struct atoll_staged_run *run)
 {
     return run->state == ATOLL_STAGED_WRITE && run->stage == ATOLL_ISSUE_STAGE_TUNING &&
-           atoll_embedded_is_tunable(e, run->kernel);
+           atoll_builtin_is_tunable(e, run->kernel);
 }
 
 static void move(struct atoll_engine_task *t, struct atoll_staged_run *run, enum atoll_staged_event event)
 {
-    staged_of(t)->strays += atoll_staged_happen(run, event) != 0;
-}
-
-static int may_act(const struct atoll_engine *e, const struct atoll_engine_task *t,
-                   const struct atoll_staged *s, uint32_t at)
-{
-    const struct atoll_staged_run *run = &s->runs[at];
-    switch (run->state) {
-    case ATOLL_STAGED_WAITING: return may_begin(e, t, s, at);
-    case ATOLL_STAGED_ANALYSE:
-    case ATOLL_STAGED_ORDER: return atoll_ask_allowed(e, t);
-    case ATOLL_STAGED_WRITE: return atoll_ask_allowed(e, t) || is_tuned_here(e, run);
-    default: return 0;
-    }
+    staged_of(t)->strays += atoll_staged_step((enum atoll_staged_state)run->state, event, &run->state) != 0;
 }
 
 /* The first in turn that may act; run_count: none. */
@@ -101,7 +224,19 @@ static uint32_t next_run(const struct atoll_engine *e, const struct atoll_engine
     const struct atoll_staged *s = staged_of(t);
     for (uint32_t i = 0; i < s->run_count; i++) {
         uint32_t at = (s->next + i) % s->run_count;
-        if (may_act(e, t, s, at))
+        const struct atoll_staged_run *run = &s->runs[at];
+        int may_act = 0;
+        switch (run->state) {
+        case ATOLL_STAGED_WAITING: /* the first runs begin when every seed and every duel over them is answered */
+            may_act = at >= e->search.islands ? s->runs[at - e->search.islands].state == ATOLL_STAGED_OVER
+                                              : s->runs[0].state != ATOLL_STAGED_WAITING || !t->under_way;
+            break;
+        case ATOLL_STAGED_ANALYSE:
+        case ATOLL_STAGED_ORDER: may_act = atoll_ask_allowed(e, t); break;
+        case ATOLL_STAGED_WRITE: may_act = atoll_ask_allowed(e, t) || is_tuned_here(e, run); break;
+        default: break;
+        }
+        if (may_act)
             return at;
     }
     return s->run_count;
@@ -112,27 +247,6 @@ static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t
     return next_run(e, t) < staged_of(t)->run_count;
 }
 
-/* A kernel that a duel proved wrong gives way to the task's best. */
-static int find_kernel(const struct atoll_engine *e, const struct atoll_engine_task *t,
-                       struct atoll_staged_run *run)
-{
-    if (is_correct(e, run->kernel))
-        return 1;
-    run->kernel = is_correct(e, t->best) ? t->best : ATOLL_NONE;
-    return run->kernel != ATOLL_NONE;
-}
-
-static void fill_write(const struct atoll_engine *e, const struct atoll_staged_run *run,
-                       struct atoll_ask *ask)
-{
-    ask->stage = run->stage;
-    ask->round = run->round;
-    ask->issues = atoll_issues_of_stage(run->issues, (enum atoll_issue_stage)run->stage);
-    ask->failure_count = run->failure_count;
-    for (unsigned i = 0; i < run->failure_count; i++)
-        ask->failures[i] = e->individuals.items[run->failures[i]].id;
-}
-
 static int ask_for(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_staged_run *run,
                    struct atoll_err *err)
 {
@@ -141,12 +255,19 @@ static int ask_for(struct atoll_engine *e, struct atoll_engine_task *t, struct a
         [ATOLL_STAGED_ORDER] = ATOLL_ASK_ORDER,
         [ATOLL_STAGED_WRITE] = ATOLL_ASK_WRITE,
     };
-    int is_write = run->state == ATOLL_STAGED_WRITE, is_tuned = is_tuned_here(e, run);
-    struct atoll_asked asked = atoll_ask_about(e, t, kinds[run->state], ATOLL_OPERATOR_STAGED,
-                                               island_of(e, staged_of(t), run), run->kernel);
+    int is_tuned = is_tuned_here(e, run);
+    struct atoll_asked asked =
+        atoll_ask_about(e, t, kinds[run->state], ATOLL_OPERATOR_STAGED,
+                        (uint32_t)(run - staged_of(t)->runs) % e->search.islands, run->kernel);
     asked.ask.issues = atoll_staged_open_issues(run);
-    if (is_write)
-        fill_write(e, run, &asked.ask);
+    if (run->state == ATOLL_STAGED_WRITE) {
+        asked.ask.stage = run->stage;
+        asked.ask.round = run->round;
+        asked.ask.issues = atoll_issues_of_stage(run->issues, (enum atoll_issue_stage)run->stage);
+        asked.ask.failure_count = run->failure_count;
+        for (unsigned i = 0; i < run->failure_count; i++)
+            asked.ask.failures[i] = e->individuals.items[run->failures[i]].id;
+    }
     if (is_tuned)
         asked.ask.count = TUNING_COUNT;
     run->ask = asked.ask.number;
@@ -160,13 +281,15 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
     uint32_t at = next_run(e, t);
     struct atoll_staged_run *run = &s->runs[at];
     s->next = (at + 1) % s->run_count;
-    if (!find_kernel(e, t, run)) {
+    if (!is_correct(e, run->kernel)) /* a kernel that a duel proved wrong gives way to the task's best */
+        run->kernel = is_correct(e, t->best) ? t->best : ATOLL_NONE;
+    if (run->kernel == ATOLL_NONE) {
         move(t, run, ATOLL_STAGED_LOST);
         return 0;
     }
     if (run->state != ATOLL_STAGED_WAITING)
         return ask_for(e, t, run, err);
-    run->issues = atoll_embedded_issues(e, t, run->kernel);
+    run->issues = atoll_builtin_issues(e, t, run->kernel);
     move(t, run, ATOLL_STAGED_BEGUN);
     return 0;
 }
@@ -190,7 +313,7 @@ static void next_stage(struct atoll_engine_task *t, struct atoll_staged_run *run
         move(t, run, ATOLL_STAGED_FINISHED);
         return;
     }
-    atoll_staged_enter(run);
+    enter_stage(run);
     move(t, run, ATOLL_STAGED_STAGE);
 }
 
@@ -256,26 +379,20 @@ static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const st
     return 0;
 }
 
-/* What was abandoned has no verdict that could be told. */
-static void weigh(const struct atoll_engine *e, struct atoll_staged_run *run, uint32_t individual)
-{
-    const struct atoll_individual *all = e->individuals.items, *r = &all[individual];
-    if (!atoll_staged_beats(&e->search, r, &all[run->kernel])) {
-        if (r->state != ATOLL_INDIVIDUAL_ABANDONED)
-            atoll_staged_fail(run, individual);
-    } else if (run->winner == ATOLL_NONE || r->time_ns < all[run->winner].time_ns) {
-        run->winner = individual;
-    }
-}
-
 static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err)
 {
     struct atoll_staged_run *run = ask ? waiting_for(staged_of(t), ask, ATOLL_STAGED_TRYING) : NULL;
     if (!run)
         return 0;
-    if (individual != ATOLL_NONE)
-        weigh(e, run, individual);
+    if (individual != ATOLL_NONE) {
+        const struct atoll_individual *all = e->individuals.items, *r = &all[individual];
+        int beats = atoll_staged_beats(&e->search, r, &all[run->kernel]);
+        if (beats && (run->winner == ATOLL_NONE || r->time_ns < all[run->winner].time_ns))
+            run->winner = individual;
+        if (!beats && r->state != ATOLL_INDIVIDUAL_ABANDONED) /* what was abandoned has no verdict to show */
+            keep_failure(run, individual);
+    }
     if (!--run->left)
         close_round(e, t, run);
     return 0;
@@ -294,7 +411,7 @@ static int codec(struct atoll_engine *e, struct atoll_engine_task *t, struct ato
     atoll_codec_u32(c, &s->next);
     atoll_codec_u64(c, &s->strays);
     for (uint32_t i = 0; i < s->run_count && !atoll_codec_failed(c); i++) {
-        atoll_staged_codec(&s->runs[i], e->individuals.count, c);
+        run_codec(&s->runs[i], e->individuals.count, c);
         if (c->in && (!is_of(e, t, s->runs[i].kernel) || !is_of(e, t, s->runs[i].winner)))
             c->in->failed = 1;
     }

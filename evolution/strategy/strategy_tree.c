@@ -127,11 +127,6 @@ static void score_children(struct tree *tree, struct node *root, double explorat
     }
 }
 
-static int widens(const struct node *n)
-{
-    return n->tries < ceil(pow(n->visits, WIDENING));
-}
-
 static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     struct tree *tree = t->strategy;
@@ -142,7 +137,8 @@ static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_engi
     uint32_t at = root.next;
     while (at != ATOLL_NONE) {
         const struct node *n = &tree->nodes[at];
-        if (has_tries(e, n) && (widens(n) || n->next == ATOLL_NONE))
+        int widens = n->tries < ceil(pow(n->visits, WIDENING));
+        if (has_tries(e, n) && (widens || n->next == ATOLL_NONE))
             break;
         at = n->next;
     }
@@ -158,40 +154,20 @@ static policy *const policies[ATOLL_TREE_POLICY_COUNT] = {
 
 /* ---- asking ---- */
 
-/* Seeds and imports, whatever became of them, as far as there are `limit`. */
-static uint32_t count_unasked(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t limit)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < e->individuals.count && count < limit; i++) {
-        const struct atoll_individual *r = &e->individuals.items[i];
-        count += r->task == atoll_task_position(e, t) && !r->ask && !atoll_null_control_is(r);
-    }
-    return count;
-}
-
 static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_engine_task *t)
 {
     const struct tree *tree = t->strategy;
     if (tree->drafts >= e->search.tree_drafts)
         return 0;
+    if (atoll_ask_is_outside(e, t))
+        return 1;
+    /* Seeds and imports, whatever became of them, count as drafts. */
     uint32_t missing = e->search.tree_drafts - tree->drafts;
-    return atoll_ask_is_outside(e, t) || count_unasked(e, t, missing) < missing;
-}
-
-static int drafts_are_open(const struct tree *tree)
-{
-    for (uint32_t i = 0; i < tree->expansion_count; i++)
-        if (tree->expansions[i].node == ATOLL_NONE)
-            return 1;
-    return 0;
-}
-
-static int has_any_tries(const struct atoll_engine *e, const struct tree *tree)
-{
-    for (uint32_t i = tree->node_count; i-- > 0;)
-        if (has_tries(e, &tree->nodes[i]))
-            return 1;
-    return 0;
+    for (uint32_t i = 0; i < e->individuals.count && missing; i++) {
+        const struct atoll_individual *r = &e->individuals.items[i];
+        missing -= r->task == atoll_task_position(e, t) && !r->ask && !atoll_null_control_is(r);
+    }
+    return missing > 0;
 }
 
 static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
@@ -199,42 +175,39 @@ static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t
     const struct tree *tree = t->strategy;
     if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
-    return drafts_are_missing(e, t) || (!drafts_are_open(tree) && has_any_tries(e, tree));
+    if (drafts_are_missing(e, t))
+        return 1;
+    for (uint32_t i = 0; i < tree->expansion_count; i++)
+        if (tree->expansions[i].node == ATOLL_NONE)
+            return 0; /* a draft is not answered */
+    for (uint32_t i = tree->node_count; i-- > 0;)
+        if (has_tries(e, &tree->nodes[i]))
+            return 1;
+    return 0;
 }
 
-/* Under the number that the ask will have. */
-static int open_expansion(struct tree *tree, uint64_t ask, uint32_t node, struct atoll_err *err)
+/* The expansion is open before the ask is made, under its number: it may be answered at once. */
+static int make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+                uint32_t node, struct atoll_err *err)
 {
+    struct tree *tree = t->strategy;
     if (atoll_array_reserve(&tree->expansions, &tree->expansion_capacity, tree->expansion_count + 1,
                             sizeof *tree->expansions, err))
         return -1;
     tree->expansions[tree->expansion_count++] =
-        (struct expansion){.ask = ask, .node = node, .left = ATOLL_NONE};
-    return 0;
-}
-
-static int make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
-                uint32_t node, struct atoll_err *err)
-{
-    if (open_expansion(t->strategy, asked->ask.number, node, err))
-        return -1;
+        (struct expansion){.ask = asked->ask.number, .node = node, .left = ATOLL_NONE};
     return (atoll_ask_stays_here(e, t) ? atoll_ask_make_here : atoll_ask_make)(e, t, asked, err);
-}
-
-static int draft(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
-{
-    struct tree *tree = t->strategy;
-    struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE,
-                                               atoll_propose_island(e, t), ATOLL_NONE);
-    tree->drafts++;
-    return make(e, t, &asked, ATOLL_NONE, err);
 }
 
 static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
 {
     struct tree *tree = t->strategy;
-    if (drafts_are_missing(e, t))
-        return draft(e, t, err);
+    if (drafts_are_missing(e, t)) {
+        struct atoll_asked draft = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE,
+                                                   atoll_propose_island(e, t), ATOLL_NONE);
+        tree->drafts++;
+        return make(e, t, &draft, ATOLL_NONE, err);
+    }
     uint32_t node = policies[e->search.tree_policy](e, t);
     uint32_t parent = tree->nodes[node].individual;
     struct atoll_asked asked = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL,
@@ -274,15 +247,6 @@ static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const st
     return 0;
 }
 
-static int add_node(struct tree *tree, uint32_t individual, uint32_t parent, struct atoll_err *err)
-{
-    if (atoll_array_reserve(&tree->nodes, &tree->node_capacity, tree->node_count + 1, sizeof *tree->nodes,
-                            err))
-        return -1;
-    tree->nodes[tree->node_count++] = (struct node){.individual = individual, .parent = parent};
-    return 0;
-}
-
 /* What was given up has no verdict and is no node. */
 static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err)
@@ -296,7 +260,11 @@ static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t
     }
     if (individual == ATOLL_NONE || e->individuals.items[individual].state == ATOLL_INDIVIDUAL_ABANDONED)
         return 0;
-    return add_node(tree, individual, parent, err);
+    if (atoll_array_reserve(&tree->nodes, &tree->node_capacity, tree->node_count + 1, sizeof *tree->nodes,
+                            err))
+        return -1;
+    tree->nodes[tree->node_count++] = (struct node){.individual = individual, .parent = parent};
+    return 0;
 }
 
 /* ---- its state as bytes ---- */
