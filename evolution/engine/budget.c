@@ -35,29 +35,16 @@ int atoll_budget_affords_model(const struct atoll_engine *e)
     return e->slots * MODEL_NS <= MODEL_SHARE * mean_ns(e);
 }
 
-static double mean_duel_ns(const struct atoll_engine *e)
-{
-    return mean_of(e->duels_ns, e->duels, DUEL_COST * mean_ns(e));
-}
-
 /* Device time of the final duels that are to come. */
 static double finals_ns(const struct atoll_engine *e)
 {
-    double sum = 0, mean = mean_duel_ns(e);
+    double sum = 0, mean = mean_of(e->duels_ns, e->duels, DUEL_COST * mean_ns(e));
     for (uint32_t i = 0; i < e->task_count; i++) {
         const struct atoll_engine_task *t = &e->tasks[i];
         if (t->stage == ATOLL_STAGE_OPEN && t->final != ATOLL_FINAL_OVER)
             sum += mean_of(t->duels_ns, t->duels, mean);
     }
     return FINALS_SAFETY * sum;
-}
-
-static double under_way_ns(const struct atoll_engine *e)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < e->task_count; i++)
-        sum += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
-    return sum;
 }
 
 /* What is left of a budget for proposals when what follows them needs so much. */
@@ -76,7 +63,10 @@ static int device_is_spent(const struct atoll_engine *e, double expected_ns)
 static int wall_is_spent(const struct atoll_engine *e)
 {
     double budget_ns = e->search.wall_budget_ns;
-    double need_ns = e->slots ? (finals_ns(e) + under_way_ns(e)) / e->slots : 0;
+    double under_way_ns = 0;
+    for (uint32_t i = 0; i < e->task_count; i++)
+        under_way_ns += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
+    double need_ns = e->slots ? (finals_ns(e) + under_way_ns) / e->slots : 0;
     return budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, budget_ns, need_ns);
 }
 
@@ -90,11 +80,6 @@ enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e)
     return ATOLL_REASON_NONE;
 }
 
-static int only_asks_are_limited(const struct atoll_search *s)
-{
-    return !s->evaluation_budget && !(s->device_budget_ns > 0) && !(s->wall_budget_ns > 0);
-}
-
 enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
 {
     const struct atoll_search *s = &e->search;
@@ -104,7 +89,8 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
         return ATOLL_REASON_DEVICE_TIME;
     if (wall_is_spent(e))
         return ATOLL_REASON_WALL_TIME;
-    return only_asks_are_limited(s) ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
+    int only_asks = !s->evaluation_budget && !(s->device_budget_ns > 0) && !(s->wall_budget_ns > 0);
+    return only_asks ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
 }
 
 /* What is under way on models that have no device now will not be answered while others work: it must not keep them

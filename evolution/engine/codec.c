@@ -48,6 +48,15 @@ void atoll_codec_id(struct atoll_codec *c, struct atoll_id *id)
         atoll_reader_bytes(c->in, id->bytes, sizeof id->bytes);
 }
 
+void atoll_codec_random(struct atoll_codec *c, struct atoll_random *random)
+{
+    uint64_t key = random->key, counter = random->counter;
+    atoll_codec_u64(c, &key);
+    atoll_codec_u64(c, &counter);
+    if (c->in)
+        *random = (struct atoll_random){key, counter};
+}
+
 void atoll_codec_choice(struct atoll_codec *c, struct atoll_choice *choice)
 {
     uint8_t count = (uint8_t)choice->count;

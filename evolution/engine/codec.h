@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/id.h"
+#include "base/random.h"
 #include "core/plan/plan.h"
 
 struct atoll_codec {
@@ -20,6 +21,7 @@ void atoll_codec_u64(struct atoll_codec *c, uint64_t *v);
 void atoll_codec_i64(struct atoll_codec *c, int64_t *v);
 void atoll_codec_f64(struct atoll_codec *c, double *v);
 void atoll_codec_id(struct atoll_codec *c, struct atoll_id *id);
+void atoll_codec_random(struct atoll_codec *c, struct atoll_random *random);
 void atoll_codec_choice(struct atoll_codec *c, struct atoll_choice *choice);
 /* How many things of at least element_bytes follow. */
 void atoll_codec_count(struct atoll_codec *c, uint32_t *count, size_t element_bytes);

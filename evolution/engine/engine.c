@@ -1,19 +1,364 @@
-/* A step is: time, one handler by event type, then settle (schedule.h).  After a failed step the state is
- * half changed; the owner destroys the engine. */
+/* engine.c - what people and the coordinator ask of the search, and its steps.  A step is: time, one handler by event type,
+ * then settle (schedule.h).  After a failed step the state is half changed; the owner destroys the engine.
+ *
+ * An infrastructure failure is never the candidate's: it is sent again, RETRY_LIMIT times, each time under a number of its
+ * own, for one number has one answer; then it is given up.  An unstable baseline is sent again more often, for without it
+ * the task has no yardstick and a busy machine may calm down. */
 #include "evolution/engine/engine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "evolution/strategy/ask.h"
 #include "evolution/engine/decide.h"
-#include "evolution/population/device_models.h"
+#include "evolution/engine/proposal.h"
 #include "evolution/engine/propose.h"
-#include "evolution/engine/result.h"
 #include "evolution/engine/schedule.h"
+#include "evolution/engine/share.h"
+#include "evolution/engine/source.h"
 #include "evolution/engine/state.h"
+#include "evolution/population/best.h"
+#include "evolution/population/challenge.h"
+#include "evolution/population/device_models.h"
+#include "evolution/population/migrate.h"
+#include "evolution/population/null_control.h"
+#include "evolution/strategy/ask.h"
+#include "evolution/strategy/strategy.h"
 
-#define IGNORED 1
+#define IGNORED        1
+#define RETRY_LIMIT    3
+#define UNSTABLE_LIMIT 20
+#define SHORTEST_NS    1e-3 /* nothing is faster; ratios of times stay finite */
+
+static const struct atoll_engine_task *find_task(const struct atoll_engine *engine, uint32_t task,
+                                                 uint32_t model)
+{
+    for (uint32_t i = 0; i < engine->task_count; i++)
+        if (engine->tasks[i].number == task && engine->tasks[i].model == model)
+            return &engine->tasks[i];
+    return NULL;
+}
+
+const struct atoll_task *atoll_engine_task(const struct atoll_engine *engine, uint32_t task)
+{
+    const struct atoll_engine_task *t = find_task(engine, task, 0);
+    return t ? t->task : NULL;
+}
+
+uint32_t atoll_engine_task_count(const struct atoll_engine *engine)
+{
+    return engine->number_count;
+}
+
+uint32_t atoll_engine_model_count(const struct atoll_engine *engine)
+{
+    return engine->model_count;
+}
+
+const char *atoll_engine_model(const struct atoll_engine *engine, uint32_t model)
+{
+    return model < engine->model_count ? engine->models[model].name : NULL;
+}
+
+int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source,
+                        const char **ret_language, const char **ret_text)
+{
+    uint32_t at = atoll_sources_find(&engine->sources, source, ATOLL_NONE);
+    if (at == ATOLL_NONE)
+        return -1;
+    *ret_language = engine->sources.items[at].language;
+    *ret_text = engine->sources.items[at].text;
+    return 0;
+}
+
+int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
+                           struct atoll_id *ret_source, struct atoll_choice *ret_choice)
+{
+    for (uint32_t i = 0; i < engine->task_count; i++) {
+        uint32_t at = engine->tasks[i].number == task
+                          ? atoll_individuals_find(&engine->individuals, i, candidate)
+                          : ATOLL_NONE;
+        if (at == ATOLL_NONE)
+            continue;
+        *ret_source = engine->sources.items[engine->individuals.items[at].source].id;
+        *ret_choice = engine->individuals.items[at].choice;
+        return 0;
+    }
+    return -1;
+}
+
+int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, uint32_t model,
+                             struct atoll_task_status *ret_status)
+{
+    const struct atoll_engine_task *t = find_task(engine, task, model);
+    if (!t)
+        return -1;
+    struct atoll_task_status s = {
+        .evaluated = t->evaluated,
+        .correct = t->correct,
+        .under_way = t->under_way,
+        .challenges = t->challenges,
+        .promotions = t->promotions,
+        .noop_challenges = t->noop_challenges,
+        .noop_promotions = t->noop_promotions,
+        .baseline_ns = t->baseline_ns,
+        .floor_ns = t->floor_ns,
+        .final_ratio = t->final_ratio,
+        .done = t->done,
+        .reason = (enum atoll_reason)t->reason,
+    };
+    if (t->baseline != ATOLL_NONE)
+        s.baseline = engine->individuals.items[t->baseline].id;
+    if (t->best != ATOLL_NONE) {
+        const struct atoll_individual *best = &engine->individuals.items[t->best];
+        s.best = best->id;
+        s.best_ns = best->time_ns;
+        s.best_fitness = best->fitness;
+    }
+    *ret_status = s;
+    return 0;
+}
+
+void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_status *ret_status)
+{
+    *ret_status = (struct atoll_engine_status){
+        .evaluated = engine->evaluated,
+        .under_way = engine->proposals.alive,
+        .ignored = engine->ignored,
+        .device_ns = engine->device_ns,
+        .finishing = engine->finishing,
+        .stopped = engine->stopped,
+        .reason = (enum atoll_reason)engine->reason,
+    };
+}
+
+static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
+{
+    return &e->tasks[e->individuals.items[p->individual].task];
+}
+
+static void charge(struct atoll_engine *e, struct atoll_engine_task *t, double occupied_ns)
+{
+    t->answers++;
+    e->answers++;
+    if (!isfinite(occupied_ns) || occupied_ns <= 0)
+        return;
+    t->device_ns += occupied_ns;
+    e->device_ns += occupied_ns;
+}
+
+/* Takes what was answered out of what is under way. */
+static struct atoll_proposal take(struct atoll_engine *e, struct atoll_proposal *p)
+{
+    struct atoll_proposal taken = *p;
+    task_of(e, p)->under_way--;
+    atoll_proposals_remove(&e->proposals, p);
+    return taken;
+}
+
+/* An open duel over the task's best is known by its number. */
+static int retry(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_err *err)
+{
+    struct atoll_proposal taken = take(e, p);
+    struct atoll_engine_task *t = task_of(e, &taken);
+    if (taken.decision.evaluation == t->best_duel)
+        t->best_duel = e->next_evaluation;
+    return atoll_decide_again(e, &taken, err);
+}
+
+/* A time that was not measured to its end, for it is clearly beyond what the template has, is a bound. */
+static void record_time(struct atoll_engine *e, const struct atoll_individual *r, int is_dropped)
+{
+    struct atoll_tune *tune = e->sources.items[r->source].tune;
+    struct atoll_tune_outcome outcome = {.kind = r->state != ATOLL_V_CORRECT ? ATOLL_TUNE_FAILED
+                                                 : is_dropped                ? ATOLL_TUNE_CENSORED
+                                                                             : ATOLL_TUNE_CORRECT,
+                                         .time_ns = r->time_ns,
+                                         .lo_ns = r->lo_ns,
+                                         .hi_ns = r->hi_ns};
+    if (tune)
+        atoll_tune_record(tune, &r->choice, &outcome);
+}
+
+static int settle_with_strategy(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                                struct atoll_err *err)
+{
+    const struct atoll_strategy *strategy = atoll_strategy_of(e);
+    return strategy->settled ? strategy->settled(e, t, e->individuals.items[individual].ask, individual, err)
+                             : 0;
+}
+
+static int abandon(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_err *err)
+{
+    struct atoll_proposal taken = take(e, p);
+    struct atoll_engine_task *t = task_of(e, &taken);
+    struct atoll_individual *r = &e->individuals.items[taken.individual];
+    r->state = ATOLL_INDIVIDUAL_ABANDONED;
+    atoll_decide_abandon(e, &taken);
+    record_time(e, r, 0);
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->done)
+        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+    return settle_with_strategy(e, t, taken.individual, err);
+}
+
+static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
+                  const struct atoll_evaluation *evaluation)
+{
+    double time_ns = atoll_evaluation_time_ns(evaluation, t->task);
+    int correct = evaluation->verdict == ATOLL_V_CORRECT;
+    int timed = isfinite(time_ns) && time_ns >= SHORTEST_NS;
+    /* Correct without a time ranks nowhere: that is what unstable means. */
+    r->state = (uint8_t)(correct && !timed ? ATOLL_V_UNSTABLE : evaluation->verdict);
+    r->cell = (uint8_t)(e->search.grid ? atoll_behaviour_cell(evaluation->behaviour) : 0);
+    r->time_ns = r->state == ATOLL_V_CORRECT ? time_ns : 0;
+    if (r->state == ATOLL_V_CORRECT)
+        atoll_evaluation_interval_ns(evaluation, t->task, &r->lo_ns, &r->hi_ns);
+    if (r->state == ATOLL_V_CORRECT && !(t->floor_ns > 0))
+        t->floor_ns = fmax(0, atoll_evaluation_floor_ns(evaluation, t->task));
+    if (r->state == ATOLL_V_CORRECT && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
+        t->baseline_ns = time_ns;
+    r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
+                               t->baseline_ns, t->floor_ns);
+}
+
+static void settle_baseline(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual)
+{
+    if (e->individuals.items[individual].state != ATOLL_V_CORRECT) {
+        if (!t->done)
+            atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+        return;
+    }
+    t->stage = ATOLL_STAGE_OPEN;
+    t->opening_ns = t->device_ns;
+    t->opening_answers = t->answers;
+    e->opening_ns += t->opening_ns;
+    e->opening_answers += t->opening_answers;
+    t->baseline = individual;
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, individual);
+    atoll_decide(e, &d);
+}
+
+/* A template's instance that is not its best does not challenge. */
+static int is_best_instance(struct atoll_engine *e, uint32_t individual)
+{
+    const struct atoll_individual *r = &e->individuals.items[individual];
+    struct atoll_source *s = &e->sources.items[r->source];
+    if (s->best_ns > 0 && !(r->time_ns < s->best_ns))
+        return 0;
+    s->best = individual;
+    s->best_ns = r->time_ns;
+    return 1;
+}
+
+/* Of a plan that does not fit the task nobody knows the behaviour.  A challenger may become an improvement when it wins. */
+static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+                          int became_elite)
+{
+    const struct atoll_individual *child = &e->individuals.items[individual];
+    if (child->parent == ATOLL_NONE || child->state == ATOLL_V_BAD_PLAN)
+        return;
+    const struct atoll_individual *parent = &e->individuals.items[child->parent];
+    struct atoll_transition step = {.child = individual,
+                                    .from = parent->cell,
+                                    .to = child->cell,
+                                    .gain = child->fitness - parent->fitness,
+                                    .when = t->evaluated};
+    step.outcome = (uint8_t)(step.gain < -ATOLL_NEUTRAL_FITNESS                  ? ATOLL_OUTCOME_REGRESSION
+                             : became_elite && step.gain > ATOLL_NEUTRAL_FITNESS ? ATOLL_OUTCOME_IMPROVEMENT
+                                                                                 : ATOLL_OUTCOME_NEUTRAL);
+    atoll_transitions_add(&t->transitions, &step);
+}
+
+static int use(struct atoll_engine *e, const struct atoll_proposal *p,
+               const struct atoll_evaluation *evaluation, struct atoll_err *err)
+{
+    struct atoll_engine_task *t = task_of(e, p);
+    struct atoll_individual *r = &e->individuals.items[p->individual];
+    uint32_t island = r->island;
+    int failed = 0;
+    judge(e, t, r, evaluation);
+    e->evaluated++;
+    t->evaluated++;
+    if (atoll_null_control_is(r))
+        return atoll_null_control_evaluated(e, t, p->individual, err);
+    t->since_elite++;
+    t->islands[island].evaluated++;
+    t->islands[island].since_elite++;
+    int was_dropped = 0;
+    for (size_t i = 0; i < evaluation->timing_count; i++)
+        was_dropped |= (evaluation->timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
+    record_time(e, r, was_dropped);
+    atoll_share_add(&t->share, r->time_ns, evaluation->occupied_ns);
+    if (r->state != ATOLL_V_CORRECT) {
+        struct atoll_failures *f = &t->failures;
+        f->items[f->next] = p->individual;
+        f->next = (f->next + 1) % ATOLL_FAILURE_LIMIT;
+        f->count += f->count < ATOLL_FAILURE_LIMIT;
+    }
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
+        settle_baseline(e, t, p->individual);
+    if (r->state == ATOLL_V_CORRECT) {
+        t->correct++;
+        failed = atoll_challenge_enter(e, t, island, p->individual, is_best_instance(e, p->individual), err);
+    }
+    remember_step(e, t, p->individual, t->since_elite == 0);
+    if (!failed)
+        failed = settle_with_strategy(e, t, p->individual, err);
+    if (!failed && !e->finishing)
+        failed = atoll_migrate(e, t, island, err);
+    if (!failed)
+        failed = atoll_best_continue(e, t, err);
+    if (!failed)
+        atoll_schedule_stagnation(e, t);
+    return failed;
+}
+
+static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    const struct atoll_evaluation *evaluation = &event->evaluation;
+    struct atoll_proposal *p = atoll_proposals_find(&e->proposals, evaluation->evaluation);
+    struct atoll_behaviour b = evaluation->behaviour;
+    if (!p || p->decision.type != ATOLL_DECIDE_EVALUATE ||
+        !atoll_id_equal(&p->decision.candidate, &evaluation->candidate) ||
+        (unsigned)evaluation->verdict >= ATOLL_VERDICT_COUNT || b.memory >= ATOLL_BEHAVIOUR_LEVELS ||
+        b.algorithm >= ATOLL_BEHAVIOUR_LEVELS || b.coordination >= ATOLL_BEHAVIOUR_LEVELS)
+        return IGNORED;
+    struct atoll_engine_task *t = task_of(e, p);
+    int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
+    int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
+    charge(e, t, evaluation->occupied_ns);
+    if ((infrastructure || shaky) && p->retries < (shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
+        return retry(e, p, err);
+    if (infrastructure)
+        return abandon(e, p, err);
+    struct atoll_proposal taken = take(e, p);
+    return use(e, &taken, evaluation, err);
+}
+
+static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    const struct atoll_duel *duel = &event->duel;
+    struct atoll_proposal *p = atoll_proposals_find(&e->proposals, duel->evaluation);
+    if (!p || p->decision.type != ATOLL_DECIDE_DUEL || duel->purpose != p->decision.purpose ||
+        (unsigned)duel->verdict >= ATOLL_VERDICT_COUNT || !isfinite(duel->ratio))
+        return IGNORED;
+    charge(e, task_of(e, p), duel->occupied_ns);
+    /* What a duel costs is known from those that were carried out. */
+    struct atoll_engine_task *t = task_of(e, p);
+    if (duel->verdict == ATOLL_V_CORRECT && isfinite(duel->occupied_ns) && duel->occupied_ns > 0) {
+        t->duels++;
+        t->duels_ns += duel->occupied_ns;
+        e->duels++;
+        e->duels_ns += duel->occupied_ns;
+    }
+    int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
+    if (infrastructure && p->retries < RETRY_LIMIT)
+        return retry(e, p, err);
+    struct atoll_proposal taken = take(e, p);
+    if (infrastructure)
+        atoll_decide_abandon(e, &taken);
+    return atoll_challenge_result(e, &taken, infrastructure ? NULL : duel, err);
+}
 
 struct atoll_engine *atoll_engine_create(struct atoll_err *err)
 {
@@ -51,11 +396,6 @@ static int on_start(struct atoll_engine *e, const struct atoll_event *event, str
     return 0;
 }
 
-static int is_ours(const struct atoll_engine *e, const char *language)
-{
-    return strcmp(language, atoll_language_name(e->search.language)) == 0;
-}
-
 static int on_task(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     if (e->finishing)
@@ -68,21 +408,12 @@ static int on_capacity(struct atoll_engine *e, const struct atoll_event *event, 
     return atoll_models_set_capacity(e, event, err);
 }
 
-static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
-{
-    return atoll_result_evaluated(e, &event->evaluation, err);
-}
-
-static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
-{
-    return atoll_result_duelled(e, &event->duel, err);
-}
-
 /* Every model tries it for itself. */
 static int on_source(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     int used = 0;
-    if (!event->source || !event->language || !is_ours(e, event->language) ||
+    if (!event->source || !event->language ||
+        strcmp(event->language, atoll_language_name(e->search.language)) != 0 ||
         strlen(event->source) > ATOLL_SOURCE_LIMIT)
         return IGNORED;
     uint32_t island = event->island % e->search.islands;
@@ -153,16 +484,11 @@ static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
     [ATOLL_EVENT_HINT] = on_hint,
 };
 
-static int fits(const struct atoll_engine *e, const struct atoll_event *event)
-{
-    return (unsigned)event->type < ATOLL_EVENT_TYPE_COUNT && handlers[event->type] && !e->stopped &&
-           (e->started || event->type == ATOLL_EVENT_START);
-}
-
 int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,
                       void *context, struct atoll_err *err)
 {
-    if (!fits(engine, event)) {
+    if ((unsigned)event->type >= ATOLL_EVENT_TYPE_COUNT || !handlers[event->type] || engine->stopped ||
+        (!engine->started && event->type != ATOLL_EVENT_START)) {
         engine->ignored++;
         return 0;
     }

@@ -64,14 +64,6 @@ static void individual_codec(struct atoll_individual *r, struct atoll_codec *c)
     atoll_codec_f64(c, &r->fitness);
 }
 
-static int plausible(const struct atoll_individual *r, uint32_t source_count, uint32_t individual_count)
-{
-    return r->source < source_count && (r->parent == ATOLL_NONE || r->parent < individual_count) &&
-           r->op < ATOLL_OPERATOR_COUNT && r->state < ATOLL_INDIVIDUAL_STATE_COUNT &&
-           r->cell < ATOLL_BEHAVIOUR_CELLS && r->finalist < 2 && isfinite(r->time_ns) && isfinite(r->lo_ns) &&
-           isfinite(r->hi_ns) && isfinite(r->fitness);
-}
-
 int atoll_individuals_codec(struct atoll_individuals *individuals, uint32_t source_count,
                             struct atoll_codec *codec, struct atoll_err *err)
 {
@@ -83,7 +75,10 @@ int atoll_individuals_codec(struct atoll_individuals *individuals, uint32_t sour
         individual_codec(codec->out ? &individuals->items[i] : &loaded, codec);
         if (codec->out || codec->in->failed)
             continue;
-        if (!plausible(&loaded, source_count, i))
+        if (loaded.source >= source_count || (loaded.parent != ATOLL_NONE && loaded.parent >= i) ||
+            loaded.op >= ATOLL_OPERATOR_COUNT || loaded.state >= ATOLL_INDIVIDUAL_STATE_COUNT ||
+            loaded.cell >= ATOLL_BEHAVIOUR_CELLS || loaded.finalist > 1 || !isfinite(loaded.time_ns) ||
+            !isfinite(loaded.lo_ns) || !isfinite(loaded.hi_ns) || !isfinite(loaded.fitness))
             codec->in->failed = 1;
         else if (atoll_individuals_add(individuals, &loaded, err))
             return -1;

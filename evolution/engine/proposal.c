@@ -11,20 +11,16 @@ void atoll_proposals_fini(struct atoll_proposals *p)
     memset(p, 0, sizeof *p);
 }
 
-static void compact(struct atoll_proposals *p)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->items[i].decision.type)
-            p->items[kept++] = p->items[i];
-    p->count = kept;
-}
-
 int atoll_proposals_add(struct atoll_proposals *p, const struct atoll_proposal *proposal,
                         struct atoll_err *err)
 {
-    if (p->count >= 16 && p->alive < p->count / 2)
-        compact(p);
+    if (p->count >= 16 && p->alive < p->count / 2) { /* drop what was answered */
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->items[i].decision.type)
+                p->items[kept++] = p->items[i];
+        p->count = kept;
+    }
     if (atoll_array_reserve(&p->items, &p->capacity, p->count + 1, sizeof *p->items, err))
         return -1;
     p->items[p->count++] = *proposal;
@@ -84,13 +80,6 @@ static int proposal_codec(struct atoll_proposal *p, struct atoll_codec *codec, s
     return 0;
 }
 
-static int plausible(const struct atoll_proposal *p, uint64_t last, uint32_t individual_count)
-{
-    int is_duel = p->decision.type == ATOLL_DECIDE_DUEL;
-    return p->decision.evaluation > last && p->individual < individual_count &&
-           (is_duel ? p->elite < individual_count : p->elite == ATOLL_NONE);
-}
-
 int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, struct atoll_codec *codec,
                           struct atoll_err *err)
 {
@@ -108,7 +97,10 @@ int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, 
         memset(&loaded, 0, sizeof loaded);
         if (proposal_codec(&loaded, codec, err))
             return -1;
-        if (codec->in->failed || !plausible(&loaded, last, individual_count))
+        int is_duel = loaded.decision.type == ATOLL_DECIDE_DUEL;
+        if (codec->in->failed || loaded.decision.evaluation <= last ||
+            loaded.individual >= individual_count ||
+            (is_duel ? loaded.elite >= individual_count : loaded.elite != ATOLL_NONE))
             codec->in->failed = 1;
         else if (atoll_proposals_add(p, &loaded, err))
             return -1;

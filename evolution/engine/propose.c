@@ -8,6 +8,8 @@
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
 #include "evolution/strategy/strategy.h"
+#include "evolution/engine/source.h"
+#include "evolution/engine/proposal.h"
 
 #define ANY_TEMPLATE_SHARE 0.25 /* of proposals that tune any template instead of the parent's own */
 
@@ -16,15 +18,6 @@ static int queue(struct atoll_engine_task *t, const struct atoll_pending *pendin
     if (atoll_array_reserve(&t->pending, &t->pending_capacity, t->pending_count + 1, sizeof *t->pending, err))
         return -1;
     t->pending[t->pending_count++] = *pending;
-    return 0;
-}
-
-static int add_template(struct atoll_engine_task *t, uint32_t source, struct atoll_err *err)
-{
-    if (atoll_array_reserve(&t->templates, &t->template_capacity, t->template_count + 1, sizeof *t->templates,
-                            err))
-        return -1;
-    t->templates[t->template_count++] = source;
     return 0;
 }
 
@@ -38,25 +31,28 @@ static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const
         return -1;
     if (*ret_source < known)
         return 0;
-    int is_template = e->sources.items[*ret_source].tune && op != ATOLL_OPERATOR_NULL_CONTROL;
-    return is_template && add_template(t, *ret_source, err) ? -1 : 1;
-}
-
-/* What is no template has one. */
-static int has_instance(const struct atoll_source *s, const struct atoll_pending *p)
-{
-    return !p->has_choice || s->tune ||
-           (p->choice.count == s->first.count &&
-            memcmp(p->choice.values, s->first.values, s->first.count * sizeof *s->first.values) == 0);
+    if (!e->sources.items[*ret_source].tune || op == ATOLL_OPERATOR_NULL_CONTROL)
+        return 1;
+    if (atoll_array_reserve(&t->templates, &t->template_capacity, t->template_count + 1, sizeof *t->templates,
+                            err))
+        return -1;
+    t->templates[t->template_count++] = *ret_source;
+    return 1;
 }
 
 int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
                        const char *text, struct atoll_pending *pending, struct atoll_err *err)
 {
     int added = add_source(e, t, language, text, (enum atoll_operator)pending->op, &pending->source, err);
-    if (added == 1 && !has_instance(&e->sources.items[pending->source], pending))
+    if (added != 1)
+        return added;
+    /* What is no template has one instance. */
+    const struct atoll_source *s = &e->sources.items[pending->source];
+    if (pending->has_choice && !s->tune &&
+        (pending->choice.count != s->first.count ||
+         memcmp(pending->choice.values, s->first.values, s->first.count * sizeof *s->first.values) != 0))
         return 0;
-    return added == 1 && queue(t, pending, err) ? -1 : added;
+    return queue(t, pending, err) ? -1 : 1;
 }
 
 int atoll_propose_source(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
@@ -101,13 +97,6 @@ uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_engine_
     return island;
 }
 
-/* What is clearly slower need not be measured to its end; 0: everything is. */
-static double bar_ns(const struct atoll_source *s)
-{
-    double bar = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
-    return isfinite(bar) ? bar : s->best_ns;
-}
-
 /* 1 sent, 0 known already, -1 error. */
 static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
                 struct atoll_err *err)
@@ -128,7 +117,9 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
         return -1;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
     d.baseline_ns = t->baseline_ns;
-    d.incumbent_ns = e->search.racing ? bar_ns(s) : 0;
+    /* What is clearly slower need not be measured to its end; 0: everything is. */
+    double bar_ns = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
+    d.incumbent_ns = !e->search.racing ? 0 : isfinite(bar_ns) ? bar_ns : s->best_ns;
     return atoll_decide_send(e, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
 }
 
@@ -152,11 +143,6 @@ static int send_pending(struct atoll_engine *e, struct atoll_engine_task *t, con
     return sent < 0 ? -1 : 0;
 }
 
-static int is_open_template(const struct atoll_source *s)
-{
-    return s->tune && !atoll_tune_exhausted(s->tune);
-}
-
 static uint32_t any_template(struct atoll_engine_task *t)
 {
     return t->templates[atoll_random_below(atoll_random_next(&t->random), t->template_count)];
@@ -166,9 +152,11 @@ static uint32_t any_template(struct atoll_engine_task *t)
 static uint32_t choose_template(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t parent)
 {
     int any = atoll_random_unit(atoll_random_next(&t->random)) < ANY_TEMPLATE_SHARE;
-    if (!any && parent != ATOLL_NONE &&
-        is_open_template(&e->sources.items[e->individuals.items[parent].source]))
-        return e->individuals.items[parent].source;
+    if (!any && parent != ATOLL_NONE) {
+        const struct atoll_tune *own = e->sources.items[e->individuals.items[parent].source].tune;
+        if (own && !atoll_tune_exhausted(own))
+            return e->individuals.items[parent].source;
+    }
     return any_template(t);
 }
 
@@ -181,22 +169,16 @@ static void drop_template(struct atoll_engine_task *t, uint32_t source)
     t->template_count = kept;
 }
 
-/* The model is worth its processor time only while the evaluators do not wait for it. */
-static struct atoll_tune_settings tuners_now(const struct atoll_engine *e)
-{
-    const unsigned model = 1u << ATOLL_TUNE_MODEL;
-    struct atoll_tune_settings settings = e->sources.tuners;
-    if ((settings.strategies & ~model) && !atoll_budget_affords_model(e))
-        settings.strategies &= ~model;
-    return settings;
-}
-
 static int choose_instance(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
                            uint32_t parent, struct atoll_choice *ret_choice, struct atoll_err *err)
 {
     struct atoll_tune *tune = e->sources.items[source].tune;
-    struct atoll_tune_settings settings = tuners_now(e);
+    struct atoll_tune_settings settings = e->sources.tuners;
     struct atoll_choice around;
+    /* The model is worth its processor time only while the evaluators do not wait for it. */
+    const unsigned model = 1u << ATOLL_TUNE_MODEL;
+    if ((settings.strategies & ~model) && !atoll_budget_affords_model(e))
+        settings.strategies &= ~model;
     atoll_tune_set(tune, &settings);
     if (parent != ATOLL_NONE)
         around = e->individuals.items[parent].choice;
@@ -242,24 +224,18 @@ int atoll_propose_sampled(struct atoll_engine *e, struct atoll_engine_task *t, u
     return send_tuned(e, t, &r, err);
 }
 
-static int is_queued(const struct atoll_engine_task *t, uint32_t source, const struct atoll_choice *choice)
-{
-    for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
-        const struct atoll_pending *p = &t->pending[i];
-        if (p->source == source && p->has_choice &&
-            memcmp(p->choice.values, choice->values, choice->count * sizeof *choice->values) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 static int is_new(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t source,
                   const struct atoll_choice *choice)
 {
     const struct atoll_source *s = &e->sources.items[source];
     struct atoll_id id = atoll_source_candidate(s, t->task, choice);
-    return atoll_individuals_find(&e->individuals, s->task, &id) == ATOLL_NONE &&
-           !is_queued(t, source, choice);
+    for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
+        const struct atoll_pending *p = &t->pending[i];
+        if (p->source == source && p->has_choice &&
+            memcmp(p->choice.values, choice->values, choice->count * sizeof *choice->values) == 0)
+            return 0;
+    }
+    return atoll_individuals_find(&e->individuals, s->task, &id) == ATOLL_NONE;
 }
 
 /* Another value of this parameter, from a random one on; 0 when none is legal and new. */
@@ -277,20 +253,6 @@ static int vary(const struct atoll_engine *e, struct atoll_engine_task *t, uint3
     return 0;
 }
 
-static int choose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
-                          uint32_t parameter, struct atoll_err *err)
-{
-    const struct atoll_source *s = &e->sources.items[pending->source];
-    if (parameter == ATOLL_NONE)
-        return choose_instance(e, t, pending->source, pending->parent, &pending->choice, err);
-    if (pending->parent == ATOLL_NONE)
-        return 0;
-    pending->choice = e->individuals.items[pending->parent].choice;
-    if (parameter >= pending->choice.count || !vary(e, t, pending->source, parameter, &pending->choice))
-        return 0;
-    return atoll_tune_add(s->tune, &pending->choice, err) ? -1 : 1;
-}
-
 int atoll_propose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
                           uint32_t source, uint32_t parameter, struct atoll_err *err)
 {
@@ -299,7 +261,14 @@ int atoll_propose_variant(struct atoll_engine *e, struct atoll_engine_task *t, s
     pending->source = source;
     pending->parent = parent_in(e, source, pending->parent);
     pending->has_choice = 1;
-    int proposed = choose_variant(e, t, pending, parameter, err);
+    int proposed = 0;
+    if (parameter == ATOLL_NONE) {
+        proposed = choose_instance(e, t, source, pending->parent, &pending->choice, err);
+    } else if (pending->parent != ATOLL_NONE) {
+        pending->choice = e->individuals.items[pending->parent].choice;
+        if (parameter < pending->choice.count && vary(e, t, source, parameter, &pending->choice))
+            proposed = atoll_tune_add(e->sources.items[source].tune, &pending->choice, err) ? -1 : 1;
+    }
     if (atoll_tune_exhausted(e->sources.items[source].tune))
         drop_template(t, source);
     return proposed == 1 && queue(t, pending, err) ? -1 : proposed;

@@ -78,26 +78,6 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
     }
 }
 
-/* Written although they follow from the tasks: floating sums depend on their order. */
-static void sums_codec(struct atoll_codec *c, struct atoll_engine *e)
-{
-    atoll_codec_f64(c, &e->opening_ns);
-    atoll_codec_f64(c, &e->duels_ns);
-    atoll_codec_u64(c, &e->answers);
-    atoll_codec_u64(c, &e->opening_answers);
-    atoll_codec_u64(c, &e->duels);
-}
-
-static void error_codec(struct atoll_codec *c, struct atoll_engine *e)
-{
-    if (c->out) {
-        atoll_error_encode(&e->error, c->out);
-        return;
-    }
-    atoll_error_init(&e->error, e->search.error_control, e->search.alpha);
-    atoll_error_decode(c->in, &e->error);
-}
-
 static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
     bounded_codec(c, &e->started, 2);
@@ -119,10 +99,19 @@ static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     atoll_codec_u64(c, &e->ignored);
     atoll_codec_u64(c, &e->challenges);
     atoll_codec_u64(c, &e->promotions);
-    if (e->started)
-        error_codec(c, e);
+    if (e->started && c->out) {
+        atoll_error_encode(&e->error, c->out);
+    } else if (e->started) {
+        atoll_error_init(&e->error, e->search.error_control, e->search.alpha);
+        atoll_error_decode(c->in, &e->error);
+    }
     atoll_codec_f64(c, &e->device_ns);
-    sums_codec(c, e);
+    /* Written although they follow from the tasks: floating sums depend on their order. */
+    atoll_codec_f64(c, &e->opening_ns);
+    atoll_codec_f64(c, &e->duels_ns);
+    atoll_codec_u64(c, &e->answers);
+    atoll_codec_u64(c, &e->opening_answers);
+    atoll_codec_u64(c, &e->duels);
     return 0;
 }
 
@@ -140,18 +129,6 @@ static int load_task(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     if (!task || atoll_engine_task_init(&e->tasks[e->task_count], e, task, bytes, length, err))
         return -1;
     e->task_count++;
-    return 0;
-}
-
-static int tasks_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
-{
-    uint32_t count = e->task_count;
-    atoll_codec_count(c, &count, 4);
-    for (uint32_t i = 0; i < count && !atoll_codec_failed(c); i++)
-        if (c->out)
-            atoll_buffer_put_blob(c->out, e->tasks[i].bytes, e->tasks[i].length);
-        else if (load_task(c, e, err))
-            return -1;
     return 0;
 }
 
@@ -176,23 +153,20 @@ static int load_source(struct atoll_codec *c, struct atoll_engine *e, struct ato
     return failed;
 }
 
-static void save_source(struct atoll_codec *c, struct atoll_source *s)
-{
-    atoll_codec_u32(c, &s->task);
-    atoll_codec_u8(c, &s->op);
-    atoll_buffer_put_text(c->out, s->language);
-    atoll_buffer_put_text(c->out, s->text);
-}
-
 static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
     uint32_t count = e->sources.count;
     atoll_codec_count(c, &count, 13);
     for (uint32_t i = 0; i < count && !atoll_codec_failed(c); i++) {
-        if (c->out)
-            save_source(c, &e->sources.items[i]);
-        else if (load_source(c, e, err))
+        if (c->out) {
+            struct atoll_source *saved = &e->sources.items[i];
+            atoll_codec_u32(c, &saved->task);
+            atoll_codec_u8(c, &saved->op);
+            atoll_buffer_put_text(c->out, saved->language);
+            atoll_buffer_put_text(c->out, saved->text);
+        } else if (load_source(c, e, err)) {
             return -1;
+        }
         if (atoll_codec_failed(c))
             break;
         struct atoll_source *s = &e->sources.items[i];
@@ -202,35 +176,6 @@ static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct a
             return -1;
     }
     return 0;
-}
-
-static void check_individuals(struct atoll_codec *c, const struct atoll_engine *e)
-{
-    for (uint32_t i = 0; i < e->individuals.count; i++)
-        if (c->in && e->individuals.items[i].task != e->sources.items[e->individuals.items[i].source].task)
-            c->in->failed = 1;
-}
-
-/* The templates' best instances can be checked only once the individuals are there. */
-static void check_sources(struct atoll_codec *c, const struct atoll_engine *e)
-{
-    for (uint32_t i = 0; i < e->sources.count; i++) {
-        const struct atoll_source *s = &e->sources.items[i];
-        if (c->in && ((s->best != ATOLL_NONE && s->best >= e->individuals.count) || !isfinite(s->best_ns)))
-            c->in->failed = 1;
-    }
-}
-
-static void pending_codec(struct atoll_codec *c, const struct atoll_engine *e, struct atoll_pending *p)
-{
-    position_codec(c, &p->source, e->sources.count, 0);
-    position_codec(c, &p->island, e->search.islands, 1);
-    position_codec(c, &p->parent, e->individuals.count, 1);
-    atoll_codec_u64(c, &p->ask);
-    bounded_codec(c, &p->op, ATOLL_OPERATOR_COUNT);
-    bounded_codec(c, &p->has_choice, 2);
-    if (p->has_choice)
-        atoll_codec_choice(c, &p->choice);
 }
 
 static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_engine_task *t,
@@ -243,7 +188,15 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
     if (c->in)
         t->pending_count = waiting;
     for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
-        pending_codec(c, e, &t->pending[i]);
+        struct atoll_pending *p = &t->pending[i];
+        position_codec(c, &p->source, e->sources.count, 0);
+        position_codec(c, &p->island, e->search.islands, 1);
+        position_codec(c, &p->parent, e->individuals.count, 1);
+        atoll_codec_u64(c, &p->ask);
+        bounded_codec(c, &p->op, ATOLL_OPERATOR_COUNT);
+        bounded_codec(c, &p->has_choice, 2);
+        if (p->has_choice)
+            atoll_codec_choice(c, &p->choice);
     }
     atoll_codec_count(c, &t->template_count, 4);
     if (c->in && atoll_array_reserve(&t->templates, &t->template_capacity, t->template_count,
@@ -270,15 +223,6 @@ static void counters_codec(struct atoll_codec *c, struct atoll_engine_task *t)
         atoll_codec_f64(c, numbers[i]);
 }
 
-static void random_codec(struct atoll_codec *c, struct atoll_random *random)
-{
-    uint64_t key = random->key, counter = random->counter;
-    atoll_codec_u64(c, &key);
-    atoll_codec_u64(c, &counter);
-    if (c->in)
-        *random = (struct atoll_random){key, counter};
-}
-
 static void failures_codec(struct atoll_codec *c, struct atoll_failures *f, uint32_t individual_count)
 {
     atoll_codec_u32(c, &f->count);
@@ -298,7 +242,7 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     position_codec(c, &t->model, e->model_count ? e->model_count : 1, 0);
     atoll_codec_u32(c, &t->asks);
     bounded_codec(c, &t->asks_spent, 2);
-    random_codec(c, &t->random);
+    atoll_codec_random(c, &t->random);
     bounded_codec(c, &t->stage, ATOLL_STAGE_COUNT);
     bounded_codec(c, &t->final, ATOLL_FINAL_COUNT);
     bounded_codec(c, &t->done, 2);
@@ -334,11 +278,26 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
 
 static int engine_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
-    if (head_codec(c, err) || run_codec(c, e, err) || tasks_codec(c, e, err) || sources_codec(c, e, err) ||
-        atoll_individuals_codec(&e->individuals, e->sources.count, c, err))
+    if (head_codec(c, err) || run_codec(c, e, err))
         return -1;
-    check_sources(c, e);
-    check_individuals(c, e);
+    uint32_t count = e->task_count;
+    atoll_codec_count(c, &count, 4);
+    for (uint32_t i = 0; i < count && !atoll_codec_failed(c); i++)
+        if (c->out)
+            atoll_buffer_put_blob(c->out, e->tasks[i].bytes, e->tasks[i].length);
+        else if (load_task(c, e, err))
+            return -1;
+    if (sources_codec(c, e, err) || atoll_individuals_codec(&e->individuals, e->sources.count, c, err))
+        return -1;
+    /* The templates' best instances can be checked only once the individuals are there. */
+    for (uint32_t i = 0; c->in && i < e->sources.count; i++) {
+        const struct atoll_source *s = &e->sources.items[i];
+        if ((s->best != ATOLL_NONE && s->best >= e->individuals.count) || !isfinite(s->best_ns))
+            c->in->failed = 1;
+    }
+    for (uint32_t i = 0; c->in && i < e->individuals.count; i++)
+        if (e->individuals.items[i].task != e->sources.items[e->individuals.items[i].source].task)
+            c->in->failed = 1;
     for (uint32_t i = 0; i < e->task_count && !atoll_codec_failed(c); i++)
         if (task_codec(c, e, &e->tasks[i], err))
             return -1;

@@ -4,10 +4,11 @@
 
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
-#include "evolution/population/duel.h"
+
 #include "evolution/population/final.h"
 #include "evolution/population/device_models.h"
 #include "evolution/engine/propose.h"
+#include "evolution/engine/share.h"
 
 #define ANSWER_CHARGE_NS 1e6 /* charged for every answer, so that what costs no device time is not free */
 
@@ -31,35 +32,19 @@ void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason)
             atoll_decide_task_done(e, &e->tasks[i], reason);
 }
 
-static double load(const struct atoll_engine *e, const struct atoll_engine_task *t)
-{
-    double charges = ANSWER_CHARGE_NS * (double)(t->answers + t->under_way);
-    return t->device_ns + charges + (double)t->under_way * atoll_budget_expected_ns(e, t);
-}
-
-static double promise(const struct atoll_engine *e, const struct atoll_engine_task *t)
-{
-    double expected_ns = atoll_budget_expected_ns(e, t) + ANSWER_CHARGE_NS;
-    return atoll_share_promise(&t->share, expected_ns, t->under_way, t->floor_ns);
-}
-
 /* The lower goes first.  Seeds of the task that had least tries; then whoever promises most, and now and then whoever
  * had least. */
 static double order_of(const struct atoll_engine *e, const struct atoll_engine_task *t, enum atoll_turn turn)
 {
     if (turn == ATOLL_TURN_SEED)
         return (double)(t->answers + t->under_way);
+    double expected_ns = atoll_budget_expected_ns(e, t);
     if (turn == ATOLL_TURN_BASELINE || e->search.sharing == ATOLL_SHARING_EQUAL ||
-        e->next_evaluation % ATOLL_SHARE_EQUAL_EVERY == 0)
-        return load(e, t);
-    return -promise(e, t);
-}
-
-/* Whether its model's evaluators have room; where no model has a name, all are alike. */
-static int has_room(const struct atoll_engine *e, const struct atoll_engine_task *t, const uint64_t *alive)
-{
-    uint32_t slots = e->model_count ? e->models[t->model].slots : e->slots;
-    return alive[t->model] < (uint64_t)slots * e->search.queue_depth;
+        e->next_evaluation % ATOLL_SHARE_EQUAL_EVERY == 0) {
+        double charges = ANSWER_CHARGE_NS * (double)(t->answers + t->under_way);
+        return t->device_ns + charges + (double)t->under_way * expected_ns;
+    }
+    return -atoll_share_promise(&t->share, expected_ns + ANSWER_CHARGE_NS, t->under_way, t->floor_ns);
 }
 
 static struct atoll_engine_task *next_task(const struct atoll_engine *e, const uint64_t *alive)
@@ -69,7 +54,9 @@ static struct atoll_engine_task *next_task(const struct atoll_engine *e, const u
     double least = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
-        if (!has_room(e, t, alive) || !atoll_propose_ready(e, t))
+        /* Its model's evaluators must have room; where no model has a name, all are alike. */
+        uint32_t slots = e->model_count ? e->models[t->model].slots : e->slots;
+        if (alive[t->model] >= (uint64_t)slots * e->search.queue_depth || !atoll_propose_ready(e, t))
             continue;
         enum atoll_turn turn = atoll_propose_turn(e, t);
         if (next && turn > first)
@@ -108,15 +95,7 @@ static void stop(struct atoll_engine *e)
 {
     struct atoll_decision d;
     memset(&d, 0, sizeof d);
-    for (uint32_t i = 0; i < e->proposals.count; i++) {
-        struct atoll_proposal *p = &e->proposals.items[i];
-        if (!p->decision.type)
-            continue;
-        atoll_decide_abandon(e, p);
-        atoll_duel_close(e, p, NULL);
-        e->tasks[e->individuals.items[p->individual].task].under_way--;
-        atoll_proposals_remove(&e->proposals, p);
-    }
+    atoll_models_abandon(e, NULL);
     for (uint32_t i = 0; i < e->task_count; i++)
         if (e->tasks[i].final != ATOLL_FINAL_OVER)
             atoll_final_conclude(e, &e->tasks[i]);
@@ -126,28 +105,14 @@ static void stop(struct atoll_engine *e)
     atoll_decide(e, &d);
 }
 
-/* Every reason alike gives that reason; else the search is exhausted. */
-static enum atoll_reason common_reason(const struct atoll_engine *e)
-{
-    for (uint32_t i = 0; i < e->task_count; i++)
-        if (e->tasks[i].reason != e->tasks[0].reason)
-            return ATOLL_REASON_EXHAUSTED;
-    return (enum atoll_reason)e->tasks[0].reason;
-}
-
-/* Nobody could carry out its final duel, while there are devices of other models. */
-static int waits_for_device(const struct atoll_engine *e, const struct atoll_engine_task *t)
-{
-    return e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
-}
-
 static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct atoll_err *err)
 {
     *ret_missing = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_engine_task *t = &e->tasks[i];
-        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits_for_device(e, t) &&
-            atoll_final_next(e, t, err))
+        /* Nobody could carry out its final duel, while there are devices of other models. */
+        int waits = e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
+        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits && atoll_final_next(e, t, err))
             return -1;
         *ret_missing += t->final != ATOLL_FINAL_OVER;
     }
@@ -184,8 +149,13 @@ int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
         return -1;
     if (atoll_models_give_up(e))
         missing = 0;
-    if (!e->open_count && e->task_count && e->slots)
-        atoll_schedule_finish(e, common_reason(e));
+    if (!e->open_count && e->task_count && e->slots) {
+        reason = (enum atoll_reason)e->tasks[0].reason;
+        for (uint32_t i = 0; i < e->task_count; i++)
+            if (e->tasks[i].reason != e->tasks[0].reason)
+                reason = ATOLL_REASON_EXHAUSTED;
+        atoll_schedule_finish(e, reason);
+    }
     if (e->finishing && !missing && !e->proposals.alive)
         stop(e);
     return 0;

@@ -24,19 +24,15 @@ void atoll_share_add(struct atoll_share *share, double time_ns, double occupied_
     share->since = 0;
 }
 
-static double room(const struct atoll_share *share, double floor_ns)
-{
-    if (!(floor_ns > 0) || !(share->best_ns > 0))
-        return 1;
-    return fmin(1, fmax(LEAST_ROOM, log(share->best_ns / floor_ns)) / NEAR_FLOOR);
-}
-
 double atoll_share_promise(const struct atoll_share *share, double expected_ns, uint64_t under_way,
                            double floor_ns)
 {
     double prior = PRIOR_GAIN * PRIOR_TRIES / (PRIOR_TRIES + (double)share->since);
     double cost_ns = share->spent_ns + ((double)under_way + PRIOR_TRIES) * fmax(expected_ns, 1);
-    return (share->gain + prior) / cost_ns * room(share, floor_ns);
+    double room = floor_ns > 0 && share->best_ns > 0
+                      ? fmin(1, fmax(LEAST_ROOM, log(share->best_ns / floor_ns)) / NEAR_FLOOR)
+                      : 1;
+    return (share->gain + prior) / cost_ns * room;
 }
 
 void atoll_share_codec(struct atoll_share *share, struct atoll_codec *codec)

@@ -42,18 +42,6 @@ uint32_t atoll_sources_find(const struct atoll_sources *sources, const struct at
     return atoll_index_find(&sources->index, atoll_id_u64(id), equal, &q);
 }
 
-/* A template has more than one legal combination, else the one it has is its only instance. */
-static int is_template(struct atoll_source *s, const struct atoll_task *task, const struct atoll_plan *plan,
-                       struct atoll_err *err)
-{
-    struct atoll_tune *tune = atoll_tune_create(task, plan, err);
-    if (!tune)
-        return -1;
-    int is = atoll_tune_first(tune, &s->first) && atoll_tune_legal_count(tune) >= 2;
-    atoll_tune_destroy(tune);
-    return is;
-}
-
 /* In the arena of the task, for its tuner borrows the plan.  Where that is full, which sources from outside can bring
  * about, it keeps its first instance alone. */
 static int read_template(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
@@ -82,26 +70,19 @@ static int read_plan(struct atoll_source *s, const struct atoll_task *task, stru
     if (!plan)
         return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
     atoll_plan_first_choice(plan, &s->first);
-    int template = plan->param_count ? is_template(s, task, plan, err) : 0;
-    if (template <0 || (template && read_template(s, task, arena, settings, err)))
-        return -1;
+    if (plan->param_count) {
+        /* A template has more than one legal combination, else the one it has is its only instance. */
+        struct atoll_tune *tune = atoll_tune_create(task, plan, err);
+        if (!tune)
+            return -1;
+        int is_template = atoll_tune_first(tune, &s->first) && atoll_tune_legal_count(tune) >= 2;
+        atoll_tune_destroy(tune);
+        if (is_template && read_template(s, task, arena, settings, err))
+            return -1;
+    }
     if (!s->tune)
         s->only = atoll_candidate_id(task, s->language, plan, body, &s->first);
     return 0;
-}
-
-static int fill(struct atoll_source *s, const struct atoll_task *task, struct atoll_arena *arena,
-                const struct atoll_tune_settings *settings, const char *language, const char *text,
-                struct atoll_err *err)
-{
-    s->language = strdup(language);
-    s->text = strdup(text);
-    if (!s->language || !s->text)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a source of task %s", task->name);
-    struct atoll_arena *passing = atoll_arena_create(PLAN_BYTES, err);
-    int failed = !passing || read_plan(s, task, arena, settings, passing, err);
-    atoll_arena_destroy(passing);
-    return failed ? -1 : 0;
 }
 
 int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const struct atoll_task *task,
@@ -117,14 +98,26 @@ int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const
     }
     if (atoll_array_reserve(&sources->items, &sources->capacity, sources->count + 1, sizeof s, err))
         return -1;
-    if (fill(&s, task, arena, &sources->tuners, language, text, err) ||
-        atoll_index_add(&sources->index, atoll_id_u64(&s.id), sources->count, err)) {
-        source_fini(&s);
-        return -1;
+    struct atoll_arena *passing = NULL;
+    int failed = -1;
+    s.language = strdup(language);
+    s.text = strdup(text);
+    if (!s.language || !s.text) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a source of task %s", task->name);
+        goto out;
     }
+    passing = atoll_arena_create(PLAN_BYTES, err);
+    if (!passing || read_plan(&s, task, arena, &sources->tuners, passing, err) ||
+        atoll_index_add(&sources->index, atoll_id_u64(&s.id), sources->count, err))
+        goto out;
     *ret_position = sources->count;
     sources->items[sources->count++] = s;
-    return 0;
+    failed = 0;
+out:
+    atoll_arena_destroy(passing);
+    if (failed)
+        source_fini(&s);
+    return failed;
 }
 
 struct atoll_id atoll_source_candidate(const struct atoll_source *source, const struct atoll_task *task,

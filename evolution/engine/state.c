@@ -7,19 +7,6 @@
 
 #define PLAN_ARENA_BYTES ((size_t)1 << 30) /* all plans of one task */
 
-static int allocate(struct atoll_engine_task *t, const struct atoll_engine *e, const void *bytes,
-                    size_t length, struct atoll_err *err)
-{
-    t->bytes = malloc(length ? length : 1);
-    t->islands = calloc(e->search.islands, sizeof *t->islands);
-    if (!t->bytes || !t->islands)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for task %s", t->task->name);
-    memcpy(t->bytes, bytes, length);
-    t->length = length;
-    t->arena = atoll_arena_create(PLAN_ARENA_BYTES, err);
-    return t->arena ? 0 : -1;
-}
-
 /* Independent samples must not learn from each other. */
 static struct atoll_tune_settings tuners_of(const struct atoll_search *search)
 {
@@ -41,13 +28,23 @@ int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, 
     t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist = ATOLL_NONE;
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
-    if (allocate(t, e, bytes, length, err) || (strategy->create && strategy->create(e, t, err))) {
-        atoll_engine_task_fini(e, t);
-        return -1;
+    t->bytes = malloc(length ? length : 1);
+    t->islands = calloc(e->search.islands, sizeof *t->islands);
+    if (!t->bytes || !t->islands) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for task %s", t->task->name);
+        goto failed;
     }
+    memcpy(t->bytes, bytes, length);
+    t->length = length;
+    t->arena = atoll_arena_create(PLAN_ARENA_BYTES, err);
+    if (!t->arena || (strategy->create && strategy->create(e, t, err)))
+        goto failed;
     for (uint32_t i = 0; i < e->search.islands; i++)
         atoll_island_init(&t->islands[i]);
     return 0;
+failed:
+    atoll_engine_task_fini(e, t);
+    return -1;
 }
 
 void atoll_engine_task_fini(const struct atoll_engine *e, struct atoll_engine_task *t)

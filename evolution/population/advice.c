@@ -180,15 +180,6 @@ static int leads_somewhere(unsigned level, int sign)
     return sign > 0 ? level < ATOLL_BEHAVIOUR_LEVELS - 1 : level > 0;
 }
 
-/* After every one that is at least as strong. */
-static void insert(struct atoll_advice *sorted, size_t count, const struct atoll_advice *advice)
-{
-    size_t at = count;
-    for (; at > 0 && sorted[at - 1].weight < advice->weight; at--)
-        sorted[at] = sorted[at - 1];
-    sorted[at] = *advice;
-}
-
 size_t atoll_advice_of(const struct atoll_gradient *g, unsigned cell, size_t limit,
                        struct atoll_advice *ret_advice)
 {
@@ -201,8 +192,12 @@ size_t atoll_advice_of(const struct atoll_gradient *g, unsigned cell, size_t lim
                                    .level = levels[d],
                                    .sign = g->combined[d] > 0 ? 1 : -1,
                                    .weight = fabs(g->combined[d])};
-        if (isfinite(one.weight) && one.weight >= ATOLL_ADVICE_LEAST && leads_somewhere(one.level, one.sign))
-            insert(sorted, count++, &one);
+        if (!isfinite(one.weight) || one.weight < ATOLL_ADVICE_LEAST || !leads_somewhere(one.level, one.sign))
+            continue;
+        size_t at = count++; /* after every one that is at least as strong */
+        for (; at > 0 && sorted[at - 1].weight < one.weight; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = one;
     }
     count = count < limit ? count : limit;
     for (size_t i = 0; i < count; i++)

@@ -10,7 +10,7 @@
 #include "evolution/population/gradient.h"
 
 /* A combined gradient that is weaker says nothing: it is what a mean gain in fitness of 0.01 is worth, and a step that
- * gains or loses less counts as neutral (result.c). */
+ * gains or loses less counts as neutral (engine.c). */
 #define ATOLL_ADVICE_LEAST (ATOLL_GRADIENT_FITNESS_SHARE * 0.01)
 
 /* The directions in which the combined gradient of a cell points, the strongest first, of equal ones the lower

@@ -73,11 +73,11 @@ static int settle_cell(struct atoll_engine *e, struct atoll_engine_task *t, cons
     cell->open = 0;
     cell->waiting = ATOLL_NONE;
     if (atoll_duel_is_won(e, p, duel)) {
-        failed = promote(e, t, island, p->individual, p->elite, err) || atoll_duel_promoted(e, t, p, err);
+        failed = promote(e, t, island, p->individual, p->elite, err) || atoll_challenger_won(e, t, p, err);
     } else if (duel) {
         if (cell->elite == p->elite)
             cell->refused = p->individual;
-        failed = atoll_duel_lost(e, t, p, duel, err);
+        failed = atoll_challenger_lost(e, t, p, duel, err);
     }
     if (failed || next == ATOLL_NONE || individual_at(e, next)->state != ATOLL_V_CORRECT)
         return failed ? -1 : 0;
@@ -92,12 +92,28 @@ static int settle_promotion(struct atoll_engine *e, struct atoll_engine_task *t,
     return (is_over_best ? atoll_best_settle : settle_cell)(e, t, p, duel, err);
 }
 
+/* What a null control does wrong, its original does. */
+static int settle_null_control(struct atoll_engine *e, struct atoll_engine_task *t,
+                               const struct atoll_proposal *p, const struct atoll_duel *duel,
+                               struct atoll_err *err)
+{
+    struct atoll_proposal original = *p;
+    t->noop_promotions += duel && duel->verdict == ATOLL_V_CORRECT && duel->better;
+    if (!duel || !atoll_duel_proves_wrong(duel))
+        return 0;
+    original.individual = p->elite;
+    original.decision.candidate = p->decision.elite;
+    original.decision.source = p->decision.elite_source;
+    original.decision.choice = p->decision.elite_choice;
+    return atoll_challenger_lost(e, t, &original, duel, err);
+}
+
 typedef int settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
                    const struct atoll_duel *duel, struct atoll_err *err);
 
 static settle *const settles[ATOLL_DUEL_PURPOSE_COUNT] = {
     [ATOLL_DUEL_PROMOTION] = settle_promotion,
-    [ATOLL_DUEL_NULL_CONTROL] = atoll_null_control_settle,
+    [ATOLL_DUEL_NULL_CONTROL] = settle_null_control,
     [ATOLL_DUEL_FINAL] = atoll_final_settle,
 };
 

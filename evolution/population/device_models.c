@@ -15,20 +15,13 @@ static int is_ours(const struct atoll_engine *e, const char *language)
     return strcmp(language, atoll_language_name(e->search.language)) == 0;
 }
 
-/* 1 when the task has a baseline in the language that is evolved. */
-static int has_baseline(const struct atoll_engine *e, const struct atoll_task *task)
-{
-    for (size_t i = 0; i < task->seed_count; i++)
-        if (task->seeds[i].is_baseline && is_ours(e, task->seeds[i].language))
-            return 1;
-    return 0;
-}
-
 /* The first baseline is measured first (a task lists baselines before seeds), without one in this language the first
  * seed; the others are queued in the task's order. */
 static int add_seeds(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
 {
-    int any = !has_baseline(e, t->task);
+    int any = 1; /* no baseline is in the language that is evolved */
+    for (size_t i = 0; i < t->task->seed_count; i++)
+        any &= !(t->task->seeds[i].is_baseline && is_ours(e, t->task->seeds[i].language));
     for (size_t i = 0; i < t->task->seed_count; i++) {
         const struct atoll_seed *seed = &t->task->seeds[i];
         int first = (seed->is_baseline || any) && t->baseline_source == ATOLL_NONE;
@@ -133,24 +126,18 @@ int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_engi
     return e->model_count ? e->models[t->model].slots > 0 : e->slots > 0;
 }
 
-static void abandon(struct atoll_engine *e, struct atoll_engine_task *t)
+void atoll_models_abandon(struct atoll_engine *e, const struct atoll_engine_task *only)
 {
-    uint32_t position = atoll_task_position(e, t);
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         struct atoll_proposal *p = &e->proposals.items[i];
-        if (!p->decision.type || e->individuals.items[p->individual].task != position)
+        struct atoll_engine_task *t = &e->tasks[e->individuals.items[p->individual].task];
+        if (!p->decision.type || (only && t != only))
             continue;
         atoll_decide_abandon(e, p);
         t->under_way--;
         atoll_duel_close(e, p, NULL);
         atoll_proposals_remove(&e->proposals, p);
     }
-}
-
-/* Whoever is started again comes back within it. */
-static int may_come_back(const struct atoll_engine *e, const struct atoll_engine_task *t)
-{
-    return e->campaign_ns - e->models[t->model].seen_ns < GRACE_NS;
 }
 
 int atoll_models_give_up(struct atoll_engine *e)
@@ -165,11 +152,11 @@ int atoll_models_give_up(struct atoll_engine *e)
         struct atoll_engine_task *t = &e->tasks[i];
         if (atoll_models_has_slots(e, t) || t->final == ATOLL_FINAL_OVER)
             continue;
-        if (may_come_back(e, t)) {
+        if (e->campaign_ns - e->models[t->model].seen_ns < GRACE_NS) { /* it may be started again */
             waits = 1;
             continue;
         }
-        abandon(e, t);
+        atoll_models_abandon(e, t);
         if (!t->done)
             atoll_decide_task_done(e, t, ATOLL_REASON_NO_DEVICE);
         atoll_final_conclude(e, t);

@@ -1,12 +1,8 @@
-/* Every challenge is a test of the run's error control (core/error_control.h); finals and no-op duels are none of its
+/* duel.c - every challenge is a test of the run's error control (core/error_control.h); finals and duels of null controls are none of its
  * tests. */
 #include "evolution/population/duel.h"
 
-#include <math.h>
-
-#include "evolution/population/best.h"
 #include "evolution/engine/decide.h"
-#include "evolution/population/null_control.h"
 
 static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_decision *d,
                 uint32_t individual, uint32_t elite, struct atoll_err *err)
@@ -67,16 +63,6 @@ int atoll_duel_null_control(struct atoll_engine *e, struct atoll_engine_task *t,
     return send(e, t, &d, mutant, r->parent, err);
 }
 
-int atoll_duel_promoted(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                        struct atoll_err *err)
-{
-    t->promotions++;
-    e->promotions++;
-    if (!e->search.noop_interval || e->promotions % e->search.noop_interval || e->finishing)
-        return 0;
-    return atoll_null_control_inject(e, t, p->individual, err);
-}
-
 int atoll_duel_is_won(const struct atoll_engine *e, const struct atoll_proposal *p,
                       const struct atoll_duel *duel)
 {
@@ -88,65 +74,4 @@ int atoll_duel_proves_wrong(const struct atoll_duel *duel)
 {
     enum atoll_verdict v = duel->verdict;
     return v != ATOLL_V_CORRECT && v != ATOLL_V_INFRASTRUCTURE && v != ATOLL_V_UNSTABLE;
-}
-
-static void update_fitness(const struct atoll_engine *e, const struct atoll_engine_task *t,
-                           struct atoll_individual *r)
-{
-    r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
-                               t->baseline_ns, t->floor_ns);
-}
-
-static int disqualify(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
-                      enum atoll_verdict verdict, struct atoll_err *err)
-{
-    struct atoll_individual *r = &e->individuals.items[individual];
-    struct atoll_source *s = &e->sources.items[r->source];
-    r->state = (uint8_t)verdict;
-    update_fitness(e, t, r);
-    for (uint32_t i = 0; i < e->search.islands; i++) {
-        struct atoll_cell *cell = &t->islands[i].cells[r->cell];
-        if (cell->waiting == individual)
-            cell->waiting = ATOLL_NONE;
-        if (cell->elite == individual)
-            atoll_island_clear(&t->islands[i], r->cell);
-    }
-    if (s->tune)
-        atoll_tune_result(s->tune, &r->choice, 0);
-    if (s->best == individual) {
-        s->best = ATOLL_NONE;
-        s->best_ns = 0;
-    }
-    return atoll_best_withdraw(e, t, individual, err);
-}
-
-/* The time relative to the defender's, where both ran side by side, is what it is worth: a lucky time must not
- * put it before others, nor keep its template's other instances from challenging. */
-static void sober(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                  const struct atoll_duel *duel)
-{
-    struct atoll_individual *r = &e->individuals.items[p->individual];
-    struct atoll_source *s = &e->sources.items[r->source];
-    double paired = duel->ratio > 0 ? e->individuals.items[p->elite].time_ns / duel->ratio : 0;
-    if (duel->verdict != ATOLL_V_CORRECT || !duel->pair_count || r->state != ATOLL_V_CORRECT ||
-        !isfinite(paired) || paired <= r->time_ns)
-        return;
-    r->time_ns = paired;
-    update_fitness(e, t, r);
-    if (s->tune)
-        atoll_tune_result(s->tune, &r->choice, paired);
-    if (s->best == p->individual)
-        s->best_ns = paired;
-}
-
-int atoll_duel_lost(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                    const struct atoll_duel *duel, struct atoll_err *err)
-{
-    struct atoll_decision d = p->decision;
-    d.type = ATOLL_DECIDE_NOT_CONFIRMED;
-    atoll_decide(e, &d);
-    if (atoll_duel_proves_wrong(duel))
-        return disqualify(e, t, p->individual, duel->verdict, err);
-    sober(e, t, p, duel);
-    return 0;
 }

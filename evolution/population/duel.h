@@ -1,4 +1,4 @@
-/* duel.h - duels of the search: sending them, and what winning or losing one means (MEASUREMENT.md 5).
+/* duel.h - duels of the search: sending them, and reading their results (MEASUREMENT.md 5).
  * Layer: evolution. */
 #ifndef ATOLL_EVOLUTION_POPULATION_DUEL_H
 #define ATOLL_EVOLUTION_POPULATION_DUEL_H
@@ -22,12 +22,4 @@ int atoll_duel_is_won(const struct atoll_engine *e, const struct atoll_proposal 
                       const struct atoll_duel *duel);
 /* The verdicts that say something about the candidate itself. */
 int atoll_duel_proves_wrong(const struct atoll_duel *duel);
-/* Counts a won challenge; now and then the winner gets a null control. */
-int atoll_duel_promoted(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                        struct atoll_err *err);
-/* A duel that was not won: a candidate that proved wrong leaves every cell, another's lucky time counts no
- * more. */
-int atoll_duel_lost(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
-                    const struct atoll_duel *duel, struct atoll_err *err);
-
 #endif

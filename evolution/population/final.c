@@ -56,16 +56,11 @@ static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_e
     return next;
 }
 
-static int tries_left(const struct atoll_engine *e, const struct atoll_engine_task *t)
-{
-    return t->finals_failed < FAILURE_LIMIT && t->finals - t->finals_failed < e->search.finals_tries &&
-           atoll_budget_allows_final(e);
-}
-
 int atoll_final_next(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
 {
     uint32_t next = t->baseline == ATOLL_NONE ? ATOLL_NONE : next_finalist(e, t);
-    if (next == ATOLL_NONE || !tries_left(e, t)) {
+    if (next == ATOLL_NONE || t->finals_failed >= FAILURE_LIMIT ||
+        t->finals - t->finals_failed >= e->search.finals_tries || !atoll_budget_allows_final(e)) {
         atoll_final_conclude(e, t);
         return 0;
     }
@@ -75,35 +70,25 @@ int atoll_final_next(struct atoll_engine *e, struct atoll_engine_task *t, struct
     return atoll_duel_final(e, t, next, err);
 }
 
-/* Without a pair there was no comparison, whoever was to blame, unless the finalist proved wrong: it may try
- * again. */
-static int was_compared(const struct atoll_duel *duel)
-{
-    return duel->verdict == ATOLL_V_CORRECT && duel->pair_count > 0;
-}
-
-static void remember(struct atoll_engine_task *t, const struct atoll_duel *duel)
-{
-    t->finals_compared++;
-    if (isfinite(duel->elite_ns) && duel->elite_ns > 0)
-        t->final_baseline_ns =
-            fmin(t->final_baseline_ns > 0 ? t->final_baseline_ns : t->baseline_ns, duel->elite_ns);
-}
-
 int atoll_final_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
                        const struct atoll_duel *duel, struct atoll_err *err)
 {
     t->final = ATOLL_FINAL_NONE;
     if (!duel)
         return 0;
-    if (was_compared(duel))
-        remember(t, duel);
-    else if (atoll_duel_proves_wrong(duel))
+    /* Without a pair there was no comparison, whoever was to blame: unless the finalist proved wrong it may try again. */
+    int was_compared = duel->verdict == ATOLL_V_CORRECT && duel->pair_count > 0;
+    if (was_compared) {
+        t->finals_compared++;
+        if (isfinite(duel->elite_ns) && duel->elite_ns > 0)
+            t->final_baseline_ns =
+                fmin(t->final_baseline_ns > 0 ? t->final_baseline_ns : t->baseline_ns, duel->elite_ns);
+    } else if (atoll_duel_proves_wrong(duel))
         t->finals_failed++;
     else
         e->individuals.items[p->individual].finalist = 0;
-    if (!was_compared(duel) || !atoll_duel_is_won(e, p, duel))
-        return atoll_duel_lost(e, t, p, duel, err);
+    if (!was_compared || !atoll_duel_is_won(e, p, duel))
+        return atoll_challenger_lost(e, t, p, duel, err);
     if (t->finalist == ATOLL_NONE || duel->ratio > t->final_ratio) {
         t->finalist = p->individual;
         t->final_ratio = duel->ratio;

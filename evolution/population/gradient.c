@@ -25,19 +25,6 @@ void atoll_transitions_improved(struct atoll_transitions *t, uint32_t child)
             t->items[i].outcome = ATOLL_OUTCOME_IMPROVEMENT;
 }
 
-static void transition_codec(struct atoll_transition *t, struct atoll_codec *codec)
-{
-    atoll_codec_u8(codec, &t->from);
-    atoll_codec_u8(codec, &t->to);
-    atoll_codec_u8(codec, &t->outcome);
-    atoll_codec_f64(codec, &t->gain);
-    atoll_codec_u64(codec, &t->when);
-    atoll_codec_u32(codec, &t->child);
-    if (codec->in && (t->from >= ATOLL_BEHAVIOUR_CELLS || t->to >= ATOLL_BEHAVIOUR_CELLS ||
-                      t->outcome >= ATOLL_OUTCOME_COUNT || !isfinite(t->gain)))
-        codec->in->failed = 1;
-}
-
 void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *codec)
 {
     atoll_codec_count(codec, &t->count, 23);
@@ -46,8 +33,18 @@ void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *co
         t->count = t->next = 0;
         codec->in->failed = 1;
     }
-    for (uint32_t i = 0; i < t->count; i++)
-        transition_codec(&t->items[i], codec);
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct atoll_transition *x = &t->items[i];
+        atoll_codec_u8(codec, &x->from);
+        atoll_codec_u8(codec, &x->to);
+        atoll_codec_u8(codec, &x->outcome);
+        atoll_codec_f64(codec, &x->gain);
+        atoll_codec_u64(codec, &x->when);
+        atoll_codec_u32(codec, &x->child);
+        if (codec->in && (x->from >= ATOLL_BEHAVIOUR_CELLS || x->to >= ATOLL_BEHAVIOUR_CELLS ||
+                          x->outcome >= ATOLL_OUTCOME_COUNT || !isfinite(x->gain)))
+            codec->in->failed = 1;
+    }
 }
 
 static void levels_of(unsigned cell, int ret_levels[ATOLL_DIMENSIONS])

@@ -11,11 +11,6 @@ static int ends_generations(const struct atoll_search *s, const struct atoll_isl
     return interval && island->evaluated % interval == 0;
 }
 
-static int stagnates(const struct atoll_search *s, const struct atoll_island *island)
-{
-    return island->since_elite >= (uint64_t)s->generation_size * s->stagnation_generations;
-}
-
 static uint32_t fastest(const struct atoll_engine *e, const struct atoll_island *island)
 {
     uint32_t best = ATOLL_NONE;
@@ -47,23 +42,12 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t fr
     return atoll_challenge_enter(e, t, to, migrant, 1, err);
 }
 
-/* Along the graph: who is next in the ring, or anybody. */
-static int send_on(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
-                   struct atoll_err *err)
-{
-    switch (e->search.topology) {
-    case ATOLL_TOPOLOGY_RING: return send(e, t, island, (island + 1) % e->search.islands, err);
-    case ATOLL_TOPOLOGY_RANDOM: return send(e, t, island, random_other(e, t, island), err);
-    default: return 0;
-    }
-}
-
-/* An island without a new elite for long is told, now and then, what another one found. */
+/* An island without a new elite for long gets, now and then, what another one found. */
 static int help(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island, struct atoll_err *err)
 {
     const struct atoll_search *s = &e->search;
     if (!(s->stagnation_migration > 0) || !ends_generations(s, &t->islands[island], 1) ||
-        !stagnates(s, &t->islands[island]) ||
+        t->islands[island].since_elite < (uint64_t)s->generation_size * s->stagnation_generations ||
         atoll_random_unit(atoll_random_next(&t->random)) >= s->stagnation_migration)
         return 0;
     return send(e, t, random_other(e, t, island), island, err);
@@ -73,8 +57,14 @@ int atoll_migrate(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t 
 {
     if (e->search.islands < 2)
         return 0;
-    if (ends_generations(&e->search, &t->islands[island], e->search.migration_interval) &&
-        send_on(e, t, island, err))
-        return -1;
+    if (ends_generations(&e->search, &t->islands[island], e->search.migration_interval)) {
+        int failed = 0;
+        if (e->search.topology == ATOLL_TOPOLOGY_RING) /* to who is next, or to anybody */
+            failed = send(e, t, island, (island + 1) % e->search.islands, err);
+        else if (e->search.topology == ATOLL_TOPOLOGY_RANDOM)
+            failed = send(e, t, island, random_other(e, t, island), err);
+        if (failed)
+            return -1;
+    }
     return help(e, t, island, err);
 }

@@ -39,18 +39,3 @@ int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_engine_tas
         return 0;
     return atoll_duel_null_control(e, t, mutant, err);
 }
-
-int atoll_null_control_settle(struct atoll_engine *e, struct atoll_engine_task *t,
-                              const struct atoll_proposal *p, const struct atoll_duel *duel,
-                              struct atoll_err *err)
-{
-    struct atoll_proposal original = *p;
-    t->noop_promotions += duel && duel->verdict == ATOLL_V_CORRECT && duel->better;
-    if (!duel || !atoll_duel_proves_wrong(duel))
-        return 0;
-    original.individual = p->elite;
-    original.decision.candidate = p->decision.elite;
-    original.decision.source = p->decision.elite_source;
-    original.decision.choice = p->decision.elite_choice;
-    return atoll_duel_lost(e, t, &original, duel, err);
-}

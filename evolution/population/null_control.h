@@ -19,9 +19,4 @@ int atoll_null_control_inject(struct atoll_engine *e, struct atoll_engine_task *
 /* A mutant was evaluated. */
 int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
                                  struct atoll_err *err);
-/* Its duel was answered, or given up (duel NULL).  What it does wrong, its original does. */
-int atoll_null_control_settle(struct atoll_engine *e, struct atoll_engine_task *t,
-                              const struct atoll_proposal *p, const struct atoll_duel *duel,
-                              struct atoll_err *err);
-
 #endif

@@ -32,11 +32,6 @@ struct atoll_behaviour atoll_cell_behaviour(unsigned cell)
                                     (unsigned char)(cell % 4)};
 }
 
-static int in_use(const struct atoll_cell *cell)
-{
-    return cell->elite != ATOLL_NONE || cell->waiting != ATOLL_NONE || cell->open;
-}
-
 static void reference_codec(uint32_t *individual, uint32_t individual_count, struct atoll_codec *codec)
 {
     atoll_codec_u32(codec, individual);
@@ -52,8 +47,11 @@ void atoll_island_codec(struct atoll_island *island, uint32_t individual_count, 
     uint64_t used = 0;
     if (codec->in)
         atoll_island_init(island);
-    for (unsigned i = 0; i < ATOLL_BEHAVIOUR_CELLS; i++)
-        used |= (uint64_t)in_use(&island->cells[i]) << i;
+    for (unsigned i = 0; i < ATOLL_BEHAVIOUR_CELLS; i++) {
+        const struct atoll_cell *cell = &island->cells[i];
+        int in_use = cell->elite != ATOLL_NONE || cell->waiting != ATOLL_NONE || cell->open;
+        used |= (uint64_t)in_use << i;
+    }
     atoll_codec_u64(codec, &island->evaluated);
     atoll_codec_u64(codec, &island->since_elite);
     atoll_codec_u64(codec, &used);

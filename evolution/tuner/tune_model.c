@@ -518,18 +518,13 @@ void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate
     atoll_codec_u32(codec, &s->known_trials);
     atoll_codec_u32(codec, &s->known_results);
     atoll_codec_u32(codec, &s->known_hints);
-    uint64_t key = s->draw.key, counter = s->draw.counter;
-    atoll_codec_u64(codec, &key);
-    atoll_codec_u64(codec, &counter);
+    atoll_codec_random(codec, &s->draw);
     atoll_codec_u32(codec, &s->centre_count);
     atoll_codec_u32(codec, &s->row_count);
-    if (codec->in) {
-        s->draw = (struct atoll_random){key, counter};
-        if (s->centre_count > ATOLL_SURROGATE_CENTRES || s->known_trials > tune->trial_count ||
-            s->row_count > ATOLL_GP_ROW_LIMIT) {
-            codec->in->failed = 1;
-            return;
-        }
+    if (codec->in && (s->centre_count > ATOLL_SURROGATE_CENTRES || s->known_trials > tune->trial_count ||
+                      s->row_count > ATOLL_GP_ROW_LIMIT)) {
+        codec->in->failed = 1;
+        return;
     }
     for (uint32_t i = 0; i < s->centre_count; i++)
         atoll_point_codec(tune->space, &s->centres[i], codec);
