@@ -124,8 +124,9 @@ static volatile sig_atomic_t interrupts;
 
 static void on_interrupt(int signal_number)
 {
-    if (++interrupts > 1)
+    if (++interrupts > 1) {
         _exit(128 + signal_number);
+    }
 }
 
 static void interrupts_catch(void)
@@ -149,8 +150,9 @@ static struct atoll_spawner *spawner_start(const struct settings *settings, stru
     static char program[PATH_MAX];
     static const char *const quiet[] = {"atoll-eval", "--evaluator", NULL};
     static const char *const verbose[] = {"atoll-eval", "--evaluator", "--verbose", NULL};
-    if (atoll_program_path(program, sizeof program, err) != 0)
+    if (atoll_program_path(program, sizeof(program), err) != 0) {
         return NULL;
+    }
     return atoll_spawner_create(program, settings->verbose ? verbose : quiet, err);
 }
 
@@ -164,9 +166,10 @@ static void result_log(const struct atoll_coordinator_result *r)
                   "the campaign had finished before; nothing was run");
         return;
     }
-    if (r->is_drained)
+    if (r->is_drained) {
         atoll_log(ATOLL_LOG_INFO, "eval.drained",
                   "the journal is closed and the search is not finished: a resume goes on");
+    }
     atoll_log(ATOLL_LOG_INFO, "eval.finished",
               "%llu evaluations, %llu comparisons in %.2f s; rank 0 used %.1f us of CPU for each; %llu "
               "results ignored, "
@@ -182,20 +185,23 @@ static void claim_log(const struct atoll_campaign *campaign, enum atoll_campaign
                                          "it was released by", "it is taken over from one that is gone:"};
     struct atoll_lease *lease = atoll_campaign_lease(campaign);
     struct atoll_lease_seen before = atoll_lease_before(lease);
-    if (before.state == ATOLL_LEASE_FREE)
+    if (before.state == ATOLL_LEASE_FREE) {
         atoll_log(ATOLL_LOG_INFO, "eval.lease", "epoch %u of the lease", atoll_lease_epoch(lease));
-    else
+    } else {
         atoll_log(ATOLL_LOG_INFO, "eval.lease", "epoch %u of the lease; %s pid %lld on host %s, job %s",
                   atoll_lease_epoch(lease), states[before.state], (long long)before.holder.pid,
                   before.holder.host, before.holder.job);
-    if (hold == ATOLL_HOLD_NO_LOCKS)
+    }
+    if (hold == ATOLL_HOLD_NO_LOCKS) {
         atoll_log(ATOLL_LOG_WARNING, "eval.lock.none",
                   "%s: this file system has no locks; the lease alone keeps others away",
                   atoll_campaign_dir(campaign));
-    if (hold == ATOLL_HOLD_PASSED_OVER)
+    }
+    if (hold == ATOLL_HOLD_PASSED_OVER) {
         atoll_log(ATOLL_LOG_WARNING, "eval.lock.passed",
                   "%s: the one whose lease was taken over has the lock still; what it writes is kept aside",
                   atoll_campaign_dir(campaign));
+    }
 }
 
 static struct atoll_campaign *campaign_open(const struct settings *settings, const char *dir,
@@ -214,24 +220,25 @@ static struct atoll_campaign *campaign_open(const struct settings *settings, con
 }
 
 /* What is given here, else what the campaign was made with. */
-static const char *told(const char *given, const struct atoll_campaign *campaign, const char *option)
+static const char *given_or_kept(const char *given, const struct atoll_campaign *campaign, const char *option)
 {
     const char *kept = atoll_campaign_option(campaign, option);
     return given ? given : kept && *kept ? kept : NULL;
 }
 
-static struct atoll_llm_queue_settings questions_of(const struct settings *settings,
-                                                    const struct atoll_campaign *campaign)
+static struct atoll_llm_queue_settings llm_settings_of(const struct settings *settings,
+                                                       const struct atoll_campaign *campaign)
 {
     const char *deadline = atoll_campaign_option(campaign, "ask-deadline");
-    struct atoll_llm_queue_settings questions = {.gateway = told(settings->gateway, campaign, "gateway"),
-                                                 .model = told(settings->model, campaign, "model"),
-                                                 .token_file =
-                                                     told(settings->token_file, campaign, "gateway-token"),
-                                                 .deadline_s = deadline ? strtod(deadline, NULL) : 0};
-    if (!questions.model || (questions.gateway && strcmp(questions.gateway, "none") == 0))
-        questions.gateway = NULL;
-    return questions;
+    struct atoll_llm_queue_settings llm = {.gateway = given_or_kept(settings->gateway, campaign, "gateway"),
+                                           .model = given_or_kept(settings->model, campaign, "model"),
+                                           .token_file =
+                                               given_or_kept(settings->token_file, campaign, "gateway-token"),
+                                           .deadline_s = deadline ? strtod(deadline, NULL) : 0};
+    if (!llm.model || (llm.gateway && strcmp(llm.gateway, "none") == 0)) {
+        llm.gateway = NULL;
+    }
+    return llm;
 }
 
 /* 0 is never; a time that is over already is the first one there is. */
@@ -264,10 +271,10 @@ static int campaign_run(const struct settings *settings, struct atoll_campaign *
                                                        .drain_files = settings->drain_files.items,
                                                        .drain_file_count = settings->drain_files.count,
                                                        .until_ns = until_mono_ns(settings->until),
-                                                       .questions = questions_of(settings, campaign)};
+                                                       .llm = llm_settings_of(settings, campaign)};
         rc = atoll_coordinator_run(&run, ret_result, err);
     }
-    explicit_bzero(&setup, sizeof setup);
+    explicit_bzero(&setup, sizeof(setup));
     return rc;
 }
 
@@ -280,8 +287,9 @@ static int coordinate(const struct settings *settings, const char *dir, const st
     struct atoll_lease_renewer *lease_renewer =
         campaign ? atoll_lease_renewer_create(atoll_campaign_lease(campaign), &times, err) : NULL;
     int rc = lease_renewer ? campaign_run(settings, campaign, lease_renewer, peers, &result, err) : -1;
-    if (rc == 0)
+    if (rc == 0) {
         result_log(&result);
+    }
     atoll_lease_renewer_destroy(lease_renewer);
     atoll_campaign_close(campaign);
     return rc;
@@ -311,8 +319,9 @@ static void stop_say(const struct atoll_peers *peers, const unsigned char *word)
     atoll_buffer_init(&frame, 4096);
     if (atoll_frame_encode(&frame, ATOLL_MSG_STOP, word ? word : (const unsigned char *)"", word != NULL,
                            NULL) == 0) {
-        for (unsigned i = 0; i < peers->count; i++)
+        for (unsigned i = 0; i < peers->count; i++) {
             peers->send(peers->context, i, frame.data, frame.length, NULL);
+        }
     }
     atoll_buffer_fini(&frame);
 }
@@ -323,8 +332,9 @@ static void leave_say(const struct atoll_peers *peers)
     static const unsigned char leave = ATOLL_STOP_LEAVE;
     double until_ns = atoll_clock_mono_ns() + LEAVE_SAID_NS;
     stop_say(peers, &leave);
-    while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns)
+    while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns) {
         peers->wait(peers->context, NULL, 0, 10);
+    }
 }
 
 /* Waits until every rank has said that its evaluator is gone for good; then all may call MPI_Finalize. */
@@ -341,8 +351,9 @@ static int farewell(const struct atoll_peers *peers)
             continue;
         }
         if (frame.type != ATOLL_MSG_PEER_LOST || frame.length != 1 || frame.payload[0] != ATOLL_PEER_GONE ||
-            peer >= peers->count || answered[peer])
+            peer >= peers->count || answered[peer]) {
             continue;
+        }
         answered[peer] = 1;
         left--;
     }
@@ -364,8 +375,9 @@ static int run_rank0(const struct settings *settings, const char *dir, struct at
     struct atoll_peers peers = atoll_comm_peers(comm);
     int rc = coordinate(settings, dir, &peers, &err);
     int status = rc == 0 ? 0 : (int)ended(&err);
-    if (rc != 0)
+    if (rc != 0) {
         stop_say(&peers, NULL); /* a run that failed early has told nobody */
+    }
     *ret_answered = farewell(&peers);
     return status;
 }
@@ -376,8 +388,9 @@ static int run_forwarder(const struct settings *settings, struct atoll_comm *com
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_peers peers = atoll_comm_peers(comm);
     struct atoll_evaluator_pool *pool = atoll_evaluator_pool_create(spawner, 1, &err);
-    if (!pool)
+    if (!pool) {
         return (int)ended(&err);
+    }
     *ret_answered = atoll_forwarder_run(&peers, pool, settings->heartbeat_timeout_s * 1e9);
     atoll_evaluator_pool_destroy(pool);
     return 0;
@@ -390,9 +403,10 @@ static int run_ranks(const struct settings *settings, const char *dir, struct at
     struct atoll_comm *comm = atoll_comm_create(argc, argv, &err);
     char prefix[32];
     int answered = 0, status;
-    if (!comm)
+    if (!comm) {
         return (int)ended(&err);
-    snprintf(prefix, sizeof prefix, "rank %u", atoll_comm_rank(comm));
+    }
+    snprintf(prefix, sizeof(prefix), "rank %u", atoll_comm_rank(comm));
     atoll_log_setup(2, settings->verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, prefix);
     if (atoll_comm_size(comm) == 1) {
         status = run_local(settings, dir, *spawner);
@@ -410,17 +424,19 @@ static int run_ranks(const struct settings *settings, const char *dir, struct at
     }
     atoll_spawner_destroy(*spawner);
     fflush(NULL);
-    if (atoll_comm_rank(comm) == 0)
+    if (atoll_comm_rank(comm) == 0) {
         atoll_comm_abort(comm, status);
+    }
     _exit(status);
 }
 
 static int is_launched_by_mpi(void)
 {
     static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (getenv(marks[i]))
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        if (getenv(marks[i])) {
             return 1;
+        }
     }
     return 0;
 }
@@ -438,8 +454,9 @@ static unsigned evaluators_for(const char *dir, int is_null)
     struct atoll_gpus gpus = {0};
     struct atoll_campaign *campaign = is_null ? NULL : atoll_campaign_open(dir, NULL, NULL);
     const char *backend = campaign ? atoll_campaign_option(campaign, "backend") : NULL;
-    if (backend && strcmp(backend, "cuda") == 0 && !getenv(ATOLL_GPU_VARIABLE))
+    if (backend && strcmp(backend, "cuda") == 0 && !getenv(ATOLL_GPU_VARIABLE)) {
         atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus);
+    }
     atoll_campaign_close(campaign);
     return gpus.count < 1                           ? 1
            : gpus.count < ATOLL_SPAWNER_CHILD_LIMIT ? gpus.count
@@ -467,25 +484,31 @@ int main(int argc, char **argv)
         atoll_option_help(&command, stdout);
         return 0;
     }
-    if (rc == 0 && settings.evaluator)
+    if (rc == 0 && settings.evaluator) {
         return run_evaluator(&settings);
-    if (rc == 0 && argument_count != 1)
+    }
+    if (rc == 0 && argument_count != 1) {
         rc = atoll_err_set(&err, ATOLL_E_USAGE, "name one campaign directory; atoll-eval --help says more");
-    if (rc != 0)
+    }
+    if (rc != 0) {
         return (int)ended(&err);
+    }
     atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "");
     int is_local = settings.local || !is_launched_by_mpi();
-    if (settings.evaluators == 0)
+    if (settings.evaluators == 0) {
         settings.evaluators = evaluators_for(arguments[0], settings.null_backend);
+    }
     char here[24];
-    snprintf(here, sizeof here, "%lld", settings.evaluators);
-    if (is_local)
+    snprintf(here, sizeof(here), "%lld", settings.evaluators);
+    if (is_local) {
         setenv("ATOLL_EVALUATORS_HERE", here, 1); /* the spawner gives each a slice of the cores */
-    else
+    } else {
         unsetenv("ATOLL_EVALUATORS_HERE");
+    }
     struct atoll_spawner *spawner = spawner_start(&settings, &err);
-    if (!spawner)
+    if (!spawner) {
         return (int)ended(&err);
+    }
     interrupts_catch();
     int status = is_local ? run_local(&settings, arguments[0], spawner)
                           : run_ranks(&settings, arguments[0], &spawner, &argc, &argv);

@@ -1,11 +1,14 @@
 /* commit.h - the engine and its journal as one thing: nothing reaches the engine that is not durable, and
  * what it decides is written down (DESIGN.md 3). Layer: mpi-eval.  Lifetime: create/destroy.  Single owner.
- */
+ *
+ * A round: add() its events; sync() makes all of them durable at once, from then on they may be acknowledged; step() gives
+ * them to the engine one by one and returns what it decided, until it says that the round is over. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_COMMIT_H
 #define ATOLL_MPI_EVAL_COORDINATOR_COMMIT_H
 
 #include "archive-h5/journal/journal.h"
 #include "evolution/engine/engine.h"
+#include "mpi-eval/coordinator/lease_renewer.h"
 
 #define ATOLL_COMMIT_ROUND_LIMIT ATOLL_JOURNAL_UNDECIDED_LIMIT /* events in one round */
 
@@ -22,41 +25,41 @@ struct atoll_snapshot_age {
 };
 int atoll_snapshot_is_due(const struct atoll_snapshot_age *age, uint64_t every_events);
 
-struct atoll_commit;
-
-struct atoll_commit_hooks {
-    void *context;
-    /* Before something is written, and before what was written is acknowledged: -1 = another process does both now. */
-    int (*may_write)(void *context, struct atoll_err *err);
-    /* The disk is full: 0 = try again, -1 = give up (the events of the round are lost, nothing was
-     * acknowledged). */
-    int (*no_space)(void *context, const struct atoll_err *why);
-    /* All events of the round are durable; called before the engine sees the first. */
-    void (*durable)(void *context, const struct atoll_event *events, size_t count);
-    /* Every decision, once, after its event's step; then `settled` for the event. */
-    int (*decided)(void *context, const struct atoll_decision *decision, struct atoll_err *err);
-    void (*settled)(void *context, const struct atoll_event *event);
+/* An event that the engine has just seen, and what it decided.  Borrowed until the next call. */
+struct atoll_commit_step {
+    const struct atoll_event *event;
+    const struct atoll_decision *decisions;
+    size_t decision_count;
 };
 
-/* engine and journal: taken, also on failure.  hooks: copied; each function may be NULL. */
-struct atoll_commit *atoll_commit_create(struct atoll_engine *engine, struct atoll_journal *journal,
-                                         const struct atoll_commit_hooks *hooks, struct atoll_err *err);
-void atoll_commit_destroy(struct atoll_commit *ledger);
-struct atoll_engine *atoll_commit_engine(struct atoll_commit *ledger);
-struct atoll_journal *atoll_commit_journal(struct atoll_commit *ledger);
+struct atoll_commit;
 
-/* Adds an event to the round.  The event's evaluation is moved out of it; what it borrows must live until
- * commit. ATOLL_E_LIMIT when the round is full: commit first. */
-int atoll_commit_add(struct atoll_commit *ledger, struct atoll_event *event, struct atoll_err *err);
-size_t atoll_commit_round_count(const struct atoll_commit *ledger);
-/* every_events: instead of ATOLL_SNAPSHOT_EVENTS; 0 = that.  age: what former attempts left. */
-void atoll_commit_snapshots(struct atoll_commit *ledger, uint64_t every_events,
+/* engine and journal: taken, also on failure.  lease_renewer: borrowed; NULL = without a lease. */
+struct atoll_commit *atoll_commit_create(struct atoll_engine *engine, struct atoll_journal *journal,
+                                         struct atoll_lease_renewer *lease_renewer, struct atoll_err *err);
+void atoll_commit_destroy(struct atoll_commit *commit);
+struct atoll_engine *atoll_commit_engine(struct atoll_commit *commit);
+struct atoll_journal *atoll_commit_journal(struct atoll_commit *commit);
+/* every_events: between snapshots, 0 = ATOLL_SNAPSHOT_EVENTS.  age: what former attempts left. */
+void atoll_commit_snapshots(struct atoll_commit *commit, uint64_t every_events,
                             const struct atoll_snapshot_age *age);
-/* One sync for the round, then one step for each of its events, then a snapshot where one is due.
- * Nothing to do without events. */
-int atoll_commit_now(struct atoll_commit *ledger, struct atoll_err *err);
-/* Writes the CLOSE record and syncs. */
-int atoll_commit_close(struct atoll_commit *ledger, int64_t unix_ns, const char *reason,
+
+/* Adds an event to the round.  The event's evaluation is moved out of it; what it borrows must live until the round is
+ * over.  ATOLL_E_LIMIT when the round is full. */
+int atoll_commit_add(struct atoll_commit *commit, struct atoll_event *event, struct atoll_err *err);
+/* The events of the round, borrowed until it is over. */
+const struct atoll_event *atoll_commit_events(const struct atoll_commit *commit, size_t *ret_count);
+size_t atoll_commit_round_count(const struct atoll_commit *commit);
+
+/* One sync for the round; no sync where there is nothing new.  -1: nothing of it may be acknowledged.  ATOLL_E_FULL: the disk
+ * is full, and nothing is lost yet: call it again when there is space.  BUSY: the lease is lost. */
+int atoll_commit_sync(struct atoll_commit *commit, struct atoll_err *err);
+/* After sync: the engine takes the next event of the round.  1: what it decided is in ret_step and appended to the journal
+ * (durable with the next sync); 0: the round is over, and a snapshot is written where one is due; -1: failed, and the
+ * rest of the round is dropped. */
+int atoll_commit_step(struct atoll_commit *commit, struct atoll_commit_step *ret_step, struct atoll_err *err);
+/* Appends the CLOSE record; sync() makes it durable. */
+int atoll_commit_close(struct atoll_commit *commit, int64_t unix_ns, const char *reason,
                        struct atoll_err *err);
 
 #endif

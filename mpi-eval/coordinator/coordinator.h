@@ -29,7 +29,7 @@ struct atoll_coordinator_settings {
     const char *const *drain_files;          /* when one of them is there the run is drained, too */
     size_t drain_file_count;
     double until_ns; /* the same, so that it is over by then, on the clock of now_ns; 0 = never */
-    struct atoll_llm_queue_settings questions; /* all zero: no language model is asked */
+    struct atoll_llm_queue_settings llm; /* all zero: no language model is asked */
 };
 
 struct atoll_coordinator_result {

@@ -5,9 +5,10 @@
 static int grow(struct atoll_decisions *list)
 {
     size_t capacity = list->capacity ? 2 * list->capacity : 64;
-    struct atoll_decision *items = realloc(list->items, capacity * sizeof *items);
-    if (!items)
+    struct atoll_decision *items = realloc(list->items, capacity * sizeof(*items));
+    if (!items) {
         return -1;
+    }
     list->items = items;
     list->capacity = capacity;
     return 0;
@@ -16,10 +17,11 @@ static int grow(struct atoll_decisions *list)
 void atoll_decisions_sink(void *context, const struct atoll_decision *decision)
 {
     struct atoll_decisions *list = context;
-    if (list->count == list->capacity && grow(list) != 0)
+    if (list->count == list->capacity && grow(list) != 0) {
         list->failed = 1;
-    else
+    } else {
         list->items[list->count++] = *decision;
+    }
 }
 
 void atoll_decisions_clear(struct atoll_decisions *list)

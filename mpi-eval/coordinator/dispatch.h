@@ -39,7 +39,7 @@ void atoll_dispatch_settle(struct atoll_dispatch *dispatch, uint64_t evaluation)
 /* The peer is lost: its orders wait again. */
 void atoll_dispatch_lose(struct atoll_dispatch *dispatch, unsigned peer);
 /* One order that too many peers were lost with; NULL when none. */
-const struct atoll_decision *atoll_dispatch_hopeless(const struct atoll_dispatch *dispatch);
+const struct atoll_decision *atoll_dispatch_find_lost(const struct atoll_dispatch *dispatch);
 unsigned atoll_dispatch_sent_count(const struct atoll_dispatch *dispatch, unsigned peer);
 size_t atoll_dispatch_under_way_count(const struct atoll_dispatch *dispatch); /* sent, to all */
 size_t atoll_dispatch_waiting_count(const struct atoll_dispatch *dispatch);

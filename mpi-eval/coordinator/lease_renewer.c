@@ -66,10 +66,11 @@ static double renew(struct atoll_lease_renewer *t, int *failures)
         *failures = 0;
         return t->beat_ns;
     }
-    if (err.code == ATOLL_E_BUSY)
+    if (err.code == ATOLL_E_BUSY) {
         lost_note(t, &err);
-    else if ((*failures)++ == 0)
+    } else if ((*failures)++ == 0) {
         atoll_log(ATOLL_LOG_WARNING, "eval.lease.renew", "%s; tried again", err.text);
+    }
     return t->beat_ns / 10;
 }
 
@@ -80,18 +81,21 @@ static void *renew_always(void *context)
     double pause_ns = t->beat_ns;
     pthread_mutex_lock(&t->lock);
     while (!t->is_ending && !t->is_lost) {
-        if (!t->is_wanted)
+        if (!t->is_wanted) {
             wait_ns(t, pause_ns);
-        if (t->is_ending)
+        }
+        if (t->is_ending) {
             break;
+        }
         pause_ns = t->beat_ns;
         int is_alive = now_ns() - t->alive_ns <= t->life_ns;
-        if (is_alive)
+        if (is_alive) {
             pause_ns = renew(t, &failures);
-        else if (!has_said)
+        } else if (!has_said) {
             atoll_log(ATOLL_LOG_ERROR, "eval.lease.hung",
                       "rank 0 has shown no life for %.0f s: its lease is not renewed until it does",
                       t->life_ns / 1e9);
+        }
         has_said = !is_alive;
         pthread_cond_broadcast(&t->changed);
     }
@@ -115,7 +119,7 @@ struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease
                                                        struct atoll_err *err)
 {
     pthread_condattr_t monotonic;
-    struct atoll_lease_renewer *t = calloc(1, sizeof *t);
+    struct atoll_lease_renewer *t = calloc(1, sizeof(*t));
     if (!t) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the lease");
         return NULL;
@@ -133,16 +137,18 @@ struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease
     pthread_cond_init(&t->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&t->lock, NULL);
-    if (thread_start(t, err) == 0)
+    if (thread_start(t, err) == 0) {
         return t;
+    }
     free(t);
     return NULL;
 }
 
 void atoll_lease_renewer_destroy(struct atoll_lease_renewer *t)
 {
-    if (!t)
+    if (!t) {
         return;
+    }
     pthread_mutex_lock(&t->lock);
     t->is_ending = 1;
     pthread_cond_broadcast(&t->changed);
@@ -155,8 +161,9 @@ void atoll_lease_renewer_destroy(struct atoll_lease_renewer *t)
 
 void atoll_lease_renewer_show_life(struct atoll_lease_renewer *t)
 {
-    if (!t)
+    if (!t) {
         return;
+    }
     pthread_mutex_lock(&t->lock);
     t->alive_ns = now_ns();
     pthread_mutex_unlock(&t->lock);
@@ -165,27 +172,32 @@ void atoll_lease_renewer_show_life(struct atoll_lease_renewer *t)
 int atoll_lease_renewer_check(struct atoll_lease_renewer *t, struct atoll_err *err)
 {
     double said_ns = 0;
-    if (!t)
+    if (!t) {
         return 0;
+    }
     pthread_mutex_lock(&t->lock);
     t->alive_ns = now_ns();
     t->is_wanted = t->alive_ns - t->renewed_ns > t->trusted_ns;
-    if (t->is_wanted)
+    if (t->is_wanted) {
         pthread_cond_broadcast(&t->changed);
+    }
     while (!t->is_lost && now_ns() - t->renewed_ns > t->trusted_ns) {
         t->alive_ns = now_ns(); /* whoever waits here lives */
-        if (now_ns() - said_ns > WAIT_SAID_NS && said_ns > 0)
+        if (now_ns() - said_ns > WAIT_SAID_NS && said_ns > 0) {
             atoll_log(
                 ATOLL_LOG_WARNING, "eval.lease.waits",
                 "the lease was renewed %.0f s ago for the last time; nothing is written until it is again",
                 (now_ns() - t->renewed_ns) / 1e9);
-        if (now_ns() - said_ns > WAIT_SAID_NS)
+        }
+        if (now_ns() - said_ns > WAIT_SAID_NS) {
             said_ns = now_ns();
+        }
         wait_ns(t, t->beat_ns);
     }
     int is_lost = t->is_lost;
-    if (is_lost && err)
+    if (is_lost && err) {
         *err = t->loss;
+    }
     pthread_mutex_unlock(&t->lock);
     return is_lost ? -1 : 0;
 }

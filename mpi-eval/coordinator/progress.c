@@ -1,33 +1,64 @@
-/* progress.c - progress as JSON lines.  Names of tasks are identifiers, so nothing of them needs quoting beyond the
- * quotes; those of device models come from devices. */
+/* progress.c - names of tasks are identifiers, so nothing of them needs quoting beyond the quotes; those of device models
+ * come from devices, which may say anything. */
 #include "mpi-eval/coordinator/progress.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "archive-h5/campaign/campaign_progress.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/utf8.h"
+
+#define LINE_NS           0.5e9
+#define FILE_NS           10e9
+#define LINE_BYTES        (4u << 20)
 #define LAST_LINE_WAIT_MS 1000
 
-static void model_put(const char *model, struct atoll_buffer *out)
+void atoll_progress_init(struct atoll_progress *p, int fd, double now_ns)
+{
+    *p = (struct atoll_progress){.fd = fd, .line_ns = now_ns};
+    atoll_buffer_init(&p->line, LINE_BYTES);
+}
+
+void atoll_progress_fini(struct atoll_progress *p)
+{
+    atoll_buffer_fini(&p->line);
+}
+
+/* ---- lines ---- */
+
+int atoll_progress_line_is_due(const struct atoll_progress *p, double now_ns)
+{
+    return p->fd >= 0 && now_ns - p->line_ns >= LINE_NS;
+}
+
+static void put_model(const char *model, struct atoll_buffer *out)
 {
     atoll_buffer_printf(out, "\"model\":\"");
-    for (; *model; model++)
+    for (; *model; model++) {
         atoll_buffer_put_u8(out,
                             *model < ' ' || *model > '~' || strchr("\"\\", *model) ? '?' : (uint8_t)*model);
+    }
     atoll_buffer_printf(out, "\",");
 }
 
-static void task_put(const struct atoll_engine *engine, uint32_t number, uint32_t model,
+static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_t model,
                      struct atoll_buffer *out)
 {
     struct atoll_task_status s;
     const struct atoll_task *task = atoll_engine_task(engine, number);
-    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0)
+    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0) {
         return;
+    }
     atoll_buffer_printf(out, "%s{\"name\":\"%s\",", number || model ? "," : "", task->name);
-    if (atoll_engine_model_count(engine) > 1)
-        model_put(atoll_engine_model(engine, model), out);
+    if (atoll_engine_model_count(engine) > 1) {
+        put_model(atoll_engine_model(engine, model), out);
+    }
     atoll_buffer_printf(
         out,
         "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
@@ -36,19 +67,8 @@ static void task_put(const struct atoll_engine *engine, uint32_t number, uint32_
         s.best_fitness, s.final_ratio, (unsigned long long)s.promotions, s.done);
 }
 
-static void asks_put(const struct atoll_progress_facts *facts, struct atoll_buffer *out)
-{
-    const struct atoll_llm_queue_counts *q = &facts->questions;
-    if (!facts->has_model)
-        return;
-    atoll_buffer_printf(out,
-                        "\"asks\":{\"open\":%u,\"answered\":%llu,\"failed\":%llu,\"tokens\":%llu,"
-                        "\"cost_usd\":%.9g,\"over\":%d},",
-                        q->open, (unsigned long long)q->answered, (unsigned long long)q->failed,
-                        (unsigned long long)q->tokens, q->cost_usd, q->is_over);
-}
-
-void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, struct atoll_buffer *out)
+static void put_line(const struct atoll_progress_facts *facts, double rate, int is_last,
+                     struct atoll_buffer *out)
 {
     struct atoll_engine_status s;
     atoll_engine_status(facts->engine, &s);
@@ -58,32 +78,178 @@ void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, 
         "\"under_way\":%llu,\"evaluators\":%u,\"busy\":%.4f,\"candidate_share\":%.4f,\"finishing\":%d,"
         "\"stopped\":%d,\"reason\":\"%s\",",
         is_last ? "summary" : "progress", facts->elapsed_ns / 1e9, facts->budget_ns / 1e9,
-        (unsigned long long)s.evaluated, facts->rate, (unsigned long long)s.under_way, facts->evaluators,
+        (unsigned long long)s.evaluated, rate, (unsigned long long)s.under_way, facts->evaluators,
         facts->busy, facts->candidate_share, s.finishing, s.stopped, atoll_reason_name(s.reason));
-    asks_put(facts, out);
+    if (facts->has_model) {
+        const struct atoll_llm_queue_counts *q = &facts->asks;
+        atoll_buffer_printf(out,
+                            "\"asks\":{\"open\":%u,\"answered\":%llu,\"failed\":%llu,\"tokens\":%llu,"
+                            "\"cost_usd\":%.9g,\"over\":%d},",
+                            q->open, (unsigned long long)q->answered, (unsigned long long)q->failed,
+                            (unsigned long long)q->tokens, q->cost_usd, q->is_over);
+    }
     atoll_buffer_printf(out, "\"tasks\":[");
     uint32_t models = atoll_engine_model_count(facts->engine);
-    for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++)
-        for (uint32_t model = 0; model < (models ? models : 1); model++)
-            task_put(facts->engine, i, model, out);
+    for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++) {
+        for (uint32_t model = 0; model < (models ? models : 1); model++) {
+            put_task(facts->engine, i, model, out);
+        }
+    }
     atoll_buffer_printf(out, "]");
-    if (facts->message)
+    if (facts->message) {
         atoll_buffer_printf(out, ",\"message\":\"%s\"", facts->message);
+    }
     atoll_buffer_printf(out, "}\n");
 }
 
-void atoll_progress_write(int fd, const struct atoll_buffer *line, int is_last)
+void atoll_progress_write_line(struct atoll_progress *p, const struct atoll_progress_facts *facts,
+                               double now_ns, int is_last)
 {
+    struct atoll_engine_status status;
     size_t written = 0;
-    if (fd < 0 || line->failed)
+    double since_ns = now_ns - p->line_ns;
+    if (p->fd < 0) {
         return;
-    while (written < line->length) {
-        struct pollfd ready = {.fd = fd, .events = POLLOUT};
-        if (poll(&ready, 1, is_last || written ? LAST_LINE_WAIT_MS : 0) <= 0 || !(ready.revents & POLLOUT))
+    }
+    atoll_engine_status(facts->engine, &status);
+    double rate = since_ns > 0 ? (double)(status.evaluated - p->line_evaluated) * 1e9 / since_ns : 0;
+    p->line_ns = now_ns;
+    p->line_evaluated = status.evaluated;
+    atoll_buffer_clear(&p->line);
+    put_line(facts, rate, is_last, &p->line);
+    while (!p->line.failed && written < p->line.length) {
+        struct pollfd ready = {.fd = p->fd, .events = POLLOUT};
+        if (poll(&ready, 1, is_last || written ? LAST_LINE_WAIT_MS : 0) <= 0 || !(ready.revents & POLLOUT)) {
             return;
-        ssize_t n = write(fd, line->data + written, line->length - written);
-        if (n <= 0)
+        }
+        ssize_t n = write(p->fd, p->line.data + written, p->line.length - written);
+        if (n <= 0) {
             return;
+        }
         written += (size_t)n;
     }
+}
+
+/* ---- the file ---- */
+
+static void complain(struct atoll_progress *p, const struct atoll_err *err)
+{
+    if (!p->has_complained) {
+        atoll_log_err(ATOLL_LOG_WARNING, "eval.progress.file", err);
+    }
+    p->has_complained = 1;
+}
+
+void atoll_progress_begin_file(struct atoll_progress *p, const struct atoll_campaign *campaign,
+                               const char *attempt_dir, uint64_t journal_bytes)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_campaign_progress before;
+    p->attempt_dir = attempt_dir;
+    p->journal_bytes = journal_bytes;
+    if (atoll_campaign_progress_of(campaign, &before, &err) != 0) {
+        complain(p, &err);
+        return;
+    }
+    p->campaign = campaign;
+    p->evaluated = before.evaluated;
+    p->duelled = before.duelled;
+    atoll_campaign_progress_fini(&before);
+}
+
+void atoll_progress_count(struct atoll_progress *p, const struct atoll_event *events, size_t count,
+                          uint64_t journal_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        p->evaluated += events[i].type == ATOLL_EVENT_EVALUATED;
+        p->duelled += events[i].type == ATOLL_EVENT_DUELLED;
+    }
+    p->journal_bytes = journal_bytes;
+}
+
+int atoll_progress_file_is_due(const struct atoll_progress *p, double now_ns)
+{
+    return p->campaign && (p->file_ns <= 0 || now_ns - p->file_ns >= FILE_NS);
+}
+
+static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32_t model,
+                      struct atoll_progress_json *json)
+{
+    struct atoll_task_status s;
+    const struct atoll_task *task = atoll_engine_task(engine, number);
+    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0) {
+        return;
+    }
+    struct atoll_campaign_progress_task *row = &json->tasks[json->task_count++];
+    snprintf(row->name, sizeof(row->name), "%s", task->name);
+    if (atoll_engine_model_count(engine) > 1) {
+        const char *name = atoll_engine_model(engine, model);
+        atoll_utf8_line(row->model, sizeof(row->model), name ? name : "", name ? strlen(name) : 0);
+    }
+    row->evaluated = s.evaluated;
+    row->correct = s.correct;
+    row->baseline_ns = s.baseline_ns;
+    row->best_ns = s.best_ns;
+    row->final_ratio = s.final_ratio;
+    row->is_done = s.done != 0;
+    json->correct += s.correct;
+}
+
+static double share(double value)
+{
+    return value < 0 ? 0 : value > 1 ? 1 : value;
+}
+
+void atoll_progress_write_file(struct atoll_progress *p, const struct atoll_progress_facts *facts,
+                               double now_ns)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_engine_status s;
+    const struct atoll_llm_queue_counts *q = &facts->asks;
+    if (!p->campaign) {
+        return;
+    }
+    p->file_ns = now_ns;
+    atoll_engine_status(facts->engine, &s);
+    struct atoll_progress_json json = {
+        .campaign = atoll_campaign_config(p->campaign)->id,
+        .journal_bytes = p->journal_bytes,
+        .evaluated = p->evaluated,
+        .duelled = p->duelled,
+        .written_unix_ns = atoll_clock_unix_ns(),
+        .campaign_s = facts->elapsed_ns / 1e9,
+        .elapsed_s = facts->attempt_ns / 1e9,
+        .device_s = s.device_ns / 1e9,
+        .busy = share(facts->busy),
+        .candidate_share = share(facts->candidate_share),
+        .evaluators = facts->evaluators,
+        .is_finishing = s.finishing != 0,
+        .is_stopped = s.stopped != 0,
+        .has_asks = facts->has_model,
+        .asks = {.open = q->open,
+                 .answered = q->answered,
+                 .failed = q->failed,
+                 .tokens = q->tokens,
+                 .cost_usd = q->cost_usd},
+    };
+    const char *name = strrchr(p->attempt_dir, '/');
+    snprintf(json.attempt, sizeof(json.attempt), "%.63s", name ? name + 1 : p->attempt_dir);
+    snprintf(json.reason, sizeof(json.reason), "%s", atoll_reason_name(s.reason));
+    uint32_t tasks = atoll_engine_task_count(facts->engine), models = atoll_engine_model_count(facts->engine);
+    models = models ? models : 1;
+    json.tasks = calloc((size_t)tasks * models + 1, sizeof(*json.tasks));
+    if (!json.tasks) {
+        atoll_err_set(&err, ATOLL_E_MEMORY, "no memory for the progress of %u tasks", tasks);
+        complain(p, &err);
+        return;
+    }
+    for (uint32_t i = 0; i < tasks; i++) {
+        for (uint32_t model = 0; model < models; model++) {
+            fill_task(facts->engine, i, model, &json);
+        }
+    }
+    if (atoll_progress_json_write(atoll_campaign_dir(p->campaign), &json, NULL, &err) != 0) {
+        complain(p, &err);
+    }
+    atoll_progress_json_fini(&json);
 }

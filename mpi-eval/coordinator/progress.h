@@ -1,5 +1,7 @@
-/* progress.h - what a run is doing, as JSON lines for a front end (`atoll run`): one about every half second,
- * and a last one. Layer: mpi-eval.  A reader that does not keep up misses lines; it never slows the run.
+/* progress.h - what a run is doing: JSON lines on a descriptor for a front end (`atoll run`), one about every half second
+ * and a last one, and progress.json of the campaign (archive-h5/campaign/progress_json.h) every ten seconds.
+ * Layer: mpi-eval, part of the coordinator.  Lifetime: init/fini.  A reader of the lines that does not keep up misses
+ * lines; it never slows the run.  The file is a hint: what fails is logged once and ignored.
  *
  * {"type":"progress"|"summary","elapsed_s":..,"budget_s":..,"evaluated":..,"rate":..,"under_way":..,"evaluators":..,
  *  ["asks":{"open":..,"answered":..,"failed":..,"tokens":..,"cost_usd":..,"over":0|1},]
@@ -9,6 +11,7 @@
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_PROGRESS_H
 #define ATOLL_MPI_EVAL_COORDINATOR_PROGRESS_H
 
+#include "archive-h5/campaign/campaign.h"
 #include "evolution/engine/engine.h"
 #include "mpi-eval/operator/llm_queue.h"
 
@@ -16,17 +19,41 @@ struct atoll_progress_facts {
     const struct atoll_engine *engine;
     double elapsed_ns, budget_ns; /* campaign time; budget 0 = none */
     double attempt_ns;            /* since this attempt's start */
-    double rate;                  /* evaluations a second, lately */
-    double busy, candidate_share; /* of the evaluators' time, lately */
+    double busy, candidate_share; /* of the evaluators' time */
     unsigned evaluators;          /* ready */
     const char *message;          /* of ours, without quotes or backslashes; NULL = none */
     int has_model;                /* 1: a language model is asked, and this is how that goes */
-    struct atoll_llm_queue_counts questions;
+    struct atoll_llm_queue_counts asks;
 };
 
-/* Appends one line with its newline. */
-void atoll_progress_line(const struct atoll_progress_facts *facts, int is_last, struct atoll_buffer *out);
+struct atoll_progress {
+    int fd; /* -1 = no lines */
+    struct atoll_buffer line;
+    double line_ns;          /* when the last line was written */
+    uint64_t line_evaluated; /* what it said */
+    /* The file; campaign NULL: none is kept. */
+    const struct atoll_campaign *campaign; /* borrowed */
+    const char *attempt_dir;               /* borrowed */
+    uint64_t evaluated, duelled;           /* in the journals, up to journal_bytes of this attempt's */
+    uint64_t journal_bytes;
+    double file_ns; /* when it was written last */
+    int has_complained;
+};
+
+void atoll_progress_init(struct atoll_progress *progress, int fd, double now_ns);
+void atoll_progress_fini(struct atoll_progress *progress);
+/* Counts what the campaign's journals hold; the attempt has begun and its journal holds journal_bytes durable bytes. */
+void atoll_progress_begin_file(struct atoll_progress *progress, const struct atoll_campaign *campaign,
+                               const char *attempt_dir, uint64_t journal_bytes);
+/* A round became durable: the journal holds journal_bytes now. */
+void atoll_progress_count(struct atoll_progress *progress, const struct atoll_event *events, size_t count,
+                          uint64_t journal_bytes);
+int atoll_progress_line_is_due(const struct atoll_progress *progress, double now_ns);
+int atoll_progress_file_is_due(const struct atoll_progress *progress, double now_ns);
 /* One write that does not block; is_last: waits for the reader at most a second. */
-void atoll_progress_write(int fd, const struct atoll_buffer *line, int is_last);
+void atoll_progress_write_line(struct atoll_progress *progress, const struct atoll_progress_facts *facts,
+                               double now_ns, int is_last);
+void atoll_progress_write_file(struct atoll_progress *progress, const struct atoll_progress_facts *facts,
+                               double now_ns);
 
 #endif

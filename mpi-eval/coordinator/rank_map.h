@@ -1,9 +1,9 @@
-/* rank_map.h - which rank has which device, cores and compile children: a table for the log and a file for programs.
- * Layer: mpi-eval.  Pure. */
+/* rank_map.h - which rank has which device, cores and compile children: logged once as a table, and kept as ranks.json in
+ * the attempt's folder for programs (docs/spec/ranks.md).  Layer: mpi-eval. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_RANK_MAP_H
 #define ATOLL_MPI_EVAL_COORDINATOR_RANK_MAP_H
 
-#include "core/place.h"
+#include "mpi-eval/coordinator/peer_table.h"
 
 #define ATOLL_RANK_MAP_FILE    "ranks.json" /* in an attempt's folder */
 #define ATOLL_RANK_MAP_VERSION 1
@@ -11,10 +11,22 @@
 struct atoll_rank_map_row {
     int rank;           /* of MPI; -1: a process of rank 0's machine */
     unsigned evaluator; /* as the log numbers them */
-    const char *state; /* "ready", "starting", "surplus", "silent", "failed", "lost"; borrowed, as all here */
+    const char *state;  /* atoll_peer_state_name; borrowed, as all here */
     const char *model, *uuid;
     const struct atoll_place *place;
 };
+
+/* What was told of it; all zero at first. */
+struct atoll_rank_map {
+    double first_ns, looked_ns; /* first: somebody told its place; 0 nobody did */
+    int is_logged;
+    uint32_t digest; /* of the file as it was written last */
+};
+
+/* Logs the map once, when all have told their place or 10 s after the first, and writes the file whenever the map has changed;
+ * looks at most twice a second unless is_last. */
+void atoll_rank_map_update(struct atoll_rank_map *map, const struct atoll_peer_table *peers,
+                           const char *attempt_dir, double now_ns, int is_last);
 
 /* One line of the table, without its end. */
 void atoll_rank_map_line(const struct atoll_rank_map_row *row, struct atoll_buffer *out);

@@ -34,8 +34,9 @@ struct replayer {
 
 static void replayer_destroy(struct replayer *r)
 {
-    if (!r)
+    if (!r) {
         return;
+    }
     atoll_engine_destroy(r->engine);
     atoll_arena_destroy(r->arena);
     atoll_buffer_fini(&r->left);
@@ -47,7 +48,7 @@ static void replayer_destroy(struct replayer *r)
 /* engine: taken, also on failure; NULL = a new one. */
 static struct replayer *replayer_create(struct atoll_engine *engine, struct atoll_err *err)
 {
-    struct replayer *r = calloc(1, sizeof *r);
+    struct replayer *r = calloc(1, sizeof(*r));
     if (!r) {
         atoll_engine_destroy(engine);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a replay");
@@ -57,8 +58,9 @@ static struct replayer *replayer_create(struct atoll_engine *engine, struct atol
     atoll_buffer_init(&r->right, DECISION_LIMIT_BYTES);
     r->engine = engine ? engine : atoll_engine_create(err);
     r->arena = r->engine ? atoll_arena_create(EVENT_ARENA_BYTES, err) : NULL;
-    if (r->arena)
+    if (r->arena) {
         return r;
+    }
     replayer_destroy(r);
     return NULL;
 }
@@ -66,8 +68,9 @@ static struct replayer *replayer_create(struct atoll_engine *engine, struct atol
 static int header_check(const struct atoll_attempt *attempt, const struct atoll_record *record,
                         struct atoll_err *err)
 {
-    if (record->header.engine_version == ATOLL_ENGINE_VERSION)
+    if (record->header.engine_version == ATOLL_ENGINE_VERSION) {
         return 0;
+    }
     return atoll_err_set(
         err, ATOLL_E_SCHEMA,
         "attempt %s was written by engine version %u, this is version %u: use that version of Atoll, or "
@@ -80,27 +83,32 @@ static int event_step(struct replayer *r, const struct atoll_attempt *attempt,
 {
     struct atoll_event event;
     int is_seen = record->event < r->skipped_count;
-    if (r->head + r->count == ATOLL_JOURNAL_UNDECIDED_LIMIT)
+    if (r->head + r->count == ATOLL_JOURNAL_UNDECIDED_LIMIT) {
         return atoll_err_set(err, ATOLL_E_CORRUPT, "attempt %s: the decisions of event %llu are missing",
                              attempt->name, (unsigned long long)r->queue[r->head].event);
-    if (is_seen && record->event + 1 < r->skipped_count)
+    }
+    if (is_seen && record->event + 1 < r->skipped_count) {
         return 0;
+    }
     struct atoll_undecided *step = &r->queue[r->head + r->count];
     *step = (struct atoll_undecided){.event = record->event, .first = r->derived.count};
     atoll_event_init(&event, ATOLL_EVENT_START);
     atoll_arena_reset(r->arena);
     int rc = atoll_event_decode(record->bytes, record->length, r->arena, &event, err);
-    if (rc == 0)
+    if (rc == 0) {
         r->campaign_ns = event.campaign_ns;
+    }
     if (rc == 0 && !is_seen) {
         rc = atoll_engine_step(r->engine, &event, atoll_decisions_sink, &r->derived, err);
-        if (rc == 0)
+        if (rc == 0) {
             rc = atoll_decisions_check(&r->derived, err);
+        }
         step->count = r->derived.count - step->first;
-        if (rc == 0 && r->replay)
+        if (rc == 0 && r->replay) {
             rc = atoll_prompt_replay_step(r->replay, r->engine, &event,
                                           step->count ? r->derived.items + step->first : NULL, step->count,
                                           err);
+        }
         r->count++;
         r->stepped_count++;
     }
@@ -111,8 +119,9 @@ static int event_step(struct replayer *r, const struct atoll_attempt *attempt,
 static void queue_pop(struct replayer *r)
 {
     r->head++;
-    if (--r->count > 0)
+    if (--r->count > 0) {
         return;
+    }
     r->head = 0;
     atoll_decisions_clear(&r->derived);
 }
@@ -132,26 +141,31 @@ static int decisions_compare(struct replayer *r, const struct atoll_attempt *att
     struct atoll_decision decision;
     size_t cursor = 0, index = 0;
     int rc = 0;
-    if (record->event < r->skipped_count)
+    if (record->event < r->skipped_count) {
         return 0;
-    if (r->count == 0 || r->queue[r->head].event != record->event)
+    }
+    if (r->count == 0 || r->queue[r->head].event != record->event) {
         return atoll_err_set(err, ATOLL_E_CORRUPT,
                              "attempt %s: decisions of event %llu where others were due", attempt->name,
                              (unsigned long long)record->event);
+    }
     const struct atoll_undecided *step = &r->queue[r->head];
     while ((rc = atoll_record_decision(record, &cursor, &decision, err)) == 1) {
-        if (index >= step->count || !is_equal(r, &decision, &r->derived.items[step->first + index]))
+        if (index >= step->count || !is_equal(r, &decision, &r->derived.items[step->first + index])) {
             break;
+        }
         index++;
     }
-    if (rc < 0)
+    if (rc < 0) {
         return -1;
-    if (rc > 0 || index != step->count)
+    }
+    if (rc > 0 || index != step->count) {
         return atoll_err_set(
             err, ATOLL_E_MISMATCH,
             "attempt %s, event %llu: decision %zu of the journal is not what the engine decides now (%u "
             "recorded, %zu derived)",
             attempt->name, (unsigned long long)record->event, index + 1, record->decision_count, step->count);
+    }
     queue_pop(r);
     return 0;
 }
@@ -163,10 +177,11 @@ static int snapshot_compare(struct replayer *r, const struct atoll_attempt *atte
     atoll_buffer_init(&state, ATOLL_FRAME_PAYLOAD_LIMIT);
     int rc = atoll_engine_save(r->engine, &state, err);
     if (rc == 0 && (r->count > 0 || state.length != record->length ||
-                    memcmp(state.data, record->bytes, state.length) != 0))
+                    memcmp(state.data, record->bytes, state.length) != 0)) {
         rc = atoll_err_set(err, ATOLL_E_MISMATCH,
                            "attempt %s: the snapshot after event %llu is not the state that the events give",
                            attempt->name, (unsigned long long)record->event);
+    }
     atoll_buffer_fini(&state);
     return rc;
 }
@@ -174,8 +189,9 @@ static int snapshot_compare(struct replayer *r, const struct atoll_attempt *atte
 static int snapshot_visit(struct replayer *r, const struct atoll_attempt *attempt,
                           const struct atoll_record *record, struct atoll_err *err)
 {
-    if (r->compares_snapshots && snapshot_compare(r, attempt, record, err) != 0)
+    if (r->compares_snapshots && snapshot_compare(r, attempt, record, err) != 0) {
         return -1;
+    }
     r->age = (struct atoll_snapshot_age){.snapshot_bytes = record->length};
     return 0;
 }
@@ -199,12 +215,14 @@ static int visit(void *context, const struct atoll_attempt *attempt, const struc
 
 static int undecided_take(struct replayer *r, struct atoll_replayed *replayed, struct atoll_err *err)
 {
-    if (r->count == 0)
+    if (r->count == 0) {
         return 0;
-    replayed->undecided = calloc(r->count, sizeof *replayed->undecided);
-    if (!replayed->undecided)
+    }
+    replayed->undecided = calloc(r->count, sizeof(*replayed->undecided));
+    if (!replayed->undecided) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a replay");
-    memcpy(replayed->undecided, r->queue + r->head, r->count * sizeof *replayed->undecided);
+    }
+    memcpy(replayed->undecided, r->queue + r->head, r->count * sizeof(*replayed->undecided));
     replayed->undecided_count = r->count;
     replayed->decisions = r->derived.items;
     r->derived = (struct atoll_decisions){NULL, 0, 0, 0};
@@ -217,8 +235,9 @@ static int replay_run(const struct atoll_campaign *campaign, struct replayer *re
 {
     struct atoll_replayed replayed = {.engine = NULL};
     int rc = replayer ? atoll_campaign_replay(campaign, visit, replayer, &replayed.report, err) : -1;
-    if (rc == 0)
+    if (rc == 0) {
         rc = undecided_take(replayer, &replayed, err);
+    }
     if (rc == 0) {
         replayed.engine = replayer->engine;
         replayed.campaign_ns = replayer->campaign_ns;
@@ -255,9 +274,10 @@ static int snapshot_load(const struct atoll_campaign *campaign, struct atoll_eng
         *ret_engine = atoll_engine_load(state.data, state.length, &why);
         *ret_seen = event + 1;
         got = *ret_engine != NULL;
-        if (!got)
+        if (!got) {
             atoll_log(ATOLL_LOG_WARNING, "eval.snapshot.ignored", "the snapshot after event %llu: %s",
                       (unsigned long long)event, why.text);
+        }
     }
     atoll_buffer_fini(&state);
     return got;
@@ -267,8 +287,9 @@ static int replay_from(const struct atoll_campaign *campaign, struct atoll_engin
                        struct atoll_replayed *ret_replayed, struct atoll_err *err)
 {
     struct replayer *replayer = replayer_create(engine, err);
-    if (replayer)
+    if (replayer) {
         replayer->skipped_count = seen;
+    }
     return replay_run(campaign, replayer, ret_replayed, err);
 }
 
@@ -279,13 +300,16 @@ int atoll_replay_latest(const struct atoll_campaign *campaign, struct atoll_repl
     struct atoll_err why = ATOLL_ERR_INIT;
     uint64_t seen;
     int got = snapshot_load(campaign, &engine, &seen, err);
-    if (got < 0)
+    if (got < 0) {
         return -1;
-    if (got == 1 && replay_from(campaign, engine, seen, ret_replayed, &why) == 0)
+    }
+    if (got == 1 && replay_from(campaign, engine, seen, ret_replayed, &why) == 0) {
         return 0;
-    if (got == 1)
+    }
+    if (got == 1) {
         atoll_log(ATOLL_LOG_WARNING, "eval.snapshot.ignored", "the snapshot after event %llu: %s",
                   (unsigned long long)seen - 1, why.text);
+    }
     return replay_from(campaign, NULL, 0, ret_replayed, err);
 }
 
@@ -311,12 +335,15 @@ int atoll_replay(const char *dir, const char *recording, const char *record,
         rc = -1;
     }
     if (rc == 0) {
-        if (ret_rehearsal)
+        if (ret_rehearsal) {
             atoll_prompt_replay_report(replay, ret_rehearsal);
-        if (ret_report)
+        }
+        if (ret_report) {
             *ret_report = replayed.report;
-        if (ret_digest)
+        }
+        if (ret_digest) {
             *ret_digest = atoll_engine_digest(replayed.engine);
+        }
         atoll_replayed_fini(&replayed);
     }
     atoll_prompt_replay_destroy(replay);

@@ -1,56 +1,102 @@
-/* shutdown.c - the coordinator's end where the search goes on later: a signal, or a time that is over.
- * RUNNING -> DRAINING (nothing is sent; what is under way is waited for) -> over (all came back, or the time is). */
+#include "mpi-eval/coordinator/shutdown.h"
+
 #include <math.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "mpi-eval/coordinator/coordinator_state.h"
 
-#define DRAIN_FILES_NS 2e9
+#define DRAIN_FILES_NS     2e9 /* between two looks: they may lie on a shared file system */
+#define FULL_DISK_LOG_NS   10e9
+#define FULL_DISK_PAUSE_NS 500000000L
 
-int atoll_shutdown_is_interrupted(const struct coordinator *c)
+void atoll_shutdown_record_round_trip(struct atoll_shutdown *s, double round_trip_ns)
 {
-    return c->settings->interrupts && *c->settings->interrupts;
+    s->round_trips_ns[s->round_trip_count++ % ATOLL_SHUTDOWN_WINDOW] = round_trip_ns;
 }
 
-double atoll_shutdown_left_ns(const struct coordinator *c)
+double atoll_shutdown_longest_order_ns(const struct atoll_shutdown *s)
 {
-    return c->settings->until_ns > 0 ? c->settings->until_ns - atoll_coordinator_now_ns(c) : INFINITY;
+    double longest = s->round_trip_count > 0 ? 0 : ATOLL_SHUTDOWN_UNSEEN_ORDER_NS;
+    for (unsigned i = 0; i < s->round_trip_count && i < ATOLL_SHUTDOWN_WINDOW; i++) {
+        longest = fmax(longest, s->round_trips_ns[i]);
+    }
+    return longest;
 }
 
-/* One of the files is there: looked for every two seconds, they may lie on a shared file system. */
-static int is_drain_file_there(struct coordinator *c)
+double atoll_shutdown_closing_ns(const struct atoll_shutdown *s)
 {
-    double now_ns = atoll_coordinator_now_ns(c);
-    if (c->settings->drain_file_count == 0 || now_ns - c->drain_files_ns < DRAIN_FILES_NS)
+    return fmax(s->archive_ns, ATOLL_SHUTDOWN_CLOSING_NS);
+}
+
+int atoll_shutdown_has_room(const struct atoll_shutdown *s, double left_ns)
+{
+    return left_ns >= atoll_shutdown_longest_order_ns(s) + atoll_shutdown_closing_ns(s);
+}
+
+static int is_interrupted(const struct atoll_shutdown *s)
+{
+    return s->interrupts && *s->interrupts;
+}
+
+static double left_ns(const struct atoll_shutdown *s, double now_ns)
+{
+    return s->until_ns > 0 ? s->until_ns - now_ns : INFINITY;
+}
+
+int atoll_shutdown_ends_search(const struct atoll_shutdown *s)
+{
+    return is_interrupted(s) && !s->drains_on_interrupt;
+}
+
+static int is_drain_file_there(struct atoll_shutdown *s, double now_ns)
+{
+    if (s->drain_file_count == 0 || now_ns - s->looked_ns < DRAIN_FILES_NS) {
         return 0;
-    c->drain_files_ns = now_ns;
-    for (size_t i = 0; i < c->settings->drain_file_count; i++) {
-        if (access(c->settings->drain_files[i], F_OK) == 0)
+    }
+    s->looked_ns = now_ns;
+    for (size_t i = 0; i < s->drain_file_count; i++) {
+        if (access(s->drain_files[i], F_OK) == 0) {
             return 1;
+        }
     }
     return 0;
 }
 
-void atoll_shutdown_consider(struct coordinator *c)
+int atoll_shutdown_start_draining(struct atoll_shutdown *s, double now_ns, size_t under_way_count)
 {
-    int is_asked = (c->settings->drains_on_interrupt && atoll_shutdown_is_interrupted(c)) ||
-                   (!c->is_draining && is_drain_file_there(c));
-    if (c->is_draining || (!is_asked && atoll_drain_has_room(&c->drain, atoll_shutdown_left_ns(c))))
-        return;
-    c->is_draining = 1;
-    atoll_llm_queue_hold(c->questions);
+    if (s->is_draining) {
+        return 0;
+    }
+    int is_asked = (s->drains_on_interrupt && is_interrupted(s)) || is_drain_file_there(s, now_ns);
+    if (!is_asked && atoll_shutdown_has_room(s, left_ns(s, now_ns))) {
+        return 0;
+    }
+    s->is_draining = 1;
     atoll_log(ATOLL_LOG_INFO, "eval.drain",
-              "%s: nothing more is sent, %zu orders are waited for; an order took up to %.1f s lately, %.0f "
-              "s are kept "
-              "for closing",
-              is_asked ? "it was asked for" : "the time is nearly over",
-              atoll_dispatch_under_way_count(c->dispatch), atoll_drain_order_ns(&c->drain) / 1e9,
-              atoll_drain_shutdown_ns(&c->drain) / 1e9);
+              "%s: no more orders are sent; waiting for the %zu under way (the longest of late took %.1f s; "
+              "%.0f s are kept for closing the journal and the archive)",
+              is_asked ? "draining was asked for" : "the time of this run is nearly over", under_way_count,
+              atoll_shutdown_longest_order_ns(s) / 1e9, atoll_shutdown_closing_ns(s) / 1e9);
+    return 1;
 }
 
-int atoll_shutdown_is_over(const struct coordinator *c)
+int atoll_shutdown_is_over(const struct atoll_shutdown *s, double now_ns, size_t under_way_count)
 {
-    return c->is_draining && (atoll_dispatch_under_way_count(c->dispatch) == 0 ||
-                              atoll_shutdown_left_ns(c) < atoll_drain_shutdown_ns(&c->drain));
+    return s->is_draining && (under_way_count == 0 || left_ns(s, now_ns) < atoll_shutdown_closing_ns(s));
+}
+
+int atoll_shutdown_wait_for_space(struct atoll_shutdown *s, double now_ns, const struct atoll_err *why)
+{
+    struct timespec pause = {.tv_nsec = FULL_DISK_PAUSE_NS};
+    if (s->full_disk_logged_ns <= 0 || now_ns - s->full_disk_logged_ns > FULL_DISK_LOG_NS) {
+        s->full_disk_logged_ns = now_ns;
+        atoll_log(ATOLL_LOG_WARNING, "eval.journal.full", "%s; the run waits until there is space",
+                  why->text);
+    }
+    if (is_interrupted(s) || left_ns(s, now_ns) < 0) {
+        return -1;
+    }
+    nanosleep(&pause, NULL);
+    return 0;
 }

@@ -1,9 +1,9 @@
-/* llm_queue.c - states of a question: NOTED (decided, not worded) -> SENT (with the client) -> BACK (answered, its REPLY may
- * wait for the brake) -> TOLD (its REPLY is in the round, texts still borrowed) -> gone with the next call.
+/* llm_queue.c - states of an ask: ADDED (decided, no prompt yet) -> SENT (with the client) -> ANSWERED (its reply may wait
+ * for the back-off) -> DELIVERED (its reply is in the round, texts still borrowed) -> freed by the next advance.
  *
- * The brake: after n failures in a row a failed reply is told no sooner than 2^n s (at most a minute) after its ask was
- * worded, so that an engine that asks again at once does not spin.  GIVEN_UP_LASTING failures of a kind that asking again
- * does not mend, or GIVEN_UP_PASSING of any kind, in a row: nothing is asked any more. */
+ * Back-off: after n failures in a row a failed reply is delivered no sooner than 2^n s (at most a minute) after its ask was
+ * sent, so that an engine that asks again at once does not spin.  GIVE_UP_LASTING failures of a kind that asking again
+ * does not mend, or GIVE_UP_PASSING of any kind, in a row: nothing is asked any more. */
 #include "mpi-eval/operator/llm_queue.h"
 
 #include <math.h>
@@ -15,23 +15,21 @@
 #include "llm-gateway/client/client.h"
 #include "mpi-eval/operator/prompt_io.h"
 
-#define BRAKE_LONGEST_S  60.0
-#define GIVEN_UP_LASTING 3
-#define GIVEN_UP_PASSING 20
-#define ROUND_SPARE      2
+#define BACKOFF_LONGEST_S 60.0
+#define GIVE_UP_LASTING   3
+#define GIVE_UP_PASSING   20
 
-enum question_state { QUESTION_NOTED, QUESTION_SENT, QUESTION_BACK, QUESTION_TOLD };
+enum ask_state { ASK_ADDED, ASK_SENT, ASK_ANSWERED, ASK_DELIVERED };
 
-struct question {
-    struct atoll_llm_queue *owner;
-    struct question *next;
-    enum question_state state;
+struct open_ask {
+    struct open_ask *next;
+    enum ask_state state;
     struct atoll_ask ask;
-    struct atoll_arena *arena; /* request, then reply */
+    struct atoll_arena *arena; /* of request, then of reply */
     struct atoll_llm_request request;
     struct atoll_llm_outcome outcome;
-    uint64_t call;
-    double asked_ns;
+    uint64_t call; /* the client's number of it; 0: it was not sent */
+    double sent_ns;
 };
 
 struct atoll_llm_queue {
@@ -41,152 +39,154 @@ struct atoll_llm_queue {
     char campaign[ATOLL_ID_HEX];
     const char *account; /* borrowed from the campaign; NULL: its own */
     char backend[16];
-    struct question *first, **last;
+    struct open_ask *first, **end;
     struct atoll_llm_queue_counts counts;
     unsigned failures, lasting; /* in a row */
-    int has_told_none, is_held;
+    int has_logged_none, is_held;
 };
 
-static void question_destroy(struct question *q)
+static void open_ask_destroy(struct open_ask *a)
 {
-    atoll_llm_outcome_fini(&q->outcome);
-    atoll_arena_destroy(q->arena);
-    free(q);
+    atoll_llm_outcome_fini(&a->outcome);
+    atoll_arena_destroy(a->arena);
+    free(a);
 }
 
-void atoll_llm_queue_destroy(struct atoll_llm_queue *qs)
+void atoll_llm_queue_destroy(struct atoll_llm_queue *queue)
 {
-    if (!qs)
+    if (!queue) {
         return;
-    atoll_client_destroy(qs->client); /* its callbacks come now */
-    while (qs->first) {
-        struct question *q = qs->first;
-        qs->first = q->next;
-        question_destroy(q);
     }
-    atoll_prompt_context_destroy(qs->context);
-    free(qs);
-}
-
-static int connect_gateway(struct atoll_llm_queue *qs, const struct atoll_campaign *campaign,
-                           struct atoll_err *err)
-{
-    qs->client = atoll_client_create(qs->settings.gateway, qs->settings.token_file, err);
-    qs->context = qs->client ? atoll_prompt_context_create(err) : NULL;
-    return qs->context ? atoll_prompt_context_add_campaign(qs->context, campaign, err) : -1;
+    atoll_client_destroy(queue->client); /* its callbacks come now */
+    while (queue->first) {
+        struct open_ask *a = queue->first;
+        queue->first = a->next;
+        open_ask_destroy(a);
+    }
+    atoll_prompt_context_destroy(queue->context);
+    free(queue);
 }
 
 struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_settings *settings,
                                                const struct atoll_campaign *campaign, struct atoll_err *err)
 {
     const char *backend = atoll_campaign_option(campaign, "backend");
-    struct atoll_llm_queue *qs = calloc(1, sizeof *qs);
-    if (!qs) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for questions to models");
+    struct atoll_llm_queue *queue = calloc(1, sizeof(*queue));
+    if (!queue) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for asks to models");
         return NULL;
     }
-    qs->settings = *settings;
-    qs->last = &qs->first;
-    if (!(qs->settings.deadline_s > 0))
-        qs->settings.deadline_s = ATOLL_QUESTION_DEADLINE_S;
-    atoll_id_hex(&atoll_campaign_config(campaign)->id, qs->campaign);
-    qs->account = atoll_campaign_option(campaign, ATOLL_LLM_QUEUE_ACCOUNT_OPTION);
-    snprintf(qs->backend, sizeof qs->backend, "%s", backend ? backend : "cpu");
-    if (settings->gateway && connect_gateway(qs, campaign, err) != 0) {
-        atoll_llm_queue_destroy(qs);
-        return NULL;
+    queue->settings = *settings;
+    queue->end = &queue->first;
+    if (!(queue->settings.deadline_s > 0)) {
+        queue->settings.deadline_s = ATOLL_LLM_QUEUE_DEADLINE_S;
     }
-    return qs;
+    atoll_id_hex(&atoll_campaign_config(campaign)->id, queue->campaign);
+    queue->account = atoll_campaign_option(campaign, ATOLL_LLM_QUEUE_ACCOUNT_OPTION);
+    snprintf(queue->backend, sizeof(queue->backend), "%s", backend ? backend : "cpu");
+    if (!settings->gateway) {
+        return queue;
+    }
+    queue->client = atoll_client_create(settings->gateway, settings->token_file, err);
+    queue->context = queue->client ? atoll_prompt_context_create(err) : NULL;
+    if (queue->context && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0) {
+        return queue;
+    }
+    atoll_llm_queue_destroy(queue);
+    return NULL;
 }
 
-int atoll_llm_queue_add_device(struct atoll_llm_queue *qs, const struct atoll_device_info *device,
+int atoll_llm_queue_add_device(struct atoll_llm_queue *queue, const struct atoll_device_info *device,
                                struct atoll_err *err)
 {
-    return qs->context ? atoll_prompt_context_add_device(qs->context, device, err) : 0;
+    return queue->context ? atoll_prompt_context_add_device(queue->context, device, err) : 0;
 }
 
-int atoll_llm_queue_note(struct atoll_llm_queue *qs, const struct atoll_ask *ask, struct atoll_err *err)
+int atoll_llm_queue_add(struct atoll_llm_queue *queue, const struct atoll_ask *ask, struct atoll_err *err)
 {
-    struct question *q = calloc(1, sizeof *q);
-    if (!q)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to a model");
-    q->arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, err);
-    if (!q->arena) {
-        free(q);
+    struct open_ask *a = calloc(1, sizeof(*a));
+    if (!a) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an ask to a model");
+    }
+    a->arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, err);
+    if (!a->arena) {
+        free(a);
         return -1;
     }
-    q->owner = qs;
-    q->ask = *ask;
-    atoll_llm_outcome_init(&q->outcome);
-    *qs->last = q;
-    qs->last = &q->next;
+    a->ask = *ask;
+    atoll_llm_outcome_init(&a->outcome);
+    *queue->end = a;
+    queue->end = &a->next;
     return 0;
 }
 
-static struct atoll_prompt_io universal_of(const struct atoll_llm_queue *qs,
+static struct atoll_prompt_io prompt_io_of(const struct atoll_llm_queue *queue,
                                            const struct atoll_engine *engine)
 {
-    return (struct atoll_prompt_io){
-        engine,     qs->context, qs->campaign, qs->settings.model, qs->backend, qs->settings.deadline_s,
-        qs->account};
+    return (struct atoll_prompt_io){.engine = engine,
+                                    .context = queue->context,
+                                    .campaign = queue->campaign,
+                                    .model = queue->settings.model,
+                                    .backend = queue->backend,
+                                    .deadline_s = queue->settings.deadline_s,
+                                    .account = queue->account};
 }
 
-static void on_done(void *context, const struct atoll_llm_outcome *outcome)
+static void on_outcome(void *context, const struct atoll_llm_outcome *outcome)
 {
-    struct question *q = context;
+    struct open_ask *a = context;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_llm_outcome_copy(outcome, &q->outcome, &err) != 0)
-        atoll_llm_outcome_set(&q->outcome, ATOLL_LLM_CANCELLED, "%s", err.text);
-    q->state = QUESTION_BACK;
+    if (atoll_llm_outcome_copy(outcome, &a->outcome, &err) != 0) {
+        atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_CANCELLED, "%s", err.text);
+    }
+    a->state = ASK_ANSWERED;
 }
 
-/* Answers of our own: there is no model for it, or none any more. */
-static int is_asked_outside(const struct atoll_llm_queue *qs, const struct question *q)
+/* Whether a model writes the answer: it is not one of the tuner's asks, and there is a model, still. */
+static int is_for_model(const struct atoll_llm_queue *queue, const struct open_ask *a)
 {
-    return qs->client && !qs->counts.is_over && q->ask.kind == ATOLL_ASK_WRITE;
+    return queue->client && !queue->counts.is_over && a->ask.kind == ATOLL_ASK_WRITE;
 }
 
-static void send(struct atoll_llm_queue *qs, struct question *q, const struct atoll_engine *engine,
-                 double now_ns)
+static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
+                     double now_ns)
 {
-    struct atoll_prompt_io universal = universal_of(qs, engine);
+    struct atoll_prompt_io io = prompt_io_of(queue, engine);
     struct atoll_err err = ATOLL_ERR_INIT;
-    q->asked_ns = now_ns;
-    q->state = QUESTION_BACK;
-    if (!is_asked_outside(qs, q))
-        return;
-    if (atoll_prompt_io_request(&universal, &q->ask, q->arena, &q->request, &err) != 0) {
-        atoll_llm_outcome_set(&q->outcome, ATOLL_LLM_INVALID, "%s", err.text);
+    a->sent_ns = now_ns;
+    a->state = ASK_ANSWERED;
+    if (!is_for_model(queue, a)) {
         return;
     }
-    q->state = QUESTION_SENT;
-    if (atoll_client_ask(qs->client, &q->request, on_done, q, &q->call, &err) != 0) {
-        q->state = QUESTION_BACK;
-        atoll_llm_outcome_set(&q->outcome, ATOLL_LLM_NETWORK, "%s", err.text);
+    if (atoll_prompt_io_request(&io, &a->ask, a->arena, &a->request, &err) != 0) {
+        atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
     }
-    qs->counts.asked++;
-    qs->counts.open++;
+    a->state = ASK_SENT;
+    if (atoll_client_ask(queue->client, &a->request, on_outcome, a, &a->call, &err) != 0) {
+        a->state = ASK_ANSWERED;
+        atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_NETWORK, "%s", err.text);
+        return;
+    }
+    queue->counts.asked++;
+    queue->counts.open++;
 }
 
-/* The gateway may forget what is durable here. */
-static void forget(struct atoll_llm_queue *qs, uint64_t ask)
-{
-    for (struct question *q = qs->first; q && qs->client; q = q->next) {
-        if (q->ask.number == ask && q->state == QUESTION_TOLD && q->call)
-            atoll_client_settled(qs->client, q->call);
-    }
-}
-
-int atoll_llm_queue_settle(struct atoll_llm_queue *qs, const struct atoll_engine *engine,
+int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
                            const struct atoll_event *event, double now_ns, struct atoll_err *err)
 {
-    int rc = qs->context ? atoll_prompt_context_add_event(qs->context, event, err) : 0;
-    if (event->type == ATOLL_EVENT_REPLY)
-        forget(qs, event->reply.ask);
-    for (struct question *q = qs->first; q; q = q->next) {
-        if (q->state == QUESTION_NOTED && !qs->is_held)
-            send(qs, q, engine, now_ns);
+    int rc = queue->context ? atoll_prompt_context_add_event(queue->context, event, err) : 0;
+    for (struct open_ask *a = queue->first; a; a = a->next) {
+        /* A reply that is durable here need not be kept by the gateway. */
+        if (event->type == ATOLL_EVENT_REPLY && queue->client && a->ask.number == event->reply.ask &&
+            a->state == ASK_DELIVERED && a->call) {
+            atoll_client_settled(queue->client, a->call);
+        }
+    }
+    for (struct open_ask *a = queue->first; a && !queue->is_held; a = a->next) {
+        if (a->state == ASK_ADDED) {
+            send_ask(queue, a, engine, now_ns);
+        }
     }
     return rc;
 }
@@ -204,143 +204,123 @@ static int is_failure(enum atoll_llm_status status)
            status != ATOLL_LLM_BUDGET;
 }
 
-static int is_held_back(const struct atoll_llm_queue *qs, const struct question *q, double now_ns)
+/* Counts what an ask cost and how it went; too many failures in a row, and no model is asked any more. */
+static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask *a)
 {
-    double brake_s = fmin(BRAKE_LONGEST_S, exp2((double)qs->failures));
-    return is_asked_outside(qs, q) && is_failure(q->outcome.status) && now_ns < q->asked_ns + brake_s * 1e9;
-}
-
-static void give_up(struct atoll_llm_queue *qs, const struct question *q)
-{
-    qs->counts.is_over = 1;
-    atoll_log(ATOLL_LOG_WARNING, "eval.ask.over",
-              "the model '%s' failed %u times in a row (%s: %s) and is asked no more; the tuner goes on",
-              qs->settings.model, qs->failures, atoll_llm_status_name(q->outcome.status), q->outcome.detail);
-}
-
-static void failure_note(struct atoll_llm_queue *qs, const struct question *q)
-{
-    qs->counts.failed++;
-    qs->failures++;
-    qs->lasting = is_lasting(q->outcome.status) ? qs->lasting + 1 : 0;
-    atoll_log(ATOLL_LOG_WARNING, "eval.ask.failed", "ask %llu: %s: %s", (unsigned long long)q->ask.number,
-              atoll_llm_status_name(q->outcome.status), q->outcome.detail);
-    if (qs->lasting >= GIVEN_UP_LASTING || qs->failures >= GIVEN_UP_PASSING)
-        give_up(qs, q);
-}
-
-static void outcome_note(struct atoll_llm_queue *qs, const struct question *q)
-{
-    qs->counts.tokens += q->outcome.usage.input + q->outcome.usage.output;
-    qs->counts.cost_usd += q->outcome.cost_usd;
-    if (is_failure(q->outcome.status)) {
-        failure_note(qs, q);
+    const struct atoll_llm_outcome *outcome = &a->outcome;
+    queue->counts.tokens += outcome->usage.input + outcome->usage.output;
+    queue->counts.cost_usd += outcome->cost_usd;
+    if (!is_failure(outcome->status)) {
+        queue->failures = queue->lasting = 0;
+        queue->counts.answered++;
+        if (outcome->status == ATOLL_LLM_BUDGET) {
+            atoll_log(ATOLL_LOG_WARNING, "eval.ask.budget", "ask %llu: %s; the tuner goes on with this task",
+                      (unsigned long long)a->ask.number, outcome->detail);
+        }
         return;
     }
-    qs->failures = qs->lasting = 0;
-    qs->counts.answered++;
-    if (q->outcome.status == ATOLL_LLM_BUDGET)
-        atoll_log(ATOLL_LOG_WARNING, "eval.ask.budget", "ask %llu: %s; the tuner goes on with this task",
-                  (unsigned long long)q->ask.number, q->outcome.detail);
+    queue->counts.failed++;
+    queue->failures++;
+    queue->lasting = is_lasting(outcome->status) ? queue->lasting + 1 : 0;
+    atoll_log(ATOLL_LOG_WARNING, "eval.ask.failed", "ask %llu: %s: %s", (unsigned long long)a->ask.number,
+              atoll_llm_status_name(outcome->status), outcome->detail);
+    if (queue->lasting >= GIVE_UP_LASTING || queue->failures >= GIVE_UP_PASSING) {
+        queue->counts.is_over = 1;
+        atoll_log(ATOLL_LOG_WARNING, "eval.ask.over",
+                  "the model '%s' failed %u times in a row (%s: %s) and is asked no more; the tuner goes on",
+                  queue->settings.model, queue->failures, atoll_llm_status_name(outcome->status),
+                  outcome->detail);
+    }
 }
 
-static void nobody_say(struct atoll_llm_queue *qs)
-{
-    if (!qs->client && !qs->has_told_none)
-        atoll_log(ATOLL_LOG_WARNING, "eval.ask", "no operator is connected; the tuner answers all asks");
-    qs->has_told_none = 1;
-}
-
-/* Words the reply of a question that is back. */
-static int reply_word(struct atoll_llm_queue *qs, struct question *q, const struct atoll_engine *engine,
+/* What the engine is told of an ask that is answered. */
+static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
                       struct atoll_reply *ret_reply, struct atoll_err *err)
 {
-    struct atoll_prompt_io universal = universal_of(qs, engine);
+    struct atoll_prompt_io io = prompt_io_of(queue, engine);
     *ret_reply =
-        (struct atoll_reply){.ask = q->ask.number, .status = ATOLL_REPLY_SPENT, .origin = "coordinator"};
-    if (qs->client && !qs->counts.is_over && q->ask.kind != ATOLL_ASK_WRITE) {
+        (struct atoll_reply){.ask = a->ask.number, .status = ATOLL_REPLY_SPENT, .origin = "coordinator"};
+    if (queue->client && !queue->counts.is_over && a->ask.kind != ATOLL_ASK_WRITE) {
         ret_reply->status = ATOLL_REPLY_BUILTIN;
         return 0;
     }
-    if (!q->call) { /* it never left */
-        nobody_say(qs);
-        if (is_asked_outside(qs, q))
-            outcome_note(qs, q);
-        if (is_asked_outside(qs, q))
-            ret_reply->status = ATOLL_REPLY_FAILED;
+    if (!a->call) { /* it was not sent */
+        if (!queue->client && !queue->has_logged_none) {
+            atoll_log(ATOLL_LOG_WARNING, "eval.ask", "no operator is connected; the tuner answers all asks");
+        }
+        queue->has_logged_none = 1;
+        if (is_for_model(queue, a)) {
+            record_outcome(queue, a); /* which may end the asking: the tuner goes on then */
+            ret_reply->status = queue->counts.is_over ? ATOLL_REPLY_SPENT : ATOLL_REPLY_FAILED;
+        }
         return 0;
     }
-    qs->counts.open--;
-    outcome_note(qs, q);
-    if (atoll_prompt_io_reply(&universal, &q->ask, &q->request, &q->outcome, q->arena, ret_reply, err) != 0)
+    queue->counts.open--;
+    record_outcome(queue, a);
+    if (atoll_prompt_io_reply(&io, &a->ask, &a->request, &a->outcome, a->arena, ret_reply, err) != 0) {
         return -1;
-    if (qs->counts.is_over && is_failure(q->outcome.status))
+    }
+    if (queue->counts.is_over && is_failure(a->outcome.status)) {
         ret_reply->status = ATOLL_REPLY_SPENT;
+    }
     return 0;
 }
 
-static int tell(struct atoll_llm_queue *qs, struct question *q, const struct atoll_engine *engine,
-                struct atoll_commit *ledger, const struct atoll_event *now, struct atoll_err *err)
+int atoll_llm_queue_advance(struct atoll_llm_queue *queue, struct atoll_err *err)
 {
-    struct atoll_event event = *now;
-    if (reply_word(qs, q, engine, &event.reply, err) != 0)
-        return -1;
-    q->state = QUESTION_TOLD;
-    return atoll_commit_add(ledger, &event, err);
-}
-
-/* Those of the round before: committed since. */
-static void told_drop(struct atoll_llm_queue *qs)
-{
-    struct question **at = &qs->first;
+    struct open_ask **at = &queue->first;
     while (*at) {
-        struct question *q = *at;
-        if (q->state == QUESTION_TOLD) {
-            *at = q->next;
-            question_destroy(q);
+        struct open_ask *a = *at;
+        if (a->state == ASK_DELIVERED) {
+            *at = a->next;
+            open_ask_destroy(a);
         } else {
-            at = &q->next;
+            at = &a->next;
         }
     }
-    qs->last = at;
+    queue->end = at;
+    return queue->client ? atoll_client_turn(queue->client, err) : 0;
 }
 
-int atoll_llm_queue_answer(struct atoll_llm_queue *qs, const struct atoll_engine *engine,
-                           struct atoll_commit *ledger, const struct atoll_event *now, double now_ns,
-                           struct atoll_err *err)
+int atoll_llm_queue_next_reply(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
+                               double now_ns, struct atoll_reply *ret_reply, struct atoll_err *err)
 {
-    told_drop(qs);
-    if (qs->client && atoll_client_turn(qs->client, err) != 0)
-        return -1;
-    for (struct question *q = qs->first; q; q = q->next) {
-        if (atoll_commit_round_count(ledger) >= ATOLL_COMMIT_ROUND_LIMIT - ROUND_SPARE)
-            return 0;
-        if (q->state == QUESTION_BACK && !is_held_back(qs, q, now_ns) &&
-            tell(qs, q, engine, ledger, now, err) != 0)
+    for (struct open_ask *a = queue->first; a; a = a->next) {
+        double backoff_ns = 1e9 * fmin(BACKOFF_LONGEST_S, exp2((double)queue->failures));
+        int waits =
+            is_for_model(queue, a) && is_failure(a->outcome.status) && now_ns < a->sent_ns + backoff_ns;
+        if (a->state != ASK_ANSWERED || waits) {
+            continue;
+        }
+        if (make_reply(queue, a, engine, ret_reply, err) != 0) {
             return -1;
+        }
+        a->state = ASK_DELIVERED;
+        return 1;
     }
     return 0;
 }
 
-void atoll_llm_queue_hold(struct atoll_llm_queue *qs)
+void atoll_llm_queue_hold(struct atoll_llm_queue *queue)
 {
-    qs->is_held = 1;
+    queue->is_held = 1;
 }
 
-void atoll_llm_queue_withdraw(struct atoll_llm_queue *qs)
+void atoll_llm_queue_cancel(struct atoll_llm_queue *queue)
 {
-    for (struct question *q = qs->first; q; q = q->next) {
-        if (q->state == QUESTION_SENT)
-            atoll_client_cancel(qs->client, q->call);
+    for (struct open_ask *a = queue->first; a; a = a->next) {
+        if (a->state == ASK_SENT) {
+            atoll_client_cancel(queue->client, a->call);
+        }
     }
 }
 
-int atoll_llm_queue_fd(const struct atoll_llm_queue *qs)
+int atoll_llm_queue_fd(const struct atoll_llm_queue *queue)
 {
-    return qs->client ? atoll_client_fd(qs->client) : -1;
+    return queue->client ? atoll_client_fd(queue->client) : -1;
 }
 
-void atoll_llm_queue_count(const struct atoll_llm_queue *qs, struct atoll_llm_queue_counts *ret_counts)
+void atoll_llm_queue_count(const struct atoll_llm_queue *queue, struct atoll_llm_queue_counts *ret_counts)
 {
-    *ret_counts = qs->counts;
+    *ret_counts = queue->counts;
 }

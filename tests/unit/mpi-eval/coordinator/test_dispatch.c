@@ -132,13 +132,13 @@ static void test_an_order_that_peers_die_of(void **state)
     struct atoll_dispatch *d = atoll_dispatch_create(1, NULL);
     decide(d, ATOLL_DECIDE_EVALUATE, 9);
     for (int i = 0; i < ATOLL_DISPATCH_LOSS_LIMIT; i++) {
-        assert_null(atoll_dispatch_hopeless(d));
+        assert_null(atoll_dispatch_find_lost(d));
         assert_int_equal(next(d, 0), 9);
         atoll_dispatch_lose(d, 0);
     }
-    assert_non_null(atoll_dispatch_hopeless(d));
+    assert_non_null(atoll_dispatch_find_lost(d));
     atoll_dispatch_answered(d, 9);
-    assert_null(atoll_dispatch_hopeless(d));
+    assert_null(atoll_dispatch_find_lost(d));
     atoll_dispatch_destroy(d);
 }
 

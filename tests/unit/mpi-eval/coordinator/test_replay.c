@@ -84,10 +84,16 @@ static void order_add(struct drive *d, const struct atoll_decision *decision)
     d->orders[d->count++] = *decision;
 }
 
-static int on_decided(void *context, const struct atoll_decision *decision, struct atoll_err *err)
+/* The round becomes durable, and what the engine decides on it becomes orders. */
+static int round_commit(struct drive *d, struct atoll_err *err)
 {
-    order_add(context, decision);
-    return 0;
+    struct atoll_commit_step step;
+    int got = atoll_commit_sync(d->resumed.commit, err) == 0 ? 1 : -1;
+    while (got == 1 && (got = atoll_commit_step(d->resumed.commit, &step, err)) == 1) {
+        for (size_t i = 0; i < step.decision_count; i++)
+            order_add(d, &step.decisions[i]);
+    }
+    return got;
 }
 
 static void under_way_add(void *context, const struct atoll_decision *decision)
@@ -98,20 +104,24 @@ static void under_way_add(void *context, const struct atoll_decision *decision)
 static void drive_start(struct drive *d, void **state, uint64_t snapshot_events)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    const struct atoll_commit_hooks hooks = {.context = d, .decided = on_decided};
     memset(d, 0, sizeof *d);
     d->campaign = atoll_campaign_open(path_of(state, "c"), counted_ops, &err);
     assert_non_null(d->campaign);
     assert_int_equal(atoll_campaign_lock(d->campaign, &err), 0);
-    if (atoll_resume(d->campaign, "test", 1000, snapshot_events, &hooks, &d->resumed, &err) != 0)
+    const struct atoll_resume_settings settings = {
+        .campaign = d->campaign, .job = "test", .now_unix_ns = 1000, .snapshot_events = snapshot_events};
+    if (atoll_resume(&settings, &d->resumed, &err) != 0)
         fail_msg("%s", err.text);
+    for (size_t i = 0; i < d->resumed.decisions.count; i++)
+        order_add(d, &d->resumed.decisions.items[i]);
+    atoll_decisions_fini(&d->resumed.decisions);
     struct atoll_event event;
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = 4;
     event.campaign_ns = d->resumed.campaign_ns;
-    assert_int_equal(atoll_commit_add(d->resumed.ledger, &event, &err), 0);
-    assert_int_equal(atoll_commit_now(d->resumed.ledger, &err), 0);
-    atoll_engine_under_way(atoll_commit_engine(d->resumed.ledger), under_way_add, d);
+    assert_int_equal(atoll_commit_add(d->resumed.commit, &event, &err), 0);
+    assert_int_equal(round_commit(d, &err), 0);
+    atoll_engine_under_way(atoll_commit_engine(d->resumed.commit), under_way_add, d);
 }
 
 /* The result of the oldest order, as the null backend gives it. */
@@ -131,16 +141,16 @@ static void answer_add(struct drive *d)
         atoll_event_init(&event, ATOLL_EVENT_DUELLED);
         atoll_synthetic_duel(&order, &event.duel);
     } else {
-        const struct atoll_task *task = atoll_engine_task(atoll_commit_engine(d->resumed.ledger), told->task);
+        const struct atoll_task *task = atoll_engine_task(atoll_commit_engine(d->resumed.commit), told->task);
         atoll_event_init(&event, ATOLL_EVENT_EVALUATED);
-        assert_int_equal(atoll_engine_source(atoll_commit_engine(d->resumed.ledger), &told->source,
+        assert_int_equal(atoll_engine_source(atoll_commit_engine(d->resumed.commit), &told->source,
                                              &order.candidate.language, &order.candidate.source),
                          0);
         assert_int_equal(atoll_synthetic_evaluate(task, &order, &event.evaluation, NULL), 0);
         memset(event.evaluation.detail, 'x', 1600); /* as long as real evidence */
     }
     event.campaign_ns = d->resumed.campaign_ns += 1000000;
-    assert_int_equal(atoll_commit_add(d->resumed.ledger, &event, NULL), 0);
+    assert_int_equal(atoll_commit_add(d->resumed.commit, &event, NULL), 0);
     memmove(d->orders, d->orders + 1, --d->count * sizeof d->orders[0]);
 }
 
@@ -152,7 +162,7 @@ static void drive_answer(struct drive *d, unsigned results)
         assert_true(d->count > 0);
         for (unsigned i = 0; i < 8 && results > 0 && d->count > 0; i++, results--)
             answer_add(d);
-        if (atoll_commit_now(d->resumed.ledger, &err) != 0)
+        if (round_commit(d, &err) != 0)
             fail_msg("%s", err.text);
     }
 }
@@ -160,7 +170,7 @@ static void drive_answer(struct drive *d, unsigned results)
 /* The decisions and the snapshot of the last round are lost with the process. */
 static void drive_kill(struct drive *d)
 {
-    atoll_commit_destroy(d->resumed.ledger);
+    atoll_commit_destroy(d->resumed.commit);
     atoll_campaign_close(d->campaign);
 }
 
@@ -245,8 +255,8 @@ static void bad_snapshot_write(void **state, enum fault fault)
     struct atoll_buffer bytes;
     atoll_buffer_init(&bytes, 16 << 20);
     drive_start(&drive, state, 1000);
-    struct atoll_journal *journal = atoll_commit_journal(drive.resumed.ledger);
-    assert_int_equal(atoll_engine_save(atoll_commit_engine(drive.resumed.ledger), &bytes, NULL), 0);
+    struct atoll_journal *journal = atoll_commit_journal(drive.resumed.commit);
+    assert_int_equal(atoll_engine_save(atoll_commit_engine(drive.resumed.commit), &bytes, NULL), 0);
     if (fault == STALE)
         drive_answer(&drive, 6);
     if (fault == FOREIGN_VERSION)
@@ -318,12 +328,12 @@ static void test_one_sync_a_round(void **state)
     campaign_make(state);
     drive_start(&drive, state, 1000);
     for (unsigned round = 1; round <= 5; round++) {
-        uint64_t durable = atoll_journal_durable_bytes(atoll_commit_journal(drive.resumed.ledger));
+        uint64_t durable = atoll_journal_durable_bytes(atoll_commit_journal(drive.resumed.commit));
         sync_count = 0;
         drive_answer(&drive, round);
         assert_int_equal(sync_count, 1);
-        assert_true(atoll_journal_durable_bytes(atoll_commit_journal(drive.resumed.ledger)) > durable);
-        assert_int_equal(atoll_commit_now(drive.resumed.ledger, NULL), 0); /* nothing arrived */
+        assert_true(atoll_journal_durable_bytes(atoll_commit_journal(drive.resumed.commit)) > durable);
+        assert_int_equal(round_commit(&drive, NULL), 0); /* nothing arrived */
         assert_int_equal(sync_count, 1);
     }
     drive_kill(&drive);
