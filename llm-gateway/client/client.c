@@ -279,7 +279,6 @@ static void init_call(struct atoll_client *client, struct atoll_client_call *cal
 int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request *request,
                      atoll_client_done *done, void *context, uint64_t *ret_call, struct atoll_err *err)
 {
-    struct atoll_llm_request plain = *request;
     if (!client->handle)
         return atoll_err_set(err, ATOLL_E_USAGE, "the client of the gateway is being closed");
     if (reserve(client, err) != 0)
@@ -287,9 +286,8 @@ int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request
     struct atoll_client_call *call = calloc(1, sizeof *call);
     if (!call)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
-    plain.is_streamed = 0;
-    init_call(client, call, &plain, done, context);
-    if (client->transport->start(client->handle, call, &plain, err) != 0) {
+    init_call(client, call, request, done, context);
+    if (client->transport->start(client->handle, call, request, err) != 0) {
         free_call(call);
         return -1;
     }

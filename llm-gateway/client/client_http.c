@@ -1,4 +1,4 @@
-/* client_http.c - calls to the gateway's door, over TCP, TLS or a Unix socket.
+/* client_http.c - calls to the gateway over TCP, TLS or a Unix socket.
  *
  * A gateway may start late or be restarted: what never reached one, or came from something before it (502, 503, 504, 429
  * without the object "atoll"), or was cut off by its end, is sent again with growing pauses until the deadline.  The request's

@@ -81,7 +81,7 @@ static int read_calls(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
     return 0;
 }
 
-/* ---- the door ---- */
+/* ---- where clients come in ---- */
 
 static int read_address(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {

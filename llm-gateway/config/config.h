@@ -51,7 +51,7 @@ struct atoll_gateway_config {
     enum atoll_exchange_mode mode;
     struct atoll_retry_settings retry;
     double deadline_s;        /* of a call without one of its own, default 600 */
-    unsigned in_flight_limit; /* calls held at once, default 4096; beyond: refused at the door */
+    unsigned in_flight_limit; /* calls held at once, default 4096; beyond: refused */
     const char *listen;       /* "127.0.0.1:0", "[::1]:8080", "unix:PATH"; NULL none */
     const char *token_file, *token_env;
     const char *spool; /* folder; NULL none */

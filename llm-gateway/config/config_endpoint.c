@@ -1,4 +1,4 @@
-/* config_endpoint.c - endpoints: where requests go, and what opens the door there. */
+/* config_endpoint.c - endpoints: where requests go, and with which key. */
 #include <stddef.h>
 #include <string.h>
 

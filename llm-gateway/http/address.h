@@ -1,4 +1,4 @@
-/* address.h - where a door listens: "127.0.0.1:0", "[::1]:8080", "localhost:0", "unix:PATH".
+/* address.h - where a server listens: "127.0.0.1:0", "[::1]:8080", "localhost:0", "unix:PATH".
  * Layer: llm-gateway, pure.  Plain value.  Addresses are numbers: no name is looked up. */
 #ifndef ATOLL_LLM_GATEWAY_HTTP_ADDRESS_H
 #define ATOLL_LLM_GATEWAY_HTTP_ADDRESS_H

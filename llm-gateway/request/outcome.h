@@ -73,7 +73,7 @@ void atoll_llm_outcome_encode(const struct atoll_llm_outcome *outcome, struct at
 int atoll_llm_outcome_decode(const void *bytes, size_t length, struct atoll_llm_outcome *outcome,
                              struct atoll_err *err);
 /* As JSON: an OpenAI chat.completion object (or error object) with the object "atoll" beside it, without raw; what the
- * door answers and what a spool's reply file holds.  parse is tolerant: a reply file that holds a chat.completion of any
+ * HTTP server answers and what a spool's reply file holds.  parse is tolerant: a reply file that holds a chat.completion of any
  * provider, or, where it does not begin with a brace, the answer's plain text (a person wrote it). */
 int atoll_llm_outcome_json(const struct atoll_llm_outcome *outcome, struct atoll_buffer *out,
                            struct atoll_err *err);

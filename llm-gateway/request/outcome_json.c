@@ -1,4 +1,4 @@
-/* outcome_json.c - an outcome as the door and the spool say it: a chat.completion, an embeddings' list, or an error object,
+/* outcome_json.c - an outcome as the HTTP server and the spool give it: a chat.completion, an embeddings' list, or an error object,
  * each with the object "atoll" that says what theirs cannot. */
 #include "llm-gateway/request/outcome.h"
 

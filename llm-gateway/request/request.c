@@ -189,11 +189,6 @@ static int set_real(json_t *object, const char *key, double v)
     return isnan(v) ? 0 : json_object_set_new(object, key, json_real(v));
 }
 
-static int set_true(json_t *object, const char *key, int v)
-{
-    return v ? json_object_set_new(object, key, json_true()) : 0;
-}
-
 static json_t *atoll_object(const struct atoll_llm_request *request)
 {
     json_t *o = json_object();
@@ -212,8 +207,7 @@ static int set_asked(json_t *o, const struct atoll_llm_request *request)
     return set_count(o, "max_completion_tokens", request->max_output_tokens) ||
            set_real(o, "temperature", request->temperature) || set_real(o, "top_p", request->top_p) ||
            (request->seed >= 0 && json_object_set_new(o, "seed", json_integer(request->seed))) ||
-           set_text(o, "reasoning_effort", effort_names[request->effort]) ||
-           set_true(o, "stream", request->is_streamed);
+           set_text(o, "reasoning_effort", effort_names[request->effort]);
 }
 
 /* schema: stolen, NULL none. */

@@ -1,7 +1,7 @@
 /* request.h - one question to a language model, as a client says it: what is asked, and whose question it is.
  * Layer: llm-gateway.  Plain value; texts are borrowed from whoever made it, or owned by an arena after decoding.
  * Its JSON is that of OpenAI's Chat Completions with one more object, "atoll", for what belongs to no model: the body of
- * POST /v1/chat/completions at the gateway's door and the contents of a spool file are the same text (docs/spec/gateway.md). */
+ * POST /v1/chat/completions at the gateway and the contents of a spool file are the same text (docs/spec/gateway.md). */
 #ifndef ATOLL_LLM_GATEWAY_REQUEST_REQUEST_H
 #define ATOLL_LLM_GATEWAY_REQUEST_REQUEST_H
 
@@ -54,7 +54,6 @@ struct atoll_llm_request {
     const char *purpose; /* "universal" */
     uint32_t generation; /* of the asking island: ensembles schedule by it */
     double deadline_s;   /* from its arrival at whoever holds it; 0: the configuration's */
-    int is_streamed;     /* the caller wants server-sent events */
 };
 
 const char *atoll_llm_role_name(enum atoll_llm_role role);       /* "system" ... */

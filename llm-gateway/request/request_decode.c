@@ -85,15 +85,6 @@ static int take_real(struct decoder *d, const char *path, const json_t *value, d
     return 0;
 }
 
-static int take_flag(struct decoder *d, const char *path, const json_t *value, int *ret_value)
-{
-    if (!json_is_boolean(value)) {
-        return expected(d, path, "true or false");
-    }
-    *ret_value = json_is_true(value);
-    return 0;
-}
-
 /* ---- messages ---- */
 
 static int is_marked(const json_t *holder)
@@ -291,7 +282,9 @@ static int read_format(struct decoder *d, const char *path, const json_t *value)
 
 static int read_stream(struct decoder *d, const char *path, const json_t *value)
 {
-    return take_flag(d, path, value, &d->request.is_streamed);
+    return json_is_false(value) ? 0
+                                : atoll_err_set(d->err, ATOLL_E_INPUT,
+                                                "%s: the gateway answers in one piece; send false", path);
 }
 
 static int read_answer_count(struct decoder *d, const char *path, const json_t *value)

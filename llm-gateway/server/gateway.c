@@ -1,5 +1,5 @@
-/* gateway.c - loop, broker, door and spool in one thread.
- * The end: nothing new is taken, what is under way is given its time, then the door closes before the broker, which calls
+/* gateway.c - loop, broker, HTTP server and spool in one thread.
+ * The end: nothing new is taken, what is under way is given its time, then the server closes before the broker, which calls
  * back all that is left, and the spool after it. */
 #include "llm-gateway/server/gateway.h"
 
@@ -20,7 +20,7 @@
 #define SAY_NS  60e9 /* how often a full disk is told */
 
 #define LARGE_BYTES (128 << 10) /* the libraries' own threshold, before they raise it */
-/* Of a call at its endpoint: curl's two buffers and its handle, the door's connection; measured, and what lies between. */
+/* Of a call at its endpoint: curl's two buffers and its handle, the server's connection; measured, and what lies between. */
 #define EXCHANGE_BYTES (96 << 10)
 #define READY_LIMIT    (64 << 20) /* of memory that is made ready */
 
@@ -30,7 +30,7 @@ struct gateway {
     struct atoll_metrics *metrics;
     struct atoll_broker *broker;
     struct atoll_secret *token;
-    struct atoll_server *server;
+    struct atoll_http_server *server;
     struct atoll_spool_service *spool;
     double full_ns; /* when it was last said that the disk is full */
 };
@@ -96,8 +96,9 @@ static void keep_memory_flat(const struct atoll_gateway_config *config)
 /* A configuration may name folders that are not there yet. */
 static int make_folders(const struct atoll_gateway_config *config, struct atoll_err *err)
 {
-    const char *door = config->listen && strncmp(config->listen, "unix:", 5) == 0 ? config->listen + 5 : NULL;
-    const char *const paths[] = {config->ledger, config->store, config->spool, door};
+    const char *socket =
+        config->listen && strncmp(config->listen, "unix:", 5) == 0 ? config->listen + 5 : NULL;
+    const char *const paths[] = {config->ledger, config->store, config->spool, socket};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (paths[i] && *paths[i] && atoll_folder_make_parents(paths[i], err))
             return -1;
@@ -123,8 +124,9 @@ static int gateway_open(struct gateway *gateway, struct atoll_err *err)
     gateway->broker = atoll_broker_create(gateway->loop, config, gateway->metrics, err);
     if (!gateway->broker)
         return -1;
-    if (config->listen && !(gateway->server = atoll_server_create(gateway->loop, gateway->broker, config,
-                                                                  gateway->token, gateway->metrics, err)))
+    if (config->listen &&
+        !(gateway->server = atoll_http_server_create(gateway->loop, gateway->broker, config, gateway->token,
+                                                     gateway->metrics, err)))
         return -1;
     if (config->spool &&
         !(gateway->spool = atoll_spool_service_create(gateway->loop, gateway->broker, config, err)))
@@ -134,7 +136,7 @@ static int gateway_open(struct gateway *gateway, struct atoll_err *err)
 
 static void gateway_close(struct gateway *gateway)
 {
-    atoll_server_destroy(gateway->server);
+    atoll_http_server_destroy(gateway->server);
     atoll_broker_destroy(gateway->broker);
     atoll_spool_service_destroy(gateway->spool);
     atoll_secret_destroy(gateway->token);
@@ -183,7 +185,7 @@ int atoll_gateway_run(const struct atoll_gateway_config *config,
     struct gateway gateway = {.config = config};
     int result = gateway_open(&gateway, err);
     if (result == 0 && opened && gateway.server)
-        opened(context, atoll_server_url(gateway.server));
+        opened(context, atoll_http_server_url(gateway.server));
     while (result == 0 && !*stop)
         result = turn(&gateway, err);
     if (result == 0)

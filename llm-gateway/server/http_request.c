@@ -1,223 +1,451 @@
-/* http_request.c - the daemon's callbacks: a request comes in pieces, its answer goes out. */
-#include <stdlib.h>
-#include <string.h>
-
+/* http_request.c - the daemon's callbacks: a request comes in pieces, is authorized, goes to the broker, and its response
+ * goes out.
+ *
+ * A connection that waits for the broker is suspended, and libmicrohttpd does not read from it: that its caller left is seen
+ * here, at once where nothing more was sent, with the next tick where the next request is there already. */
 #include "llm-gateway/server/http_request.h"
 
-#define BLOCK_BYTES 4096
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 
-struct atoll_visit *atoll_visit_next(struct atoll_visit *visit)
+#include "llm-gateway/server/http_response.h"
+
+#define BODY_BYTES  ((size_t)8 << 20)    /* of one request */
+#define HELD_BYTES  ((size_t)256 << 20)  /* of all requests that are being read */
+#define DRAIN_BYTES ((uint64_t)64 << 20) /* of a refused request, so that its response can be read */
+#define TICK_S      10.0                 /* how often it is looked whether a waiting caller is there still */
+#define ARENA_BYTES ((size_t)64 << 20)
+
+enum state { READING, ASKING, READY, SENT, LEFT };
+enum path { CHAT, EMBEDDINGS, MODELS, HEALTH, METRICS, PATH_COUNT };
+
+static const struct {
+    const char *url, *method;
+    int is_open; /* needs no token */
+} paths[PATH_COUNT] = {
+    [CHAT] = {"/v1/chat/completions", "POST", 0}, [EMBEDDINGS] = {"/v1/embeddings", "POST", 0},
+    [MODELS] = {"/v1/models", "GET", 0},          [HEALTH] = {"/healthz", "GET", 1},
+    [METRICS] = {"/metrics", "GET", 0},
+};
+
+/* What a call's callback finds: it outlives a request whose caller left. */
+struct question {
+    struct atoll_http_request *request; /* NULL: nobody is there any more */
+    uint64_t call;
+};
+
+struct atoll_http_request {
+    struct atoll_http_server *server;
+    struct MHD_Connection *mhd;
+    struct atoll_http_connection *connection; /* may be NULL: no memory for one */
+    enum state state;
+    enum path path;
+    int is_refused, is_suspended, is_watched;
+    uint64_t received;
+    struct atoll_buffer body;
+    struct question *question; /* at the broker */
+    uint64_t tick;
+    struct atoll_http_response response;
+    struct atoll_http_request *next, *previous;
+};
+
+/* ---- who may come in, and with what ---- */
+
+static const char *header(const struct atoll_http_request *x, const char *name)
 {
-    return visit->next;
+    const char *value = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, name);
+    return value ? value : "";
 }
-/* ---- what the door knows itself ---- */
 
-static void answer_metrics(struct atoll_visit *x)
+static int is_authorized(const struct atoll_http_request *x)
 {
-    struct atoll_server *s = x->server;
-    atoll_metrics_gauge(s->metrics, "in_flight", atoll_broker_count(s->broker));
-    atoll_metrics_gauge(s->metrics, "connections", s->connection_count);
-    atoll_metrics_write(s->metrics, &x->answer.out);
-    x->answer.type = "text/plain; version=0.0.4; charset=utf-8";
+    static const char scheme[] = "Bearer ";
+    const char *given = header(x, "Authorization");
+    size_t skip = sizeof(scheme) - 1;
+    if (!x->server->token) {
+        return 1;
+    }
+    return strncasecmp(given, scheme, skip) == 0 &&
+           atoll_secret_matches(x->server->token, given + skip, strlen(given + skip));
 }
 
-static void answer_here(struct atoll_visit *x)
+/* Without a token a web page in a browser of this machine could ask, also under a name that points here: what only
+ * programs send is demanded. */
+static int is_from_browser(const struct atoll_http_request *x)
 {
-    if (x->path == ATOLL_DOOR_MODELS) {
-        atoll_answer_models(&x->answer, x->server->config);
-    } else if (x->path == ATOLL_DOOR_METRICS) {
-        answer_metrics(x);
-    } else {
-        atoll_buffer_put_bytes(&x->answer.out, "{\"status\":\"ok\"}", 15);
+    static const char *const hosts[] = {"127.", "localhost", "[::1]"};
+    const char *host = header(x, "Host");
+    if (x->server->token || x->server->is_unix) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+        if (strncasecmp(host, hosts[i], strlen(hosts[i])) == 0) {
+            return header(x, "Origin")[0] != 0;
+        }
+    }
+    return 1;
+}
+
+static void release_body(struct atoll_http_request *x)
+{
+    x->server->held_bytes -= x->body.length;
+    atoll_buffer_fini(&x->body);
+}
+
+static void refuse(struct atoll_http_request *x, int http_status, const char *code, const char *text)
+{
+    atoll_http_response_refuse(&x->response, http_status, code, "%s", text);
+    x->response.retry_after_s = http_status == 503;
+    x->is_refused = 1;
+    release_body(x);
+}
+
+/* Every check that needs no more than a request's headers. */
+static void authorize(struct atoll_http_request *x, const char *url, const char *method)
+{
+    const struct atoll_http_server *s = x->server;
+    size_t i = 0;
+    while (i < PATH_COUNT && strcmp(paths[i].url, url) != 0) {
+        i++;
+    }
+    int is_unknown = i == PATH_COUNT;
+    x->path = is_unknown ? METRICS : (enum path)i; /* METRICS: whatever needs a token */
+    int is_json = strncasecmp(header(x, "Content-Type"), "application/json", 16) == 0;
+    if (s->is_closing) {
+        refuse(x, 503, "gateway_ends", "the gateway ends; ask another one");
+    } else if (s->connection_count > s->connection_limit) {
+        refuse(x, 503, "gateway_full", "too many connections; come back later");
+    } else if (!paths[x->path].is_open && !is_authorized(x)) {
+        refuse(x, 401, "invalid_api_key",
+               "the gateway's token is missing or wrong; send Authorization: Bearer TOKEN");
+    } else if (!paths[x->path].is_open && is_from_browser(x)) {
+        refuse(x, 403, "not_local",
+               "this gateway has no token: it is for programs of this machine, not for web pages");
+    } else if (is_unknown) {
+        refuse(
+            x, 404, "unknown_url",
+            "no such path; there are /v1/chat/completions, /v1/embeddings, /v1/models, /healthz, /metrics");
+    } else if (strcmp(paths[x->path].method, method) != 0) {
+        refuse(x, 405, "method_not_supported", "wrong method for this path");
+        x->response.allow = paths[x->path].method;
+    } else if (x->path <= EMBEDDINGS && !s->token && !is_json) {
+        refuse(x, 415, NULL, "send Content-Type: application/json");
+    } else if (strtoull(header(x, "Content-Length"), NULL, 10) > BODY_BYTES) {
+        refuse(x, 413, "request_too_large", "a request has at most 8 MiB");
     }
 }
+
+/* ---- waiting for the broker ---- */
+
+static void on_readable(void *context, int fd, uint32_t events);
+
+static void watch(struct atoll_http_request *x, int is_wanted)
+{
+    if (x->connection && x->is_watched != is_wanted &&
+        !atoll_loop_watch(x->server->loop, x->connection->fd, is_wanted ? EPOLLIN : 0, on_readable, x,
+                          NULL)) {
+        x->is_watched = is_wanted;
+    }
+}
+
+static void resume(struct atoll_http_request *x)
+{
+    watch(x, 0);
+    if (x->is_suspended) {
+        x->is_suspended = 0;
+        MHD_resume_connection(x->mhd);
+        atoll_http_daemon_wake(x->server);
+    }
+}
+
+/* Nobody wants the call any more. */
+static void drop_question(struct atoll_http_request *x)
+{
+    watch(x, 0);
+    atoll_loop_cancel(x->server->loop, x->tick);
+    x->tick = 0;
+    if (x->question) {
+        x->question->request = NULL; /* the callback frees it */
+        atoll_broker_cancel(x->server->broker, x->question->call);
+        x->question = NULL;
+    }
+}
+
+static void leave(struct atoll_http_request *x)
+{
+    drop_question(x);
+    x->state = LEFT;
+    resume(x);
+}
+
+/* A caller that is gone is at its end; one that has sent the next request already is looked at with each tick. */
+static void on_readable(void *context, int fd, uint32_t events)
+{
+    char byte;
+    ssize_t count = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (count > 0) {
+        watch(context, 0);
+    } else if (count == 0 || (events & (EPOLLERR | EPOLLHUP))) {
+        leave(context);
+    }
+}
+
+static void on_tick(void *context)
+{
+    struct atoll_http_request *x = context;
+    struct atoll_loop *loop = x->server->loop;
+    struct pollfd p = {.fd = x->connection ? x->connection->fd : -1, .events = POLLRDHUP};
+    x->tick = 0;
+    if (poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR))) {
+        leave(x);
+    } else {
+        atoll_loop_at(loop, atoll_loop_now_ns(loop) + TICK_S * 1e9, on_tick, x, &x->tick, NULL);
+    }
+}
+
+static void on_outcome(void *context, const struct atoll_llm_outcome *outcome)
+{
+    struct question *question = context;
+    struct atoll_http_request *x = question->request;
+    free(question);
+    if (!x) {
+        return;
+    }
+    x->question = NULL;
+    atoll_loop_cancel(x->server->loop, x->tick);
+    x->tick = 0;
+    atoll_http_response_outcome(&x->response, outcome);
+    x->state = READY;
+    atoll_http_connection_expect(x->connection, ATOLL_HTTP_PATIENCE_S);
+    resume(x);
+}
+
+/* ---- the question ---- */
+
+static int submit(struct atoll_http_request *x, const struct atoll_llm_request *request)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct question *question = calloc(1, sizeof(*question));
+    if (!question) {
+        atoll_err_set(&err, ATOLL_E_MEMORY, "no memory for a call");
+    }
+    if (question &&
+        atoll_broker_submit(x->server->broker, request, on_outcome, question, &question->call, &err) == 0) {
+        question->request = x;
+        x->question = question;
+        return 0;
+    }
+    free(question);
+    if (err.code == ATOLL_E_INPUT) {
+        atoll_http_response_refuse(&x->response, 404, "model_not_found", "%s", err.text);
+    } else if (err.code == ATOLL_E_LIMIT) {
+        atoll_http_response_refuse(&x->response, 429, "gateway_full", "%s", err.text);
+        x->response.retry_after_s = 1;
+    } else {
+        atoll_http_response_refuse(&x->response, 503, NULL, "%s", err.text);
+    }
+    return -1;
+}
+
+/* 0: the broker has the question, and the request waits for it; -1: the response is there. */
+static int ask(struct atoll_http_request *x)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_llm_request request;
+    struct atoll_arena *arena = atoll_arena_create(ARENA_BYTES, &err);
+    const void *bytes = x->body.data ? (const void *)x->body.data : "";
+    int failed = -1;
+    if (!arena || atoll_llm_request_decode(bytes, x->body.length, arena, &request, &err) != 0) {
+        atoll_http_response_refuse(&x->response,
+                                   err.code == ATOLL_E_INPUT   ? 400
+                                   : err.code == ATOLL_E_LIMIT ? 413
+                                                               : 503,
+                                   err.code == ATOLL_E_LIMIT ? "request_too_large" : NULL, "%s", err.text);
+    } else if ((request.operation == ATOLL_LLM_EMBED) != (x->path == EMBEDDINGS)) {
+        atoll_http_response_refuse(&x->response, 400, NULL,
+                                   x->path == EMBEDDINGS
+                                       ? "'input' is missing: texts to embed"
+                                       : "'input' belongs to /v1/embeddings; send 'messages'");
+    } else {
+        failed = submit(x, &request);
+    }
+    atoll_arena_destroy(arena);
+    release_body(x); /* the broker has its own copy */
+    if (failed) {
+        return -1;
+    }
+    x->state = ASKING;
+    if (x->connection) {
+        x->connection->is_reading = 0;
+    }
+    atoll_http_connection_expect(x->connection, 0);
+    atoll_loop_at(x->server->loop, atoll_loop_now_ns(x->server->loop) + TICK_S * 1e9, on_tick, x, &x->tick,
+                  NULL);
+    MHD_suspend_connection(x->mhd);
+    x->is_suspended = 1;
+    watch(x, 1);
+    return 0;
+}
+
 /* ---- the daemon's callbacks ---- */
 
-static struct atoll_visit *begin(struct atoll_server *server, struct MHD_Connection *connection)
+static struct atoll_http_request *begin(struct atoll_http_server *server, struct MHD_Connection *mhd)
 {
-    struct atoll_visit *x = calloc(1, sizeof *x);
-    if (!x)
+    struct atoll_http_request *x = calloc(1, sizeof(*x));
+    if (!x) {
         return NULL;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    }
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     x->server = server;
-    x->connection = connection;
-    x->door = info ? info->socket_context : NULL;
-    if (x->door)
-        x->door->visit = x;
-    atoll_buffer_init(&x->body, ATOLL_DOOR_BODY_BYTES);
-    atoll_answer_init(&x->answer);
-    x->next = server->visits;
-    if (x->next)
+    x->mhd = mhd;
+    x->connection = info ? info->socket_context : NULL;
+    if (x->connection) {
+        x->connection->is_reading = 1;
+    }
+    atoll_buffer_init(&x->body, BODY_BYTES);
+    atoll_http_response_init(&x->response);
+    x->next = server->requests;
+    if (x->next) {
         x->next->previous = x;
-    server->visits = x;
+    }
+    server->requests = x;
     return x;
 }
 
-static enum MHD_Result send_answer(struct atoll_visit *x, int is_last)
+static enum MHD_Result send_response(struct atoll_http_request *x, int is_last)
 {
-    unsigned status = (unsigned)x->answer.http_status;
-    struct MHD_Response *response = atoll_answer_response(&x->answer);
-    if (!response)
+    unsigned status = (unsigned)x->response.http_status;
+    struct MHD_Response *response = atoll_http_response_finish(&x->response);
+    if (!response) {
         return MHD_NO;
-    if (is_last || x->server->is_closing)
+    }
+    if (is_last || x->server->is_closing) {
         MHD_add_response_header(response, "Connection", "close");
-    x->state = ATOLL_VISIT_SENT;
-    atoll_door_expect(x->door, ATOLL_DOOR_PATIENCE_S);
-    enum MHD_Result rc = MHD_queue_response(x->connection, status, response);
+    }
+    x->state = SENT;
+    if (x->connection) {
+        x->connection->is_reading = 0;
+    }
+    atoll_http_connection_expect(x->connection, ATOLL_HTTP_PATIENCE_S);
+    enum MHD_Result rc = MHD_queue_response(x->mhd, status, response);
     MHD_destroy_response(response);
     return rc;
 }
 
-/* Of a refusal nothing need be read where the client waits to hear that it may go on, or would send without end. */
-static int is_answered_at_once(const struct atoll_visit *x)
+static enum MHD_Result take_body(struct atoll_http_request *x, const char *bytes, size_t length)
 {
-    return x->is_refused &&
-           (atoll_visit_header(x, "Expect")[0] ||
-            strtoull(atoll_visit_header(x, "Content-Length"), NULL, 10) > ATOLL_DOOR_DRAIN_BYTES);
-}
-
-static enum MHD_Result take_headers(struct atoll_visit *x, const char *url, const char *method)
-{
-    atoll_visit_judge(x, url, method);
-    if (!x->is_refused && strtoull(atoll_visit_header(x, "Content-Length"), NULL, 10) > ATOLL_DOOR_BODY_BYTES)
-        atoll_visit_refuse(x, 413, "request_too_large", "a request has at most 8 MiB");
-    return is_answered_at_once(x) ? send_answer(x, 1) : MHD_YES;
-}
-
-static enum MHD_Result take_body(struct atoll_visit *x, const char *bytes, size_t length)
-{
-    struct atoll_server *s = x->server;
+    struct atoll_http_server *s = x->server;
     x->received += length;
-    if (x->received > ATOLL_DOOR_DRAIN_BYTES)
+    if (x->received > DRAIN_BYTES) {
         return MHD_NO;
-    if (!x->is_refused && x->received > ATOLL_DOOR_BODY_BYTES) {
-        atoll_visit_refuse(x, 413, "request_too_large", "a request has at most 8 MiB");
-    } else if (!x->is_refused && s->held_bytes + length > ATOLL_DOOR_HELD_BYTES) {
-        atoll_visit_refuse(x, 503, "gateway_full", "too many large requests at once; come back later");
-        x->answer.retry_after_s = 1;
     }
-    if (x->is_refused)
+    if (!x->is_refused && x->received > BODY_BYTES) {
+        refuse(x, 413, "request_too_large", "a request has at most 8 MiB");
+    } else if (!x->is_refused && s->held_bytes + length > HELD_BYTES) {
+        refuse(x, 503, "gateway_full", "too many large requests at once; come back later");
+    }
+    if (x->is_refused) {
         return MHD_YES;
+    }
     atoll_buffer_put_bytes(&x->body, bytes, length);
-    if (x->body.failed)
-        atoll_visit_refuse(x, 503, "gateway_full", "no memory for this request");
-    else
+    if (x->body.failed) {
+        refuse(x, 503, "gateway_full", "no memory for this request");
+    } else {
         s->held_bytes += length;
-    return MHD_YES;
-}
-
-static enum MHD_Result take_end(struct atoll_visit *x)
-{
-    if (!x->is_refused && x->path > ATOLL_DOOR_EMBEDDINGS) {
-        answer_here(x);
-    } else if (!x->is_refused && !atoll_visit_ask(x)) {
-        return MHD_YES;
-    }
-    return send_answer(x, 0);
-}
-
-static ssize_t read_stream(void *context, uint64_t position, char *bytes, size_t limit)
-{
-    struct atoll_visit *x = context;
-    const struct atoll_buffer *out = &x->answer.out;
-    size_t left = out->length - x->streamed;
-    if (x->state == ATOLL_VISIT_LEFT)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (!left && x->is_over)
-        return out->failed ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
-    if (!left) {
-        atoll_buffer_clear(&x->answer.out);
-        x->streamed = 0;
-        atoll_visit_suspend(x);
-        return 0;
-    }
-    size_t length = left < limit ? left : limit;
-    memcpy(bytes, out->data + x->streamed, length);
-    x->streamed += length;
-    return (ssize_t)length;
-}
-
-static enum MHD_Result send_stream(struct atoll_visit *x)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, x, NULL);
-    if (!response)
-        return MHD_NO;
-    MHD_add_response_header(response, "Content-Type", "text/event-stream");
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    enum MHD_Result rc = MHD_queue_response(x->connection, 200, response);
-    MHD_destroy_response(response);
-    return rc;
-}
-
-static enum MHD_Result proceed(struct atoll_visit *x)
-{
-    switch (x->state) {
-    case ATOLL_VISIT_READING: return take_end(x);
-    case ATOLL_VISIT_READY: return send_answer(x, 0);
-    case ATOLL_VISIT_STREAMING: return send_stream(x);
-    case ATOLL_VISIT_LEFT: return MHD_NO;
-    case ATOLL_VISIT_ASKING: /* not ours to wake */
-    case ATOLL_VISIT_SENT: break;
     }
     return MHD_YES;
 }
 
-enum MHD_Result atoll_door_access(void *server, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version, const char *upload,
-                                  size_t *upload_length, void **context)
+static enum MHD_Result take_end(struct atoll_http_request *x)
 {
-    struct atoll_visit *x = *context;
+    struct atoll_http_server *s = x->server;
+    if (x->is_refused) {
+        return send_response(x, 0);
+    }
+    switch (x->path) {
+    case MODELS: atoll_http_response_models(&x->response, s->config); break;
+    case HEALTH: atoll_buffer_put_bytes(&x->response.out, "{\"status\":\"ok\"}", 15); break;
+    case METRICS:
+        atoll_metrics_gauge(s->metrics, "in_flight", atoll_broker_count(s->broker));
+        atoll_metrics_gauge(s->metrics, "connections", s->connection_count);
+        atoll_metrics_write(s->metrics, &x->response.out);
+        x->response.type = "text/plain; version=0.0.4; charset=utf-8";
+        break;
+    default:
+        if (ask(x) == 0) {
+            return MHD_YES;
+        }
+    }
+    return send_response(x, 0);
+}
+
+enum MHD_Result atoll_http_request_access(void *server, struct MHD_Connection *connection, const char *url,
+                                          const char *method, const char *version, const char *upload,
+                                          size_t *upload_length, void **context)
+{
+    struct atoll_http_request *x = *context;
     if (!x) {
-        x = begin(server, connection);
-        *context = x;
-        return x ? take_headers(x, url, method) : MHD_NO;
+        *context = x = begin(server, connection);
+        if (!x) {
+            return MHD_NO;
+        }
+        authorize(x, url, method);
+        /* Of a refusal nothing need be read where the client waits to hear that it may go on, or would send without end. */
+        int is_answered = x->is_refused && (header(x, "Expect")[0] ||
+                                            strtoull(header(x, "Content-Length"), NULL, 10) > DRAIN_BYTES);
+        return is_answered ? send_response(x, 1) : MHD_YES;
     }
     if (*upload_length) {
         size_t length = *upload_length;
         *upload_length = 0;
         return take_body(x, upload, length);
     }
-    return proceed(x);
+    switch (x->state) {
+    case READING: return take_end(x);
+    case READY: return send_response(x, 0);
+    case LEFT: return MHD_NO;
+    case ASKING: /* not ours to wake */
+    case SENT: break;
+    }
+    return MHD_YES;
 }
 
-void atoll_door_completed(void *server, struct MHD_Connection *connection, void **context,
-                          enum MHD_RequestTerminationCode why)
+void atoll_http_request_completed(void *server, struct MHD_Connection *connection, void **context,
+                                  enum MHD_RequestTerminationCode why)
 {
-    struct atoll_visit *x = *context;
-    if (!x)
+    struct atoll_http_request *x = *context;
+    if (!x) {
         return;
-    *context = NULL;
-    atoll_visit_drop_ask(x);
-    if (x->door) {
-        x->door->visit = NULL;
-        x->door->is_used = 1;
-        atoll_door_expect(x->door, ATOLL_DOOR_PATIENCE_S);
     }
-    *(x->previous ? &x->previous->next : &x->server->visits) = x->next;
-    if (x->next)
+    *context = NULL;
+    drop_question(x);
+    if (x->connection) {
+        x->connection->is_reading = 0;
+        atoll_http_connection_expect(x->connection, ATOLL_HTTP_PATIENCE_S);
+    }
+    *(x->previous ? &x->previous->next : &x->server->requests) = x->next;
+    if (x->next) {
         x->next->previous = x->previous;
-    atoll_visit_release_body(x);
-    atoll_answer_fini(&x->answer);
+    }
+    release_body(x);
+    atoll_http_response_fini(&x->response);
     free(x);
 }
 
-int atoll_visit_is_reading(const struct atoll_visit *visit)
+void atoll_http_requests_close(struct atoll_http_server *server)
 {
-    return visit->state == ATOLL_VISIT_READING;
-}
-
-void atoll_visit_close(struct atoll_visit *x)
-{
-    atoll_visit_drop_ask(x);
-    if (x->state == ATOLL_VISIT_ASKING) {
-        atoll_answer_refuse(&x->answer, 503, "server_error", "gateway_ends",
-                            "the gateway ends; ask another one");
-        x->answer.retry_after_s = 1;
-        x->state = ATOLL_VISIT_READY;
-    } else if (x->state == ATOLL_VISIT_STREAMING) {
-        x->is_over = 1; /* without [DONE]: it is no whole answer */
+    struct atoll_http_request *next;
+    for (struct atoll_http_request *x = server->requests; x; x = next) {
+        next = x->next;
+        drop_question(x);
+        if (x->state == ASKING) {
+            refuse(x, 503, "gateway_ends", "the gateway ends; ask another one");
+            x->state = READY;
+        }
+        resume(x);
     }
-    atoll_visit_resume(x);
 }

@@ -1,4 +1,4 @@
-/* http_server.h - the door: OpenAI-compatible HTTP on loopback, a Unix socket or an address given explicitly (libmicrohttpd).
+/* http_server.h - OpenAI-compatible HTTP on loopback, a Unix socket or an address given explicitly (libmicrohttpd).
  * Layer: llm-gateway.  Lifetime: create/destroy.  On the loop's thread.
  *
  *   POST /v1/chat/completions, /v1/embeddings   GET /v1/models   GET /healthz (no token)   GET /metrics
@@ -8,14 +8,14 @@
 
 #include "llm-gateway/broker/broker.h"
 
-struct atoll_server;
+struct atoll_http_server;
 /* token: NULL only on loopback or a Unix socket (mode 0600).  Errors: INPUT (address), BUSY (port), DENIED. */
-struct atoll_server *atoll_server_create(struct atoll_loop *loop, struct atoll_broker *broker,
-                                         const struct atoll_gateway_config *config,
-                                         const struct atoll_secret *token, struct atoll_metrics *metrics,
-                                         struct atoll_err *err);
+struct atoll_http_server *atoll_http_server_create(struct atoll_loop *loop, struct atoll_broker *broker,
+                                                   const struct atoll_gateway_config *config,
+                                                   const struct atoll_secret *token,
+                                                   struct atoll_metrics *metrics, struct atoll_err *err);
 /* Open requests end with 503. */
-void atoll_server_destroy(struct atoll_server *server);
-const char *atoll_server_url(const struct atoll_server *server); /* with the port it got */
+void atoll_http_server_destroy(struct atoll_http_server *server);
+const char *atoll_http_server_url(const struct atoll_http_server *server); /* with the port it got */
 
 #endif

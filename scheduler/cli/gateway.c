@@ -25,13 +25,13 @@ static const struct atoll_option serve_options[] = {
     {"spool", 0, ATOLL_OPT_TEXT, FIELD(spool), "DIR", NULL, 0, 0, NULL,
      "Answer the requests in this spool, on a file system that jobs share; instead of the configuration's."},
     {"listen", 0, ATOLL_OPT_TEXT, FIELD(listen), "ADDRESS", NULL, 0, 0, NULL,
-     "Open the HTTP door here: 127.0.0.1:0 (any port), [::1]:8080, unix:PATH, or an address that others "
+     "Listen for HTTP here: 127.0.0.1:0 (any port), [::1]:8080, unix:PATH, or an address that others "
      "reach, "
      "which needs a token; instead of the configuration's."},
     {"token", 0, ATOLL_OPT_TEXT, FIELD(token_file), "FILE", NULL, 0, 0, NULL,
      "File with the token that callers must show; instead of the configuration's."},
     {"url-file", 0, ATOLL_OPT_TEXT, FIELD(url_file), "FILE", NULL, 0, 0, NULL,
-     "Write the door's URL into this file once it is open, and remove it at the end: `--gateway \"$(cat "
+     "Write the server's URL into this file once it listens, and remove it at the end: `--gateway \"$(cat "
      "FILE)\"` "
      "finds it."},
     {"holder", 0, ATOLL_OPT_TEXT, FIELD(holder), "NAME", NULL, 0, 0, NULL,
@@ -48,10 +48,10 @@ static const struct atoll_option serve_options[] = {
 static const struct atoll_command serve_command = {
     "gateway serve",
     "",
-    "be the door to language models, for jobs and other tools",
+    "give access to language models, for jobs and other tools",
     "Holds the keys, keeps the limits on money and tokens, records every exchange, and answers what comes "
     "through its "
-    "HTTP door (OpenAI-compatible) or its spool. It may run inside a job, on a node with a network, or "
+    "HTTP server (OpenAI-compatible) or its spool. It may run inside a job, on a node with a network, or "
     "beside a server "
     "of one's own. Killed at any instant it loses nothing: started again it goes on.\n\n"
     "SIGINT or SIGTERM ends it in order, a second one at once.",
@@ -106,7 +106,7 @@ struct announcement {
     char url[512]; /* what the file holds, "" nothing yet */
 };
 
-/* Who finds the file finds a door; one that another gateway has written since is left to it. */
+/* Who finds the file finds a gateway that listens; one that another gateway has written since is left to it. */
 static void announcement_withdraw(const struct announcement *a)
 {
     char url[sizeof(a->url)] = "";

@@ -30,7 +30,6 @@ static struct atoll_llm_request full(void)
     r.purpose = "universal";
     r.generation = 12;
     r.deadline_s = 90.5;
-    r.is_streamed = 1;
     return r;
 }
 
@@ -39,7 +38,7 @@ static const char full_json[] =
     "\"cache_control\":{\"type\":\"ephemeral\"}},{\"role\":\"user\",\"content\":\"Grüße\"},"
     "{\"role\":\"assistant\",\"content\":\"\"}],\"max_completion_tokens\":4096,\"temperature\":0."
     "69999999999999996,"
-    "\"top_p\":1.0,\"seed\":0,\"reasoning_effort\":\"medium\",\"stream\":true,\"response_format\":{\"type\":"
+    "\"top_p\":1.0,\"seed\":0,\"reasoning_effort\":\"medium\",\"response_format\":{\"type\":"
     "\"json_schema\",\"json_schema\":{\"name\":\"answer\",\"strict\":true,\"schema\":{\"type\":\"object\","
     "\"b\":1.5,"
     "\"a\":[]}}},\"atoll\":{\"sample\":3,\"key\":\"c1/t/"
@@ -84,7 +83,6 @@ static void expect_round_trip(const struct atoll_llm_request *r, const char *jso
     }
     expect_equal(r, &again);
     assert_int_equal(again.operation, r->operation);
-    assert_int_equal(again.is_streamed, r->is_streamed);
     assert_int_equal(again.generation, r->generation);
     assert_int_equal(again.seed, r->seed);
     assert_int_equal(isnan(again.temperature), isnan(r->temperature));
@@ -197,7 +195,7 @@ static const struct {
     {BODY(",\"response_format\":{\"type\":\"json_object\"}"), "response_format: type text or json_schema"},
     {BODY(",\"response_format\":{\"type\":\"json_schema\"}"),
      "response_format.json_schema.schema: an object"},
-    {BODY(",\"stream\":1"), "stream: true or false"},
+    {BODY(",\"stream\":1"), "stream: the gateway answers in one piece; send false"},
     {BODY(",\"n\":2"), "n: an integer from 1 to 1"},
     {BODY(",\"atoll\":[]"), "atoll: an object"},
     {BODY(",\"atoll\":{\"sample\":-1}"), "atoll.sample: an integer from 0"},
@@ -395,7 +393,6 @@ static void other_owner(struct atoll_llm_request *r)
     r->purpose = "p";
     r->generation = 1;
     r->deadline_s = 1;
-    r->is_streamed = 0;
 }
 static void spaced_schema(struct atoll_llm_request *r)
 {

@@ -1,4 +1,4 @@
-/* test_http_server.c - the door, asked by raw sockets that keep to the rules or do not; behind it the real broker, and the fault
+/* test_http_server.c - the HTTP server, asked by raw sockets that keep to the rules or do not; behind it the real broker, and the fault
  * server that plays a provider.  The loop's clock is the system's plus what a test adds to it: patience ends without
  * waiting.  Guards against what hangs are in seconds of the system's clock and decide nothing. */
 #include "tests/support/expect.h"
@@ -32,7 +32,7 @@ struct door {
     struct atoll_metrics *metrics;
     struct atoll_loop *loop;
     struct atoll_broker *broker;
-    struct atoll_server *server;
+    struct atoll_http_server *server;
     double added_ns, frozen_ns; /* frozen: not 0, the clock stands */
 };
 
@@ -65,8 +65,7 @@ static void remove_file(const char *folder, const char *name)
 static struct atoll_gateway_config *load_config(const struct door *d, const char *address, int has_token)
 {
     static const char *const models[] = {
-        "ok",      "echo",       "silent",     "delay-150",  "status-500-always",
-        "refusal", "tokens-7-3", "status-400", "reasoning-5"};
+        "ok", "echo", "silent", "delay-150", "status-500-always", "refusal", "tokens-7-3", "status-400"};
     char text[4096], path[128];
     struct atoll_err err = ATOLL_ERR_INIT;
     int used = snprintf(text, sizeof text,
@@ -101,15 +100,16 @@ static void door_open(struct door *d, const char *address, int has_token)
     d->metrics = atoll_metrics_create(&err);
     d->loop = atoll_loop_create(clock_ns, d, &err);
     d->broker = atoll_broker_create(d->loop, d->config, d->metrics, &err);
-    d->server =
-        d->broker ? atoll_server_create(d->loop, d->broker, d->config, d->token, d->metrics, &err) : NULL;
+    d->server = d->broker
+                    ? atoll_http_server_create(d->loop, d->broker, d->config, d->token, d->metrics, &err)
+                    : NULL;
     if (!d->server)
         fail_msg("%s", err.text);
 }
 
 static void door_close(struct door *d)
 {
-    atoll_server_destroy(d->server);
+    atoll_http_server_destroy(d->server);
     atoll_broker_destroy(d->broker);
     atoll_loop_destroy(d->loop);
     atoll_metrics_destroy(d->metrics);
@@ -176,8 +176,10 @@ static int connect_to(const char *url)
 
 static void client_open(struct client *c, const struct door *d, const char *out, size_t length)
 {
-    *c = (struct client){
-        .fd = connect_to(atoll_server_url(d->server)), .out = out, .out_length = length, .in = calloc(1, 1)};
+    *c = (struct client){.fd = connect_to(atoll_http_server_url(d->server)),
+                         .out = out,
+                         .out_length = length,
+                         .in = calloc(1, 1)};
 }
 
 static void client_close(struct client *c)
@@ -298,8 +300,8 @@ static void test_answers(void **state)
         {CHAT_PATH, CHAT("status-500-always", ""), 503, "\"type\":\"overloaded\""},
         {CHAT_PATH, CHAT("status-400", ""), 400, "\"type\":\"invalid\""},
         {CHAT_PATH, CHAT("nobody", ""), 404, "model_not_found"},
-        {CHAT_PATH, CHAT("status-400", ",\"stream\":true"), 400,
-         "\"error\""}, /* it fails before it streams */
+        {CHAT_PATH, CHAT("echo", ",\"stream\":false"), 200, "\"content\":\"Hello there\""},
+        {CHAT_PATH, CHAT("echo", ",\"stream\":true"), 400, "the gateway answers in one piece; send false"},
         {"/v1/embeddings", "{\"model\":\"ok\",\"input\":[\"a\",\"b\"]}", 200, "\"embedding\""},
         {"/v1/embeddings", CHAT("ok", ""), 400, "'input' is missing"},
         {CHAT_PATH, "{\"model\":\"ok\",\"input\":\"a\"}", 400, "send 'messages'"},
@@ -332,7 +334,7 @@ static void test_pages(void **state)
     };
     struct door d;
     door_open(&d, "[::1]:0", 1);
-    assert_non_null(strstr(atoll_server_url(d.server), "http://[::1]:"));
+    assert_non_null(strstr(atoll_http_server_url(d.server), "http://[::1]:"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct client c;
         if (ask_bytes(&d, &c, rows[i].request, strlen(rows[i].request)) != 200)
@@ -340,96 +342,6 @@ static void test_pages(void **state)
         expect_words(&c, rows[i].words);
         client_close(&c);
     }
-    door_close(&d);
-}
-
-static void test_stream(void **state)
-{
-    struct door d;
-    struct client c;
-    door_open(&d, "127.0.0.1:0", 1);
-    assert_int_equal(
-        ask(&d, &c, CHAT_PATH, CHAT("echo", ",\"stream\":true,\"stream_options\":{\"include_usage\":true}")),
-        200);
-    static const char *const pieces[] = {"Content-Type: text/event-stream",
-                                         "\"delta\":{\"role\":\"assistant\",\"content\":\"\"}",
-                                         "\"delta\":{\"content\":\"Hello there\"}",
-                                         "\"delta\":{},\"finish_reason\":\"stop\"",
-                                         "\"choices\":[],\"usage\":{",
-                                         "data: [DONE]\n\n"};
-    const char *at = c.in;
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        const char *found = strstr(at, pieces[i]);
-        if (!found)
-            fail_msg("'%s' does not come in its turn:\n%s", pieces[i], c.in);
-        at = found;
-    }
-    client_close(&c);
-    assert_int_equal(ask(&d, &c, CHAT_PATH, CHAT("reasoning-5", ",\"stream\":true")), 200);
-    expect_words(&c, "\"reasoning_content\":");
-    assert_null(strstr(c.in, "\"choices\":[]"));
-    client_close(&c);
-    door_close(&d);
-}
-
-/* A model that takes its time: comments keep the stream alive, then comes the answer, or the failure as an event. */
-static void test_stream_waits(void **state)
-{
-    struct door d;
-    struct client c;
-    door_open(&d, "127.0.0.1:0", 1);
-    char *text =
-        request_text(CHAT_PATH, AUTH, CHAT("silent", ",\"stream\":true,\"atoll\":{\"deadline_s\":100}"));
-    client_open(&c, &d, text, strlen(text));
-    for (int comments = 0; comments < 3; comments++) {
-        size_t length = c.in_length;
-        time_t begun = time(NULL);
-        while (!atoll_broker_count(d.broker)) {
-            client_send(&c);
-            turn(&d);
-            guard(begun, "a question");
-        }
-        assert_int_equal(c.in_length, length); /* nothing comes before its time */
-        d.added_ns += 10.5e9;
-        while (c.in_length == length || !strstr(c.in + length, ": the model has not answered yet")) {
-            turn(&d);
-            client_receive(&c);
-            guard(begun, "a comment");
-        }
-    }
-    assert_int_equal(status_of(&c), 200);
-    d.added_ns += 100e9;
-    client_run(&d, &c);
-    expect_words(&c, "data: {\"error\":{");
-    expect_words(&c, "\"status\":\"timeout\"");
-    expect_words(&c, "data: [DONE]\n\n");
-    client_close(&c);
-    free(text);
-    door_close(&d);
-}
-
-/* What fails before the stream has begun has its status. */
-static void test_stream_fails_early(void **state)
-{
-    struct door d;
-    struct client c;
-    door_open(&d, "127.0.0.1:0", 1);
-    char *text =
-        request_text(CHAT_PATH, AUTH, CHAT("silent", ",\"stream\":true,\"atoll\":{\"deadline_s\":5}"));
-    client_open(&c, &d, text, strlen(text));
-    time_t begun = time(NULL);
-    while (!atoll_broker_count(d.broker)) {
-        client_send(&c);
-        turn(&d);
-        guard(begun, "a question");
-    }
-    d.added_ns += 6e9;
-    client_run(&d, &c);
-    assert_int_equal(status_of(&c), 504);
-    expect_words(&c, "\"type\":\"timeout\"");
-    expect_words(&c, "x-should-retry: false");
-    client_close(&c);
-    free(text);
     door_close(&d);
 }
 
@@ -569,7 +481,6 @@ static void await_count(struct door *d, unsigned count)
 /* Callers that go: with half a request, and while a model thinks. */
 static void test_leavers(void **state)
 {
-    static const char *const bodies[] = {CHAT("silent", ""), CHAT("silent", ",\"stream\":true")};
     struct door d;
     struct client c;
     door_open(&d, "127.0.0.1:0", 1);
@@ -584,7 +495,7 @@ static void test_leavers(void **state)
     }
     free(text);
     for (int i = 0; i < 4; i++) {
-        text = request_text(CHAT_PATH, AUTH, bodies[i % 2]);
+        text = request_text(CHAT_PATH, AUTH, CHAT("silent", ""));
         client_open(&c, &d, text, strlen(text));
         client_send(&c);
         await_count(&d, 1);
@@ -774,13 +685,13 @@ static void test_unix(void **state)
     const char *path = address + 5;
     unlink(path);
     door_open(&d, address, 0);
-    assert_string_equal(atoll_server_url(d.server), address);
+    assert_string_equal(atoll_http_server_url(d.server), address);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     assert_int_equal(ask(&d, &c, CHAT_PATH, CHAT("echo", "")), 200);
     client_close(&c);
     /* it is taken */
-    assert_null(atoll_server_create(d.loop, d.broker, d.config, NULL, d.metrics, &err));
+    assert_null(atoll_http_server_create(d.loop, d.broker, d.config, NULL, d.metrics, &err));
     assert_int_equal(err.code, ATOLL_E_BUSY);
     assert_non_null(strstr(err.text, "another gateway listens"));
     assert_int_equal(stat(path, &status), 0);
@@ -802,7 +713,7 @@ static void test_addresses(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct door d;
     door_open(&d, "127.0.0.1:0", 1);
-    const char *colon = strrchr(atoll_server_url(d.server), ':');
+    const char *colon = strrchr(atoll_http_server_url(d.server), ':');
     char taken[64], file[128];
     snprintf(taken, sizeof taken, "127.0.0.1%s", colon);
     snprintf(file, sizeof file, "unix:%s/token", d.folder);
@@ -824,30 +735,29 @@ static void test_addresses(void **state)
         struct atoll_gateway_config config = *d.config;
         config.listen = rows[i].address;
         atoll_err_clear(&err);
-        assert_null(atoll_server_create(d.loop, d.broker, &config, rows[i].has_token ? d.token : NULL,
-                                        d.metrics, &err));
+        assert_null(atoll_http_server_create(d.loop, d.broker, &config, rows[i].has_token ? d.token : NULL,
+                                             d.metrics, &err));
         if (err.code != rows[i].code || !strstr(err.text, rows[i].words))
             fail_msg("row %zu: %d '%s'", i, (int)err.code, err.text);
     }
-    atoll_server_destroy(NULL);
+    atoll_http_server_destroy(NULL);
     door_close(&d);
 }
 
 /* A door that closes says so to those who wait. */
 static void test_end(void **state)
 {
-    static const char *const bodies[] = {CHAT("silent", ""), CHAT("silent", ",\"stream\":true")};
     struct client clients[2];
     char *texts[2];
     struct door d;
     door_open(&d, "127.0.0.1:0", 1);
     for (int i = 0; i < 2; i++) {
-        texts[i] = request_text(CHAT_PATH, AUTH, bodies[i]);
+        texts[i] = request_text(CHAT_PATH, AUTH, CHAT("silent", ""));
         client_open(&clients[i], &d, texts[i], strlen(texts[i]));
         client_send(&clients[i]);
         await_count(&d, (unsigned)i + 1);
     }
-    atoll_server_destroy(d.server);
+    atoll_http_server_destroy(d.server);
     d.server = NULL;
     for (int i = 0; i < 2; i++) {
         time_t begun = time(NULL);
@@ -868,21 +778,10 @@ static void test_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_stream_waits),
-        cmocka_unit_test(test_stream_fails_early),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_leavers),
-        cmocka_unit_test(test_pipelined),
-        cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_browsers),
-        cmocka_unit_test(test_unix),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_answers),  cmocka_unit_test(test_pages),    cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_large),    cmocka_unit_test(test_leavers),  cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_crowd),    cmocka_unit_test(test_too_many), cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_browsers), cmocka_unit_test(test_unix),     cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
