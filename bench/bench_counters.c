@@ -51,8 +51,8 @@ static int device_said(struct atoll_cuda_device *d, int rc, struct atoll_err *er
 static int metrics_open(struct counting *c, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(c->solo.device.referee);
-    atoll_command_batch_clear(&d->steps);
-    atoll_command_batch_counters_open(&d->steps, c->metrics.names, (uint32_t)c->metrics.count);
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_counters_open(&d->batch, c->metrics.names, (uint32_t)c->metrics.count);
     if (device_said(d, atoll_cuda_device_run(d, DEADLINE_NS, err), err) != 0)
         return -1;
     d->counters_generation = d->generation;
@@ -76,8 +76,8 @@ static int count_once(struct counting *c, uint64_t number, struct atoll_err *err
         return rc > 0 ? atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost") : -1;
     if (d->counters_generation != d->generation && metrics_open(c, err) != 0)
         return -1;
-    atoll_command_batch_clear(&d->steps);
-    if (atoll_cuda_sample_count(&stage.sample, &d->steps, err) != 0)
+    atoll_command_batch_clear(&d->batch);
+    if (atoll_cuda_sample_count(&stage.sample, &d->batch, err) != 0)
         return -1;
     return device_said(d, atoll_cuda_device_run(d, DEADLINE_NS, err), err);
 }

@@ -79,32 +79,32 @@ static double now_s(void)
 
 /* ---- one shot ---- */
 
-static void span_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, enum span span)
+static void span_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, enum span span)
 {
-    atoll_command_batch_event(steps, FIRST_EVENT + 2 * (uint32_t)span);
+    atoll_command_batch_event(batch, FIRST_EVENT + 2 * (uint32_t)span);
     for (size_t k = 0; k < s->launch_count; k++)
-        atoll_command_batch_launch(steps, &s->launches[k]);
-    atoll_command_batch_event(steps, FIRST_EVENT + 2 * (uint32_t)span + 1);
+        atoll_command_batch_launch(batch, &s->launches[k]);
+    atoll_command_batch_event(batch, FIRST_EVENT + 2 * (uint32_t)span + 1);
 }
 
-static void flush_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void flush_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
-    atoll_support_flush(steps, s->flush.address, s->flush.bytes / 2 / 4096 * 4096, s->multiprocessors,
+    atoll_support_flush(batch, s->flush.address, s->flush.bytes / 2 / 4096 * 4096, s->multiprocessors,
                         s->shared_bytes, s->placement, s->result + 512);
 }
 
-static int shot_compose(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, struct atoll_err *err)
+static int shot_compose(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, struct atoll_err *err)
 {
-    atoll_command_batch_clear(steps);
-    if (atoll_cuda_sample_run(s, steps, err) != 0)
+    atoll_command_batch_clear(batch);
+    if (atoll_cuda_sample_run(s, batch, err) != 0)
         return -1;
-    flush_add(s, steps);
-    span_add(s, steps, SPAN_AGAIN);
-    flush_add(s, steps);
+    flush_add(s, batch);
+    span_add(s, batch, SPAN_AGAIN);
+    flush_add(s, batch);
     for (int i = 0; i < IDLE_PROBES; i++)
-        atoll_support_clock_probe(steps, s->result);
-    span_add(s, steps, SPAN_RESTED);
-    span_add(s, steps, SPAN_WARM);
+        atoll_support_clock_probe(batch, s->result);
+    span_add(s, batch, SPAN_RESTED);
+    span_add(s, batch, SPAN_WARM);
     return 0;
 }
 
@@ -121,7 +121,7 @@ static int shot_take(struct rig *g, const struct atoll_input_set *draw, uint64_t
                                      .placement = key};
     struct shot *shot = &g->shots[g->count];
     *shot = (struct shot){.level = level, .began_s = now_s() - g->begin_s};
-    if (atoll_cuda_stage_set(&stage, err) != 0 || shot_compose(&stage.sample, &d->steps, err) != 0)
+    if (atoll_cuda_stage_set(&stage, err) != 0 || shot_compose(&stage.sample, &d->batch, err) != 0)
         return -1;
     if (atoll_cuda_device_run(d, DEADLINE_NS, err) != 0 || d->reply.status != ATOLL_COMMAND_BATCH_DONE)
         return atoll_err_set(err, ATOLL_E_CHILD, "a shot failed: %s", d->reply.text);
@@ -149,8 +149,8 @@ static int pages_move(struct rig *g, unsigned level, struct atoll_err *err)
         return -1;
     if (level == 0)
         return 0;
-    atoll_command_batch_clear(&d->steps);
-    atoll_command_batch_alloc(&d->steps, PAGES_SLOT, level * PAGES_STEP);
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_alloc(&d->batch, PAGES_SLOT, level * PAGES_STEP);
     return atoll_cuda_device_run_own(d, "memory before the arena", err);
 }
 

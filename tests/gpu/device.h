@@ -60,15 +60,15 @@ static inline void *gpu_compile(const char *text, const char *const *flags, size
 }
 
 /* Runs a batch that must be carried out. */
-static inline void gpu_run(struct atoll_cuda_worker *w, struct atoll_command_batch *s,
+static inline void gpu_run(struct atoll_cuda_worker *w, struct atoll_command_batch *batch,
                            struct atoll_command_batch_reply *r)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_cuda_worker_run(w, s, 30e9, r, &err) != 0)
+    if (atoll_cuda_worker_run(w, batch, 30e9, r, &err) != 0)
         fail_msg("%s", err.text);
     if (r->status != ATOLL_COMMAND_BATCH_DONE)
-        fail_msg("status %d at step %u: %s", (int)r->status, r->step, r->text);
-    atoll_command_batch_clear(s);
+        fail_msg("status %d at command %u: %s", (int)r->status, r->command, r->text);
+    atoll_command_batch_clear(batch);
 }
 
 #endif

@@ -7,7 +7,7 @@
 
 struct bench {
     struct atoll_cuda_worker *worker;
-    struct atoll_command_batch steps;
+    struct atoll_command_batch batch;
     struct atoll_command_batch_reply reply;
     uint64_t area, bytes;
     uint32_t multiprocessors, shared_bytes;
@@ -27,11 +27,11 @@ static inline int bench_open(struct bench *b, uint64_t bytes)
     b->multiprocessors = facts->limits.multiprocessors;
     b->shared_bytes = facts->limits.shared_bytes_per_block;
     b->bytes = bytes;
-    atoll_command_batch_init(&b->steps);
+    atoll_command_batch_init(&b->batch);
     atoll_command_batch_reply_init(&b->reply);
-    atoll_support_load(&b->steps, support, lengths[0], calibration, lengths[1]);
-    atoll_command_batch_alloc(&b->steps, 0, bytes);
-    gpu_run(b->worker, &b->steps, &b->reply);
+    atoll_support_load(&b->batch, support, lengths[0], calibration, lengths[1]);
+    atoll_command_batch_alloc(&b->batch, 0, bytes);
+    gpu_run(b->worker, &b->batch, &b->reply);
     for (unsigned i = 0; i < atoll_support_result_count(); i++) {
         struct atoll_device_command_function function;
         atoll_command_batch_take_function(&b->reply, &function);
@@ -48,13 +48,13 @@ static inline void bench_close(struct bench *b)
     if (!b->worker)
         return;
     atoll_cuda_worker_destroy(b->worker);
-    atoll_command_batch_fini(&b->steps);
+    atoll_command_batch_fini(&b->batch);
     atoll_command_batch_reply_fini(&b->reply);
 }
 
 static inline void bench_run(struct bench *b)
 {
-    gpu_run(b->worker, &b->steps, &b->reply);
+    gpu_run(b->worker, &b->batch, &b->reply);
 }
 
 /* The next result, which has that length. */

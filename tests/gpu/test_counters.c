@@ -16,7 +16,7 @@ static const char kernels[] =
 
 struct rig {
     struct atoll_cuda_worker *worker;
-    struct atoll_command_batch steps;
+    struct atoll_command_batch batch;
     struct atoll_command_batch_reply reply;
     struct atoll_device_command_launch launch;
     struct atoll_metrics metrics;
@@ -34,13 +34,13 @@ static int rig_open(struct rig *g)
     if (!g->worker)
         return -1;
     void *cubin = gpu_compile(kernels, NULL, &length);
-    atoll_command_batch_init(&g->steps);
+    atoll_command_batch_init(&g->batch);
     atoll_command_batch_reply_init(&g->reply);
-    atoll_command_batch_module_load(&g->steps, 0, cubin, length);
-    atoll_command_batch_function(&g->steps, 0, 0, "scale");
-    atoll_command_batch_alloc(&g->steps, 0, (uint64_t)BYTES);
-    atoll_command_batch_alloc(&g->steps, 1, (uint64_t)BYTES);
-    gpu_run(g->worker, &g->steps, &g->reply);
+    atoll_command_batch_module_load(&g->batch, 0, cubin, length);
+    atoll_command_batch_function(&g->batch, 0, 0, "scale");
+    atoll_command_batch_alloc(&g->batch, 0, (uint64_t)BYTES);
+    atoll_command_batch_alloc(&g->batch, 1, (uint64_t)BYTES);
+    gpu_run(g->worker, &g->batch, &g->reply);
     atoll_command_batch_take_function(&g->reply, &function);
     uint64_t to = atoll_command_batch_take_u64(&g->reply);
     uint64_t from = atoll_command_batch_take_u64(&g->reply);
@@ -55,7 +55,7 @@ static int rig_open(struct rig *g)
 static void rig_close(struct rig *g)
 {
     atoll_cuda_worker_destroy(g->worker);
-    atoll_command_batch_fini(&g->steps);
+    atoll_command_batch_fini(&g->batch);
     atoll_command_batch_reply_fini(&g->reply);
 }
 
@@ -65,10 +65,10 @@ static int open_set(struct rig *g, enum atoll_metrics_set set)
     struct atoll_err err = ATOLL_ERR_INIT;
     const struct atoll_cuda_facts *facts = atoll_cuda_worker_facts(g->worker);
     atoll_metrics_select(set, facts->limits.compute_capability, &g->metrics);
-    atoll_command_batch_clear(&g->steps);
-    atoll_command_batch_counters_open(&g->steps, g->metrics.names, (uint32_t)g->metrics.count);
-    assert_int_equal(atoll_cuda_worker_run(g->worker, &g->steps, 30e9, &g->reply, &err), 0);
-    atoll_command_batch_clear(&g->steps);
+    atoll_command_batch_clear(&g->batch);
+    atoll_command_batch_counters_open(&g->batch, g->metrics.names, (uint32_t)g->metrics.count);
+    assert_int_equal(atoll_cuda_worker_run(g->worker, &g->batch, 30e9, &g->reply, &err), 0);
+    atoll_command_batch_clear(&g->batch);
     if (g->reply.status != ATOLL_COMMAND_BATCH_DONE) {
         assert_int_equal(g->reply.status, ATOLL_COMMAND_BATCH_REFUSED);
         printf("SKIP: %s\n", g->reply.text);
@@ -81,11 +81,11 @@ static int open_set(struct rig *g, enum atoll_metrics_set set)
 static void count(struct rig *g, unsigned launches)
 {
     size_t length;
-    atoll_command_batch_counters_begin(&g->steps);
+    atoll_command_batch_counters_begin(&g->batch);
     for (unsigned i = 0; i < launches; i++)
-        atoll_command_batch_launch(&g->steps, &g->launch);
-    atoll_command_batch_counters_end(&g->steps);
-    gpu_run(g->worker, &g->steps, &g->reply);
+        atoll_command_batch_launch(&g->batch, &g->launch);
+    atoll_command_batch_counters_end(&g->batch);
+    gpu_run(g->worker, &g->batch, &g->reply);
     printf("%u launches counted in %.0f ms\n", launches, g->reply.wall_ns * 1e-6);
     const unsigned char *bytes = atoll_command_batch_take_bytes(&g->reply, &length);
     uint32_t ranges = 0;
@@ -122,11 +122,11 @@ static void check(const struct rig *g, unsigned launches)
 static double launch_ns(struct rig *g)
 {
     for (uint32_t i = 0; i < 11; i++) {
-        atoll_command_batch_event(&g->steps, i);
-        atoll_command_batch_launch(&g->steps, &g->launch);
+        atoll_command_batch_event(&g->batch, i);
+        atoll_command_batch_launch(&g->batch, &g->launch);
     }
-    atoll_command_batch_event(&g->steps, 11);
-    gpu_run(g->worker, &g->steps, &g->reply);
+    atoll_command_batch_event(&g->batch, 11);
+    gpu_run(g->worker, &g->batch, &g->reply);
     return (g->reply.event_ns[11] - g->reply.event_ns[1]) / 10;
 }
 
@@ -159,16 +159,16 @@ static void refusals_leave_the_process_well(void **state)
     const char *const unknown[] = {"dram__bytes_read.sum", "atoll__none.sum"};
     if (rig_open(&g) != 0)
         skip();
-    atoll_command_batch_clear(&g.steps);
-    atoll_command_batch_counters_end(&g.steps);
-    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 30e9, &g.reply, &err), 0);
+    atoll_command_batch_clear(&g.batch);
+    atoll_command_batch_counters_end(&g.batch);
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, 30e9, &g.reply, &err), 0);
     assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
-    atoll_command_batch_clear(&g.steps);
-    atoll_command_batch_counters_open(&g.steps, unknown, 2);
-    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 30e9, &g.reply, &err), 0);
+    atoll_command_batch_clear(&g.batch);
+    atoll_command_batch_counters_open(&g.batch, unknown, 2);
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, 30e9, &g.reply, &err), 0);
     assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
     printf("%s\n", g.reply.text);
-    atoll_command_batch_clear(&g.steps);
+    atoll_command_batch_clear(&g.batch);
     assert_true(launch_ns(&g) > 0);
     if (open_set(&g, ATOLL_METRICS_SMALL) == 0) {
         count(&g, 0); /* nothing between begin and end */

@@ -236,18 +236,18 @@ static void batch_run(const struct batch *b)
     must(atoll_cuda_device_ready(d, &err), b->name, &err);
     uint32_t before = generation();
     struct atoll_device_command_launch l = launch_of(b);
-    atoll_command_batch_clear(&d->steps);
-    atoll_command_batch_module_load(&d->steps, MODULE_SLOT, image.object, image.object_length);
-    atoll_command_batch_function(&d->steps, FUNCTION_SLOT, MODULE_SLOT, "f");
-    atoll_command_batch_launch(&d->steps, &l);
-    atoll_command_batch_sync(&d->steps);
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_module_load(&d->batch, MODULE_SLOT, image.object, image.object_length);
+    atoll_command_batch_function(&d->batch, FUNCTION_SLOT, MODULE_SLOT, "f");
+    atoll_command_batch_launch(&d->batch, &l);
+    atoll_command_batch_sync(&d->batch);
     must(atoll_cuda_device_run(d, STEPS_LIMIT_NS, &err) < 0, b->name, &err);
     enum atoll_command_batch_status status = d->reply.status;
     char text[256];
-    snprintf(text, sizeof text, "step %u: %.200s", d->reply.step, d->reply.text);
+    snprintf(text, sizeof text, "command %u: %.200s", d->reply.command, d->reply.text);
     if (d->worker) {
-        atoll_command_batch_clear(&d->steps);
-        atoll_command_batch_module_unload(&d->steps, MODULE_SLOT);
+        atoll_command_batch_clear(&d->batch);
+        atoll_command_batch_module_unload(&d->batch, MODULE_SLOT);
         must(atoll_cuda_device_run_own(d, "unloading", &err) < 0, b->name, &err);
     }
     unsigned replaced = replaced_since(before);

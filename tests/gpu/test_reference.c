@@ -124,13 +124,13 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
     atoll_buffer_put_u8(&text, 0);
     void *cubin = gpu_compile((const char *)text.data, NULL, &length);
     atoll_buffer_fini(&text);
-    atoll_command_batch_module_load(&b.steps, REFERENCE_MODULE, cubin, length);
+    atoll_command_batch_module_load(&b.batch, REFERENCE_MODULE, cubin, length);
     free(cubin);
-    atoll_command_batch_function(&b.steps, REFERENCE_FUNCTION, REFERENCE_MODULE, ATOLL_CUDA_REFERENCE_KERNEL);
+    atoll_command_batch_function(&b.batch, REFERENCE_FUNCTION, REFERENCE_MODULE, ATOLL_CUDA_REFERENCE_KERNEL);
     for (size_t t = 0; t < task->tensor_count; t++) {
         if (h->inputs[t]) {
             inputs[t] = take_room(&at, h->counts[t] * 8);
-            assert_int_equal(atoll_support_init(&b.steps, task, t, v, 7, ATOLL_DRAW_BASE, inputs[t], &err),
+            assert_int_equal(atoll_support_init(&b.batch, task, t, v, 7, ATOLL_DRAW_BASE, inputs[t], &err),
                              0);
         }
         if (h->expected[t])
@@ -141,13 +141,13 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
                 .scale = h->scale[t] ? take_room(&at, h->counts[t] * 8) : 0,
             };
     }
-    if (atoll_cuda_reference_run(&b.steps, REFERENCE_FUNCTION, task, v, inputs, outputs, output_count, at,
+    if (atoll_cuda_reference_run(&b.batch, REFERENCE_FUNCTION, task, v, inputs, outputs, output_count, at,
                                  b.area + BYTES - at, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < output_count; i++) {
-        atoll_command_batch_read(&b.steps, outputs[i].expected, outputs[i].count * 8);
+        atoll_command_batch_read(&b.batch, outputs[i].expected, outputs[i].count * 8);
         if (outputs[i].scale)
-            atoll_command_batch_read(&b.steps, outputs[i].scale, outputs[i].count * 8);
+            atoll_command_batch_read(&b.batch, outputs[i].scale, outputs[i].count * 8);
     }
     bench_run(&b);
     struct atoll_device_command_function function;

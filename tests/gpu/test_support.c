@@ -57,8 +57,8 @@ static void init_is_the_hosts(void **state)
         for (size_t i = 0; i < CASES; i++) {
             struct atoll_task task = task_of(dtype, i / 5);
             assert_int_equal(
-                atoll_support_init(&b.steps, &task, 0, &task.variants[0], i, 1u << i % 5, at, NULL), 0);
-            atoll_command_batch_read(&b.steps, at, N * bytes);
+                atoll_support_init(&b.batch, &task, 0, &task.variants[0], i, 1u << i % 5, at, NULL), 0);
+            atoll_command_batch_read(&b.batch, at, N * bytes);
         }
         bench_run(&b);
         for (size_t i = 0; i < CASES; i++) {
@@ -95,11 +95,11 @@ static void fills_repeat(void **state)
                                           (enum atoll_dtype)(i / ATOLL_FILL_COUNT), 99 + i, 10};
         size_t bytes = atoll_dtype_bytes(fill.dtype), all = N * bytes;
         uint64_t first = b.area + 256, second = b.area + (1 << 20) + 256 + bytes;
-        atoll_command_batch_set(&b.steps, b.area, 0x5a5a5a5a, (2 << 20) / 4);
-        atoll_support_fill(&b.steps, &fill, first, N);
-        atoll_support_fill(&b.steps, &fill, second, N);
-        atoll_command_batch_read(&b.steps, first - 8, all + 16);
-        atoll_command_batch_read(&b.steps, second, all);
+        atoll_command_batch_set(&b.batch, b.area, 0x5a5a5a5a, (2 << 20) / 4);
+        atoll_support_fill(&b.batch, &fill, first, N);
+        atoll_support_fill(&b.batch, &fill, second, N);
+        atoll_command_batch_read(&b.batch, first - 8, all + 16);
+        atoll_command_batch_read(&b.batch, second, all);
         bench_run(&b);
         const unsigned char *one = bench_take(&b, all + 16), *other = bench_take(&b, all);
         assert_memory_equal(one + 8, other, all);
@@ -116,14 +116,14 @@ static void guards_tell(void **state)
     } cases[] = {{0, 0}, {0, 511}, {2, 17}, {5, 300}};
     for (size_t i = 0; i < 4; i++) {
         uint64_t at = b.area + 4096 + cases[i].shift, result = b.area;
-        atoll_support_guard(&b.steps, at, 4096, i);
-        atoll_support_guard_clear(&b.steps, result);
-        atoll_support_guard_check(&b.steps, at, 4096, i, result);
-        atoll_command_batch_read(&b.steps, result, 16);
-        atoll_command_batch_write(&b.steps, at + cases[i].word * 8 + 3, "", 1);
-        atoll_command_batch_write(&b.steps, at + cases[i].word * 8 + 4, "x", 1);
-        atoll_support_guard_check(&b.steps, at, 4096, i, result);
-        atoll_command_batch_read(&b.steps, result, 16);
+        atoll_support_guard(&b.batch, at, 4096, i);
+        atoll_support_guard_clear(&b.batch, result);
+        atoll_support_guard_check(&b.batch, at, 4096, i, result);
+        atoll_command_batch_read(&b.batch, result, 16);
+        atoll_command_batch_write(&b.batch, at + cases[i].word * 8 + 3, "", 1);
+        atoll_command_batch_write(&b.batch, at + cases[i].word * 8 + 4, "x", 1);
+        atoll_support_guard_check(&b.batch, at, 4096, i, result);
+        atoll_command_batch_read(&b.batch, result, 16);
         bench_run(&b);
         const uint64_t clean[2] = {0, ~(uint64_t)0}, changed[2] = {1, cases[i].word};
         assert_memory_equal(bench_take(&b, 16), clean, 16);
@@ -133,9 +133,9 @@ static void guards_tell(void **state)
 
 static void put_hash(uint64_t at, uint64_t bytes, uint64_t key)
 {
-    atoll_command_batch_set(&b.steps, b.area, 0, 2);
-    atoll_support_hash(&b.steps, at, bytes, key, b.area);
-    atoll_command_batch_read(&b.steps, b.area, 8);
+    atoll_command_batch_set(&b.batch, b.area, 0, 2);
+    atoll_support_hash(&b.batch, at, bytes, key, b.area);
+    atoll_command_batch_read(&b.batch, b.area, 8);
 }
 
 static void hashes_see_every_bit_and_no_address(void **state)
@@ -147,13 +147,13 @@ static void hashes_see_every_bit_and_no_address(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         size_t n = lengths[i];
         uint64_t first = b.area + 4096, second = b.area + (1 << 20) + 3;
-        atoll_command_batch_write(&b.steps, first, text, n);
-        atoll_command_batch_write(&b.steps, second, text, n);
+        atoll_command_batch_write(&b.batch, first, text, n);
+        atoll_command_batch_write(&b.batch, second, text, n);
         put_hash(first, n, 5);
         put_hash(second, n, 5);
         put_hash(first, n, 6);
         text[n - 1] ^= 0x40;
-        atoll_command_batch_write(&b.steps, second, text, n);
+        atoll_command_batch_write(&b.batch, second, text, n);
         text[n - 1] ^= 0x40;
         put_hash(second, n, 5);
         bench_run(&b);
@@ -198,20 +198,20 @@ static struct atoll_support_finding compare(const struct answer *a, int has_scal
     uint64_t sealed = b.area + (4 << 20), bytes = atoll_support_sealed_bytes(COUNT, has_scale);
     struct atoll_support_finding f;
     unsigned char byte = 0xa5;
-    atoll_support_fill(&b.steps, &o.fill, o.address, COUNT);
-    atoll_command_batch_write(&b.steps, o.address, a->got,
+    atoll_support_fill(&b.batch, &o.fill, o.address, COUNT);
+    atoll_command_batch_write(&b.batch, o.address, a->got,
                               (COUNT - 3) * sizeof(float)); /* the last three stay as they were */
-    atoll_command_batch_write(&b.steps, o.expected, a->expected, sizeof a->expected);
-    atoll_command_batch_write(&b.steps, b.area + (3 << 20), a->scales, sizeof a->scales);
-    atoll_support_seal(&b.steps, &o, sealed, &key, 3);
+    atoll_command_batch_write(&b.batch, o.expected, a->expected, sizeof a->expected);
+    atoll_command_batch_write(&b.batch, b.area + (3 << 20), a->scales, sizeof a->scales);
+    atoll_support_seal(&b.batch, &o, sealed, &key, 3);
     if (is_sealed)
-        atoll_command_batch_set(&b.steps, o.expected, 0, 2 * COUNT);
+        atoll_command_batch_set(&b.batch, o.expected, 0, 2 * COUNT);
     if (damage >= 0)
-        atoll_command_batch_write(&b.steps, sealed + (uint64_t)damage, &byte, 1);
-    atoll_support_compare_clear(&b.steps, b.area);
-    atoll_support_compare(&b.steps, blend, &o, is_sealed ? sealed : 0, &key, 3, b.area);
-    atoll_command_batch_read(&b.steps, b.area, ATOLL_SUPPORT_FINDING_BYTES);
-    atoll_command_batch_read(&b.steps, sealed, bytes);
+        atoll_command_batch_write(&b.batch, sealed + (uint64_t)damage, &byte, 1);
+    atoll_support_compare_clear(&b.batch, b.area);
+    atoll_support_compare(&b.batch, blend, &o, is_sealed ? sealed : 0, &key, 3, b.area);
+    atoll_command_batch_read(&b.batch, b.area, ATOLL_SUPPORT_FINDING_BYTES);
+    atoll_command_batch_read(&b.batch, sealed, bytes);
     bench_run(&b);
     atoll_support_finding_read(bench_take(&b, ATOLL_SUPPORT_FINDING_BYTES), &f);
     const unsigned char *cipher = bench_take(&b, bytes);
@@ -278,11 +278,11 @@ static void comparisons_agree_with_the_hosts(void **state)
 static void answer_is_known(void **state)
 {
     for (uint64_t k = 0; k < 3; k++) {
-        atoll_support_known_answer(&b.steps, b.area + 4096, b.multiprocessors, k, b.area);
-        atoll_command_batch_read(&b.steps, b.area, 8);
+        atoll_support_known_answer(&b.batch, b.area + 4096, b.multiprocessors, k, b.area);
+        atoll_command_batch_read(&b.batch, b.area, 8);
     }
-    atoll_support_clock_probe(&b.steps, b.area);
-    atoll_command_batch_read(&b.steps, b.area, 16);
+    atoll_support_clock_probe(&b.batch, b.area);
+    atoll_command_batch_read(&b.batch, b.area, 16);
     bench_run(&b);
     for (uint64_t k = 0; k < 3; k++)
         assert_int_equal(bench_take_word(&b), atoll_support_known_answer_expected(b.multiprocessors, k));
@@ -292,13 +292,13 @@ static void answer_is_known(void **state)
     assert_true(clock[1] >= 20000 && clock[1] < 200000 && clock[0] > clock[1] / 10);
 }
 
-/* Time of what the steps between did, the second time. */
+/* Time of what the commands between did, the second time. */
 static double timed(void (*put)(void))
 {
     put();
-    atoll_command_batch_event(&b.steps, 0);
+    atoll_command_batch_event(&b.batch, 0);
     put();
-    atoll_command_batch_event(&b.steps, 1);
+    atoll_command_batch_event(&b.batch, 1);
     bench_run(&b);
     return b.reply.event_ns[1] - b.reply.event_ns[0];
 }
@@ -309,23 +309,23 @@ static void put_init(void)
 {
     struct atoll_task task = task_of(ATOLL_F32, 0);
     task.variants[0].dims[0] = HALF / 4;
-    atoll_support_init(&b.steps, &task, 0, &task.variants[0], 1, ATOLL_DRAW_BASE, b.area + 4096, NULL);
+    atoll_support_init(&b.batch, &task, 0, &task.variants[0], 1, ATOLL_DRAW_BASE, b.area + 4096, NULL);
 }
 
 static void put_fill(void)
 {
     struct atoll_support_fill fill = {ATOLL_FILL_RANDOM, ATOLL_F32, 1, 1};
-    atoll_support_fill(&b.steps, &fill, b.area + 4096, HALF / 4);
+    atoll_support_fill(&b.batch, &fill, b.area + 4096, HALF / 4);
 }
 
 static void put_whole_hash(void)
 {
-    atoll_support_hash(&b.steps, b.area + 4096, HALF, 1, b.area);
+    atoll_support_hash(&b.batch, b.area + 4096, HALF, 1, b.area);
 }
 
 static void put_flush(void)
 {
-    atoll_support_flush(&b.steps, b.area + 4096, HALF - 4096, b.multiprocessors, b.shared_bytes, 1, b.area);
+    atoll_support_flush(&b.batch, b.area + 4096, HALF - 4096, b.multiprocessors, b.shared_bytes, 1, b.area);
 }
 
 static const struct atoll_support_output large = {.tensor = Y, .count = FLOATS};
@@ -345,9 +345,9 @@ static void compare_prepare(void)
 {
     uint64_t sealed;
     struct atoll_support_output o = large_at(&sealed);
-    atoll_command_batch_set(&b.steps, o.address, 0, (uint64_t)FLOATS * 3);
-    atoll_support_seal(&b.steps, &o, sealed, &key, 1);
-    atoll_support_compare_clear(&b.steps, b.area);
+    atoll_command_batch_set(&b.batch, o.address, 0, (uint64_t)FLOATS * 3);
+    atoll_support_seal(&b.batch, &o, sealed, &key, 1);
+    atoll_support_compare_clear(&b.batch, b.area);
     bench_run(&b);
 }
 
@@ -355,7 +355,7 @@ static void put_compare(int is_sealed)
 {
     uint64_t sealed;
     struct atoll_support_output o = large_at(&sealed);
-    atoll_support_compare(&b.steps, blend, &o, is_sealed ? sealed : 0, &key, 1, b.area);
+    atoll_support_compare(&b.batch, blend, &o, is_sealed ? sealed : 0, &key, 1, b.area);
 }
 
 static void put_plain_compare(void)
@@ -370,7 +370,7 @@ static void put_sealed_compare(void)
 
 static void put_copy(void)
 {
-    atoll_support_copy(&b.steps, b.area, b.area + HALF, HALF, b.multiprocessors);
+    atoll_support_copy(&b.batch, b.area, b.area + HALF, HALF, b.multiprocessors);
 }
 
 static void rates(void **state)
@@ -405,13 +405,13 @@ static void peaks(void **state)
         double flops = 0;
         int rc = 0;
         for (uint32_t turn = 0; turn < 2 && !rc; turn++) {
-            atoll_command_batch_event(&b.steps, turn);
+            atoll_command_batch_event(&b.batch, turn);
             rc = is_tensor
-                     ? atoll_support_tensor(&b.steps, type, b.multiprocessors, b.area, &flops)
-                     : atoll_support_fma(&b.steps, (enum atoll_dtype)type, b.multiprocessors, b.area, &flops);
+                     ? atoll_support_tensor(&b.batch, type, b.multiprocessors, b.area, &flops)
+                     : atoll_support_fma(&b.batch, (enum atoll_dtype)type, b.multiprocessors, b.area, &flops);
         }
-        atoll_command_batch_event(&b.steps, 2);
-        atoll_command_batch_read(&b.steps, b.area, 8);
+        atoll_command_batch_event(&b.batch, 2);
+        atoll_command_batch_read(&b.batch, b.area, 8);
         bench_run(&b);
         if (rc == 0)
             print_message("%-6s %-6s %8.1f Tflop/s, result %llu\n", is_tensor ? "tensor" : "fma",

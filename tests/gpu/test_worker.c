@@ -23,7 +23,7 @@ static size_t cubin_length;
 
 struct rig {
     struct atoll_cuda_worker *worker;
-    struct atoll_command_batch steps;
+    struct atoll_command_batch batch;
     struct atoll_command_batch_reply reply;
     uint64_t memory;
     struct atoll_device_command_function functions[KERNELS];
@@ -31,11 +31,11 @@ struct rig {
 
 static void rig_load(struct rig *g)
 {
-    atoll_command_batch_module_load(&g->steps, 0, cubin, cubin_length);
+    atoll_command_batch_module_load(&g->batch, 0, cubin, cubin_length);
     for (uint32_t k = 0; k < KERNELS; k++)
-        atoll_command_batch_function(&g->steps, k, 0, names[k]);
-    atoll_command_batch_alloc(&g->steps, 0, 1 << 20);
-    gpu_run(g->worker, &g->steps, &g->reply);
+        atoll_command_batch_function(&g->batch, k, 0, names[k]);
+    atoll_command_batch_alloc(&g->batch, 0, 1 << 20);
+    gpu_run(g->worker, &g->batch, &g->reply);
     for (uint32_t k = 0; k < KERNELS; k++)
         atoll_command_batch_take_function(&g->reply, &g->functions[k]);
     g->memory = atoll_command_batch_take_u64(&g->reply);
@@ -50,7 +50,7 @@ static int rig_open(struct rig *g)
         return -1;
     if (!cubin)
         cubin = gpu_compile(kernels, NULL, &cubin_length);
-    atoll_command_batch_init(&g->steps);
+    atoll_command_batch_init(&g->batch);
     atoll_command_batch_reply_init(&g->reply);
     rig_load(g);
     return 0;
@@ -59,7 +59,7 @@ static int rig_open(struct rig *g)
 static void rig_close(struct rig *g)
 {
     atoll_cuda_worker_destroy(g->worker);
-    atoll_command_batch_fini(&g->steps);
+    atoll_command_batch_fini(&g->batch);
     atoll_command_batch_reply_fini(&g->reply);
 }
 
@@ -90,14 +90,14 @@ static void computes(void **state)
     atoll_device_command_param(&l, &from, 8);
     atoll_device_command_param(&l, &n, 8);
     atoll_device_command_param(&l, &k, 4);
-    atoll_command_batch_write(&g.steps, from, in, sizeof in);
-    atoll_command_batch_event(&g.steps, 0);
-    atoll_command_batch_launch(&g.steps, &l);
-    atoll_command_batch_event(&g.steps, 1);
-    atoll_command_batch_read(&g.steps, g.memory, sizeof out);
-    atoll_command_batch_set(&g.steps, g.memory, 0, 250); /* after the read: what was read stays */
-    atoll_command_batch_cache_reset(&g.steps);
-    gpu_run(g.worker, &g.steps, &g.reply);
+    atoll_command_batch_write(&g.batch, from, in, sizeof in);
+    atoll_command_batch_event(&g.batch, 0);
+    atoll_command_batch_launch(&g.batch, &l);
+    atoll_command_batch_event(&g.batch, 1);
+    atoll_command_batch_read(&g.batch, g.memory, sizeof out);
+    atoll_command_batch_set(&g.batch, g.memory, 0, 250); /* after the read: what was read stays */
+    atoll_command_batch_cache_reset(&g.batch);
+    gpu_run(g.worker, &g.batch, &g.reply);
     const void *bytes = atoll_command_batch_take_bytes(&g.reply, &length);
     assert_int_equal(length, sizeof out);
     memcpy(out, bytes, sizeof out);
@@ -109,13 +109,13 @@ static void computes(void **state)
     rig_close(&g);
 }
 
-/* Nothing behind the gate starts before the last step is queued; a second gate is refused, and the stream lives on. */
+/* Nothing behind the gate starts before the last command is queued; a second gate is refused, and the stream lives on. */
 static void holds_back_at_the_gate(void **state)
 {
     struct rig g;
     if (rig_open(&g) != 0)
         skip();
-    struct atoll_command_batch steps;
+    struct atoll_command_batch batch;
     char *gate = NULL;
     size_t gate_length = 0;
     static const char text[] =
@@ -132,33 +132,33 @@ static void holds_back_at_the_gate(void **state)
     atoll_device_command_param(&l, &from, 8);
     atoll_device_command_param(&l, &n, 8);
     atoll_device_command_param(&l, &k, 4);
-    atoll_command_batch_init(&steps);
-    atoll_command_batch_module_load(&g.steps, 1, gate, gate_length);
-    atoll_command_batch_function(&g.steps, KERNELS, 1, "gate");
-    gpu_run(g.worker, &g.steps, &g.reply);
+    atoll_command_batch_init(&batch);
+    atoll_command_batch_module_load(&g.batch, 1, gate, gate_length);
+    atoll_command_batch_function(&g.batch, KERNELS, 1, "gate");
+    gpu_run(g.worker, &g.batch, &g.reply);
     for (int again = 0; again < 3; again++) {
-        atoll_command_batch_gate(&g.steps, KERNELS);
-        atoll_command_batch_event(&g.steps, 0);
+        atoll_command_batch_gate(&g.batch, KERNELS);
+        atoll_command_batch_event(&g.batch, 0);
         for (int i = 0; i < 16; i++)
-            atoll_command_batch_launch(&g.steps, &l);
-        atoll_command_batch_event(&g.steps, 1);
-        gpu_run(g.worker, &g.steps, &g.reply);
+            atoll_command_batch_launch(&g.batch, &l);
+        atoll_command_batch_event(&g.batch, 1);
+        gpu_run(g.worker, &g.batch, &g.reply);
         assert_true(g.reply.opened_ns > 0 && g.reply.seen_ns[0] > g.reply.opened_ns);
         assert_true(g.reply.seen_ns[1] > g.reply.seen_ns[0]);
         printf("16 launches behind the gate: %.0f ns by events, %.0f ns seen, opened after %.0f ns\n",
                g.reply.event_ns[1], g.reply.seen_ns[1] - g.reply.seen_ns[0], g.reply.opened_ns);
     }
-    atoll_command_batch_gate(&steps, KERNELS);
-    atoll_command_batch_gate(&steps, KERNELS);
-    assert_int_equal(atoll_cuda_worker_run(g.worker, &steps, 10e9, &g.reply, NULL), 0);
+    atoll_command_batch_gate(&batch, KERNELS);
+    atoll_command_batch_gate(&batch, KERNELS);
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &batch, 10e9, &g.reply, NULL), 0);
     assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
-    assert_int_equal(g.reply.step, 1);
-    atoll_command_batch_clear(&steps);
-    atoll_command_batch_gate(&steps, KERNELS);
-    atoll_command_batch_sync(&steps); /* what waits opens it */
-    assert_int_equal(atoll_cuda_worker_run(g.worker, &steps, 10e9, &g.reply, NULL), 0);
+    assert_int_equal(g.reply.command, 1);
+    atoll_command_batch_clear(&batch);
+    atoll_command_batch_gate(&batch, KERNELS);
+    atoll_command_batch_sync(&batch); /* what waits opens it */
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &batch, 10e9, &g.reply, NULL), 0);
     assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_DONE);
-    atoll_command_batch_fini(&steps);
+    atoll_command_batch_fini(&batch);
     free(gate);
     rig_close(&g);
 }
@@ -175,13 +175,13 @@ static void launches_large_shared_memory_and_clusters(void **state)
     struct atoll_device_command_launch wide = launch_of(CLUSTER, 32, 32, g.memory + 64);
     wide.cluster[0] = 16;
     wide.cluster[1] = wide.cluster[2] = 1;
-    atoll_command_batch_set(&g.steps, g.memory, 41, 1);
-    atoll_command_batch_set(&g.steps, g.memory + 64, 0, 1);
-    atoll_command_batch_launch(&g.steps, &fat);
+    atoll_command_batch_set(&g.batch, g.memory, 41, 1);
+    atoll_command_batch_set(&g.batch, g.memory + 64, 0, 1);
+    atoll_command_batch_launch(&g.batch, &fat);
     if (facts->limits.cluster_blocks >= 16)
-        atoll_command_batch_launch(&g.steps, &wide);
-    atoll_command_batch_read(&g.steps, g.memory, 128);
-    gpu_run(g.worker, &g.steps, &g.reply);
+        atoll_command_batch_launch(&g.batch, &wide);
+    atoll_command_batch_read(&g.batch, g.memory, 128);
+    gpu_run(g.worker, &g.batch, &g.reply);
     const int *words = atoll_command_batch_take_bytes(&g.reply, &length);
     assert_int_equal(words[1], 42);
     if (facts->limits.cluster_blocks >= 16)
@@ -198,15 +198,15 @@ static void reloading_restores_globals(void **state)
         skip();
     struct atoll_device_command_launch l = launch_of(COUNT, 1, 1, g.memory);
     for (int round = 0; round < 2; round++) {
-        atoll_command_batch_launch(&g.steps, &l);
-        atoll_command_batch_launch(&g.steps, &l);
-        atoll_command_batch_read(&g.steps, g.memory, 4);
-        gpu_run(g.worker, &g.steps, &g.reply);
+        atoll_command_batch_launch(&g.batch, &l);
+        atoll_command_batch_launch(&g.batch, &l);
+        atoll_command_batch_read(&g.batch, g.memory, 4);
+        gpu_run(g.worker, &g.batch, &g.reply);
         const int *value = atoll_command_batch_take_bytes(&g.reply, &length);
         assert_int_equal(*value, 2);
-        atoll_command_batch_module_load(&g.steps, 0, cubin, cubin_length);
-        atoll_command_batch_function(&g.steps, COUNT, 0, names[COUNT]);
-        gpu_run(g.worker, &g.steps, &g.reply);
+        atoll_command_batch_module_load(&g.batch, 0, cubin, cubin_length);
+        atoll_command_batch_function(&g.batch, COUNT, 0, names[COUNT]);
+        gpu_run(g.worker, &g.batch, &g.reply);
     }
     rig_close(&g);
 }
@@ -224,25 +224,25 @@ static void refuses_and_goes_on(void **state)
     bad[3].cluster[0] = 2;
     bad[3].cluster[1] = bad[3].cluster[2] = 1;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        atoll_command_batch_event(&g.steps, 0);
-        atoll_command_batch_launch(&g.steps, &bad[i]);
-        assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 10e9, &g.reply, &err), 0);
+        atoll_command_batch_event(&g.batch, 0);
+        atoll_command_batch_launch(&g.batch, &bad[i]);
+        assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, 10e9, &g.reply, &err), 0);
         assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
-        assert_int_equal(g.reply.step, 1);
+        assert_int_equal(g.reply.command, 1);
         assert_true(g.reply.text[0] != '\0');
         printf("refused: %s\n", g.reply.text);
-        atoll_command_batch_clear(&g.steps);
+        atoll_command_batch_clear(&g.batch);
     }
-    atoll_command_batch_function(&g.steps, 9, 0, "no_such_kernel");
-    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 10e9, &g.reply, &err), 0);
+    atoll_command_batch_function(&g.batch, 9, 0, "no_such_kernel");
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, 10e9, &g.reply, &err), 0);
     assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
-    atoll_command_batch_clear(&g.steps);
-    atoll_command_batch_alloc(&g.steps, 1, 1ull << 50);
-    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 10e9, &g.reply, &err), 0);
+    atoll_command_batch_clear(&g.batch);
+    atoll_command_batch_alloc(&g.batch, 1, 1ull << 50);
+    assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, 10e9, &g.reply, &err), 0);
     assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_REFUSED);
-    atoll_command_batch_clear(&g.steps);
-    atoll_command_batch_sync(&g.steps);
-    gpu_run(g.worker, &g.steps, &g.reply);
+    atoll_command_batch_clear(&g.batch);
+    atoll_command_batch_sync(&g.batch);
+    gpu_run(g.worker, &g.batch, &g.reply);
     rig_close(&g);
 }
 
@@ -261,13 +261,13 @@ static void faults_cost_the_process_only(void **state)
         if (rig_open(&g) != 0)
             skip();
         struct atoll_device_command_launch l = launch_of(rows[i].kernel, 1, 1, g.memory);
-        atoll_command_batch_set(&g.steps, g.memory, 0, 16);
-        atoll_command_batch_launch(&g.steps, &l);
-        assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, rows[i].deadline_ns, &g.reply, &err), 0);
+        atoll_command_batch_set(&g.batch, g.memory, 0, 16);
+        atoll_command_batch_launch(&g.batch, &l);
+        assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, rows[i].deadline_ns, &g.reply, &err), 0);
         printf("%s: %s\n", names[rows[i].kernel], g.reply.text);
         assert_int_equal(g.reply.status, rows[i].status);
         /* what comes after is told so, not left waiting */
-        assert_int_equal(atoll_cuda_worker_run(g.worker, &g.steps, 1e9, &g.reply, &err), 0);
+        assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, 1e9, &g.reply, &err), 0);
         assert_int_equal(g.reply.status, ATOLL_COMMAND_BATCH_LOST);
         rig_close(&g);
         assert_int_equal(rig_open(&g), 0);

@@ -8,27 +8,27 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_copy_kernel(atoll_area_launch 
 {
     const ulonglong2 *from = (const ulonglong2 *)p.from;
     ulonglong2 *to = (ulonglong2 *)p.address;
-    atoll_u64 step = thread_count(), count = p.bytes / 16, i = thread_index();
-    for (; i + 3 * step < count; i += 4 * step) {
-        ulonglong2 a = from[i], b = from[i + step], c = from[i + 2 * step], d = from[i + 3 * step];
+    atoll_u64 command = thread_count(), count = p.bytes / 16, i = thread_index();
+    for (; i + 3 * command < count; i += 4 * command) {
+        ulonglong2 a = from[i], b = from[i + command], c = from[i + 2 * command], d = from[i + 3 * command];
         to[i] = a;
-        to[i + step] = b;
-        to[i + 2 * step] = c;
-        to[i + 3 * step] = d;
+        to[i + command] = b;
+        to[i + 2 * command] = c;
+        to[i + 3 * command] = d;
     }
-    for (; i < count; i += step)
+    for (; i < count; i += command)
         to[i] = from[i];
 }
 
 ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_read_kernel(atoll_area_launch p)
 {
     const ulonglong2 *from = (const ulonglong2 *)p.from;
-    atoll_u64 step = thread_count(), count = p.bytes / 16, i = thread_index(), sum = p.key;
-    for (; i + 3 * step < count; i += 4 * step) {
-        ulonglong2 a = from[i], b = from[i + step], c = from[i + 2 * step], d = from[i + 3 * step];
+    atoll_u64 command = thread_count(), count = p.bytes / 16, i = thread_index(), sum = p.key;
+    for (; i + 3 * command < count; i += 4 * command) {
+        ulonglong2 a = from[i], b = from[i + command], c = from[i + 2 * command], d = from[i + 3 * command];
         sum += (a.x ^ a.y) + (b.x ^ b.y) + (c.x ^ c.y) + (d.x ^ d.y);
     }
-    for (; i < count; i += step)
+    for (; i < count; i += command)
         sum += from[i].x ^ from[i].y;
     if (sum == 0x5bd1e9955bd1e995ull)
         *(atoll_u64 *)p.result = sum;
@@ -37,7 +37,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_read_kernel(atoll_area_launch 
 /* Eight chains per thread hide the latency; the store, of the sum that cannot be, keeps them alive. */
 #define CHAINS 8
 
-#define FMA_KERNEL(name, type, start, step, is_strange)                                                      \
+#define FMA_KERNEL(name, type, start, command, is_strange)                                                      \
     ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) name(atoll_probe_launch p)                                   \
     {                                                                                                        \
         type x[CHAINS], y = start;                                                                           \
@@ -45,7 +45,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_read_kernel(atoll_area_launch 
             x[k] = (type)(start + (type)(threadIdx.x + k));                                                  \
         for (unsigned round = 0; round < (unsigned)p.rounds; round++) {                                      \
             _Pragma("unroll") for (int again = 0; again < 8; again++)                                        \
-                _Pragma("unroll") for (int k = 0; k < CHAINS; k++) step;                                     \
+                _Pragma("unroll") for (int k = 0; k < CHAINS; k++) command;                                     \
         }                                                                                                    \
         for (int k = 1; k < CHAINS; k++)                                                                     \
             x[0] = (type)(x[0] + x[k]);                                                                      \

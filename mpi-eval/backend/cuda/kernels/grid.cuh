@@ -18,8 +18,8 @@ ATOLL_INLINE atoll_u64 thread_count()
 template <typename T> static __device__ T block_sum(T value)
 {
     __shared__ T parts[32];
-    for (int step = 16; step; step >>= 1)
-        value += __shfl_down_sync(0xffffffffu, value, step);
+    for (int command = 16; command; command >>= 1)
+        value += __shfl_down_sync(0xffffffffu, value, command);
     __syncthreads();
     if (threadIdx.x % 32 == 0)
         parts[threadIdx.x / 32] = value;

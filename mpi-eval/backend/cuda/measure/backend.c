@@ -80,7 +80,7 @@ static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case
 
 /* Composes a batch on a stage that is set; runs it.  A lost process starts it again. */
 typedef int bare_compose(struct bare *b, const void *const *data, size_t tensor,
-                         struct atoll_command_batch *steps, struct atoll_err *err);
+                         struct atoll_command_batch *batch, struct atoll_err *err);
 
 static int bare_run(struct bare *b, bare_compose *compose, const void *const *data, size_t tensor,
                     struct atoll_err *err)
@@ -89,9 +89,9 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
     int rc = 1;
     for (int i = 0; rc > 0 && i < ATOLL_CUDA_LOST_LIMIT; i++) {
         rc = atoll_cuda_stage_set(&b->stage, err);
-        atoll_command_batch_clear(&d->steps);
+        atoll_command_batch_clear(&d->batch);
         if (rc == 0)
-            rc = compose(b, data, tensor, &d->steps, err);
+            rc = compose(b, data, tensor, &d->batch, err);
         if (rc == 0)
             rc = atoll_cuda_device_run_own(d, "examining outputs", err);
     }
@@ -105,12 +105,12 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
 /* ---- the check ---- */
 
 static int check_compose(struct bare *b, const void *const *data, size_t tensor,
-                         struct atoll_command_batch *steps, struct atoll_err *err)
+                         struct atoll_command_batch *batch, struct atoll_err *err)
 {
     (void)tensor;
-    if (atoll_cuda_sample_put(&b->stage.sample, steps, data, err) != 0)
+    if (atoll_cuda_sample_put(&b->stage.sample, batch, data, err) != 0)
         return -1;
-    return atoll_cuda_sample_check(&b->stage.sample, steps, NULL, err);
+    return atoll_cuda_sample_check(&b->stage.sample, batch, NULL, err);
 }
 
 static int backend_examine(struct atoll_referee *referee, struct atoll_case *known,
@@ -133,11 +133,11 @@ static int backend_examine(struct atoll_referee *referee, struct atoll_case *kno
 /* ---- what the reference says ---- */
 
 static int expect_compose(struct bare *b, const void *const *data, size_t tensor,
-                          struct atoll_command_batch *steps, struct atoll_err *err)
+                          struct atoll_command_batch *batch, struct atoll_err *err)
 {
-    if (atoll_cuda_sample_put(&b->stage.sample, steps, data, err) != 0)
+    if (atoll_cuda_sample_put(&b->stage.sample, batch, data, err) != 0)
         return -1;
-    return atoll_cuda_sample_evidence(&b->stage.sample, steps, tensor, err);
+    return atoll_cuda_sample_evidence(&b->stage.sample, batch, tensor, err);
 }
 
 static double *values_take(struct bare *b, size_t tensor, struct atoll_err *err)

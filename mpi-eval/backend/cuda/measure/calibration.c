@@ -29,8 +29,8 @@ static uint32_t pair_of(unsigned k)
 
 static void batch_begin(struct atoll_cuda_device *d)
 {
-    atoll_command_batch_clear(&d->steps);
-    atoll_command_batch_event(&d->steps, 0);
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_event(&d->batch, 0);
 }
 
 /* 0 with the shortest of `count` pairs, 1 lost, -1. */
@@ -69,12 +69,12 @@ static int bandwidth_measure(struct calibration *c, struct atoll_err *err)
         double ns;
         batch_begin(d);
         for (unsigned k = 0; k < RUNS; k++) {
-            atoll_command_batch_event(&d->steps, pair_of(k));
+            atoll_command_batch_event(&d->batch, pair_of(k));
             if (copies)
-                atoll_support_copy(&d->steps, arena->address + half, arena->address, half, sms);
+                atoll_support_copy(&d->batch, arena->address + half, arena->address, half, sms);
             else
-                atoll_support_read(&d->steps, arena->address, 2 * half, sms, atoll_cuda_result(d, 0));
-            atoll_command_batch_event(&d->steps, pair_of(k) + 1);
+                atoll_support_read(&d->batch, arena->address, 2 * half, sms, atoll_cuda_result(d, 0));
+            atoll_command_batch_event(&d->batch, pair_of(k) + 1);
         }
         int rc = batch_end(d, copies ? "copy" : "read", RUNS, &ns, err);
         if (rc != 0)
@@ -84,29 +84,29 @@ static int bandwidth_measure(struct calibration *c, struct atoll_err *err)
     return 0;
 }
 
-typedef int peak_step(struct atoll_command_batch *steps, unsigned type, uint32_t multiprocessors,
-                      uint64_t result, double *ret_flops);
+typedef int peak_append(struct atoll_command_batch *batch, unsigned type, uint32_t multiprocessors,
+                        uint64_t result, double *ret_flops);
 
-static int fma_step(struct atoll_command_batch *steps, unsigned type, uint32_t multiprocessors,
+static int fma_step(struct atoll_command_batch *batch, unsigned type, uint32_t multiprocessors,
                     uint64_t result, double *ret_flops)
 {
-    return atoll_support_fma(steps, (enum atoll_dtype)type, multiprocessors, result, ret_flops);
+    return atoll_support_fma(batch, (enum atoll_dtype)type, multiprocessors, result, ret_flops);
 }
 
 /* One peak; what the architecture has not stays 0. */
-static int peak_measure(struct calibration *c, peak_step *step, unsigned type, double *known,
+static int peak_measure(struct calibration *c, peak_append *command, unsigned type, double *known,
                         struct atoll_err *err)
 {
     struct atoll_cuda_device *d = c->device;
     double ns, flops = 0;
     batch_begin(d);
     for (unsigned k = 0; k < RUNS; k++) {
-        atoll_command_batch_event(&d->steps, pair_of(k));
-        if (step(&d->steps, type, d->facts.limits.multiprocessors, atoll_cuda_result(d, 0), &flops) != 0)
+        atoll_command_batch_event(&d->batch, pair_of(k));
+        if (command(&d->batch, type, d->facts.limits.multiprocessors, atoll_cuda_result(d, 0), &flops) != 0)
             return 0;
-        atoll_command_batch_event(&d->steps, pair_of(k) + 1);
+        atoll_command_batch_event(&d->batch, pair_of(k) + 1);
     }
-    atoll_command_batch_read(&d->steps, atoll_cuda_result(d, 0), 8);
+    atoll_command_batch_read(&d->batch, atoll_cuda_result(d, 0), 8);
     int rc = batch_end(d, "arithmetic", RUNS, &ns, err);
     if (rc == 0 && atoll_command_batch_take_u64(&d->reply) != 0) /* it did its work */
         better(known, 1e9 * flops / ns);
@@ -146,12 +146,12 @@ static int empty_batch(struct calibration *c, double *ret_ns, struct atoll_err *
     struct atoll_cuda_device *d = c->device;
     const struct atoll_span *arena = &d->areas[ATOLL_AREA_ARENA];
     batch_begin(d);
-    atoll_support_read(&d->steps, arena->address, arena->bytes / 4096 * 4096, d->facts.limits.multiprocessors,
+    atoll_support_read(&d->batch, arena->address, arena->bytes / 4096 * 4096, d->facts.limits.multiprocessors,
                        atoll_cuda_result(d, 0));
     for (unsigned k = 0; k < EMPTY_RUNS; k++) {
-        atoll_command_batch_event(&d->steps, pair_of(k));
-        atoll_support_empty(&d->steps);
-        atoll_command_batch_event(&d->steps, pair_of(k) + 1);
+        atoll_command_batch_event(&d->batch, pair_of(k));
+        atoll_support_empty(&d->batch);
+        atoll_command_batch_event(&d->batch, pair_of(k) + 1);
     }
     int rc = atoll_cuda_device_run_own(d, "empty launch", err);
     for (unsigned k = 0; rc == 0 && k < EMPTY_RUNS; k++) {

@@ -45,7 +45,7 @@ int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struc
 {
     if (!d->worker)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a batch without a device process");
-    if (atoll_cuda_worker_run(d->worker, &d->steps, deadline_ns, &d->reply, err) != 0)
+    if (atoll_cuda_worker_run(d->worker, &d->batch, deadline_ns, &d->reply, err) != 0)
         return -1;
     if (d->reply.status == ATOLL_COMMAND_BATCH_DONE || d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return 0;
@@ -57,7 +57,7 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *d, const char *what, str
 {
     int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
     if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
-        return atoll_err_set(err, ATOLL_E_CHILD, "%s: step %u was refused: %s", what, d->reply.step,
+        return atoll_err_set(err, ATOLL_E_CHILD, "%s: command %u was refused: %s", what, d->reply.command,
                              d->reply.text);
     return rc;
 }
@@ -84,18 +84,18 @@ static uint64_t memory_budget(const struct atoll_cuda_device *d)
 static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     int is_new[ATOLL_AREA_COUNT], count = 0;
-    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_clear(&d->batch);
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
         is_new[i] = d->wanted[i] != d->areas[i].bytes;
         count += is_new[i];
         if (is_new[i] && d->areas[i].bytes)
-            atoll_command_batch_free(&d->steps, i);
+            atoll_command_batch_free(&d->batch, i);
     }
     if (!count)
         return 0;
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
         if (is_new[i] && d->wanted[i])
-            atoll_command_batch_alloc(&d->steps, i, d->wanted[i]);
+            atoll_command_batch_alloc(&d->batch, i, d->wanted[i]);
     if (is_new[ATOLL_AREA_SEALED])
         atoll_answer_store_reset(d->answers, d->wanted[ATOLL_AREA_SEALED]);
     int rc = atoll_cuda_device_run_own(d, "memory of the device", err);
@@ -144,10 +144,10 @@ int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate,
     static const enum atoll_cuda_area areas[] = {ATOLL_AREA_ARENA, ATOLL_AREA_PLAIN, ATOLL_AREA_FLUSH};
     if (d->last_subject == candidate)
         return 0;
-    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_clear(&d->batch);
     for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
         if (d->areas[areas[i]].bytes)
-            atoll_command_batch_set(&d->steps, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
+            atoll_command_batch_set(&d->batch, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
                                     d->areas[areas[i]].bytes / 4);
     int rc = atoll_cuda_device_run_own(d, "handing the memory over", err);
     if (rc == 0)
@@ -176,8 +176,8 @@ int atoll_cuda_device_place(struct atoll_cuda_device *d, const uint64_t *bytes, 
 
 static int support_load(struct atoll_cuda_device *d, struct atoll_err *err)
 {
-    atoll_command_batch_clear(&d->steps);
-    atoll_support_load(&d->steps, d->support.bytes, d->support.length, d->calibration.bytes,
+    atoll_command_batch_clear(&d->batch);
+    atoll_support_load(&d->batch, d->support.bytes, d->support.length, d->calibration.bytes,
                        d->calibration.length);
     return atoll_cuda_device_run_own(d, "kernels of ours", err);
 }
@@ -188,11 +188,11 @@ int atoll_cuda_device_qualify(struct atoll_cuda_device *d, struct atoll_err *err
              result = atoll_cuda_result(d, 0);
     size_t length = 0;
     uint64_t got = 0;
-    atoll_command_batch_clear(&d->steps);
-    atoll_command_batch_set(&d->steps, result, 0, 2);
-    atoll_support_known_answer(&d->steps, d->areas[ATOLL_AREA_FLUSH].address, d->facts.limits.multiprocessors,
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_set(&d->batch, result, 0, 2);
+    atoll_support_known_answer(&d->batch, d->areas[ATOLL_AREA_FLUSH].address, d->facts.limits.multiprocessors,
                                key, result);
-    atoll_command_batch_read(&d->steps, result, 8);
+    atoll_command_batch_read(&d->batch, result, 8);
     int rc = atoll_cuda_device_run_own(d, "known-answer kernel", err);
     if (rc > 0)
         return atoll_err_set(err, ATOLL_E_CHILD, "the known-answer kernel did not end: %s", d->reply.text);
@@ -353,7 +353,7 @@ int atoll_cuda_device_open(struct atoll_referee *referee, struct atoll_err *err)
     d->referee = referee;
     d->lock_fd = -1;
     d->last_place = -1;
-    atoll_command_batch_init(&d->steps);
+    atoll_command_batch_init(&d->batch);
     atoll_command_batch_reply_init(&d->reply);
     atoll_cuda_device_choose(&d->settings);
     referee->device_state = d;
@@ -374,7 +374,7 @@ void atoll_cuda_device_close(struct atoll_referee *referee)
     atoll_cuda_unlock(d->lock_fd);
     free(d->support.bytes);
     free(d->calibration.bytes);
-    atoll_command_batch_fini(&d->steps);
+    atoll_command_batch_fini(&d->batch);
     atoll_command_batch_reply_fini(&d->reply);
     free(d);
     referee->device_state = NULL;

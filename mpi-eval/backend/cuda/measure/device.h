@@ -76,7 +76,7 @@ struct atoll_cuda_device {
     char counters_reason[96];     /* why there are none; "" not known, or there are */
     struct atoll_cuda_sanitized sanitized[ATOLL_CUDA_SANITIZED_LIMIT];
     unsigned sanitized_count;         /* so far */
-    struct atoll_command_batch steps; /* of one batch at a time */
+    struct atoll_command_batch batch; /* of one batch at a time */
     struct atoll_command_batch_reply reply;
 };
 
@@ -103,7 +103,7 @@ void atoll_cuda_device_drop(struct atoll_cuda_device *device); /* the process an
 /* Runs the known-answer kernel on the process there is. */
 int atoll_cuda_device_qualify(struct atoll_cuda_device *device, struct atoll_err *err);
 
-/* Runs device->steps; the reply is in device->reply.  0 done or refused (the status tells), 1 the process is lost and
+/* Runs device->batch; the reply is in device->reply.  0 done or refused (the status tells), 1 the process is lost and
  * was dropped (status and text stay), -1 err: the batch could not be sent. */
 int atoll_cuda_device_run(struct atoll_cuda_device *device, double deadline_ns, struct atoll_err *err);
 /* The same for batches of ours, which nothing refuses: 0, 1, or -1 with what the device said. */

@@ -125,10 +125,10 @@ static int map_is_within(const struct atoll_device_command_map *map, uint64_t by
 {
     uint64_t left = bytes, element = atoll_dtype_bytes((enum atoll_dtype)map->dtype);
     for (uint32_t i = 0; i < map->rank; i++) {
-        uint64_t stride = i ? map->stride_bytes[i - 1] : element, steps = map->extent[i] - 1;
-        if (steps && steps > left / stride)
+        uint64_t stride = i ? map->stride_bytes[i - 1] : element, batch = map->extent[i] - 1;
+        if (batch && batch > left / stride)
             return 0;
-        left -= steps * stride;
+        left -= batch * stride;
     }
     return left >= element;
 }

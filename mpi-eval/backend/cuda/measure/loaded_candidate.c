@@ -114,14 +114,14 @@ uint32_t atoll_cuda_loaded_candidate_function(const struct atoll_loaded_candidat
            atoll_cuda_loaded_candidate_of(candidate)->slot * ATOLL_PLAN_LAUNCH_LIMIT + (uint32_t)launch;
 }
 
-void atoll_cuda_loaded_candidate_load_steps(struct atoll_command_batch *steps,
-                                            const struct atoll_loaded_candidate *candidate)
+void atoll_cuda_loaded_candidate_append_load(struct atoll_command_batch *batch,
+                                             const struct atoll_loaded_candidate *candidate)
 {
     const struct atoll_plan *plan = candidate->prepared->plan;
     uint32_t module = module_of(atoll_cuda_loaded_candidate_of(candidate));
-    atoll_command_batch_module_load(steps, module, candidate->object, candidate->object_length);
+    atoll_command_batch_module_load(batch, module, candidate->object, candidate->object_length);
     for (size_t k = 0; k < plan->launch_count; k++)
-        atoll_command_batch_function(steps, atoll_cuda_loaded_candidate_function(candidate, k), module,
+        atoll_command_batch_function(batch, atoll_cuda_loaded_candidate_function(candidate, k), module,
                                      plan->launches[k].symbol);
 }
 
@@ -147,8 +147,8 @@ int atoll_cuda_loaded_candidate_load(struct atoll_cuda_device *d,
         return 0;
     if (slot_take(d, u, err) != 0)
         return -1;
-    atoll_command_batch_clear(&d->steps);
-    atoll_cuda_loaded_candidate_load_steps(&d->steps, candidate);
+    atoll_command_batch_clear(&d->batch);
+    atoll_cuda_loaded_candidate_append_load(&d->batch, candidate);
     int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
     if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return atoll_err_set(err, ATOLL_E_INPUT, "the device does not load the image: %s", d->reply.text);
@@ -221,8 +221,8 @@ void atoll_cuda_loaded_candidate_close(struct atoll_referee *referee,
         return;
     if (d->worker && u->generation == d->generation) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        atoll_command_batch_clear(&d->steps);
-        atoll_command_batch_module_unload(&d->steps, module_of(u));
+        atoll_command_batch_clear(&d->batch);
+        atoll_command_batch_module_unload(&d->batch, module_of(u));
         if (atoll_cuda_device_run_own(d, "unloading", &err) < 0)
             atoll_cuda_device_drop(d); /* what it holds is not known */
     }

@@ -44,8 +44,8 @@ void atoll_cuda_loaded_candidate_close(struct atoll_referee *referee,
 int atoll_cuda_loaded_candidate_load(struct atoll_cuda_device *device,
                                      const struct atoll_loaded_candidate *candidate, struct atoll_err *err);
 /* Appends the loading alone: globals are as the image has them afterwards. */
-void atoll_cuda_loaded_candidate_load_steps(struct atoll_command_batch *steps,
-                                            const struct atoll_loaded_candidate *candidate);
+void atoll_cuda_loaded_candidate_append_load(struct atoll_command_batch *batch,
+                                             const struct atoll_loaded_candidate *candidate);
 uint32_t atoll_cuda_loaded_candidate_function(const struct atoll_loaded_candidate *candidate, size_t launch);
 
 #endif

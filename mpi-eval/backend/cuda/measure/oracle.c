@@ -231,9 +231,9 @@ int atoll_cuda_oracle_load(struct atoll_cuda_device *d, struct atoll_case *known
     if (o->generation == d->generation)
         return 0;
     o->slot = slot_take(d, o);
-    atoll_command_batch_clear(&d->steps);
-    atoll_command_batch_module_load(&d->steps, MODULE_FIRST + o->slot, o->cubin.bytes, o->cubin.length);
-    atoll_command_batch_function(&d->steps, FUNCTION_FIRST + o->slot, MODULE_FIRST + o->slot,
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_module_load(&d->batch, MODULE_FIRST + o->slot, o->cubin.bytes, o->cubin.length);
+    atoll_command_batch_function(&d->batch, FUNCTION_FIRST + o->slot, MODULE_FIRST + o->slot,
                                  ATOLL_CUDA_REFERENCE_KERNEL);
     int rc = atoll_cuda_device_run_own(d, "reference", err);
     if (rc == 0)
@@ -346,10 +346,11 @@ static int settle_geometry(uint64_t units, uint64_t scratch_doubles, uint64_t sc
     return 0;
 }
 
-int atoll_cuda_reference_run(struct atoll_command_batch *s, uint32_t function, const struct atoll_task *task,
-                             const struct atoll_variant *variant, const uint64_t *inputs,
-                             const struct atoll_support_output *outputs, size_t output_count,
-                             uint64_t scratch, uint64_t scratch_bytes, struct atoll_err *err)
+int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t function,
+                             const struct atoll_task *task, const struct atoll_variant *variant,
+                             const uint64_t *inputs, const struct atoll_support_output *outputs,
+                             size_t output_count, uint64_t scratch, uint64_t scratch_bytes,
+                             struct atoll_err *err)
 {
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
     struct reference_launch p;
@@ -368,14 +369,14 @@ int atoll_cuda_reference_run(struct atoll_command_batch *s, uint32_t function, c
     for (size_t i = 0; i < output_count; i++) {
         p.expected[outputs[i].tensor] = outputs[i].expected;
         p.scale[outputs[i].tensor] = outputs[i].scale;
-        atoll_command_batch_set(s, outputs[i].expected, 0xffffffffu,
+        atoll_command_batch_set(batch, outputs[i].expected, 0xffffffffu,
                                 2 * outputs[i].count); /* NaN where no unit puts one */
         if (outputs[i].scale)
-            atoll_command_batch_set(s, outputs[i].scale, 0, 2 * outputs[i].count);
+            atoll_command_batch_set(batch, outputs[i].scale, 0, 2 * outputs[i].count);
     }
     p.scratch = scratch;
     p.scratch_doubles = doubles;
     p.units = units;
-    atoll_support_launch(s, function, geometry.blocks, geometry.block, 0, &p, sizeof p);
+    atoll_support_launch(batch, function, geometry.blocks, geometry.block, 0, &p, sizeof p);
     return 0;
 }

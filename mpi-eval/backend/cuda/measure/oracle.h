@@ -50,9 +50,10 @@ char *atoll_cuda_reference_annotate(const char *source, struct atoll_err *err);
  * number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
  * threads in flight follow from it; ATOLL_E_LIMIT when it is too small for one.  expected is NaN where no unit puts a
  * value. */
-int atoll_cuda_reference_run(struct atoll_command_batch *s, uint32_t function, const struct atoll_task *task,
-                             const struct atoll_variant *variant, const uint64_t *inputs,
-                             const struct atoll_support_output *outputs, size_t output_count,
-                             uint64_t scratch, uint64_t scratch_bytes, struct atoll_err *err);
+int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t function,
+                             const struct atoll_task *task, const struct atoll_variant *variant,
+                             const uint64_t *inputs, const struct atoll_support_output *outputs,
+                             size_t output_count, uint64_t scratch, uint64_t scratch_bytes,
+                             struct atoll_err *err);
 
 #endif

@@ -148,8 +148,8 @@ static int counters_open(struct counting *c)
         return no_counters(c, d->counters_reason);
     if (d->counters_generation == d->generation)
         return 0;
-    atoll_command_batch_clear(&d->steps);
-    atoll_command_batch_counters_open(&d->steps, c->metrics.names, (uint32_t)c->metrics.count);
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_counters_open(&d->batch, c->metrics.names, (uint32_t)c->metrics.count);
     int rc = atoll_cuda_device_run(d, DEADLINE_NS, &err);
     if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_DONE) {
         d->counters_generation = d->generation;
@@ -185,8 +185,8 @@ static int launches_count(struct counting *c)
 {
     struct atoll_cuda_device *d = c->stage.device;
     struct atoll_err err = ATOLL_ERR_INIT;
-    atoll_command_batch_clear(&d->steps);
-    if (atoll_cuda_sample_count(&c->stage.sample, &d->steps, &err) != 0)
+    atoll_command_batch_clear(&d->batch);
+    if (atoll_cuda_sample_count(&c->stage.sample, &d->batch, &err) != 0)
         return no_counters(c, err.text);
     int rc = atoll_cuda_device_run(d, DEADLINE_NS, &err);
     if (rc < 0)

@@ -66,65 +66,65 @@ int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
     return 0;
 }
 
-static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, uint64_t seed,
+static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint64_t seed,
                        struct atoll_err *err)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->task->tensors[i].role != ATOLL_ROLE_OUT &&
-            atoll_support_init(steps, s->task, i, s->variant, seed, s->draw->distribution,
+            atoll_support_init(batch, s->task, i, s->variant, seed, s->draw->distribution,
                                s->layout.buffers[i].address, err) != 0)
             return -1;
     return 0;
 }
 
-static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (is_input(s->task, i))
-            atoll_support_hash(steps, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+            atoll_support_hash(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
                                s->hash_key + i, s->result + AT_INPUT_HASH + 8 * i);
 }
 
-static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, uint64_t at)
+static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint64_t at)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i))
-            atoll_support_hash(steps, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+            atoll_support_hash(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
                                s->hash_key + i, s->result + at + 8 * i);
 }
 
-static void results_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void results_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
-    atoll_command_batch_set(steps, s->result + AT_INPUT_HASH, 0, (AT_END - AT_INPUT_HASH) / 4);
+    atoll_command_batch_set(batch, s->result + AT_INPUT_HASH, 0, (AT_END - AT_INPUT_HASH) / 4);
 }
 
 /* A zone's first changed word is the least of those found. */
-static void guards_check(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void guards_check(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     uint64_t none[2 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)];
     for (size_t i = 0; i <= s->layout.count; i++) {
         none[2 * i] = 0;
         none[2 * i + 1] = UINT64_MAX;
     }
-    atoll_command_batch_write(steps, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
+    atoll_command_batch_write(batch, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
     for (size_t i = 0; i <= s->layout.count; i++)
-        atoll_support_guard_check(steps, s->layout.guards[i].address, s->layout.guards[i].bytes,
+        atoll_support_guard_check(batch, s->layout.guards[i].address, s->layout.guards[i].bytes,
                                   key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
 }
 
 /* Everything plain that a batch may have written. */
-static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     uint64_t begin = UINT64_MAX;
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->plain.expected[i] && s->plain.expected[i] < begin)
             begin = s->plain.expected[i];
     if (s->plain.need)
-        atoll_command_batch_set(steps, begin, 0, s->plain.need / 4);
+        atoll_command_batch_set(batch, begin, 0, s->plain.need / 4);
 }
 
 /* Inputs as they were: in and constant where the candidate had them (their hashes tell), inout made again. */
-static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                          struct atoll_err *err)
 {
     uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0};
@@ -135,18 +135,18 @@ static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command
             inputs[i] = s->layout.buffers[i].address;
         if (s->task->tensors[i].role == ATOLL_ROLE_INOUT) {
             inputs[i] = s->plain.spare[i];
-            if (atoll_support_init(steps, s->task, i, s->variant, s->draw->seed, s->draw->distribution,
+            if (atoll_support_init(batch, s->task, i, s->variant, s->draw->seed, s->draw->distribution,
                                    inputs[i], err) != 0)
                 return -1;
         }
         if (atoll_cuda_is_output(s->task, i))
             outputs[count++] = output_of(s, i);
     }
-    return atoll_cuda_reference_run(steps, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
+    return atoll_cuda_reference_run(batch, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
                                     outputs, count, s->plain.scratch, s->plain.scratch_bytes, err);
 }
 
-static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                             const struct atoll_sealed *seal)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++) {
@@ -154,8 +154,8 @@ static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_comm
         if (!atoll_cuda_is_output(s->task, i))
             continue;
         struct atoll_support_output o = output_of(s, i);
-        atoll_support_compare_clear(steps, result);
-        atoll_support_compare(steps, s->task, &o, seal ? s->sealed + seal->offset + seal->array_offset[i] : 0,
+        atoll_support_compare_clear(batch, result);
+        atoll_support_compare(batch, s->task, &o, seal ? s->sealed + seal->offset + seal->array_offset[i] : 0,
                               seal ? &seal->key : NULL, i, result);
     }
 }
@@ -170,187 +170,187 @@ static uint64_t tail_address(const struct atoll_cuda_sample *s, size_t buffer)
     return s->layout.buffers[buffer].address + s->layout.buffers[buffer].bytes / 8 * 8;
 }
 
-static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
-    atoll_command_batch_read(steps, s->result, AT_END);
+    atoll_command_batch_read(batch, s->result, AT_END);
     for (size_t i = 0; i < s->layout.count; i++)
         if (has_tail(s, i))
-            atoll_command_batch_read(steps, tail_address(s, i), 8);
-    results_clear(s, steps); /* findings quote expected values */
+            atoll_command_batch_read(batch, tail_address(s, i), 8);
+    results_clear(s, batch); /* findings quote expected values */
 }
 
-int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                              const struct atoll_sealed *seal, struct atoll_err *err)
 {
-    results_clear(s, steps);
-    if (inputs_make(s, steps, s->draw->seed, err) != 0)
+    results_clear(s, batch);
+    if (inputs_make(s, batch, s->draw->seed, err) != 0)
         return -1;
-    inputs_hash(s, steps);
+    inputs_hash(s, batch);
     if (seal) {
-        if (reference_run(s, steps, err) != 0)
+        if (reference_run(s, batch, err) != 0)
             return -1;
         for (size_t i = 0; i < s->task->tensor_count; i++) {
             struct atoll_support_output o = output_of(s, i);
             if (atoll_cuda_is_output(s->task, i))
-                atoll_support_seal(steps, &o, s->sealed + seal->offset + seal->array_offset[i], &seal->key,
+                atoll_support_seal(batch, &o, s->sealed + seal->offset + seal->array_offset[i], &seal->key,
                                    i);
         }
-        plain_wipe(s, steps);
-        outputs_compare(s, steps, seal); /* for the hash of what is sealed */
+        plain_wipe(s, batch);
+        outputs_compare(s, batch, seal); /* for the hash of what is sealed */
     }
-    results_fetch(s, steps);
+    results_fetch(s, batch);
     return 0;
 }
 
 /* Before the contents: guards reach over the last words of buffers, which the contents then take back. */
-static void guards_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void guards_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     for (size_t i = 0; i <= s->layout.count; i++)
-        atoll_support_guard(steps, s->layout.guards[i].address, s->layout.guards[i].bytes, key_of(s, 2, i));
+        atoll_support_guard(batch, s->layout.guards[i].address, s->layout.guards[i].bytes, key_of(s, 2, i));
     for (size_t i = 0; i < s->layout.count; i++)
         if (has_tail(s, i))
-            atoll_command_batch_set(steps, tail_address(s, i), TAIL_PATTERN, 2);
+            atoll_command_batch_set(batch, tail_address(s, i), TAIL_PATTERN, 2);
 }
 
-static int contents_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps, uint64_t seed,
+static int contents_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint64_t seed,
                          struct atoll_err *err)
 {
-    if (inputs_make(s, steps, seed, err) != 0)
+    if (inputs_make(s, batch, seed, err) != 0)
         return -1;
     for (size_t i = 0; i < s->layout.count; i++) {
         int is_tensor = i < s->task->tensor_count;
         if (!is_tensor || s->task->tensors[i].role == ATOLL_ROLE_OUT)
-            atoll_support_fill(steps, &s->fills[i], s->layout.buffers[i].address,
+            atoll_support_fill(batch, &s->fills[i], s->layout.buffers[i].address,
                                is_tensor ? s->plain.counts[i] : s->layout.buffers[i].bytes / 4);
     }
     return 0;
 }
 
-/* Number of the first one's step. */
-static uint32_t launches_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+/* Number of the first one's command. */
+static uint32_t launches_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
-    uint32_t first = steps->count;
+    uint32_t first = batch->count;
     for (size_t k = 0; k < s->launch_count; k++)
-        atoll_command_batch_launch(steps, &s->launches[k]);
+        atoll_command_batch_launch(batch, &s->launches[k]);
     return first;
 }
 
-long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step)
+long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t command)
 {
-    if (step >= s->first_launch && step - s->first_launch < s->launch_count)
-        return (long)(step - s->first_launch);
-    if (s->is_warm && step >= s->first_warming && step - s->first_warming < s->launch_count)
-        return (long)(step - s->first_warming);
+    if (command >= s->first_launch && command - s->first_launch < s->launch_count)
+        return (long)(command - s->first_launch);
+    if (s->is_warm && command >= s->first_warming && command - s->first_warming < s->launch_count)
+        return (long)(command - s->first_warming);
     return -1;
 }
 
 /* On contents of another draw: whatever a candidate keeps of this launch, and wherever, is of no use in the timed one. */
-static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, struct atoll_err *err)
+static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, struct atoll_err *err)
 {
-    if (contents_make(s, steps, key_of(s, 4, 0), err) != 0)
+    if (contents_make(s, batch, key_of(s, 4, 0), err) != 0)
         return -1;
-    s->first_warming = launches_add(s, steps);
+    s->first_warming = launches_add(s, batch);
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes) {
-        atoll_command_batch_sync(steps); /* a module goes when its kernels have ended */
-        atoll_cuda_loaded_candidate_load_steps(steps, s->candidate);
+        atoll_command_batch_sync(batch); /* a module goes when its kernels have ended */
+        atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
     }
-    atoll_support_shared_wipe(steps, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0));
+    atoll_support_shared_wipe(batch, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0));
     return 0;
 }
 
 /* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
-static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_command_batch *steps)
+static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->task->tensors[i].role != ATOLL_ROLE_OUT)
-            atoll_support_touch(steps, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+            atoll_support_touch(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
                                 key_of(s, 3, 1), s->result + AT_FLUSH);
 }
 
-int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           struct atoll_err *err)
 {
     uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes)
-        atoll_cuda_loaded_candidate_load_steps(steps, s->candidate);
-    atoll_command_batch_cache_reset(steps);
-    atoll_command_batch_event(steps, ATOLL_SAMPLE_BEGUN);
-    guards_make(s, steps);
-    if ((s->is_warm && warming_add(s, steps, err) != 0) || contents_make(s, steps, s->draw->seed, err) != 0)
+        atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
+    atoll_command_batch_cache_reset(batch);
+    atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
+    guards_make(s, batch);
+    if ((s->is_warm && warming_add(s, batch, err) != 0) || contents_make(s, batch, s->draw->seed, err) != 0)
         return -1;
     if (s->is_warm)
-        inputs_touch(s, steps);
-    atoll_support_gate(steps); /* what follows hides the rest of the way to the first launch */
-    atoll_command_batch_event(steps, ATOLL_SAMPLE_FILLED);
-    atoll_support_clock_probe(steps, s->result + AT_PROBES);
+        inputs_touch(s, batch);
+    atoll_support_gate(batch); /* what follows hides the rest of the way to the first launch */
+    atoll_command_batch_event(batch, ATOLL_SAMPLE_FILLED);
+    atoll_support_clock_probe(batch, s->result + AT_PROBES);
     if (!s->is_warm)
-        atoll_support_flush(steps, s->flush.address, half, s->multiprocessors, s->shared_bytes,
+        atoll_support_flush(batch, s->flush.address, half, s->multiprocessors, s->shared_bytes,
                             key_of(s, 3, 0), s->result + AT_FLUSH);
-    atoll_command_batch_event(steps, ATOLL_SAMPLE_START);
-    s->first_launch = launches_add(s, steps);
-    atoll_command_batch_event(steps, ATOLL_SAMPLE_STOP);
+    atoll_command_batch_event(batch, ATOLL_SAMPLE_START);
+    s->first_launch = launches_add(s, batch);
+    atoll_command_batch_event(batch, ATOLL_SAMPLE_STOP);
     if (s->hashes_late) {
-        atoll_command_batch_set(steps, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
-        outputs_hash(s, steps, AT_STOP_HASH);
+        atoll_command_batch_set(batch, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
+        outputs_hash(s, batch, AT_STOP_HASH);
     }
-    atoll_support_clock_probe(steps, s->result + AT_PROBES + 16);
+    atoll_support_clock_probe(batch, s->result + AT_PROBES + 16);
     return 0;
 }
 
-int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           const void *const *data, struct atoll_err *err)
 {
-    guards_make(s, steps);
-    if (contents_make(s, steps, s->draw->seed, err) != 0)
+    guards_make(s, batch);
+    if (contents_make(s, batch, s->draw->seed, err) != 0)
         return -1;
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i) && data[i])
-            atoll_command_batch_write(steps, s->layout.buffers[i].address, data[i],
+            atoll_command_batch_write(batch, s->layout.buffers[i].address, data[i],
                                       s->layout.buffers[i].bytes);
     return 0;
 }
 
-int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                             struct atoll_err *err)
 {
-    guards_make(s, steps);
-    if (contents_make(s, steps, s->draw->seed, err) != 0)
+    guards_make(s, batch);
+    if (contents_make(s, batch, s->draw->seed, err) != 0)
         return -1;
-    atoll_command_batch_counters_begin(steps);
-    launches_add(s, steps);
-    atoll_command_batch_counters_end(steps);
+    atoll_command_batch_counters_begin(batch);
+    launches_add(s, batch);
+    atoll_command_batch_counters_end(batch);
     return 0;
 }
 
-int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                             const struct atoll_sealed *seal, struct atoll_err *err)
 {
-    results_clear(s, steps);
-    atoll_command_batch_event(steps, ATOLL_SAMPLE_BEGUN);
-    inputs_hash(s, steps);
-    guards_check(s, steps);
+    results_clear(s, batch);
+    atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
+    inputs_hash(s, batch);
+    guards_check(s, batch);
     if (s->hashes_late)
-        outputs_hash(s, steps, AT_END_HASH);
-    atoll_command_batch_event(steps, ATOLL_SAMPLE_FILLED);
-    if (!seal && reference_run(s, steps, err) != 0)
+        outputs_hash(s, batch, AT_END_HASH);
+    atoll_command_batch_event(batch, ATOLL_SAMPLE_FILLED);
+    if (!seal && reference_run(s, batch, err) != 0)
         return -1;
-    outputs_compare(s, steps, seal);
+    outputs_compare(s, batch, seal);
     if (!seal)
-        plain_wipe(s, steps);
-    results_fetch(s, steps);
+        plain_wipe(s, batch);
+    results_fetch(s, batch);
     return 0;
 }
 
-int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, size_t tensor,
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
                                struct atoll_err *err)
 {
-    if (reference_run(s, steps, err) != 0)
+    if (reference_run(s, batch, err) != 0)
         return -1;
-    atoll_command_batch_read(steps, s->layout.buffers[tensor].address, s->layout.buffers[tensor].bytes);
-    atoll_command_batch_read(steps, s->plain.expected[tensor], s->plain.counts[tensor] * 8);
+    atoll_command_batch_read(batch, s->layout.buffers[tensor].address, s->layout.buffers[tensor].bytes);
+    atoll_command_batch_read(batch, s->plain.expected[tensor], s->plain.counts[tensor] * 8);
     if (s->plain.scale[tensor])
-        atoll_command_batch_read(steps, s->plain.scale[tensor], s->plain.counts[tensor] * 8);
-    plain_wipe(s, steps);
+        atoll_command_batch_read(batch, s->plain.scale[tensor], s->plain.counts[tensor] * 8);
+    plain_wipe(s, batch);
     return 0;
 }
 

@@ -3,7 +3,7 @@
  *   run      inputs, fills, guards, flush, the launches between two events, hashes right after: no key is in it
  *            warm: the launches once before, on contents of another draw, and no flush
  *   check    hashes, guards, every output compared with the sealed answer or with the reference: the candidate is gone
- * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads replies. */
+ * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads replies. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
 
@@ -28,7 +28,7 @@ struct atoll_cuda_sample {
     struct atoll_support_fill fills[ATOLL_LAYOUT_BUFFER_LIMIT]; /* of outputs and scratch */
     int is_warm;                                                /* of the setup */
     int hashes_late; /* outputs are hashed right after the stop event */
-    /* by atoll_cuda_sample_run: number of the first step of the launches, timed and (warm) untimed ones */
+    /* by atoll_cuda_sample_run: number of the first command of the launches, timed and (warm) untimed ones */
     uint32_t first_launch, first_warming;
 };
 
@@ -39,23 +39,23 @@ enum { ATOLL_SAMPLE_START, ATOLL_SAMPLE_STOP, ATOLL_SAMPLE_BEGUN, ATOLL_SAMPLE_F
 int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
 
 /* seal: NULL hashes inputs only.  Read with atoll_cuda_sample_read. */
-int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                              const struct atoll_sealed *seal, struct atoll_err *err);
-int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           struct atoll_err *err);
-/* Which of the plan's launches a step of the run batch is, timed or not; -1: it is ours. */
-long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t step);
+/* Which of the plan's launches a command of the run batch is, timed or not; -1: it is ours. */
+long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t command);
 /* Contents as in a sample, then these outputs instead of fills: raw, by tensor; NULL leaves the fill. */
-int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           const void *const *data, struct atoll_err *err);
 /* The launches between the marks of the counters, on inputs and fills as in a sample. */
-int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                             struct atoll_err *err);
 /* seal: NULL compares with the reference, run here. */
-int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *steps,
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                             const struct atoll_sealed *seal, struct atoll_err *err);
 /* Reads output `tensor`, its expected values and its scale back (the reference is run); results in that order. */
-int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *steps, size_t tensor,
+int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
                                struct atoll_err *err);
 
 /* What the batches left in the result area. */

@@ -36,13 +36,13 @@ const char *atoll_support_calibration_text(void)
     return atoll_device_calibration_text;
 }
 
-void atoll_support_load(struct atoll_command_batch *s, const void *cubin, size_t length,
+void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, size_t length,
                         const void *calibration_cubin, size_t calibration_length)
 {
-    atoll_command_batch_module_load(s, 0, cubin, length);
-    atoll_command_batch_module_load(s, 1, calibration_cubin, calibration_length);
+    atoll_command_batch_module_load(batch, 0, cubin, length);
+    atoll_command_batch_module_load(batch, 1, calibration_cubin, calibration_length);
     for (uint32_t i = 0; i < ATOLL_SUPPORT_KERNEL_COUNT; i++)
-        atoll_command_batch_function(s, i, kernels[i].module, kernels[i].name);
+        atoll_command_batch_function(batch, i, kernels[i].module, kernels[i].name);
 }
 
 unsigned atoll_support_result_count(void)
@@ -56,8 +56,8 @@ uint64_t atoll_support_blocks(uint64_t items)
     return blocks > BLOCKS_LIMIT ? BLOCKS_LIMIT : blocks ? blocks : 1;
 }
 
-void atoll_support_launch(struct atoll_command_batch *s, uint32_t function, uint64_t blocks, uint32_t threads,
-                          uint32_t shared_bytes, const void *params, uint32_t param_bytes)
+void atoll_support_launch(struct atoll_command_batch *batch, uint32_t function, uint64_t blocks,
+                          uint32_t threads, uint32_t shared_bytes, const void *params, uint32_t param_bytes)
 {
     struct atoll_device_command_launch launch;
     memset(&launch, 0, sizeof launch);
@@ -68,7 +68,7 @@ void atoll_support_launch(struct atoll_command_batch *s, uint32_t function, uint
     launch.shared_bytes = shared_bytes;
     if (params)
         atoll_device_command_params_struct(&launch, params, param_bytes);
-    atoll_command_batch_launch(s, &launch);
+    atoll_command_batch_launch(batch, &launch);
 }
 
 #define LAUNCH(s, kernel, blocks, params)                                                                    \
@@ -76,7 +76,7 @@ void atoll_support_launch(struct atoll_command_batch *s, uint32_t function, uint
 
 /* ---- contents ---- */
 
-int atoll_support_init(struct atoll_command_batch *s, const struct atoll_task *task, size_t tensor,
+int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task, size_t tensor,
                        const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
                        uint64_t address, struct atoll_err *err)
 {
@@ -86,7 +86,7 @@ int atoll_support_init(struct atoll_command_batch *s, const struct atoll_task *t
         atoll_task_element_count(task, tensor, variant, &count, err))
         return -1;
     p.count = count;
-    LAUNCH(s, init, atoll_support_blocks(count), p);
+    LAUNCH(batch, init, atoll_support_blocks(count), p);
     return 0;
 }
 
@@ -147,73 +147,73 @@ struct atoll_fill_params atoll_support_fill_params(const struct atoll_support_fi
     return p;
 }
 
-void atoll_support_fill(struct atoll_command_batch *s, const struct atoll_support_fill *fill,
+void atoll_support_fill(struct atoll_command_batch *batch, const struct atoll_support_fill *fill,
                         uint64_t address, uint64_t count)
 {
     struct atoll_fill_launch p = {address, count, atoll_support_fill_params(fill)};
-    LAUNCH(s, fill, atoll_support_blocks(count * atoll_dtype_bytes(fill->dtype) / 16 + 16), p);
+    LAUNCH(batch, fill, atoll_support_blocks(count * atoll_dtype_bytes(fill->dtype) / 16 + 16), p);
 }
 
-void atoll_support_guard(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key)
+void atoll_support_guard(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key};
-    LAUNCH(s, guard, atoll_support_blocks(bytes / 8), p);
+    LAUNCH(batch, guard, atoll_support_blocks(bytes / 8), p);
 }
 
-void atoll_support_guard_clear(struct atoll_command_batch *s, uint64_t result)
+void atoll_support_guard_clear(struct atoll_command_batch *batch, uint64_t result)
 {
     uint64_t start[2] = {0, ~(uint64_t)0};
-    atoll_command_batch_write(s, result, start, sizeof start);
+    atoll_command_batch_write(batch, result, start, sizeof start);
 }
 
-void atoll_support_guard_check(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
-                               uint64_t result)
+void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,
+                               uint64_t key, uint64_t result)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
-    LAUNCH(s, guard_check, atoll_support_blocks(bytes / 8), p);
+    LAUNCH(batch, guard_check, atoll_support_blocks(bytes / 8), p);
 }
 
-void atoll_support_hash(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
+void atoll_support_hash(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                         uint64_t result)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
-    LAUNCH(s, hash, atoll_support_blocks(bytes / 16), p);
+    LAUNCH(batch, hash, atoll_support_blocks(bytes / 16), p);
 }
 
 /* ---- caches and clocks ---- */
 
-void atoll_support_flush(struct atoll_command_batch *s, uint64_t area, uint64_t bytes,
+void atoll_support_flush(struct atoll_command_batch *batch, uint64_t area, uint64_t bytes,
                          uint32_t multiprocessors, uint32_t shared_bytes, uint64_t key, uint64_t result)
 {
     struct atoll_area_launch p = {.address = area, .bytes = bytes, .key = key, .result = result};
-    atoll_support_launch(s, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
+    atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
     p.address = area + bytes;
-    LAUNCH(s, flush_read, atoll_support_blocks(bytes / 16), p);
+    LAUNCH(batch, flush_read, atoll_support_blocks(bytes / 16), p);
 }
 
-void atoll_support_shared_wipe(struct atoll_command_batch *s, uint32_t multiprocessors, uint32_t shared_bytes,
-                               uint64_t key)
+void atoll_support_shared_wipe(struct atoll_command_batch *batch, uint32_t multiprocessors,
+                               uint32_t shared_bytes, uint64_t key)
 {
     struct atoll_area_launch p = {.key = key};
-    atoll_support_launch(s, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
+    atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
 }
 
-void atoll_support_touch(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
+void atoll_support_touch(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                          uint64_t result)
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
-    LAUNCH(s, flush_read, atoll_support_blocks(bytes / 16), p);
+    LAUNCH(batch, flush_read, atoll_support_blocks(bytes / 16), p);
 }
 
-void atoll_support_gate(struct atoll_command_batch *s)
+void atoll_support_gate(struct atoll_command_batch *batch)
 {
-    atoll_command_batch_gate(s, ATOLL_KERNEL_gate);
+    atoll_command_batch_gate(batch, ATOLL_KERNEL_gate);
 }
 
-void atoll_support_clock_probe(struct atoll_command_batch *s, uint64_t result)
+void atoll_support_clock_probe(struct atoll_command_batch *batch, uint64_t result)
 {
     struct atoll_area_launch p = {.result = result};
-    atoll_support_launch(s, ATOLL_KERNEL_clock, 1, 1, 0, &p, sizeof p);
+    atoll_support_launch(batch, ATOLL_KERNEL_clock, 1, 1, 0, &p, sizeof p);
 }
 
 /* ---- sealing ---- */
@@ -228,7 +228,7 @@ uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale)
     return sealed_values_bytes(count) + (has_scale ? (count + 3) / 4 * 16 : 0);
 }
 
-void atoll_support_seal(struct atoll_command_batch *s, const struct atoll_support_output *output,
+void atoll_support_seal(struct atoll_command_batch *batch, const struct atoll_support_output *output,
                         uint64_t sealed, const struct atoll_support_key *key, uint64_t salt)
 {
     struct atoll_seal_launch p = {
@@ -240,21 +240,21 @@ void atoll_support_seal(struct atoll_command_batch *s, const struct atoll_suppor
         .key = {key->words[0], key->words[1]},
         .salt = salt,
     };
-    LAUNCH(s, seal, atoll_support_blocks(output->count / 2 + 1), p);
+    LAUNCH(batch, seal, atoll_support_blocks(output->count / 2 + 1), p);
 }
 
 /* ---- comparing ---- */
 
-void atoll_support_compare_clear(struct atoll_command_batch *s, uint64_t result)
+void atoll_support_compare_clear(struct atoll_command_batch *batch, uint64_t result)
 {
     unsigned char bytes[ATOLL_SUPPORT_FINDING_BYTES] = {0};
     struct atoll_finding_area area = {.first_wrong = ~(atoll_u64)0};
     _Static_assert(sizeof area <= sizeof bytes, "a finding has room");
     memcpy(bytes, &area, sizeof area);
-    atoll_command_batch_write(s, result, bytes, sizeof bytes);
+    atoll_command_batch_write(batch, result, bytes, sizeof bytes);
 }
 
-void atoll_support_compare(struct atoll_command_batch *s, const struct atoll_task *task,
+void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll_task *task,
                            const struct atoll_support_output *output, uint64_t sealed,
                            const struct atoll_support_key *key, uint64_t salt, uint64_t result)
 {
@@ -280,7 +280,7 @@ void atoll_support_compare(struct atoll_command_batch *s, const struct atoll_tas
         p.scale = sealed + sealed_values_bytes(output->count);
     if (output->has_fill)
         p.fill = atoll_support_fill_params(&output->fill);
-    LAUNCH(s, compare, atoll_support_blocks(output->count / 2 + 1), p);
+    LAUNCH(batch, compare, atoll_support_blocks(output->count / 2 + 1), p);
 }
 
 void atoll_support_finding_read(const void *bytes, struct atoll_support_finding *ret_finding)
@@ -395,12 +395,12 @@ int atoll_support_finding_judge(const struct atoll_support_finding *f, const str
 
 /* ---- known answer ---- */
 
-void atoll_support_known_answer(struct atoll_command_batch *s, uint64_t area, uint32_t multiprocessors,
+void atoll_support_known_answer(struct atoll_command_batch *batch, uint64_t area, uint32_t multiprocessors,
                                 uint64_t key, uint64_t result)
 {
     struct atoll_probe_launch p = {.area = area, .key = key, .result = result};
-    atoll_command_batch_set(s, result, 0, 2);
-    atoll_support_launch(s, ATOLL_KERNEL_answer, multiprocessors, ATOLL_ANSWER_THREADS, 0, &p, sizeof p);
+    atoll_command_batch_set(batch, result, 0, 2);
+    atoll_support_launch(batch, ATOLL_KERNEL_answer, multiprocessors, ATOLL_ANSWER_THREADS, 0, &p, sizeof p);
 }
 
 uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t key)
@@ -424,37 +424,37 @@ uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t 
 #define TENSOR_ROUNDS 4096
 #define WARPS         8
 
-void atoll_support_empty(struct atoll_command_batch *s)
+void atoll_support_empty(struct atoll_command_batch *batch)
 {
-    atoll_support_launch(s, ATOLL_KERNEL_empty, 1, 32, 0, NULL, 0);
+    atoll_support_launch(batch, ATOLL_KERNEL_empty, 1, 32, 0, NULL, 0);
 }
 
-void atoll_support_copy(struct atoll_command_batch *s, uint64_t to, uint64_t from, uint64_t bytes,
+void atoll_support_copy(struct atoll_command_batch *batch, uint64_t to, uint64_t from, uint64_t bytes,
                         uint32_t multiprocessors)
 {
     struct atoll_area_launch p = {.address = to, .bytes = bytes, .from = from};
-    atoll_support_launch(s, ATOLL_KERNEL_copy, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
+    atoll_support_launch(batch, ATOLL_KERNEL_copy, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
                          sizeof p);
 }
 
-void atoll_support_read(struct atoll_command_batch *s, uint64_t from, uint64_t bytes,
+void atoll_support_read(struct atoll_command_batch *batch, uint64_t from, uint64_t bytes,
                         uint32_t multiprocessors, uint64_t result)
 {
     struct atoll_area_launch p = {.bytes = bytes, .from = from, .result = result};
-    atoll_support_launch(s, ATOLL_KERNEL_read, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
+    atoll_support_launch(batch, ATOLL_KERNEL_read, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
                          sizeof p);
 }
 
 /* The result is cleared first: a kernel that did its work leaves 1 there. */
-static void launch_peak(struct atoll_command_batch *s, uint32_t kernel, uint64_t blocks, uint64_t rounds,
+static void launch_peak(struct atoll_command_batch *batch, uint32_t kernel, uint64_t blocks, uint64_t rounds,
                         uint64_t result)
 {
     struct atoll_probe_launch p = {.result = result, .rounds = rounds};
-    atoll_command_batch_set(s, result, 0, 2);
-    atoll_support_launch(s, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof p);
+    atoll_command_batch_set(batch, result, 0, 2);
+    atoll_support_launch(batch, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof p);
 }
 
-int atoll_support_fma(struct atoll_command_batch *s, enum atoll_dtype dtype, uint32_t multiprocessors,
+int atoll_support_fma(struct atoll_command_batch *batch, enum atoll_dtype dtype, uint32_t multiprocessors,
                       uint64_t result, double *ret_flops)
 {
     static const struct {
@@ -470,14 +470,14 @@ int atoll_support_fma(struct atoll_command_batch *s, enum atoll_dtype dtype, uin
     uint64_t blocks = (uint64_t)multiprocessors * FMA_BLOCKS;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].dtype == dtype) {
-            launch_peak(s, rows[i].kernel, blocks, FMA_ROUNDS, result);
+            launch_peak(batch, rows[i].kernel, blocks, FMA_ROUNDS, result);
             *ret_flops = 2.0 * rows[i].lanes * 64 * FMA_ROUNDS * ATOLL_SUPPORT_BLOCK * (double)blocks;
             return 0;
         }
     return -1;
 }
 
-int atoll_support_tensor(struct atoll_command_batch *s, unsigned type, uint32_t multiprocessors,
+int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint32_t multiprocessors,
                          uint64_t result, double *ret_flops)
 {
     /* products of one block in one round (tensor.cu) */
@@ -496,7 +496,7 @@ int atoll_support_tensor(struct atoll_command_batch *s, unsigned type, uint32_t 
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].type == type) {
-            launch_peak(s, rows[i].kernel, multiprocessors, TENSOR_ROUNDS, result);
+            launch_peak(batch, rows[i].kernel, multiprocessors, TENSOR_ROUNDS, result);
             *ret_flops = 2.0 * rows[i].products * TENSOR_ROUNDS * multiprocessors;
             return 0;
         }

@@ -1,6 +1,6 @@
-/* support.h - kernels of ours on the device, as steps of a batch: inputs, fills, guards, hashes, cache flush, sealed
+/* support.h - kernels of ours on the device, as commands of a batch: inputs, fills, guards, hashes, cache flush, sealed
  * answers, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
- * Layer: mpi-eval, backend/cuda.  Pure: composes steps, reads results; the folder device holds the texts.
+ * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads results; the folder device holds the texts.
  *
  * Sealed answers: what the reference says of a draw lies on the device only encrypted (Threefry-2x64-13 keystream;
  * Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate has finished.
@@ -26,14 +26,14 @@
 const char *atoll_support_text(void);
 const char *atoll_support_calibration_text(void);
 /* Loads both and looks their kernels up (FUNCTION results: skip atoll_support_result_count() of them). */
-void atoll_support_load(struct atoll_command_batch *s, const void *cubin, size_t length,
+void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, size_t length,
                         const void *calibration_cubin, size_t calibration_length);
 unsigned atoll_support_result_count(void);
 
 /* ---- before the candidate ---- */
 
 /* Values of one draw, the same bits as atoll_init_fill. */
-int atoll_support_init(struct atoll_command_batch *s, const struct atoll_task *task, size_t tensor,
+int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task, size_t tensor,
                        const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
                        uint64_t address, struct atoll_err *err);
 /* Fills `count` elements.  kind STALE takes plausible values of another draw: `stale_seed` of the tensor's own init or,
@@ -44,33 +44,33 @@ struct atoll_support_fill {
     uint64_t key;
     double magnitude; /* of RANDOM and STALE: a typical size of right values; 0 = 1 */
 };
-void atoll_support_fill(struct atoll_command_batch *s, const struct atoll_support_fill *fill,
+void atoll_support_fill(struct atoll_command_batch *batch, const struct atoll_support_fill *fill,
                         uint64_t address, uint64_t count);
 /* A keyed pattern over [address, address + bytes), bytes a multiple of 8; check adds to the 16-byte result slot at
  * `result`, which guard_clear sets up: u64 number of changed words, u64 index of the first one (all ones: none).  Any
  * address will do. */
-void atoll_support_guard_clear(struct atoll_command_batch *s, uint64_t result);
-void atoll_support_guard(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key);
-void atoll_support_guard_check(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
-                               uint64_t result);
+void atoll_support_guard_clear(struct atoll_command_batch *batch, uint64_t result);
+void atoll_support_guard(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key);
+void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,
+                               uint64_t key, uint64_t result);
 /* Keyed hash of bytes into the u64 at result (added to what is there; order of threads does not matter).
  * Equal bytes at another address, aligned otherwise, have the same hash. */
-void atoll_support_hash(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
+void atoll_support_hash(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                         uint64_t result);
 /* Puts everything out of the caches: writes `bytes` at area, then reads as much at area + bytes (the area has
  * 2 * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets changing garbage. */
-void atoll_support_flush(struct atoll_command_batch *s, uint64_t area, uint64_t bytes,
+void atoll_support_flush(struct atoll_command_batch *batch, uint64_t area, uint64_t bytes,
                          uint32_t multiprocessors, uint32_t shared_bytes, uint64_t key, uint64_t result);
 /* The last of it alone: what a kernel left in shared memory is gone. */
-void atoll_support_shared_wipe(struct atoll_command_batch *s, uint32_t multiprocessors, uint32_t shared_bytes,
-                               uint64_t key);
+void atoll_support_shared_wipe(struct atoll_command_batch *batch, uint32_t multiprocessors,
+                               uint32_t shared_bytes, uint64_t key);
 /* Reads `bytes` at address, but the last bytes % 16: as much of it as fits is in the cache afterwards. */
-void atoll_support_touch(struct atoll_command_batch *s, uint64_t address, uint64_t bytes, uint64_t key,
+void atoll_support_touch(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                          uint64_t result);
 /* What follows starts when the whole batch is queued (atoll_command_batch_gate). */
-void atoll_support_gate(struct atoll_command_batch *s);
+void atoll_support_gate(struct atoll_command_batch *batch);
 /* Spins about 20 us on one multiprocessor and writes u64 cycles, u64 nanoseconds to the 16 bytes at result. */
-void atoll_support_clock_probe(struct atoll_command_batch *s, uint64_t result);
+void atoll_support_clock_probe(struct atoll_command_batch *batch, uint64_t result);
 
 /* ---- after the candidate ---- */
 
@@ -92,14 +92,14 @@ struct atoll_support_output {
 /* Sealed copies: 8 bytes per element of expected, 4 per element of scale (as float, rounded up).  salt makes every
  * array of a draw another stream. */
 uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale);
-void atoll_support_seal(struct atoll_command_batch *s, const struct atoll_support_output *output,
+void atoll_support_seal(struct atoll_command_batch *batch, const struct atoll_support_output *output,
                         uint64_t sealed, const struct atoll_support_key *key, uint64_t salt);
 /* Compares an output against plain (sealed 0) or sealed expected values, every element, by float-rounded scales in both
  * cases.  key (NULL: zeros) and salt also key the finding's hashes: the same for plain and sealed.  Adds the finding to the
  * ATOLL_SUPPORT_FINDING_BYTES at result (which clear sets up).  Writes no expected value anywhere. */
 #define ATOLL_SUPPORT_FINDING_BYTES 256
-void atoll_support_compare_clear(struct atoll_command_batch *s, uint64_t result);
-void atoll_support_compare(struct atoll_command_batch *s, const struct atoll_task *task,
+void atoll_support_compare_clear(struct atoll_command_batch *batch, uint64_t result);
+void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll_task *task,
                            const struct atoll_support_output *output, uint64_t sealed,
                            const struct atoll_support_key *key, uint64_t salt, uint64_t result);
 
@@ -124,21 +124,21 @@ int atoll_support_finding_judge(const struct atoll_support_finding *f, const str
 
 /* Known-answer kernel over an area of at least 1 MiB: exercises integer, float, double, shared memory and atomics on
  * every multiprocessor; the 8-byte result is compared with what the host computes. */
-void atoll_support_known_answer(struct atoll_command_batch *s, uint64_t area, uint32_t multiprocessors,
+void atoll_support_known_answer(struct atoll_command_batch *batch, uint64_t area, uint32_t multiprocessors,
                                 uint64_t key, uint64_t result);
 uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t key);
 /* Calibration: each appends its launch(es) between event and event + 1 and says what it did. */
-void atoll_support_empty(struct atoll_command_batch *s);
-void atoll_support_copy(struct atoll_command_batch *s, uint64_t to, uint64_t from, uint64_t bytes,
+void atoll_support_empty(struct atoll_command_batch *batch);
+void atoll_support_copy(struct atoll_command_batch *batch, uint64_t to, uint64_t from, uint64_t bytes,
                         uint32_t multiprocessors);
-void atoll_support_read(struct atoll_command_batch *s, uint64_t from, uint64_t bytes,
+void atoll_support_read(struct atoll_command_batch *batch, uint64_t from, uint64_t bytes,
                         uint32_t multiprocessors, uint64_t result);
 /* FMA peak of f64, f32, f16 (packed), bf16 (packed): operations done are in *ret_flops; -1 for other types.  The u64 at
  * result is cleared and then 1 when the kernel did them, 0 when the architecture has no such instruction. */
-int atoll_support_fma(struct atoll_command_batch *s, enum atoll_dtype dtype, uint32_t multiprocessors,
+int atoll_support_fma(struct atoll_command_batch *batch, enum atoll_dtype dtype, uint32_t multiprocessors,
                       uint64_t result, double *ret_flops);
 /* Tensor peak by the type of the factors (index ATOLL_DTYPE_COUNT = tf32; f64, f16, bf16, both f8, i8); the same. */
-int atoll_support_tensor(struct atoll_command_batch *s, unsigned type, uint32_t multiprocessors,
+int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint32_t multiprocessors,
                          uint64_t result, double *ret_flops);
 
 /* ---- slots of our kernels, and how they are launched ---- */
@@ -179,8 +179,8 @@ enum atoll_support_kernel { ATOLL_SUPPORT_KERNELS(ATOLL_SUPPORT_SLOT) ATOLL_SUPP
 #undef ATOLL_SUPPORT_SLOT
 
 /* `blocks` blocks of `threads`; params: one struct by value, NULL none. */
-void atoll_support_launch(struct atoll_command_batch *s, uint32_t function, uint64_t blocks, uint32_t threads,
-                          uint32_t shared_bytes, const void *params, uint32_t param_bytes);
+void atoll_support_launch(struct atoll_command_batch *batch, uint32_t function, uint64_t blocks,
+                          uint32_t threads, uint32_t shared_bytes, const void *params, uint32_t param_bytes);
 /* As many blocks as `items` threads need, within what a grid-stride loop is worth. */
 uint64_t atoll_support_blocks(uint64_t items);
 /* What a fill makes an element from. */

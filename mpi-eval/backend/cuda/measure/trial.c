@@ -114,8 +114,8 @@ static void evidence_add(struct atoll_cuda_device *d, struct atoll_cuda_sample *
     uint64_t count = s->plain.counts[tensor];
     if (finding->unwritten_count || count > EVIDENCE_ELEMENTS)
         return;
-    atoll_command_batch_clear(&d->steps);
-    int rc = atoll_cuda_sample_evidence(s, &d->steps, tensor, &err);
+    atoll_command_batch_clear(&d->batch);
+    int rc = atoll_cuda_sample_evidence(s, &d->batch, tensor, &err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "evidence", &err);
     if (rc < 0) /* plain values may stand somewhere */
@@ -342,9 +342,9 @@ static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
-    atoll_command_batch_clear(&d->steps);
+    atoll_command_batch_clear(&d->batch);
     int rc =
-        atoll_cuda_sample_answer(&s->stage.sample, &d->steps, s->is_kept && is_new ? s->answer : NULL, err);
+        atoll_cuda_sample_answer(&s->stage.sample, &d->batch, s->is_kept && is_new ? s->answer : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
     if (rc == 0)
@@ -400,9 +400,9 @@ static int run_refused(struct trial *s, struct atoll_err *err)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     char text[256];
-    long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->step);
+    long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->command);
     if (k < 0) {
-        atoll_err_set(err, ATOLL_E_CHILD, "a sample's step %u was refused: %s", r->step, r->text);
+        atoll_err_set(err, ATOLL_E_CHILD, "command %u of a sample was refused: %s", r->command, r->text);
         atoll_cuda_device_drop(s->device);
         return TRIAL_AGAIN;
     }
@@ -474,8 +474,8 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
     struct atoll_cuda_device *d = s->device;
     double each = s->order->deadline_ns + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
     double deadline = OWN_NS + (s->stage.sample.is_warm ? 2 : 1) * each;
-    atoll_command_batch_clear(&d->steps);
-    if (atoll_cuda_sample_run(&s->stage.sample, &d->steps, err) != 0)
+    atoll_command_batch_clear(&d->batch);
+    if (atoll_cuda_sample_run(&s->stage.sample, &d->batch, err) != 0)
         return TRIAL_FAILED;
     int rc = atoll_cuda_device_run(d, deadline, err);
     if (rc != 0)
@@ -515,8 +515,8 @@ static void check_account(struct trial *s)
 static int trial_check(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    atoll_command_batch_clear(&d->steps);
-    int rc = atoll_cuda_sample_check(&s->stage.sample, &d->steps, s->is_kept ? s->answer : NULL, err);
+    atoll_command_batch_clear(&d->batch);
+    int rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch, s->is_kept ? s->answer : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
     if (rc == 0)

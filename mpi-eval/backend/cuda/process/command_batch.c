@@ -1,5 +1,5 @@
 /* command_batch.c - wire form of batches and replies.
- * A batch: per step u8 kind, then its fields.  A reply: fixed fields, events, then the results as one blob of blobs.
+ * A batch: per command u8 kind, then its fields.  A reply: fixed fields, events, then the results as one blob of blobs.
  * Both sides are built from the same tree; the device process still checks what it reads, because a bug of ours must
  * end as an error, not as a launch at some address. */
 #include "mpi-eval/backend/cuda/process/command_batch.h"
@@ -11,68 +11,68 @@
 
 /* ---- a batch ---- */
 
-void atoll_command_batch_init(struct atoll_command_batch *s)
+void atoll_command_batch_init(struct atoll_command_batch *batch)
 {
-    atoll_buffer_init(&s->bytes, ATOLL_COMMAND_BATCH_BYTES);
-    s->count = 0;
+    atoll_buffer_init(&batch->bytes, ATOLL_COMMAND_BATCH_BYTES);
+    batch->count = 0;
 }
 
-void atoll_command_batch_fini(struct atoll_command_batch *s)
+void atoll_command_batch_fini(struct atoll_command_batch *batch)
 {
-    atoll_buffer_fini(&s->bytes);
-    s->count = 0;
+    atoll_buffer_fini(&batch->bytes);
+    batch->count = 0;
 }
 
-void atoll_command_batch_clear(struct atoll_command_batch *s)
+void atoll_command_batch_clear(struct atoll_command_batch *batch)
 {
-    atoll_buffer_clear(&s->bytes);
-    s->count = 0;
+    atoll_buffer_clear(&batch->bytes);
+    batch->count = 0;
 }
 
-/* Every step has the same four numbers; what a kind does not use is 0. */
-static void step_put(struct atoll_command_batch *s, enum atoll_device_command_kind kind, uint32_t slot,
+/* Every command has the same four numbers; what a kind does not use is 0. */
+static void step_put(struct atoll_command_batch *batch, enum atoll_device_command_kind kind, uint32_t slot,
                      uint32_t other, uint64_t address, uint64_t count)
 {
-    atoll_buffer_put_u8(&s->bytes, (uint8_t)kind);
-    atoll_buffer_put_u32(&s->bytes, slot);
-    atoll_buffer_put_u32(&s->bytes, other);
-    atoll_buffer_put_u64(&s->bytes, address);
-    atoll_buffer_put_u64(&s->bytes, count);
-    s->count++;
+    atoll_buffer_put_u8(&batch->bytes, (uint8_t)kind);
+    atoll_buffer_put_u32(&batch->bytes, slot);
+    atoll_buffer_put_u32(&batch->bytes, other);
+    atoll_buffer_put_u64(&batch->bytes, address);
+    atoll_buffer_put_u64(&batch->bytes, count);
+    batch->count++;
 }
 
-void atoll_command_batch_module_load(struct atoll_command_batch *s, uint32_t module, const void *cubin,
+void atoll_command_batch_module_load(struct atoll_command_batch *batch, uint32_t module, const void *cubin,
                                      size_t length)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_MODULE_LOAD, module, 0, 0, 0);
-    atoll_buffer_put_blob(&s->bytes, cubin, length);
+    step_put(batch, ATOLL_DEVICE_COMMAND_MODULE_LOAD, module, 0, 0, 0);
+    atoll_buffer_put_blob(&batch->bytes, cubin, length);
 }
 
-void atoll_command_batch_module_unload(struct atoll_command_batch *s, uint32_t module)
+void atoll_command_batch_module_unload(struct atoll_command_batch *batch, uint32_t module)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_MODULE_UNLOAD, module, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_MODULE_UNLOAD, module, 0, 0, 0);
 }
 
-void atoll_command_batch_function(struct atoll_command_batch *s, uint32_t function, uint32_t module,
+void atoll_command_batch_function(struct atoll_command_batch *batch, uint32_t function, uint32_t module,
                                   const char *name)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_FUNCTION, function, module, 0, 0);
-    atoll_buffer_put_text(&s->bytes, name);
+    step_put(batch, ATOLL_DEVICE_COMMAND_FUNCTION, function, module, 0, 0);
+    atoll_buffer_put_text(&batch->bytes, name);
 }
 
-void atoll_command_batch_alloc(struct atoll_command_batch *s, uint32_t memory, uint64_t bytes)
+void atoll_command_batch_alloc(struct atoll_command_batch *batch, uint32_t memory, uint64_t bytes)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_ALLOC, memory, 0, 0, bytes);
+    step_put(batch, ATOLL_DEVICE_COMMAND_ALLOC, memory, 0, 0, bytes);
 }
 
-void atoll_command_batch_free(struct atoll_command_batch *s, uint32_t memory)
+void atoll_command_batch_free(struct atoll_command_batch *batch, uint32_t memory)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_FREE, memory, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_FREE, memory, 0, 0, 0);
 }
 
-void atoll_command_batch_memory_info(struct atoll_command_batch *s)
+void atoll_command_batch_memory_info(struct atoll_command_batch *batch)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_MEMORY_INFO, 0, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_MEMORY_INFO, 0, 0, 0, 0);
 }
 
 static void map_put(struct atoll_buffer *out, const struct atoll_device_command_map *m)
@@ -93,81 +93,82 @@ static void map_put(struct atoll_buffer *out, const struct atoll_device_command_
 
 #define MAP_WIRE_BYTES (5 * 4 + 8 + 5 * 8 + 4 * 8 + 5 * 4)
 
-void atoll_command_batch_launch(struct atoll_command_batch *s, const struct atoll_device_command_launch *l)
+void atoll_command_batch_launch(struct atoll_command_batch *batch,
+                                const struct atoll_device_command_launch *l)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_LAUNCH, l->function, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_LAUNCH, l->function, 0, 0, 0);
     for (int i = 0; i < 3; i++)
-        atoll_buffer_put_u32(&s->bytes, l->grid[i]);
+        atoll_buffer_put_u32(&batch->bytes, l->grid[i]);
     for (int i = 0; i < 3; i++)
-        atoll_buffer_put_u32(&s->bytes, l->block[i]);
+        atoll_buffer_put_u32(&batch->bytes, l->block[i]);
     for (int i = 0; i < 3; i++)
-        atoll_buffer_put_u32(&s->bytes, l->cluster[i]);
-    atoll_buffer_put_u32(&s->bytes, l->shared_bytes);
-    atoll_buffer_put_u32(&s->bytes, l->cooperative);
-    atoll_buffer_put_blob(&s->bytes, l->params,
+        atoll_buffer_put_u32(&batch->bytes, l->cluster[i]);
+    atoll_buffer_put_u32(&batch->bytes, l->shared_bytes);
+    atoll_buffer_put_u32(&batch->bytes, l->cooperative);
+    atoll_buffer_put_blob(&batch->bytes, l->params,
                           l->param_bytes <= ATOLL_DEVICE_COMMAND_PARAM_BYTES ? l->param_bytes : 0);
-    atoll_buffer_put_u32(&s->bytes, l->param_count);
+    atoll_buffer_put_u32(&batch->bytes, l->param_count);
     for (uint32_t i = 0; i < l->param_count && i < ATOLL_DEVICE_COMMAND_PARAM_LIMIT; i++)
-        atoll_buffer_put_u32(&s->bytes, l->param_offset[i]);
-    atoll_buffer_put_u32(&s->bytes, l->map_count);
+        atoll_buffer_put_u32(&batch->bytes, l->param_offset[i]);
+    atoll_buffer_put_u32(&batch->bytes, l->map_count);
     for (uint32_t i = 0; i < l->map_count && i < ATOLL_DEVICE_COMMAND_MAP_LIMIT; i++)
-        map_put(&s->bytes, &l->maps[i]);
+        map_put(&batch->bytes, &l->maps[i]);
 }
 
-void atoll_command_batch_write(struct atoll_command_batch *s, uint64_t address, const void *bytes,
+void atoll_command_batch_write(struct atoll_command_batch *batch, uint64_t address, const void *bytes,
                                size_t length)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_WRITE, 0, 0, address, length);
-    atoll_buffer_put_blob(&s->bytes, bytes, length);
+    step_put(batch, ATOLL_DEVICE_COMMAND_WRITE, 0, 0, address, length);
+    atoll_buffer_put_blob(&batch->bytes, bytes, length);
 }
 
-void atoll_command_batch_read(struct atoll_command_batch *s, uint64_t address, uint64_t count)
+void atoll_command_batch_read(struct atoll_command_batch *batch, uint64_t address, uint64_t count)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_READ, 0, 0, address, count);
+    step_put(batch, ATOLL_DEVICE_COMMAND_READ, 0, 0, address, count);
 }
 
-void atoll_command_batch_set(struct atoll_command_batch *s, uint64_t address, uint32_t pattern,
+void atoll_command_batch_set(struct atoll_command_batch *batch, uint64_t address, uint32_t pattern,
                              uint64_t words)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_SET, pattern, 0, address, words);
+    step_put(batch, ATOLL_DEVICE_COMMAND_SET, pattern, 0, address, words);
 }
 
-void atoll_command_batch_event(struct atoll_command_batch *s, uint32_t event)
+void atoll_command_batch_event(struct atoll_command_batch *batch, uint32_t event)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_EVENT, event, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_EVENT, event, 0, 0, 0);
 }
 
-void atoll_command_batch_cache_reset(struct atoll_command_batch *s)
+void atoll_command_batch_cache_reset(struct atoll_command_batch *batch)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_CACHE_RESET, 0, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_CACHE_RESET, 0, 0, 0, 0);
 }
 
-void atoll_command_batch_sync(struct atoll_command_batch *s)
+void atoll_command_batch_sync(struct atoll_command_batch *batch)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_SYNC, 0, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_SYNC, 0, 0, 0, 0);
 }
 
-void atoll_command_batch_gate(struct atoll_command_batch *s, uint32_t function)
+void atoll_command_batch_gate(struct atoll_command_batch *batch, uint32_t function)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_GATE, function, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_GATE, function, 0, 0, 0);
 }
 
-void atoll_command_batch_counters_open(struct atoll_command_batch *s, const char *const *names,
+void atoll_command_batch_counters_open(struct atoll_command_batch *batch, const char *const *names,
                                        uint32_t count)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 0, 0, 0, count);
+    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 0, 0, 0, count);
     for (uint32_t i = 0; i < count; i++)
-        atoll_buffer_put_text(&s->bytes, names[i]);
+        atoll_buffer_put_text(&batch->bytes, names[i]);
 }
 
-void atoll_command_batch_counters_begin(struct atoll_command_batch *s)
+void atoll_command_batch_counters_begin(struct atoll_command_batch *batch)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 0, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 0, 0, 0, 0);
 }
 
-void atoll_command_batch_counters_end(struct atoll_command_batch *s)
+void atoll_command_batch_counters_end(struct atoll_command_batch *batch)
 {
-    step_put(s, ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0);
 }
 
 /* ---- kernel parameters ---- */
@@ -246,31 +247,31 @@ static int launch_take(struct atoll_reader *r, uint32_t function, struct atoll_d
     return 0;
 }
 
-/* Steps that carry names: the first stays with the step, the others are read by who carries it out. */
-static int rest_take(struct atoll_reader *r, struct atoll_device_command *step,
+/* Commands that carry names: the first stays with the command, the others are read by who carries it out. */
+static int rest_take(struct atoll_reader *r, struct atoll_device_command *command,
                      struct atoll_device_command_launch *launch)
 {
-    switch (step->kind) {
-    case ATOLL_DEVICE_COMMAND_LAUNCH: return launch_take(r, step->slot, launch);
+    switch (command->kind) {
+    case ATOLL_DEVICE_COMMAND_LAUNCH: return launch_take(r, command->slot, launch);
     case ATOLL_DEVICE_COMMAND_MODULE_LOAD:
-    case ATOLL_DEVICE_COMMAND_WRITE: step->bytes = atoll_reader_blob(r, &step->length); break;
-    case ATOLL_DEVICE_COMMAND_FUNCTION: step->name = atoll_reader_blob(r, &step->name_length); break;
+    case ATOLL_DEVICE_COMMAND_WRITE: command->bytes = atoll_reader_blob(r, &command->length); break;
+    case ATOLL_DEVICE_COMMAND_FUNCTION: command->name = atoll_reader_blob(r, &command->name_length); break;
     case ATOLL_DEVICE_COMMAND_COUNTERS_OPEN:
-        step->bytes = r->data + r->offset;
-        if (step->count > ATOLL_DEVICE_COMMAND_COUNTER_LIMIT)
+        command->bytes = r->data + r->offset;
+        if (command->count > ATOLL_DEVICE_COMMAND_COUNTER_LIMIT)
             return -1;
-        for (uint64_t i = 0; i < step->count; i++) {
+        for (uint64_t i = 0; i < command->count; i++) {
             size_t length;
             atoll_reader_blob(r, &length);
         }
-        step->length = (size_t)(r->data + r->offset - (const unsigned char *)step->bytes);
+        command->length = (size_t)(r->data + r->offset - (const unsigned char *)command->bytes);
         break;
     default: break;
     }
     return 0;
 }
 
-int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_command *ret_step,
+int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_command *ret_command,
                               struct atoll_device_command_launch *ret_launch)
 {
     if (reader->failed)
@@ -280,12 +281,12 @@ int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_c
     unsigned kind = atoll_reader_u8(reader);
     if (kind < ATOLL_DEVICE_COMMAND_MODULE_LOAD || kind >= ATOLL_DEVICE_COMMAND_KIND_COUNT)
         return -1;
-    *ret_step = (struct atoll_device_command){.kind = (enum atoll_device_command_kind)kind};
-    ret_step->slot = atoll_reader_u32(reader);
-    ret_step->other = atoll_reader_u32(reader);
-    ret_step->address = atoll_reader_u64(reader);
-    ret_step->count = atoll_reader_u64(reader);
-    return rest_take(reader, ret_step, ret_launch) == 0 && !reader->failed ? 1 : -1;
+    *ret_command = (struct atoll_device_command){.kind = (enum atoll_device_command_kind)kind};
+    ret_command->slot = atoll_reader_u32(reader);
+    ret_command->other = atoll_reader_u32(reader);
+    ret_command->address = atoll_reader_u64(reader);
+    ret_command->count = atoll_reader_u64(reader);
+    return rest_take(reader, ret_command, ret_launch) == 0 && !reader->failed ? 1 : -1;
 }
 
 /* ---- replies ---- */
@@ -307,7 +308,7 @@ void atoll_command_batch_reply_fini(struct atoll_command_batch_reply *r)
 void atoll_command_batch_reply_encode(const struct atoll_command_batch_reply *r, struct atoll_buffer *out)
 {
     atoll_buffer_put_u32(out, (uint32_t)r->status);
-    atoll_buffer_put_u32(out, r->step);
+    atoll_buffer_put_u32(out, r->command);
     atoll_buffer_put_i64(out, r->code);
     atoll_buffer_put_text(out, r->text);
     atoll_buffer_put_f64(out, r->wall_ns);
@@ -329,7 +330,7 @@ int atoll_command_batch_reply_decode(const void *bytes, size_t length,
     atoll_command_batch_reply_init(ret_reply);
     atoll_reader_init(&r, bytes, length);
     ret_reply->status = (enum atoll_command_batch_status)atoll_reader_u32_in(&r, 0, ATOLL_COMMAND_BATCH_LOST);
-    ret_reply->step = atoll_reader_u32(&r);
+    ret_reply->command = atoll_reader_u32(&r);
     int64_t code = atoll_reader_i64(&r);
     if (code < INT32_MIN || code > INT32_MAX)
         r.failed = ATOLL_E_PROTOCOL;

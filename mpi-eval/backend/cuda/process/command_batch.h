@@ -1,8 +1,8 @@
-/* command_batch.h - what a referee asks the device process to do: a batch of steps out, one reply back.
+/* command_batch.h - what a referee asks the device process to do: a batch of commands out, one reply back.
  * Layer: mpi-eval, backend/cuda.  Needs no device library: batches are built, sent and read anywhere; worker.c carries
  * them out.  The device process decides nothing: addresses, launches, seeds and verdicts are the referee's.
  *
- * Steps run in order on one stream, queued without waiting; SYNC and the end of a batch wait.  A failed step ends the
+ * Commands run in order on one stream, queued without waiting; SYNC and the end of a batch wait.  A failed command ends the
  * batch: the reply says which and why, and the caller starts another device process when the failure is sticky.
  * Slots (modules, functions, memory) are small numbers of the caller's and live across batches. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_PROCESS_COMMAND_BATCH_H
@@ -29,14 +29,14 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_MEMORY_INFO, /* -> u64 free, u64 total bytes */
     ATOLL_DEVICE_COMMAND_LAUNCH,      /* struct atoll_device_command_launch */
     ATOLL_DEVICE_COMMAND_WRITE,       /* address, bytes: host to device */
-    ATOLL_DEVICE_COMMAND_READ,        /* address, count -> bytes, after all steps before it */
+    ATOLL_DEVICE_COMMAND_READ,        /* address, count -> bytes, after all commands before it */
     ATOLL_DEVICE_COMMAND_SET,         /* address, u32 pattern, count of 4-byte words */
     ATOLL_DEVICE_COMMAND_EVENT,       /* index: time stamp of the device */
     ATOLL_DEVICE_COMMAND_CACHE_RESET, /* persisting lines of the L2 become normal */
     ATOLL_DEVICE_COMMAND_SYNC,
     ATOLL_DEVICE_COMMAND_GATE, /* function slot (struct atoll_gate_launch): the device waits there until all is queued */
     ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, /* names of metrics; slow (about a second), once per set -> u32 passes */
-    ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* the steps until END are repeated and their launches counted, a range each */
+    ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* the commands until END are repeated and their launches counted, a range each */
     ATOLL_DEVICE_COMMAND_COUNTERS_END, /* -> u32 ranges, then per range one f64 per metric */
     ATOLL_DEVICE_COMMAND_KIND_COUNT
 };
@@ -64,7 +64,7 @@ struct atoll_device_command_launch {
     struct atoll_device_command_map maps[ATOLL_DEVICE_COMMAND_MAP_LIMIT];
 };
 
-/* What a FUNCTION step tells about a kernel. */
+/* What a FUNCTION command tells about a kernel. */
 struct atoll_device_command_function {
     uint32_t registers, static_shared_bytes, local_bytes, constant_bytes, threads_limit, binary_version;
     uint32_t param_count;
@@ -80,34 +80,34 @@ struct atoll_command_batch {
     uint32_t count;
 };
 
-void atoll_command_batch_init(struct atoll_command_batch *s);
-void atoll_command_batch_fini(struct atoll_command_batch *s);
-void atoll_command_batch_clear(struct atoll_command_batch *s);
-void atoll_command_batch_module_load(struct atoll_command_batch *s, uint32_t module, const void *cubin,
+void atoll_command_batch_init(struct atoll_command_batch *batch);
+void atoll_command_batch_fini(struct atoll_command_batch *batch);
+void atoll_command_batch_clear(struct atoll_command_batch *batch);
+void atoll_command_batch_module_load(struct atoll_command_batch *batch, uint32_t module, const void *cubin,
                                      size_t length);
-void atoll_command_batch_module_unload(struct atoll_command_batch *s, uint32_t module);
-void atoll_command_batch_function(struct atoll_command_batch *s, uint32_t function, uint32_t module,
+void atoll_command_batch_module_unload(struct atoll_command_batch *batch, uint32_t module);
+void atoll_command_batch_function(struct atoll_command_batch *batch, uint32_t function, uint32_t module,
                                   const char *name);
-void atoll_command_batch_alloc(struct atoll_command_batch *s, uint32_t memory, uint64_t bytes);
-void atoll_command_batch_free(struct atoll_command_batch *s, uint32_t memory);
-void atoll_command_batch_memory_info(struct atoll_command_batch *s);
-void atoll_command_batch_launch(struct atoll_command_batch *s,
+void atoll_command_batch_alloc(struct atoll_command_batch *batch, uint32_t memory, uint64_t bytes);
+void atoll_command_batch_free(struct atoll_command_batch *batch, uint32_t memory);
+void atoll_command_batch_memory_info(struct atoll_command_batch *batch);
+void atoll_command_batch_launch(struct atoll_command_batch *batch,
                                 const struct atoll_device_command_launch *launch);
-void atoll_command_batch_write(struct atoll_command_batch *s, uint64_t address, const void *bytes,
+void atoll_command_batch_write(struct atoll_command_batch *batch, uint64_t address, const void *bytes,
                                size_t length);
-void atoll_command_batch_read(struct atoll_command_batch *s, uint64_t address, uint64_t count);
-void atoll_command_batch_set(struct atoll_command_batch *s, uint64_t address, uint32_t pattern,
+void atoll_command_batch_read(struct atoll_command_batch *batch, uint64_t address, uint64_t count);
+void atoll_command_batch_set(struct atoll_command_batch *batch, uint64_t address, uint32_t pattern,
                              uint64_t words);
-void atoll_command_batch_event(struct atoll_command_batch *s, uint32_t event);
-void atoll_command_batch_cache_reset(struct atoll_command_batch *s);
-void atoll_command_batch_sync(struct atoll_command_batch *s);
-/* At most one per batch: what follows it starts when the last step is queued (or something waits, or after
- * ATOLL_GATE_LIMIT_NS), so that no step of it is late. */
-void atoll_command_batch_gate(struct atoll_command_batch *s, uint32_t function);
-void atoll_command_batch_counters_open(struct atoll_command_batch *s, const char *const *names,
+void atoll_command_batch_event(struct atoll_command_batch *batch, uint32_t event);
+void atoll_command_batch_cache_reset(struct atoll_command_batch *batch);
+void atoll_command_batch_sync(struct atoll_command_batch *batch);
+/* At most one per batch: what follows it starts when the last command is queued (or something waits, or after
+ * ATOLL_GATE_LIMIT_NS), so that no command of it is late. */
+void atoll_command_batch_gate(struct atoll_command_batch *batch, uint32_t function);
+void atoll_command_batch_counters_open(struct atoll_command_batch *batch, const char *const *names,
                                        uint32_t count);
-void atoll_command_batch_counters_begin(struct atoll_command_batch *s);
-void atoll_command_batch_counters_end(struct atoll_command_batch *s);
+void atoll_command_batch_counters_begin(struct atoll_command_batch *batch);
+void atoll_command_batch_counters_end(struct atoll_command_batch *batch);
 
 /* Appends one parameter (aligned to 8); the offset it got, or -1 when there is no room.  bytes: 1, 2, 4, 8, or 128 (a
  * tensor map).  value NULL: zeros. */
@@ -121,7 +121,7 @@ void atoll_device_command_params_struct(struct atoll_device_command_launch *laun
 
 enum atoll_command_batch_status {
     ATOLL_COMMAND_BATCH_DONE,
-    ATOLL_COMMAND_BATCH_REFUSED, /* a step was not accepted (launch too large, no such kernel): the context is fine */
+    ATOLL_COMMAND_BATCH_REFUSED, /* a command was not accepted (launch too large, no such kernel): the context is fine */
     ATOLL_COMMAND_BATCH_FAULT,   /* the context is lost: the process must be replaced */
     ATOLL_COMMAND_BATCH_TIMEOUT, /* killed at the deadline (by the client) */
     ATOLL_COMMAND_BATCH_LOST     /* the process ended by itself (by the client) */
@@ -129,24 +129,25 @@ enum atoll_command_batch_status {
 
 struct atoll_command_batch_reply {
     enum atoll_command_batch_status status;
-    uint32_t step;  /* that failed, from 0 */
-    int32_t code;   /* CUresult */
-    char text[256]; /* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
-    double wall_ns; /* first step queued to last one finished, by the process's clock (CLOCK_MONOTONIC_RAW) */
+    uint32_t command; /* that failed, from 0 */
+    int32_t code;     /* CUresult */
+    char text[256];   /* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
     double
-        opened_ns; /* when the gate was opened, after the first step; NaN: no gate.  Events seen before were done */
+        wall_ns; /* first command queued to last one finished, by the process's clock (CLOCK_MONOTONIC_RAW) */
+    double
+        opened_ns; /* when the gate was opened, after the first command; NaN: no gate.  Events seen before were done */
     uint32_t event_count;
     double
         event_ns[ATOLL_DEVICE_COMMAND_EVENT_LIMIT]; /* after event 0, by the device; NaN where not recorded */
     double seen_ns
-        [ATOLL_DEVICE_COMMAND_EVENT_LIMIT]; /* when the process saw the event done, after the first step; NaN */
-    struct atoll_buffer results;            /* of the steps that have some, in order, each a blob */
+        [ATOLL_DEVICE_COMMAND_EVENT_LIMIT]; /* when the process saw the event done, after the first command; NaN */
+    struct atoll_buffer results;            /* of the commands that have some, in order, each a blob */
     struct atoll_reader reader;             /* over results; take with the functions below */
 };
 
 void atoll_command_batch_reply_init(struct atoll_command_batch_reply *r);
 void atoll_command_batch_reply_fini(struct atoll_command_batch_reply *r);
-/* Results in the order of their steps; trouble is the reader's sticky failure (atoll_reader_finish tells). */
+/* Results in the order of their commands; trouble is the reader's sticky failure (atoll_reader_finish tells). */
 uint64_t atoll_command_batch_take_u64(struct atoll_command_batch_reply *r); /* ALLOC */
 void atoll_command_batch_take_function(struct atoll_command_batch_reply *r,
                                        struct atoll_device_command_function *ret_function);
@@ -158,7 +159,7 @@ int atoll_command_batch_reply_decode(const void *bytes, size_t length,
                                      struct atoll_command_batch_reply *ret_reply, struct atoll_err *err);
 void atoll_command_batch_reply_encode(const struct atoll_command_batch_reply *r, struct atoll_buffer *out);
 
-/* One step as the device process reads it; points into the batch. */
+/* One command as the device process reads it; points into the batch. */
 struct atoll_device_command {
     enum atoll_device_command_kind kind;
     uint32_t slot, other;
@@ -168,8 +169,8 @@ struct atoll_device_command {
     const void *bytes;
     size_t length;
 };
-/* 1: the next step is in ret_step; 0: the end; -1: not a batch.  launch is filled for LAUNCH. */
-int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_command *ret_step,
+/* 1: the next command is in ret_step; 0: the end; -1: not a batch.  launch is filled for LAUNCH. */
+int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_command *ret_command,
                               struct atoll_device_command_launch *ret_launch);
 
 #endif

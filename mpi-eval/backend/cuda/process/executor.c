@@ -1,5 +1,5 @@
-/* executor.c - one stream, no waiting between steps.
- * Small reads and writes are queued like every other step: reads land in pinned staging and move to their place
+/* executor.c - one stream, no waiting between commands.
+ * Small reads and writes are queued like every other command: reads land in pinned staging and move to their place
  * in the results when all is done, writes leave from there.  A large read waits for the stream.  Events are looked
  * at while the stream works, so that the referee has a second clock: when the host saw each of them.  Batches,
  * staging and results hold keys and expected values, and a device may address host memory: whoever owns one wipes
@@ -57,8 +57,8 @@ struct atoll_cuda_executor {
     int is_gated;      /* a gate of the batch is not open yet */
     double begin_ns;
     struct atoll_reader reader;
-    size_t pass_offset; /* of the first step of a counting pass, */
-    uint32_t pass_step; /* and its number */
+    size_t pass_offset;    /* of the first command of a counting pass, */
+    uint32_t pass_command; /* and its number */
 };
 
 static unsigned refuse(struct atoll_cuda_executor *x, const char *text)
@@ -474,7 +474,7 @@ static unsigned counters_begin(struct atoll_cuda_executor *x)
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
     x->pass_offset = x->reader.offset;
-    x->pass_step = x->reply->step;
+    x->pass_command = x->reply->command;
     return atoll_counters_begin(x->counters, &err) == 0 ? r : counters_fail(x, &err);
 }
 
@@ -494,7 +494,7 @@ static unsigned counters_end(struct atoll_cuda_executor *x)
         return counters_fail(x, &err);
     if (more) {
         x->reader.offset = x->pass_offset;
-        x->reply->step = x->pass_step;
+        x->reply->command = x->pass_command;
         return r;
     }
     if (atoll_counters_end(x->counters, &values, &ranges, &metrics, &err) != 0)
@@ -533,7 +533,7 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
     case ATOLL_DEVICE_COMMAND_COUNTERS_END: return counters_end(x);
     case ATOLL_DEVICE_COMMAND_KIND_COUNT: break;
     }
-    return refuse(x, "no such step");
+    return refuse(x, "no such command");
 }
 
 /* A failed call leaves the context in order unless the stream cannot be waited for any more. */
@@ -549,14 +549,14 @@ static void batch_fail(struct atoll_cuda_executor *x, unsigned result)
         atoll_cuda_describe(x->cuda, (unsigned)reply->code, reply->text, sizeof reply->text);
 }
 
-static void steps_run(struct atoll_cuda_executor *x, struct atoll_device_command_launch *l)
+static void commands_run(struct atoll_cuda_executor *x, struct atoll_device_command_launch *l)
 {
-    struct atoll_device_command step;
+    struct atoll_device_command command;
     unsigned r = ATOLL_CUDA_SUCCESS;
     int more = 0;
-    while (r == ATOLL_CUDA_SUCCESS && (more = atoll_device_command_next(&x->reader, &step, l)) == 1) {
-        r = carry_out(x, &step, l);
-        x->reply->step += r == ATOLL_CUDA_SUCCESS;
+    while (r == ATOLL_CUDA_SUCCESS && (more = atoll_device_command_next(&x->reader, &command, l)) == 1) {
+        r = carry_out(x, &command, l);
+        x->reply->command += r == ATOLL_CUDA_SUCCESS;
     }
     if (r == ATOLL_CUDA_SUCCESS && more < 0)
         r = refuse(x, "the batch is broken");
@@ -583,7 +583,7 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
     x->begin_ns = atoll_clock_raw_ns();
     atoll_reader_init(&x->reader, batch, length);
     if (l) {
-        steps_run(x, l);
+        commands_run(x, l);
         explicit_bzero(l, sizeof *l);
     } else {
         batch_fail(x, ATOLL_CUDA_ERROR_OUT_OF_MEMORY);

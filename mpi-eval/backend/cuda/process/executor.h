@@ -1,4 +1,4 @@
-/* executor.h - carries out batches of steps on one device, through the driver.
+/* executor.h - carries out batches of commands on one device, through the driver.
  * Layer: mpi-eval, backend/cuda.  Lifetime: create/destroy.  One owner thread, whose current context it sets.  Runs in
  * the device process; tests may run it in their own. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_PROCESS_EXECUTOR_H

@@ -354,18 +354,18 @@ static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_bu
     return take_all(w->socket, w->reply, (size_t)length, deadline);
 }
 
-int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *steps,
+int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *batch,
                           double deadline_ns, struct atoll_command_batch_reply *ret_reply,
                           struct atoll_err *err)
 {
     size_t length = 0;
-    if (atoll_buffer_check(&steps->bytes, err) != 0)
+    if (atoll_buffer_check(&batch->bytes, err) != 0)
         return -1;
     if (worker->pid <= 0) {
         reply_fail(worker, GONE, ret_reply);
         return 0;
     }
-    enum transfer t = exchange(worker, &steps->bytes, atoll_clock_raw_ns() + deadline_ns, &length);
+    enum transfer t = exchange(worker, &batch->bytes, atoll_clock_raw_ns() + deadline_ns, &length);
     if (t != MOVED)
         reply_fail(worker, t, ret_reply);
     else if (atoll_command_batch_reply_decode(worker->reply, length, ret_reply, NULL) != 0)

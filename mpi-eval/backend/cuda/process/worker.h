@@ -1,5 +1,5 @@
 /* worker.h - the referee's handle on one device process (atoll-worker-cuda): it owns the context of one GPU and carries
- * out batches of steps (steps.h).  Layer: mpi-eval, backend/cuda.  Lifetime: create/destroy.  One owner thread.
+ * out batches of commands (command_batch.h).  Layer: mpi-eval, backend/cuda.  Lifetime: create/destroy.  One owner thread.
  *
  * The process is sandboxed, leads a process group of its own and dies with the thread that made it.  It holds no secret:
  * what it knows is what is on the device.  At the deadline its group is killed: the driver takes the context down
@@ -41,7 +41,7 @@ const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_w
 
 /* Carries out one batch.  deadline_ns: of wall time; then the group is killed and the status is TIMEOUT.  After FAULT,
  * TIMEOUT and LOST nothing but destroy may follow, or end where a watcher still has to write down what it saw.  0, or -1 with err for a batch that was never sent (too large). */
-int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *steps,
+int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *batch,
                           double deadline_ns, struct atoll_command_batch_reply *ret_reply,
                           struct atoll_err *err);
 /* Says that nothing more comes and waits until the process and its watcher have left in order: 0; 1: they had not within

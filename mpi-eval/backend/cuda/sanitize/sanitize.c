@@ -30,7 +30,7 @@ struct run {
     struct atoll_input_set draw;
     struct atoll_layout layout; /* buffers alone */
     struct atoll_cuda_worker *worker;
-    struct atoll_command_batch steps;
+    struct atoll_command_batch batch;
     struct atoll_command_batch_reply reply;
     double until_ns;
     struct atoll_sanitizer_report *report;
@@ -61,8 +61,8 @@ static int batch_run(struct run *r)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     double left = r->until_ns - atoll_referee_now_ns();
-    int rc = atoll_cuda_worker_run(r->worker, &r->steps, left > 0 ? left : 0, &r->reply, &err);
-    atoll_command_batch_clear(&r->steps);
+    int rc = atoll_cuda_worker_run(r->worker, &r->batch, left > 0 ? left : 0, &r->reply, &err);
+    atoll_command_batch_clear(&r->batch);
     if (rc != 0)
         return give_up(r, "%.400s", err.text);
     if (r->reply.status == ATOLL_COMMAND_BATCH_TIMEOUT)
@@ -75,9 +75,9 @@ static int batch_run(struct run *r)
 static int module_load(struct run *r)
 {
     const struct atoll_plan *plan = r->prepared->plan;
-    atoll_command_batch_module_load(&r->steps, 0, r->candidate->object, r->candidate->object_length);
+    atoll_command_batch_module_load(&r->batch, 0, r->candidate->object, r->candidate->object_length);
     for (uint32_t k = 0; k < plan->launch_count; k++)
-        atoll_command_batch_function(&r->steps, k, 0, plan->launches[k].symbol);
+        atoll_command_batch_function(&r->batch, k, 0, plan->launches[k].symbol);
     return batch_run(r);
 }
 
@@ -86,7 +86,7 @@ static int buffers_allocate(struct run *r)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     for (uint32_t i = 0; i < r->layout.count; i++)
-        atoll_command_batch_alloc(&r->steps, i, r->layout.buffers[i].bytes);
+        atoll_command_batch_alloc(&r->batch, i, r->layout.buffers[i].bytes);
     if (batch_run(r) != 0)
         return -1;
     for (size_t i = 0; i < r->layout.count; i++)
@@ -99,7 +99,7 @@ static int bytes_write(struct run *r, uint64_t address, const unsigned char *byt
     int rc = 0;
     while (rc == 0 && length > 0) {
         size_t n = length < WRITE_BYTES ? length : WRITE_BYTES;
-        atoll_command_batch_write(&r->steps, address, bytes, n);
+        atoll_command_batch_write(&r->batch, address, bytes, n);
         rc = batch_run(r);
         address += n;
         bytes += n;
@@ -142,7 +142,7 @@ static int launches_run(struct run *r)
         if (atoll_cuda_launch_make(r->prepared, r->variant, k, &r->layout, &launch, &err) != 0)
             return give_up(r, "%.400s", err.text);
         launch.function = k;
-        atoll_command_batch_launch(&r->steps, &launch);
+        atoll_command_batch_launch(&r->batch, &launch);
     }
     return batch_run(r);
 }
@@ -250,13 +250,13 @@ void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_
     struct atoll_err err = ATOLL_ERR_INIT;
     *ret_report = (struct atoll_sanitizer_report){.state = ATOLL_SANITIZER_UNFINISHED};
     struct atoll_scratch *scratch = atoll_scratch_create(&err);
-    atoll_command_batch_init(&r.steps);
+    atoll_command_batch_init(&r.batch);
     atoll_command_batch_reply_init(&r.reply);
     if (scratch)
         run_in(&r, referee, path, tool, atoll_scratch_path(scratch));
     else
         give_up(&r, "%.400s", err.text);
-    atoll_command_batch_fini(&r.steps);
+    atoll_command_batch_fini(&r.batch);
     atoll_command_batch_reply_fini(&r.reply);
     atoll_scratch_destroy(scratch);
 }

@@ -26,7 +26,7 @@ static struct atoll_cuda_oracle oracle;
 static struct atoll_input_set draw;
 static struct atoll_sealed seal;
 static struct atoll_cuda_sample *sample;
-static struct atoll_command_batch steps;
+static struct atoll_command_batch batch;
 static struct atoll_device_command list[STEPS];
 static struct atoll_device_command_launch launches[STEPS];
 static size_t count;
@@ -67,14 +67,14 @@ static int set_up(void **state)
     assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, &sample->plain, NULL),
                      0);
     assert_int_equal(atoll_cuda_sample_set(sample, NULL), 0);
-    atoll_command_batch_init(&steps);
+    atoll_command_batch_init(&batch);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    atoll_command_batch_fini(&steps);
+    atoll_command_batch_fini(&batch);
     free(sample);
     cuda_candidate_close(&candidate);
     return 0;
@@ -84,27 +84,27 @@ static void decode(void)
 {
     struct atoll_reader reader;
     int more = 1;
-    assert_int_equal(atoll_buffer_check(&steps.bytes, NULL), 0);
-    atoll_reader_init(&reader, steps.bytes.data, steps.bytes.length);
+    assert_int_equal(atoll_buffer_check(&batch.bytes, NULL), 0);
+    atoll_reader_init(&reader, batch.bytes.data, batch.bytes.length);
     for (count = 0; more == 1; count += more == 1) {
         assert_true(count < STEPS);
         more = atoll_device_command_next(&reader, &list[count], &launches[count]);
     }
     assert_int_equal(more, 0);
-    assert_int_equal(count, steps.count);
+    assert_int_equal(count, batch.count);
 }
 
 static int has_words(uint64_t word)
 {
-    for (size_t i = 0; i + 8 <= steps.bytes.length; i++)
-        if (memcmp(steps.bytes.data + i, &word, 8) == 0)
+    for (size_t i = 0; i + 8 <= batch.bytes.length; i++)
+        if (memcmp(batch.bytes.data + i, &word, 8) == 0)
             return 1;
     return 0;
 }
 
-static int is_launch_of(size_t step, uint32_t function)
+static int is_launch_of(size_t command, uint32_t function)
 {
-    return list[step].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[step].function == function;
+    return list[command].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[command].function == function;
 }
 
 static size_t launches_between(uint32_t low, uint32_t high)
@@ -130,7 +130,7 @@ static size_t kinds(enum atoll_device_command_kind kind)
     return n;
 }
 
-/* Number of the step that wipes the plain area, count when none does. */
+/* Number of the command that wipes the plain area, count when none does. */
 static size_t wipe(void)
 {
     for (size_t i = 0; i < count; i++)
@@ -144,7 +144,7 @@ static void test_run(void **state)
 {
     size_t start = 0, stop = 0;
     (void)state;
-    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++) {
         start = list[i].kind == ATOLL_DEVICE_COMMAND_EVENT && list[i].slot == ATOLL_SAMPLE_START ? i : start;
@@ -184,7 +184,7 @@ static void test_run_restores_globals(void **state)
 {
     (void)state;
     image.cubin.state_bytes = 8;
-    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     assert_int_equal(list[0].kind, ATOLL_DEVICE_COMMAND_MODULE_LOAD);
     assert_int_equal(list[0].slot, ATOLL_SUPPORT_MODULE_END + 3);
@@ -193,7 +193,7 @@ static void test_run_restores_globals(void **state)
     assert_true(is_launch_of(sample->first_launch, atoll_cuda_loaded_candidate_function(&loaded, 0)));
 }
 
-/* The n-th launch of a kernel of ours, its parameters copied; its step, count when there is none. */
+/* The n-th launch of a kernel of ours, its parameters copied; its command, count when there is none. */
 static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t bytes)
 {
     memset(ret_params, 0, bytes);
@@ -222,7 +222,7 @@ static void test_warm_run(void **state)
     uint32_t first = atoll_cuda_loaded_candidate_function(&loaded, 0);
     (void)state;
     sample->is_warm = 1;
-    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     size_t warming = sample->first_warming, start = step_of_event(ATOLL_SAMPLE_START);
     assert_int_equal(candidate_launches(), 4);
@@ -270,7 +270,7 @@ static void test_warm_run_restores_globals(void **state)
     (void)state;
     sample->is_warm = 1;
     image.cubin.state_bytes = 8;
-    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++) {
         loads += list[i].kind == ATOLL_DEVICE_COMMAND_MODULE_LOAD;
@@ -303,7 +303,7 @@ static void test_fills(void **state)
 static void test_answer(void **state)
 {
     (void)state;
-    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_answer(sample, &batch, &seal, NULL), 0);
     decode();
     size_t wiped = wipe(), read = 0;
     assert_int_equal(candidate_launches(), 0);
@@ -318,8 +318,8 @@ static void test_answer(void **state)
     assert_true(read > wiped);
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET); /* findings quote expected values */
     assert_true(list[count - 1].address > RESULT && count - 1 > read);
-    atoll_command_batch_clear(&steps);
-    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, NULL, NULL), 0); /* hashes alone */
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_answer(sample, &batch, NULL, NULL), 0); /* hashes alone */
     decode();
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
     assert_int_equal(wipe(), count);
@@ -328,14 +328,14 @@ static void test_answer(void **state)
 static void test_check(void **state)
 {
     (void)state;
-    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX),
                      0); /* neither candidate nor reference */
     assert_true(has_words(seal.key.words[0]) && has_words(SEALED + seal.offset));
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
-    atoll_command_batch_clear(&steps);
-    assert_int_equal(atoll_cuda_sample_check(sample, &steps, NULL, NULL), 0);
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
     decode();
     assert_int_equal(candidate_launches(), 0);
     assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 1);
@@ -354,7 +354,7 @@ static void test_put(void **state)
     struct atoll_fill_launch fill;
     (void)state;
     y[5] = 42;
-    assert_int_equal(atoll_cuda_sample_put(sample, &steps, data, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_put(sample, &batch, data, NULL), 0);
     decode();
     size_t written = count;
     for (size_t i = 0; i < count; i++)
@@ -367,9 +367,9 @@ static void test_put(void **state)
     assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) < written);
     assert_int_equal(candidate_launches(), 0);
     assert_int_equal(launches_between(ATOLL_KERNEL_init, ATOLL_KERNEL_init + 1), 2);
-    atoll_command_batch_clear(&steps);
+    atoll_command_batch_clear(&batch);
     data[2] = NULL; /* the fill stays */
-    assert_int_equal(atoll_cuda_sample_put(sample, &steps, data, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_put(sample, &batch, data, NULL), 0);
     decode();
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_WRITE), 0);
 }
@@ -381,7 +381,7 @@ static void test_guards(void **state)
     struct atoll_fill_launch fill;
     size_t zones = sample->layout.count + 1, last = 0;
     (void)state;
-    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     for (size_t i = 0; i < zones; i++) {
         last = own_launch(ATOLL_KERNEL_guard, i, &made[i], sizeof made[i]);
@@ -392,8 +392,8 @@ static void test_guards(void **state)
     assert_int_equal(own_launch(ATOLL_KERNEL_guard, zones, &p, sizeof p), count);
     assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) > last);
     assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, 0) > last);
-    atoll_command_batch_clear(&steps);
-    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < zones; i++) {
         assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &p, sizeof p) < count);
@@ -407,7 +407,7 @@ static void test_tails(void **state)
 {
     size_t tails = 0;
     (void)state;
-    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++)
         for (size_t b = 0; b < sample->layout.count; b++) {
@@ -427,7 +427,7 @@ static void test_hashes(void **state)
 {
     struct atoll_area_launch p, late;
     (void)state;
-    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < 3; i++) {
         assert_true(own_launch(ATOLL_KERNEL_hash, i, &late, sizeof late) < count);
@@ -435,8 +435,8 @@ static void test_hashes(void **state)
                     late.bytes == sample->layout.buffers[i].bytes);
     }
     assert_int_equal(own_launch(ATOLL_KERNEL_hash, 3, &p, sizeof p), count);
-    atoll_command_batch_clear(&steps);
-    assert_int_equal(atoll_cuda_sample_run(sample, &steps, NULL), 0);
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof p) < count);
     assert_true(p.address == late.address && p.key == late.key && p.result != late.result);
@@ -452,7 +452,7 @@ static void test_seal(void **state)
     size_t poison = 0;
     (void)state;
     seal.array_offset[2] = 768;
-    assert_int_equal(atoll_cuda_sample_answer(sample, &steps, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_answer(sample, &batch, &seal, NULL), 0);
     decode();
     size_t sealed = own_launch(ATOLL_KERNEL_seal, 0, &made, sizeof made);
     assert_true(sealed < count);
@@ -465,8 +465,8 @@ static void test_seal(void **state)
             poison = i;
         }
     assert_true(poison && is_launch_of(poison + 1, atoll_cuda_oracle_function(&oracle)));
-    atoll_command_batch_clear(&steps);
-    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     assert_true(own_launch(ATOLL_KERNEL_compare, 0, &p, sizeof p) < count);
     assert_true(p.expected == made.sealed && p.is_sealed && p.salt == made.salt && p.key[1] == made.key[1]);
@@ -486,7 +486,7 @@ static void test_inout(void **state)
     assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, plain, NULL), 0);
     assert_true(plain->expected[0] == PLAIN && plain->spare[0] > PLAIN && plain->spare[2] == 0);
     assert_true(plain->sealed_offset[2] >= atoll_support_sealed_bytes(plain->counts[0], 0));
-    assert_int_equal(atoll_cuda_sample_check(sample, &steps, NULL, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
     decode();
     assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, sizeof p) < count);
     assert_true(p.address == plain->spare[0]);
@@ -528,7 +528,7 @@ static void test_read(void **state)
     int tails = 0;
     (void)state;
     assert_true(r && reply);
-    assert_int_equal(atoll_cuda_sample_check(sample, &steps, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++)
         if (list[i].kind == ATOLL_DEVICE_COMMAND_READ) {

@@ -109,18 +109,18 @@ static void test_known_answer(void **state)
 /* ---- launches ---- */
 
 /* Takes the batch apart: launches by function, and what the last one was. */
-static unsigned count_launches(struct atoll_command_batch *s, uint32_t function,
+static unsigned count_launches(struct atoll_command_batch *batch, uint32_t function,
                                struct atoll_device_command_launch *ret_last)
 {
     struct atoll_reader reader;
-    struct atoll_device_command step;
+    struct atoll_device_command command;
     static struct atoll_device_command_launch launch;
     unsigned count = 0;
     int rc;
-    assert_int_equal(atoll_buffer_check(&s->bytes, NULL), 0);
-    atoll_reader_init(&reader, s->bytes.data, s->bytes.length);
-    while ((rc = atoll_device_command_next(&reader, &step, &launch)) == 1)
-        if (step.kind == ATOLL_DEVICE_COMMAND_LAUNCH && launch.function == function) {
+    assert_int_equal(atoll_buffer_check(&batch->bytes, NULL), 0);
+    atoll_reader_init(&reader, batch->bytes.data, batch->bytes.length);
+    while ((rc = atoll_device_command_next(&reader, &command, &launch)) == 1)
+        if (command.kind == ATOLL_DEVICE_COMMAND_LAUNCH && launch.function == function) {
             count++;
             *ret_last = launch;
         }

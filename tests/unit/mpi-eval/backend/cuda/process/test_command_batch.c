@@ -36,26 +36,26 @@ static void launch_set(void)
                                                      .box = {6, 7, 8, 9, 10}};
 }
 
-static void all_put(struct atoll_command_batch *s)
+static void all_put(struct atoll_command_batch *batch)
 {
     static const char *const names[] = {"sm__throughput", "dram__bytes.sum"};
-    atoll_command_batch_module_load(s, 3, "cubin", 5);
-    atoll_command_batch_module_unload(s, 4);
-    atoll_command_batch_function(s, 7, 3, "kernel");
-    atoll_command_batch_alloc(s, 2, (uint64_t)1 << 37);
-    atoll_command_batch_free(s, 2);
-    atoll_command_batch_memory_info(s);
-    atoll_command_batch_launch(s, &sent);
-    atoll_command_batch_write(s, 1000, "bytes", 6);
-    atoll_command_batch_read(s, 2000, 77);
-    atoll_command_batch_set(s, 3000, 0xdeadbeefu, 88);
-    atoll_command_batch_event(s, 31);
-    atoll_command_batch_cache_reset(s);
-    atoll_command_batch_sync(s);
-    atoll_command_batch_gate(s, 9);
-    atoll_command_batch_counters_open(s, names, 2);
-    atoll_command_batch_counters_begin(s);
-    atoll_command_batch_counters_end(s);
+    atoll_command_batch_module_load(batch, 3, "cubin", 5);
+    atoll_command_batch_module_unload(batch, 4);
+    atoll_command_batch_function(batch, 7, 3, "kernel");
+    atoll_command_batch_alloc(batch, 2, (uint64_t)1 << 37);
+    atoll_command_batch_free(batch, 2);
+    atoll_command_batch_memory_info(batch);
+    atoll_command_batch_launch(batch, &sent);
+    atoll_command_batch_write(batch, 1000, "bytes", 6);
+    atoll_command_batch_read(batch, 2000, 77);
+    atoll_command_batch_set(batch, 3000, 0xdeadbeefu, 88);
+    atoll_command_batch_event(batch, 31);
+    atoll_command_batch_cache_reset(batch);
+    atoll_command_batch_sync(batch);
+    atoll_command_batch_gate(batch, 9);
+    atoll_command_batch_counters_open(batch, names, 2);
+    atoll_command_batch_counters_begin(batch);
+    atoll_command_batch_counters_end(batch);
 }
 
 static void batch_round_trip(void **state)
@@ -86,7 +86,7 @@ static void batch_round_trip(void **state)
     };
     struct atoll_command_batch s;
     struct atoll_reader reader;
-    struct atoll_device_command step;
+    struct atoll_device_command command;
     (void)state;
     launch_set();
     atoll_command_batch_init(&s);
@@ -96,13 +96,13 @@ static void batch_round_trip(void **state)
     assert_int_equal(s.count, ATOLL_DEVICE_COMMAND_KIND_COUNT - 1); /* one of each kind */
     atoll_reader_init(&reader, s.bytes.data, s.bytes.length);
     for (size_t i = 0; i < s.count; i++) {
-        assert_int_equal(atoll_device_command_next(&reader, &step, &got), 1);
-        if (step.kind != rows[i].kind || step.slot != rows[i].slot || step.other != rows[i].other ||
-            step.address != rows[i].address || step.count != rows[i].count || step.length != rows[i].length ||
-            step.name_length != rows[i].name_length)
-            fail_msg("step %zu came out as kind %d, slot %u", i, (int)step.kind, step.slot);
+        assert_int_equal(atoll_device_command_next(&reader, &command, &got), 1);
+        if (command.kind != rows[i].kind || command.slot != rows[i].slot || command.other != rows[i].other ||
+            command.address != rows[i].address || command.count != rows[i].count ||
+            command.length != rows[i].length || command.name_length != rows[i].name_length)
+            fail_msg("step %zu came out as kind %d, slot %u", i, (int)command.kind, command.slot);
     }
-    assert_int_equal(atoll_device_command_next(&reader, &step, &got), 0);
+    assert_int_equal(atoll_device_command_next(&reader, &command, &got), 0);
     assert_int_equal(got.param_bytes, 136);
     assert_memory_equal(got.params, sent.params, 136);
     assert_int_equal(got.param_count, 2);
@@ -116,19 +116,19 @@ static void batch_round_trip(void **state)
     atoll_command_batch_fini(&s);
 }
 
-/* Steps until the batch ends: 0 in order, -1 broken. */
+/* Commands until the batch ends: 0 in order, -1 broken. */
 static int walk(const unsigned char *bytes, size_t length)
 {
     struct atoll_reader reader;
-    struct atoll_device_command step;
+    struct atoll_device_command command;
     int more;
     atoll_reader_init(&reader, bytes, length);
-    while ((more = atoll_device_command_next(&reader, &step, &got)) == 1)
+    while ((more = atoll_device_command_next(&reader, &command, &got)) == 1)
         continue;
     return more;
 }
 
-/* A batch that is cut anywhere but between two steps is broken. */
+/* A batch that is cut anywhere but between two commands is broken. */
 static void batch_cut(void **state)
 {
     struct atoll_command_batch s;
@@ -214,7 +214,7 @@ static void reply_round_trip(void **state)
     assert_true(isnan(from.opened_ns) && isnan(from.seen_ns[31]) && isnan(from.event_ns[0]));
     atoll_buffer_init(&wire, 1 << 16);
     from.status = ATOLL_COMMAND_BATCH_FAULT;
-    from.step = 12;
+    from.command = 12;
     from.code = -700;
     strcpy(from.text, "CUDA_ERROR_ILLEGAL_ADDRESS");
     from.wall_ns = 1e6;
@@ -229,7 +229,7 @@ static void reply_round_trip(void **state)
     atoll_command_batch_reply_encode(&from, &wire);
     assert_int_equal(atoll_command_batch_reply_decode(wire.data, wire.length, &to, &err), 0);
     assert_int_equal(to.status, ATOLL_COMMAND_BATCH_FAULT);
-    assert_int_equal(to.step, 12);
+    assert_int_equal(to.command, 12);
     assert_int_equal(to.code, -700);
     assert_string_equal(to.text, from.text);
     assert_true(to.wall_ns == 1e6 && to.opened_ns == 2e5 && to.event_ns[2] == 5e5 && to.seen_ns[1] == 6e5);

@@ -41,7 +41,7 @@ static void put_all(const void *bytes, size_t length)
         _exit(1);
 }
 
-/* One line per step into asked-for; a module "fault" loses the context when it is launched. */
+/* One line per command into asked-for; a module "fault" loses the context when it is launched. */
 static void carry_out(const unsigned char *batch, size_t length, struct atoll_command_batch_reply *reply,
                       FILE *log)
 {
@@ -54,26 +54,26 @@ static void carry_out(const unsigned char *batch, size_t length, struct atoll_co
     static char module[16];
     static uint64_t next = FIRST;
     struct atoll_reader reader;
-    struct atoll_device_command step;
+    struct atoll_device_command command;
     struct atoll_device_command_launch *launch = malloc(sizeof *launch);
     atoll_reader_init(&reader, batch, length);
-    while (launch && atoll_device_command_next(&reader, &step, launch) == 1) {
-        const char *name = names[step.kind] ? names[step.kind] : "other";
+    while (launch && atoll_device_command_next(&reader, &command, launch) == 1) {
+        const char *name = names[command.kind] ? names[command.kind] : "other";
         uint64_t address = 0;
-        if (step.kind == ATOLL_DEVICE_COMMAND_MODULE_LOAD)
-            snprintf(module, sizeof module, "%.*s", (int)step.length, (const char *)step.bytes);
-        if (step.kind == ATOLL_DEVICE_COMMAND_LAUNCH)
+        if (command.kind == ATOLL_DEVICE_COMMAND_MODULE_LOAD)
+            snprintf(module, sizeof module, "%.*s", (int)command.length, (const char *)command.bytes);
+        if (command.kind == ATOLL_DEVICE_COMMAND_LAUNCH)
             memcpy(&address, launch->params, 8);
-        fprintf(log, "%s %llx %zu\n", name, (unsigned long long)(step.address ? step.address : address),
-                step.kind == ATOLL_DEVICE_COMMAND_ALLOC ? (size_t)step.count : step.length);
-        if (step.kind == ATOLL_DEVICE_COMMAND_ALLOC) {
+        fprintf(log, "%s %llx %zu\n", name, (unsigned long long)(command.address ? command.address : address),
+                command.kind == ATOLL_DEVICE_COMMAND_ALLOC ? (size_t)command.count : command.length);
+        if (command.kind == ATOLL_DEVICE_COMMAND_ALLOC) {
             atoll_buffer_put_u32(&reply->results, 8);
             atoll_buffer_put_u64(&reply->results, next);
             next += (uint64_t)1 << 32;
         }
-        if (step.kind == ATOLL_DEVICE_COMMAND_FUNCTION)
+        if (command.kind == ATOLL_DEVICE_COMMAND_FUNCTION)
             atoll_buffer_put_blob(&reply->results, "", 0);
-        if (step.kind == ATOLL_DEVICE_COMMAND_LAUNCH && strcmp(module, "fault") == 0) {
+        if (command.kind == ATOLL_DEVICE_COMMAND_LAUNCH && strcmp(module, "fault") == 0) {
             reply->status = ATOLL_COMMAND_BATCH_FAULT;
             snprintf(reply->text, sizeof reply->text, "CUDA_ERROR_LAUNCH_FAILED");
         }

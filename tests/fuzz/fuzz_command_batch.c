@@ -1,4 +1,4 @@
-/* fuzz_steps.c - any bytes as a batch and as a reply: no crash, every step points into the batch, and a reply that is
+/* fuzz_command_batch.c - any bytes as a batch and as a reply: no crash, every command points into the batch, and a reply that is
  * taken apart and put together again is the same. */
 #include <stddef.h>
 #include <stdint.h>
@@ -21,12 +21,12 @@ static void inside(const uint8_t *data, size_t size, const void *bytes, size_t l
 static void batch(const uint8_t *data, size_t size)
 {
     struct atoll_reader reader;
-    struct atoll_device_command step;
+    struct atoll_device_command command;
     atoll_reader_init(&reader, data, size);
-    while (atoll_device_command_next(&reader, &step, &launch) == 1) {
-        inside(data, size, step.name, step.name_length);
-        inside(data, size, step.bytes, step.length);
-        if (step.kind != ATOLL_DEVICE_COMMAND_LAUNCH)
+    while (atoll_device_command_next(&reader, &command, &launch) == 1) {
+        inside(data, size, command.name, command.name_length);
+        inside(data, size, command.bytes, command.length);
+        if (command.kind != ATOLL_DEVICE_COMMAND_LAUNCH)
             continue;
         if (launch.param_bytes > ATOLL_DEVICE_COMMAND_PARAM_BYTES ||
             launch.map_count > ATOLL_DEVICE_COMMAND_MAP_LIMIT)
