@@ -18,7 +18,7 @@
 
 #define DEADLINE_NS  30e9
 #define REPEAT_LIMIT 10000
-#define SERIES       ((uint64_t)1 << 60) /* draws of their own */
+#define SERIES       ((uint64_t)1 << 60) /* input sets of their own */
 
 struct options {
     const char *json;
@@ -63,13 +63,13 @@ static int count_once(struct counting *c, uint64_t number, struct atoll_err *err
 {
     struct atoll_referee *r = c->solo.device.referee;
     struct atoll_cuda_device *d = atoll_cuda_device_of(r);
-    struct atoll_input_set draw =
+    struct atoll_input_set input_set =
         atoll_input_set_make(r->setup.secret, c->known->task, c->variant, SERIES, number);
     struct atoll_cuda_stage stage = {.referee = r,
                                      .device = d,
                                      .known = c->known,
                                      .candidate = &c->candidate,
-                                     .draw = &draw,
+                                     .input_set = &input_set,
                                      .placement = atoll_referee_placement(r)};
     int rc = atoll_cuda_stage_set(&stage, err);
     if (rc != 0)

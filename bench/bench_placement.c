@@ -39,7 +39,7 @@ enum course { FIXED, TURN /* by level */, FREE /* as in a measurement */ };
 /* share: of the time that a kernel gets.  levels 0: as many as the task has distributions. */
 static const struct series {
     const char *name;
-    enum course distribution, draw, address, pages;
+    enum course distribution, input_set, address, pages;
     unsigned levels;
     double share;
 } all_series[] = {
@@ -108,7 +108,7 @@ static int shot_compose(struct atoll_cuda_sample *s, struct atoll_command_batch 
     return 0;
 }
 
-static int shot_take(struct rig *g, const struct atoll_input_set *draw, uint64_t key, unsigned level,
+static int shot_take(struct rig *g, const struct atoll_input_set *input_set, uint64_t key, unsigned level,
                      struct atoll_err *err)
 {
     struct atoll_referee *r = g->solo.device.referee;
@@ -117,7 +117,7 @@ static int shot_take(struct rig *g, const struct atoll_input_set *draw, uint64_t
                                      .device = d,
                                      .known = g->known,
                                      .candidate = &g->candidate,
-                                     .draw = draw,
+                                     .input_set = input_set,
                                      .placement = key};
     struct shot *shot = &g->shots[g->count];
     *shot = (struct shot){.level = level, .began_s = now_s() - g->begin_s};
@@ -172,12 +172,13 @@ static int series_shot(struct rig *g, const struct series *s, uint64_t number, u
                        struct atoll_err *err)
 {
     const struct atoll_referee *r = g->solo.device.referee;
-    uint64_t draw_number = s->draw == FREE ? number % DRAWS : s->draw == TURN ? level : 0;
-    struct atoll_input_set draw = atoll_case_input_set(r, g->known, g->variant, draw_number);
+    uint64_t draw_number = s->input_set == FREE ? number % DRAWS : s->input_set == TURN ? level : 0;
+    struct atoll_input_set input_set = atoll_case_input_set(r, g->known, g->variant, draw_number);
     if (s->distribution != FREE)
-        draw.distribution = atoll_input_set_nth_distribution(g->task, s->distribution == TURN ? level : 0);
+        input_set.distribution =
+            atoll_input_set_nth_distribution(g->task, s->distribution == TURN ? level : 0);
     uint64_t address = s->address == FREE ? LEVEL_LIMIT + number : s->address == TURN ? level : 0;
-    return shot_take(g, &draw, atoll_random_at(r->salt, address), level, err);
+    return shot_take(g, &input_set, atoll_random_at(r->salt, address), level, err);
 }
 
 /* Levels take turns; pages, which take long to move, one level after the other. */
@@ -344,8 +345,9 @@ static int kernel_measure(struct rig *g, size_t seed, double seconds, FILE *json
     int rc = 0;
     if (atoll_kernel_build(&g->solo, g->task, seed, ATOLL_MUTANT_COMMENT, 0, &g->kernel, err) != 0)
         return -1;
-    if (r->backend->subject_open(r, g->kernel.prepared, g->kernel.compiled.object,
-                                 g->kernel.compiled.object_length, &g->candidate, detail) != ATOLL_V_CORRECT)
+    if (r->backend->candidate_open(r, g->kernel.prepared, g->kernel.compiled.object,
+                                   g->kernel.compiled.object_length, &g->candidate,
+                                   detail) != ATOLL_V_CORRECT)
         rc = atoll_err_set(err, ATOLL_E_MISMATCH, "%s: %.900s", name, detail);
     printf("%s %s\n", g->task->name, name);
     for (size_t i = 0; rc == 0 && i < SERIES_COUNT; i++) {
@@ -356,7 +358,7 @@ static int kernel_measure(struct rig *g, size_t seed, double seconds, FILE *json
         }
     }
     if (g->candidate.prepared)
-        r->backend->subject_close(r, &g->candidate);
+        r->backend->candidate_close(r, &g->candidate);
     g->candidate = (struct atoll_loaded_candidate){0};
     atoll_kernel_fini(&g->kernel);
     return rc;

@@ -1,4 +1,4 @@
-/* The admission battery (MEASUREMENT.md 7).  Degenerate answers are made in memory and put through the check
+/* The admission battery (MEASUREMENT.md 7).  degenerate outputs are made in memory and put through the check
  * that candidates get; each must be found wrong.  Then the reference itself: does it react, spread, agree
  * with itself; then the seeds. */
 #include <math.h>
@@ -14,10 +14,10 @@
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/trial.h"
 
-#define AGREEMENT   0.05 /* of the tolerance, by which two runs of the reference may differ */
-#define BENCH_DRAWS 5
-#define DEADLINE_NS 10e9
-#define SERIES      ((uint64_t)1 << 62)
+#define AGREEMENT        0.05 /* of the tolerance, by which two runs of the reference may differ */
+#define BENCH_INPUT_SETS 5
+#define DEADLINE_NS      10e9
+#define SERIES           ((uint64_t)1 << 62)
 
 struct admission {
     struct atoll_referee *referee;
@@ -27,7 +27,7 @@ struct admission {
     void *context;
     int failed;
     uint32_t variant;                        /* check variant of the battery */
-    struct atoll_input_set draws[2];         /* of the battery, and another one */
+    struct atoll_input_set input_sets[2];    /* of the battery, and another one */
     struct atoll_reference_values values[2]; /* what the reference says of them */
     void *held[2];                           /* so that the backend need not ask again */
     struct atoll_referee *device;            /* NULL: the host alone */
@@ -53,7 +53,7 @@ static void admit_fake(struct admission *a, size_t fake, const char *prefix, str
 {
     const struct atoll_fakes_source source = {.task = a->task,
                                               .variant = a->variant,
-                                              .draw = &a->draws[0],
+                                              .input_set = &a->input_sets[0],
                                               .counts = a->values[0].counts,
                                               .right = a->values[0].values,
                                               .previous = a->values[1].values};
@@ -67,7 +67,7 @@ static void admit_fake(struct admission *a, size_t fake, const char *prefix, str
         return;
     }
     int accepted =
-        where->backend->examine(where, known, &a->draws[0], (const void *const *)data, detail, &err);
+        where->backend->examine(where, known, &a->input_sets[0], (const void *const *)data, detail, &err);
     atoll_fakes_free(data);
     if (accepted < 0)
         report(a, test, 0, "%s", err.text);
@@ -107,7 +107,7 @@ static void values_fini(struct atoll_reference_values *values)
     *values = (struct atoll_reference_values){0};
 }
 
-/* How far the answer to another question is from the battery's; negative: it could not be had, and that is reported. */
+/* How far what the reference says to another question is from the battery's; negative: it could not be had, and that is reported. */
 static double distance_ask(struct admission *a, const char *test, struct atoll_referee *where,
                            struct atoll_case *known, const struct atoll_reference_question *question)
 {
@@ -126,7 +126,8 @@ static void admit_impact(struct admission *a)
 {
     for (size_t i = 0; i < a->task->tensor_count; i++) {
         const struct atoll_tensor *t = &a->task->tensors[i];
-        const struct atoll_reference_question question = {.draw = &a->draws[0], .changed_tensor = (long)i};
+        const struct atoll_reference_question question = {.input_set = &a->input_sets[0],
+                                                          .changed_tensor = (long)i};
         char test[96];
         if (t->role == ATOLL_ROLE_OUT || t->init.kind == ATOLL_INIT_CONSTANT ||
             t->init.kind == ATOLL_INIT_INDEX)
@@ -165,8 +166,10 @@ static void admit_spread(struct admission *a)
 static void admit_agreement(struct admission *a, const char *test, struct atoll_referee *where,
                             struct atoll_case *known, unsigned threads, int is_unoptimised)
 {
-    const struct atoll_reference_question question = {
-        .draw = &a->draws[0], .changed_tensor = -1, .threads = threads, .is_unoptimised = is_unoptimised};
+    const struct atoll_reference_question question = {.input_set = &a->input_sets[0],
+                                                      .changed_tensor = -1,
+                                                      .threads = threads,
+                                                      .is_unoptimised = is_unoptimised};
     double distance = distance_ask(a, test, where, known, &question);
     if (distance >= 0)
         report(a, test, distance <= AGREEMENT, "largest difference %.3g of the tolerance", distance);
@@ -191,12 +194,12 @@ static int seed_variant(struct admission *a, struct atoll_loaded_candidate *cand
                         char *detail, double *ret_ns)
 {
     int bench = a->task->variants[variant].kind == ATOLL_VARIANT_BENCH;
-    double ns[BENCH_DRAWS], scratch[BENCH_DRAWS];
+    double ns[BENCH_INPUT_SETS], scratch[BENCH_INPUT_SETS];
     struct atoll_summary summary;
-    size_t draws = bench ? BENCH_DRAWS : 2;
-    for (size_t k = 0; k < draws; k++) {
-        struct atoll_input_set draw = atoll_case_input_set(a->referee, a->known, variant, k);
-        struct atoll_trial_order order = {&draw, ATOLL_COMPARING_FULL, DEADLINE_NS,
+    size_t input_sets = bench ? BENCH_INPUT_SETS : 2;
+    for (size_t k = 0; k < input_sets; k++) {
+        struct atoll_input_set input_set = atoll_case_input_set(a->referee, a->known, variant, k);
+        struct atoll_trial_order order = {&input_set, ATOLL_COMPARING_FULL, DEADLINE_NS,
                                           atoll_referee_placement(a->referee), 0};
         struct atoll_trial trial;
         a->referee->backend->trial(a->referee, a->known, candidate, &order, &trial);
@@ -207,7 +210,7 @@ static int seed_variant(struct admission *a, struct atoll_loaded_candidate *cand
         }
         ns[k] = trial.ns;
     }
-    atoll_summary_of(ns, draws, scratch, &summary);
+    atoll_summary_of(ns, input_sets, scratch, &summary);
     *ret_ns = summary.median;
     return 0;
 }
@@ -270,8 +273,8 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     int failed = seed_build(a, seed, &prepared, &compiled, detail);
     if (!failed)
         failed =
-            a->referee->backend->subject_open(a->referee, prepared, compiled.object, compiled.object_length,
-                                              &candidate, detail) != ATOLL_V_CORRECT ||
+            a->referee->backend->candidate_open(a->referee, prepared, compiled.object, compiled.object_length,
+                                                &candidate, detail) != ATOLL_V_CORRECT ||
             seed_run(a, &candidate, detail, &bench_ns) != 0;
     if (!failed)
         snprintf(detail, sizeof detail, "%.4g ms%s", bench_ns / 1e6,
@@ -280,7 +283,7 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
                      : "");
     report(a, test, !failed, "%s", detail);
     if (candidate.prepared)
-        a->referee->backend->subject_close(a->referee, &candidate);
+        a->referee->backend->candidate_close(a->referee, &candidate);
     atoll_compiled_fini(&compiled);
     atoll_prepared_destroy(prepared);
 }
@@ -349,8 +352,8 @@ static int battery_variant(const struct atoll_backend *backend, const struct ato
 /* What the reference says of one of the battery's inputs; held by the backend until the end. */
 static int ask(struct admission *a, unsigned number, struct atoll_err *err)
 {
-    struct atoll_input_set *d = &a->draws[number];
-    const struct atoll_reference_question question = {.draw = d, .changed_tensor = -1};
+    struct atoll_input_set *d = &a->input_sets[number];
+    const struct atoll_reference_question question = {.input_set = d, .changed_tensor = -1};
     *d = atoll_input_set_make(a->referee->setup.secret, a->task, a->variant, SERIES, number);
     d->distribution = ATOLL_DRAW_BASE;
     a->held[number] = a->referee->backend->hold(a->referee, a->known, d, 1, err);

@@ -1,4 +1,4 @@
-/* backend.h - what the referee asks of a device API: one struct of functions (DESIGN.md 6).  Search, sampling, draws,
+/* backend.h - what the referee asks of a device API: one struct of functions (DESIGN.md 6).  Search, sampling, input sets,
  * floors, verdict order and comparisons are the referee's; how a sample is made, run and checked is a backend's.
  * Layer: mpi-eval.  Immutable tables; every function is called by the referee's one owner thread, except prepare and
  * compiler_create. */
@@ -18,13 +18,13 @@ struct atoll_trial;
 
 /* What admission asks a task's reference.  Plain: changed_tensor -1, the rest 0. */
 struct atoll_reference_question {
-    const struct atoll_input_set *draw;
+    const struct atoll_input_set *input_set;
     long changed_tensor; /* this input comes from another seed; -1 none */
     unsigned threads;    /* in another process of so many threads; 0: as in measurements */
     int is_unoptimised;  /* and compiled without optimisation */
 };
 
-/* Its answer, by tensor; owned. */
+/* What it says, by tensor; owned. */
 struct atoll_reference_values {
     size_t counts[ATOLL_TASK_TENSOR_LIMIT];
     double *values[ATOLL_TASK_TENSOR_LIMIT]; /* NULL where nothing is expected */
@@ -60,21 +60,21 @@ struct atoll_backend {
 
     /* Level 4, load: CORRECT, FORBIDDEN, LAUNCH_ERROR or INFRASTRUCTURE with the text in ret_detail
      * (ATOLL_DETAIL_BYTES).  resources: static resources of what was loaded, filled where the backend knows them. */
-    enum atoll_verdict (*subject_open)(struct atoll_referee *referee, const struct atoll_prepared *prepared,
-                                       const void *object, size_t object_length,
-                                       struct atoll_loaded_candidate *ret_subject, char *ret_detail);
-    void (*subject_close)(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate);
-    /* One run on one draw with every output checked (trial.h). */
+    enum atoll_verdict (*candidate_open)(struct atoll_referee *referee, const struct atoll_prepared *prepared,
+                                         const void *object, size_t object_length,
+                                         struct atoll_loaded_candidate *ret_candidate, char *ret_detail);
+    void (*candidate_close)(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate);
+    /* One run on one input set with every output checked (trial.h). */
     void (*trial)(struct atoll_referee *referee, struct atoll_case *known,
                   struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
                   struct atoll_trial *ret_trial);
 
-    /* Pool draws of a variant whose whole answer is at hand (see atoll_input_set_order_init); at most limit. */
+    /* Pool input sets of a variant whose expected values are all at hand (see atoll_input_set_order_init); at most limit. */
     size_t (*kept)(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant,
                    uint16_t *ret_numbers, size_t limit);
-    /* Keeps the answer to a draw from being forgotten until release; NULL with err when it cannot be had. */
-    void *(*hold)(struct atoll_referee *referee, struct atoll_case *known, const struct atoll_input_set *draw,
-                  int need_full, struct atoll_err *err);
+    /* Keeps what is expected of an input set from being forgotten until release; NULL with err when it cannot be had. */
+    void *(*hold)(struct atoll_referee *referee, struct atoll_case *known,
+                  const struct atoll_input_set *input_set, int need_full, struct atoll_err *err);
     void (*release)(struct atoll_referee *referee, void *held);
 
     /* Level 7, counters of one run at a variant, never timed; fills ret_profile, never fails (a tier and a reason
@@ -87,7 +87,7 @@ struct atoll_backend {
      * examine puts outputs (raw, by tensor) through the check that a candidate's get: 1 accepted, 0 refused with the reason
      * in ret_detail (ATOLL_DETAIL_BYTES), -1.  expect gives what the reference says. */
     int (*examine)(struct atoll_referee *referee, struct atoll_case *known,
-                   const struct atoll_input_set *draw, const void *const *data, char *ret_detail,
+                   const struct atoll_input_set *input_set, const void *const *data, char *ret_detail,
                    struct atoll_err *err);
     int (*expect)(struct atoll_referee *referee, struct atoll_case *known,
                   const struct atoll_reference_question *question, struct atoll_reference_values *ret_values,

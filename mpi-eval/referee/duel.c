@@ -1,4 +1,4 @@
-/* A block is two fresh draws per bench variant in the order A(d1) B(d1) B(d2) A(d2), A the elite: drift that
+/* A block is two fresh input sets per bench variant in the order A(d1) B(d1) B(d2) A(d2), A the elite: drift that
  * is linear in time cancels, and neither side can tell that it is compared.  Every output is checked. */
 #include "mpi-eval/referee/duel.h"
 
@@ -88,11 +88,11 @@ struct match {
     size_t lane_count;
     struct lane lanes[ATOLL_TASK_VARIANT_LIMIT];
     struct atoll_duel_score score;
-    uint64_t draws;     /* fresh draws used so far */
-    int disturbed;      /* others took cores, or the device changed its clocks, during the round under way */
-    unsigned again;     /* rounds played again for that */
-    double clock_hz[2]; /* of the device during the pair under way; 0 unknown */
-    int varies;         /* FINAL: two runs of the challenger on the same inputs differ in some bit */
+    uint64_t input_sets; /* fresh input sets used so far */
+    int disturbed;       /* others took cores, or the device changed its clocks, during the round under way */
+    unsigned again;      /* rounds played again for that */
+    double clock_hz[2];  /* of the device during the pair under way; 0 unknown */
+    int varies;          /* FINAL: two runs of the challenger on the same inputs differ in some bit */
     char watched[ATOLL_DETAIL_BYTES]; /* FINAL: what a tool that watches its accesses says; "" nothing */
 };
 
@@ -108,7 +108,7 @@ static int match_end(struct match *m, enum atoll_verdict verdict, const char *fo
     return -1;
 }
 
-/* An elite that fails on a fresh draw has no place to defend: the challenger, being right, takes it. */
+/* An elite that fails on a fresh input set has no place to defend: the challenger, being right, takes it. */
 static int elite_failed(struct match *m, const struct atoll_trial *t)
 {
     if (t->verdict == ATOLL_V_INFRASTRUCTURE || t->verdict == ATOLL_V_UNSTABLE) /* nothing it did */
@@ -119,10 +119,10 @@ static int elite_failed(struct match *m, const struct atoll_trial *t)
     return -1;
 }
 
-static int match_run(struct match *m, enum side side, const struct atoll_input_set *draw, uint64_t placement,
-                     double *ret_ns)
+static int match_run(struct match *m, enum side side, const struct atoll_input_set *input_set,
+                     uint64_t placement, double *ret_ns)
 {
-    struct atoll_trial_order order = {draw, ATOLL_COMPARING_HELD, m->deadline_ns, placement, 0};
+    struct atoll_trial_order order = {input_set, ATOLL_COMPARING_HELD, m->deadline_ns, placement, 0};
     struct atoll_trial trial;
     if (atomic_load(&m->referee->cancelled))
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "cancelled");
@@ -137,29 +137,29 @@ static int match_run(struct match *m, enum side side, const struct atoll_input_s
     return match_end(m, trial.verdict, "%s", trial.detail);
 }
 
-/* Finalists are compared in full on every draw, others as often as a candidate that is evaluated. */
+/* Finalists are compared in full on every input set, others as often as a candidate that is evaluated. */
 static int needs_full(const struct match *m)
 {
     return m->order->purpose == ATOLL_DUEL_FINAL || m->score.pair_count < m->referee->setup.full_compares;
 }
 
-/* Both sides on one draw, the challenger first when `swapped`; the answer is held over both. */
-static int match_pair(struct match *m, const struct atoll_input_set *draw, int swapped, double ret_ns[2])
+/* Both sides on one input set, the challenger first when `swapped`; what is expected is held over both. */
+static int match_pair(struct match *m, const struct atoll_input_set *input_set, int swapped, double ret_ns[2])
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    uint64_t placement = atoll_placement_at(atoll_referee_placement(m->referee), m->draws);
-    void *held = m->referee->backend->hold(m->referee, m->known, draw, needs_full(m), &err);
+    uint64_t placement = atoll_placement_at(atoll_referee_placement(m->referee), m->input_sets);
+    void *held = m->referee->backend->hold(m->referee, m->known, input_set, needs_full(m), &err);
     if (!held)
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
     enum side first = swapped ? CHALLENGER : ELITE, second = swapped ? ELITE : CHALLENGER;
-    int failed = match_run(m, first, draw, placement, &ret_ns[first]);
+    int failed = match_run(m, first, input_set, placement, &ret_ns[first]);
     if (!failed)
-        failed = match_run(m, second, draw, placement, &ret_ns[second]);
+        failed = match_run(m, second, input_set, placement, &ret_ns[second]);
     m->disturbed |= !failed && atoll_duel_clocks_differ(m->clock_hz[ELITE], m->clock_hz[CHALLENGER]);
-    /* Both may be wrong on this draw: the challenger must not win by the elite's failure. */
+    /* Both may be wrong on this input set: the challenger must not win by the elite's failure. */
     if (failed && m->duel->better && first == ELITE) {
         struct atoll_duel kept = *m->duel;
-        if (match_run(m, CHALLENGER, draw, placement, &ret_ns[CHALLENGER]) == 0)
+        if (match_run(m, CHALLENGER, input_set, placement, &ret_ns[CHALLENGER]) == 0)
             *m->duel = kept;
         else
             m->duel->better = 0;
@@ -176,8 +176,8 @@ static int match_round(struct match *m, size_t k)
     for (size_t i = 0; i < m->lane_count; i++) {
         struct lane *l = &m->lanes[i];
         double ns[2] = {0, 0};
-        struct atoll_input_set d =
-            atoll_case_fresh_input_set(m->referee, m->known, l->variant, m->order->evaluation, m->draws++);
+        struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, l->variant,
+                                                              m->order->evaluation, m->input_sets++);
         if (match_pair(m, &d, atoll_duel_challenger_first(k), ns) != 0)
             return -1;
         l->ns[ELITE][k] = ns[ELITE];
@@ -192,18 +192,18 @@ static int match_round(struct match *m, size_t k)
     return 0;
 }
 
-/* Fresh draws at the variants of one kind: both sides must be right there, the times do not count. */
-static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws)
+/* Fresh input sets at the variants of one kind: both sides must be right there, the times do not count. */
+static int match_verify(struct match *m, enum atoll_variant_kind kind, int input_sets)
 {
     const struct atoll_task *task = m->known->task;
     for (size_t i = 0; i < task->variant_count; i++) {
         if (task->variants[i].kind != kind || !atoll_variant_is_here(m->referee->backend, &task->variants[i]))
             continue;
-        for (int k = 0; k < draws; k++) {
+        for (int k = 0; k < input_sets; k++) {
             double ns[2] = {0, 0};
             struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, (uint32_t)i,
-                                                                  m->order->evaluation, m->draws++);
-            d.distribution = atoll_input_set_nth_distribution(task, (unsigned)m->draws);
+                                                                  m->order->evaluation, m->input_sets++);
+            d.distribution = atoll_input_set_nth_distribution(task, (unsigned)m->input_sets);
             if (match_pair(m, &d, k & 1, ns) != 0)
                 return -1;
         }
@@ -215,7 +215,7 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int draws
 static int match_repeat(struct match *m)
 {
     struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, m->lanes[0].variant,
-                                                          m->order->evaluation, m->draws++);
+                                                          m->order->evaluation, m->input_sets++);
     uint64_t hashes[2];
     for (int i = 0; i < 2; i++) {
         struct atoll_trial_order order = {&d, ATOLL_COMPARING_HELD, m->deadline_ns,
@@ -310,7 +310,7 @@ static int side_open(struct match *m, enum side side, const struct atoll_prepare
 {
     char detail[ATOLL_DETAIL_BYTES];
     enum atoll_verdict v =
-        m->referee->backend->subject_open(m->referee, prepared, object, length, &m->sides[side], detail);
+        m->referee->backend->candidate_open(m->referee, prepared, object, length, &m->sides[side], detail);
     if (v == ATOLL_V_CORRECT)
         return 0;
     return match_end(m, side == ELITE ? ATOLL_V_INFRASTRUCTURE : v, "%s", detail);
@@ -349,7 +349,7 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
     ret_duel->candidate_ns = m->sides[ELITE].candidate_ns + m->sides[CHALLENGER].candidate_ns;
     for (int side = ELITE; side <= CHALLENGER; side++)
         if (m->sides[side].prepared)
-            referee->backend->subject_close(referee, &m->sides[side]);
+            referee->backend->candidate_close(referee, &m->sides[side]);
     ret_duel->occupied_ns = atoll_referee_now_ns() - begin;
     free(m);
 }

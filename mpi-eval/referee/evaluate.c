@@ -16,13 +16,13 @@
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/trial.h"
 
-#define CHECK_POOL      8 /* draws of a check variant, two of which a candidate sees */
-#define CHECK_DRAWS     2
-#define AUDIT_DRAWS     4
-#define GROWTH_SHARE    0.25
-#define GROWTH_WIDTH    2.0 /* times the target */
-#define CLOCK_LIMIT     1024
-#define REMEASURE_LIMIT 3 /* a busy machine may have looked slower than it is */
+#define CHECK_POOL       8 /* input sets of a check variant, two of which a candidate sees */
+#define CHECK_INPUT_SETS 2
+#define AUDIT_INPUT_SETS 4
+#define GROWTH_SHARE     0.25
+#define GROWTH_WIDTH     2.0 /* times the target */
+#define CLOCK_LIMIT      1024
+#define REMEASURE_LIMIT  3 /* a busy machine may have looked slower than it is */
 
 /* One evaluation while it is under way. */
 struct session {
@@ -52,11 +52,11 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
 }
 
 /* One trial; -1 when it ended the evaluation. */
-static int session_try(struct session *s, const struct atoll_input_set *draw, enum atoll_comparing comparing,
-                       uint64_t turn, struct atoll_trial *trial)
+static int session_try(struct session *s, const struct atoll_input_set *input_set,
+                       enum atoll_comparing comparing, uint64_t turn, struct atoll_trial *trial)
 {
     uint64_t placement = atoll_placement_at(atoll_referee_placement(s->referee), turn);
-    struct atoll_trial_order order = {draw, comparing, s->deadline_ns, placement, 0};
+    struct atoll_trial_order order = {input_set, comparing, s->deadline_ns, placement, 0};
     if (atomic_load(&s->referee->cancelled)) {
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
         return -1;
@@ -70,7 +70,7 @@ static int session_try(struct session *s, const struct atoll_input_set *draw, en
                : session_end(s, trial->verdict, trial->level, "%s", trial->detail);
 }
 
-/* Draws of different distributions where the task has them. */
+/* Input sets of different distributions where the task has them. */
 static int session_check(struct session *s, uint32_t variant)
 {
     struct atoll_trial trial;
@@ -81,10 +81,10 @@ static int session_check(struct session *s, uint32_t variant)
             other = (first + k) % CHECK_POOL;
     if (other == first)
         other = (first + 1) % CHECK_POOL;
-    unsigned numbers[CHECK_DRAWS] = {first, other};
-    for (int i = 0; i < CHECK_DRAWS; i++) {
-        struct atoll_input_set draw = atoll_case_input_set(s->referee, s->known, variant, numbers[i]);
-        if (session_try(s, &draw, ATOLL_COMPARING_FULL, (uint64_t)i, &trial) != 0)
+    unsigned numbers[CHECK_INPUT_SETS] = {first, other};
+    for (int i = 0; i < CHECK_INPUT_SETS; i++) {
+        struct atoll_input_set input_set = atoll_case_input_set(s->referee, s->known, variant, numbers[i]);
+        if (session_try(s, &input_set, ATOLL_COMPARING_FULL, (uint64_t)i, &trial) != 0)
             return -1;
     }
     return 0;
@@ -96,8 +96,9 @@ struct series {
     struct atoll_sampling sampling;
     struct atoll_input_set_order order;
     double begin_ns;
-    double first_ns;  /* answers of the first draws, which no later candidate pays: outside of the limits */
-    double growth_ns; /* answers of draws that made the pool grow */
+    double
+        first_ns; /* expected values of the first input sets, which no later candidate pays: outside of the limits */
+    double growth_ns; /* expected values of input sets that made the pool grow */
     double stop_ns;   /* least kill latency: the most that a forged end could gain */
     unsigned full;
     char note[128]; /* of the backend on its last sample, "" none */
@@ -117,7 +118,7 @@ static double series_wall_ns(const struct series *r)
     return atoll_referee_now_ns() - r->begin_ns - r->first_ns;
 }
 
-/* A new draw costs many samples' time: the pool grows for intervals that are still wide, and for at most this share
+/* A new input set costs many samples' time: the pool grows for intervals that are still wide, and for at most this share
  * of a candidate's wall limit. */
 static int may_grow(const struct series *r)
 {
@@ -127,7 +128,7 @@ static int may_grow(const struct series *r)
             r->growth_ns < GROWTH_SHARE * rules->wall_limit_ns);
 }
 
-static void clock_note(struct session *s, const struct atoll_trial *trial)
+static void clock_record(struct session *s, const struct atoll_trial *trial)
 {
     s->e->profile.throttle_reasons |= trial->throttle_reasons;
     if (trial->clock_hz > 0 && s->clock_count < CLOCK_LIMIT)
@@ -142,19 +143,21 @@ static int series_step(struct session *s, struct series *r)
         r->state = ATOLL_SAMPLING_LIMIT;
         return 0;
     }
-    struct atoll_input_set draw = atoll_case_input_set(s->referee, s->known, r->variant, (uint64_t)number);
-    if (session_try(s, &draw, comparing_now(s, r), r->sampling.count + r->sampling.discarded, &trial) != 0)
+    struct atoll_input_set input_set =
+        atoll_case_input_set(s->referee, s->known, r->variant, (uint64_t)number);
+    if (session_try(s, &input_set, comparing_now(s, r), r->sampling.count + r->sampling.discarded, &trial) !=
+        0)
         return -1;
     if ((size_t)number >= s->known->pool_size[r->variant])
         s->known->pool_size[r->variant] = (size_t)number + 1;
-    if (number < ATOLL_DRAW_POOL_MIN)
+    if (number < ATOLL_INPUT_SET_POOL_MIN)
         r->first_ns += trial.reference_ns;
     else
         r->growth_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
     snprintf(r->note, sizeof r->note, "%.127s", trial.detail);
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
-    clock_note(s, &trial);
+    clock_record(s, &trial);
     if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns, trial.disturbed))
         r->state = atoll_sampling_add(&r->sampling, trial.ns, series_wall_ns(r));
     return 0;
@@ -217,12 +220,12 @@ static int is_impossible(const struct series *r, const struct atoll_floor *floor
     return r->sampling.summary.median < ATOLL_FLOOR_IMPOSSIBLE_RATIO * floor->hard_ns;
 }
 
-/* Faster than useful arithmetic allows: nothing is refused, but more draws of every distribution are compared
+/* Faster than useful arithmetic allows: nothing is refused, but more input sets of every distribution are compared
  * in full. */
 static int audit(struct session *s, uint32_t variant)
 {
     struct atoll_trial trial;
-    for (unsigned i = 0; i < AUDIT_DRAWS; i++) {
+    for (unsigned i = 0; i < AUDIT_INPUT_SETS; i++) {
         struct atoll_input_set d =
             atoll_case_fresh_input_set(s->referee, s->known, variant, s->order->evaluation, i);
         d.distribution = atoll_input_set_nth_distribution(s->known->task, i);
@@ -325,8 +328,8 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
 {
     struct atoll_evaluation *e = s->e;
     char detail[ATOLL_DETAIL_BYTES];
-    enum atoll_verdict loaded =
-        s->referee->backend->subject_open(s->referee, prepared, object, object_length, &s->candidate, detail);
+    enum atoll_verdict loaded = s->referee->backend->candidate_open(s->referee, prepared, object,
+                                                                    object_length, &s->candidate, detail);
     if (loaded != ATOLL_V_CORRECT) {
         session_end(s, loaded, loaded == ATOLL_V_INFRASTRUCTURE ? 0 : 4, "%s", detail);
         return;
@@ -342,8 +345,8 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     session_count(s);
 }
 
-/* bench/ only: the shape of an answer without a measurement. */
-static void answer_null(const struct atoll_referee *referee, struct atoll_evaluation *e)
+/* bench/ only: the shape of an evaluation without a measurement. */
+static void evaluate_nothing(const struct atoll_referee *referee, struct atoll_evaluation *e)
 {
     e->verdict = ATOLL_V_CORRECT;
     e->level = 6;
@@ -365,7 +368,7 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
     ret_evaluation->device = referee->info.key;
     ret_evaluation->verdict = ATOLL_V_CORRECT;
     if (referee->setup.backend_null) {
-        answer_null(referee, ret_evaluation);
+        evaluate_nothing(referee, ret_evaluation);
         return;
     }
     if (!s.known) {
@@ -374,7 +377,7 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
     }
     cascade(&s, prepared, object, object_length);
     if (s.candidate.prepared)
-        referee->backend->subject_close(referee, &s.candidate);
+        referee->backend->candidate_close(referee, &s.candidate);
     ret_evaluation->candidate_ns = s.candidate.candidate_ns;
     ret_evaluation->occupied_ns = atoll_referee_now_ns() - begin;
 }

@@ -62,8 +62,8 @@ static int fake_copy(const struct atoll_fakes_source *s, size_t tensor, double *
             (t->role == ATOLL_ROLE_INOUT && i != tensor))
             continue;
         void *raw = calloc(count, 8);
-        int filled = raw && atoll_init_fill(s->task, i, v, s->draw->seed, s->draw->distribution, 0, count,
-                                            raw, NULL) == 0;
+        int filled = raw && atoll_init_fill(s->task, i, v, s->input_set->seed, s->input_set->distribution, 0,
+                                            count, raw, NULL) == 0;
         if (filled)
             atoll_dtype_load_array(t->dtype, raw, count, values);
         free(raw);

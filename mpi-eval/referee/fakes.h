@@ -1,4 +1,4 @@
-/* fakes.h - degenerate answers that a task's check must refuse (MEASUREMENT.md 7), made from right ones.
+/* fakes.h - degenerate outputs that a task's check must refuse (MEASUREMENT.md 7), made from right ones.
  * Layer: mpi-eval, referee.  Pure but for memory. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_FAKES_H
 #define ATOLL_MPI_EVAL_REFEREE_FAKES_H
@@ -12,10 +12,10 @@
 struct atoll_fakes_source {
     const struct atoll_task *task;
     uint32_t variant;
-    const struct atoll_input_set *draw;
+    const struct atoll_input_set *input_set;
     const size_t *counts;
-    double *const *right;    /* expected values of the draw; NULL where nothing is expected */
-    double *const *previous; /* of another draw */
+    double *const *right;    /* expected values of the input set; NULL where nothing is expected */
+    double *const *previous; /* of another input set */
 };
 
 struct atoll_fakes_row {

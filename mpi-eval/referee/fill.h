@@ -13,7 +13,7 @@ enum atoll_fill_kind {
     ATOLL_FILL_POISON, /* NaN with a payload of the key; the largest integers */
     ATOLL_FILL_ZERO,
     ATOLL_FILL_RANDOM, /* plausible values */
-    ATOLL_FILL_STALE,  /* the right answer of another draw */
+    ATOLL_FILL_STALE,  /* the right output of another input set */
     ATOLL_FILL_COUNT
 };
 

@@ -92,10 +92,10 @@ void atoll_input_set_order_init(struct atoll_input_set_order *order, const uint8
                                 uint64_t evaluation, uint32_t variant, size_t pool_size, const uint16_t *kept,
                                 size_t kept_count, size_t kept_first, size_t head)
 {
-    unsigned char is_kept[ATOLL_DRAW_POOL_LIMIT] = {0};
+    unsigned char is_kept[ATOLL_INPUT_SET_POOL_LIMIT] = {0};
     struct atoll_random random = {secret_number(secret, "order", NULL, variant, evaluation, 0), 0};
-    if (pool_size > ATOLL_DRAW_POOL_LIMIT)
-        pool_size = ATOLL_DRAW_POOL_LIMIT;
+    if (pool_size > ATOLL_INPUT_SET_POOL_LIMIT)
+        pool_size = ATOLL_INPUT_SET_POOL_LIMIT;
     order->count = pool_size;
     order->next = 0;
     for (size_t i = 0; i < pool_size; i++)
@@ -111,7 +111,7 @@ void atoll_input_set_order_init(struct atoll_input_set_order *order, const uint8
 
 long atoll_input_set_order_next(struct atoll_input_set_order *order)
 {
-    if (order->next >= ATOLL_DRAW_POOL_LIMIT)
+    if (order->next >= ATOLL_INPUT_SET_POOL_LIMIT)
         return -1;
     size_t i = order->next++;
     return i < order->count ? (long)order->numbers[i] : (long)i;

@@ -4,7 +4,7 @@
 #define ATOLL_MPI_EVAL_REFEREE_PHASE_H
 
 enum atoll_phase {
-    ATOLL_PHASE_ANSWER,    /* the reference, or looking its answer up */
+    ATOLL_PHASE_EXPECTED,  /* the reference, or looking up what it said */
     ATOLL_PHASE_INPUTS,    /* buffers, guards, inputs, fills */
     ATOLL_PHASE_FLUSH,     /* caches emptied */
     ATOLL_PHASE_FORK,      /* waiting for a sample's child: forked, buffers mapped, threads spinning */

@@ -118,7 +118,7 @@ struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t num
     c->number = number;
     c->task = task;
     for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
-        c->pool_size[i] = ATOLL_DRAW_POOL_MIN;
+        c->pool_size[i] = ATOLL_INPUT_SET_POOL_MIN;
     if (referee->backend->case_open(referee, c, err) == 0)
         return c;
     free(c);

@@ -30,7 +30,7 @@ const char *atoll_referee_pci(const struct atoll_referee *referee);
 const struct atoll_phases *
 atoll_referee_phases(const struct atoll_referee *referee); /* borrowed, up to date */
 
-/* Makes a task known under its number: compiles its reference; draws are made when first needed.  task:
+/* Makes a task known under its number: compiles its reference; input sets are made when first needed.  task:
  * borrowed until the referee goes.  ATOLL_E_INPUT when the reference does not compile. */
 int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const struct atoll_task *task,
                            struct atoll_err *err);
@@ -47,7 +47,7 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
                             const struct atoll_prepared *prepared, const void *object, size_t object_length,
                             struct atoll_evaluation *ret_evaluation);
 
-/* Interleaved ABBA comparison with fresh draws.  FINAL also checks both at the hidden variants. */
+/* Interleaved ABBA comparison with fresh input sets.  FINAL also checks both at the hidden variants. */
 void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
                         const struct atoll_prepared *elite, const void *elite_object, size_t elite_length,
                         const struct atoll_prepared *challenger, const void *challenger_object,

@@ -1,5 +1,5 @@
 /* sampling.h - how many samples a candidate gets on one variant (MEASUREMENT.md 3): adaptive stop and early
- * drop. Layer: mpi-eval, referee.  Pure: fed with times, it answers; no clock of its own.  Lifetime:
+ * drop. Layer: mpi-eval, referee.  Pure: fed with times, it decides; no clock of its own.  Lifetime:
  * init/fini. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_SAMPLING_H
 #define ATOLL_MPI_EVAL_REFEREE_SAMPLING_H

@@ -14,9 +14,10 @@ struct atoll_backend;
 /* A task the referee knows. */
 struct atoll_case {
     uint32_t number;
-    const struct atoll_task *task;              /* borrowed */
-    void *oracle;                               /* the backend's, made by case_open */
-    size_t pool_size[ATOLL_TASK_VARIANT_LIMIT]; /* draws in use per variant, at least ATOLL_DRAW_POOL_MIN */
+    const struct atoll_task *task; /* borrowed */
+    void *oracle;                  /* the backend's, made by case_open */
+    size_t pool_size
+        [ATOLL_TASK_VARIANT_LIMIT]; /* input sets in use per variant, at least ATOLL_INPUT_SET_POOL_MIN */
 };
 
 struct atoll_referee {
@@ -44,12 +45,12 @@ struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t num
                                      const struct atoll_task *task, struct atoll_err *err);
 void atoll_case_destroy(struct atoll_referee *referee, struct atoll_case *known);
 
-/* A pool draw of a variant.  Check variants deal the task's distributions in turn, bench variants as the seed
+/* A pool input set of a variant.  Check variants deal the task's distributions in turn, bench variants as the seed
  * says. */
 struct atoll_input_set atoll_case_input_set(const struct atoll_referee *referee,
                                             const struct atoll_case *known, uint32_t variant,
                                             uint64_t number);
-/* A draw never used before: of one order. */
+/* An input set never used before: of one order. */
 struct atoll_input_set atoll_case_fresh_input_set(const struct atoll_referee *referee,
                                                   const struct atoll_case *known, uint32_t variant,
                                                   uint64_t evaluation, uint64_t number);

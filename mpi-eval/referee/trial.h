@@ -1,5 +1,5 @@
-/* trial.h - one run of one candidate on one draw, with everything around it: inputs, fills, guards, flush,
- * deadline, check. Layer: mpi-eval, referee.  A subject is opened per evaluation and closed after it. */
+/* trial.h - one run of one candidate on one input set, with everything around it: inputs, fills, guards, flush,
+ * deadline, check. Layer: mpi-eval, referee.  A candidate is opened per evaluation and closed after it. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_TRIAL_H
 #define ATOLL_MPI_EVAL_REFEREE_TRIAL_H
 
@@ -18,7 +18,7 @@ struct atoll_loaded_candidate {
 /* How an output is checked.  What does not match its fingerprint is compared in full in any case. */
 enum atoll_comparing {
     ATOLL_COMPARING_PRINT, /* by fingerprint */
-    ATOLL_COMPARING_HELD,  /* in full where the whole answer is held, else by fingerprint */
+    ATOLL_COMPARING_HELD,  /* in full where all expected values are held, else by fingerprint */
     ATOLL_COMPARING_FULL   /* in full, whatever it costs */
 };
 
@@ -30,10 +30,10 @@ static inline uint64_t atoll_placement_at(uint64_t key, uint64_t turn)
 }
 
 struct atoll_trial_order {
-    const struct atoll_input_set *draw;
+    const struct atoll_input_set *input_set;
     enum atoll_comparing comparing;
     double deadline_ns;
-    /* key of places, shifts and fills; two subjects of a pair get the same.  Its lowest bits are the turn of the sample
+    /* key of places, shifts and fills; two candidates of a pair get the same.  Its lowest bits are the turn of the sample
      * in its series (atoll_placement_at), the rest is secret */
     uint64_t placement;
     int hash_outputs; /* for comparing two runs bit by bit */

@@ -147,7 +147,7 @@ static void tools_name_what_is_wrong(void **state)
     assert_int_equal(failed, 0);
 }
 
-/* Right on every draw; a finalist is looked at more closely.  The defender is an honest kernel of the task. */
+/* Right on every input set; a finalist is looked at more closely.  The defender is an honest kernel of the task. */
 static void final_duels_say_it(void **state)
 {
     static const struct {

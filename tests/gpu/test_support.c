@@ -1,4 +1,4 @@
-/* Our kernels on a device against the host: contents of draws bit for bit, fills, guards, hashes, sealed answers,
+/* Our kernels on a device against the host: contents of input sets bit for bit, fills, guards, hashes, sealed expected values,
  * comparisons, the known answer; and how fast they are, printed. */
 #include <math.h>
 
@@ -169,12 +169,12 @@ static void hashes_see_every_bit_and_no_address(void **state)
 
 enum { M = 19, COLUMNS = 37, COUNT = M * COLUMNS, Y = 2 };
 
-struct answer {
+struct sealed {
     double expected[COUNT], scales[COUNT];
     float got[COUNT];
 };
 
-static void make_answer(struct answer *a)
+static void make_sealed(struct sealed *a)
 {
     for (size_t i = 0; i < COUNT; i++) {
         a->expected[i] = 4 * atoll_random_unit(atoll_random_at(5, i)) - 2;
@@ -186,7 +186,7 @@ static void make_answer(struct answer *a)
 static const struct atoll_support_key key = {{0x123456789abcdefull, 0xfedcba987654321ull}};
 
 /* Finding of the answer, by plain values or by sealed ones; damage: a byte of the sealed values to change, -1 none. */
-static struct atoll_support_finding compare(const struct answer *a, int has_scale, int is_sealed, long damage)
+static struct atoll_support_finding compare(const struct sealed *a, int has_scale, int is_sealed, long damage)
 {
     struct atoll_support_output o = {.tensor = Y,
                                      .address = b.area + (1 << 20) + 4,
@@ -222,9 +222,9 @@ static struct atoll_support_finding compare(const struct answer *a, int has_scal
 
 static void comparisons_find_what_is_wrong(void **state)
 {
-    static struct answer a;
+    static struct sealed a;
     char detail[ATOLL_DETAIL_BYTES];
-    make_answer(&a);
+    make_sealed(&a);
     a.got[100] += 0.5f;
     a.got[200] = NAN;
     a.got[300] = a.got[300] * (1 + 3e-6f);
@@ -255,11 +255,11 @@ static void comparisons_find_what_is_wrong(void **state)
     }
 }
 
-/* Sums and the worst error are the host's, and a damaged sealed answer has another hash. */
+/* Sums and the worst error are the host's, and damaged sealed values have another hash. */
 static void comparisons_agree_with_the_hosts(void **state)
 {
-    static struct answer a;
-    make_answer(&a);
+    static struct sealed a;
+    make_sealed(&a);
     a.got[77] += 0.25f;
     struct atoll_support_finding f = compare(&a, 0, 1, -1), damaged = compare(&a, 0, 1, 8 * 50 + 1);
     double bound = 1e-6 + 1e-5 * fabs(a.expected[77]),

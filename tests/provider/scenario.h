@@ -24,7 +24,7 @@ struct scenario {
     double left_requests, left_tokens;
     int is_quota, has_interim;
     double header_kb;
-    /* ---- the answer ---- */
+    /* ---- the expected values ---- */
     double input, output, cached, reasoning, words, huge_mb;
     enum scenario_text text;
     enum scenario_finish finish;

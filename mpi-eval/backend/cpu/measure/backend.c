@@ -60,8 +60,8 @@ static int memories_open(struct atoll_referee *r, struct atoll_cpu *c, struct at
     size_t cache = (size_t)r->info.last_level_cache_bytes;
     if ((c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) &&
         (c->oracle_memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) &&
-        (c->answers = atoll_answers_create(memory_share(c, 10, 512, 4096), memory_share(c, 10, 128, 4096),
-                                           r->salt ^ 0x7072696e74ull, err)))
+        (c->expected_cache = atoll_expected_cache_create(
+             memory_share(c, 10, 512, 4096), memory_share(c, 10, 128, 4096), r->salt ^ 0x7072696e74ull, err)))
         return 0;
     return -1;
 }
@@ -103,7 +103,7 @@ static void device_close(struct atoll_referee *r)
     if (!c)
         return;
     atoll_calibration_destroy(c->calibration);
-    atoll_answers_destroy(c->answers);
+    atoll_expected_cache_destroy(c->expected_cache);
     atoll_memory_destroy(c->memory);
     atoll_memory_destroy(c->oracle_memory);
     if (c->device.core_count && !r->setup.backend_null)
@@ -130,30 +130,31 @@ static void case_close(struct atoll_referee *r, struct atoll_case *known)
 static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t variant, uint16_t *ret_numbers,
                    size_t limit)
 {
-    return atoll_answers_kept(atoll_cpu_of(r)->answers, known->number, variant, ret_numbers, limit);
+    return atoll_expected_cache_kept(atoll_cpu_of(r)->expected_cache, known->number, variant, ret_numbers,
+                                     limit);
 }
 
-static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *draw,
+static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
                   int need_full, struct atoll_err *err)
 {
-    return atoll_answers_get(atoll_cpu_of(r)->answers, known->oracle, known->task, known->number, draw,
-                             need_full, err);
+    return atoll_expected_cache_get(atoll_cpu_of(r)->expected_cache, known->oracle, known->task,
+                                    known->number, input_set, need_full, err);
 }
 
 static void release(struct atoll_referee *r, void *held)
 {
-    atoll_answers_release(atoll_cpu_of(r)->answers, held);
+    atoll_expected_cache_release(atoll_cpu_of(r)->expected_cache, held);
 }
 
 /* ---- for the admission battery ---- */
 
-static int examine(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *draw,
+static int examine(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
                    const void *const *data, char *ret_detail, struct atoll_err *err)
 {
     double worst;
-    struct atoll_answer *answer = hold(r, known, draw, 1, err);
-    int right = answer ? atoll_outputs_check(known, answer, data, NULL, &worst, ret_detail, err) : -1;
-    release(r, answer);
+    struct atoll_expected *expected = hold(r, known, input_set, 1, err);
+    int right = expected ? atoll_outputs_check(known, expected, data, NULL, &worst, ret_detail, err) : -1;
+    release(r, expected);
     return right;
 }
 
@@ -173,7 +174,7 @@ static int expect_elsewhere(struct atoll_referee *r, struct atoll_case *known,
     struct atoll_oracle *oracle = atoll_oracle_create(known->task, plain ? plain : r->compiler, &settings,
                                                       c->oracle_memory, r->salt, err);
     int failed =
-        oracle ? atoll_oracle_ask(oracle, question->draw, question->changed_tensor, ret_truth, err) : -1;
+        oracle ? atoll_oracle_ask(oracle, question->input_set, question->changed_tensor, ret_truth, err) : -1;
     atoll_oracle_destroy(oracle);
     atoll_compiler_destroy(plain);
     return failed;
@@ -188,11 +189,11 @@ static int expect(struct atoll_referee *r, struct atoll_case *known,
     if (question->threads) {
         failed = expect_elsewhere(r, known, question, &truth, err);
     } else if (question->changed_tensor >= 0) {
-        failed = atoll_oracle_ask(known->oracle, question->draw, question->changed_tensor, &truth, err);
+        failed = atoll_oracle_ask(known->oracle, question->input_set, question->changed_tensor, &truth, err);
     } else {
-        struct atoll_answer *answer = hold(r, known, question->draw, 1, err);
-        failed = answer ? atoll_truth_copy(&answer->truth, known->task, 1, &truth, err) : -1;
-        release(r, answer);
+        struct atoll_expected *expected = hold(r, known, question->input_set, 1, err);
+        failed = expected ? atoll_truth_copy(&expected->truth, known->task, 1, &truth, err) : -1;
+        release(r, expected);
     }
     if (failed)
         return -1;
@@ -240,8 +241,8 @@ const struct atoll_backend atoll_backend_cpu = {
     .measure = measure,
     .case_open = case_open,
     .case_close = case_close,
-    .subject_open = atoll_cpu_loaded_candidate_open,
-    .subject_close = atoll_cpu_loaded_candidate_close,
+    .candidate_open = atoll_cpu_loaded_candidate_open,
+    .candidate_close = atoll_cpu_loaded_candidate_close,
     .trial = atoll_cpu_trial,
     .kept = kept,
     .hold = hold,

@@ -7,18 +7,18 @@
 #include "base/random.h"
 #include "mpi-eval/referee/wide.h"
 
-struct atoll_answers {
+struct atoll_expected_cache {
     size_t limit_bytes, held_bytes;             /* expected values */
     size_t input_limit_bytes, input_held_bytes; /* raw inputs */
     uint64_t key, clock;
-    struct atoll_answer **items;
+    struct atoll_expected **items;
     size_t count, capacity;
 };
 
-struct atoll_answers *atoll_answers_create(size_t limit_bytes, size_t input_limit_bytes, uint64_t key,
-                                           struct atoll_err *err)
+struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, size_t input_limit_bytes,
+                                                         uint64_t key, struct atoll_err *err)
 {
-    struct atoll_answers *a = calloc(1, sizeof *a);
+    struct atoll_expected_cache *a = calloc(1, sizeof *a);
     if (!a) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
         return NULL;
@@ -38,106 +38,106 @@ static size_t expected_bytes(const struct atoll_truth *t)
 }
 
 /* Drops the arrays, keeps fingerprints and hashes. */
-static void answer_shrink(struct atoll_answers *a, struct atoll_answer *answer)
+static void expected_shrink(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
-        free(answer->truth.values[i]);
-        free(answer->truth.scale[i]);
-        answer->truth.values[i] = answer->truth.scale[i] = NULL;
+        free(expected->truth.values[i]);
+        free(expected->truth.scale[i]);
+        expected->truth.values[i] = expected->truth.scale[i] = NULL;
     }
-    a->held_bytes -= answer->bytes;
-    answer->bytes = 0;
-    answer->is_full = 0;
+    a->held_bytes -= expected->bytes;
+    expected->bytes = 0;
+    expected->is_full = 0;
 }
 
-static void answer_drop_inputs(struct atoll_answers *a, struct atoll_answer *answer)
+static void expected_drop_inputs(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
-        free(answer->truth.inputs[i]);
-        answer->truth.inputs[i] = NULL;
+        free(expected->truth.inputs[i]);
+        expected->truth.inputs[i] = NULL;
     }
-    a->input_held_bytes -= answer->input_bytes;
-    answer->input_bytes = 0;
+    a->input_held_bytes -= expected->input_bytes;
+    expected->input_bytes = 0;
 }
 
-static void answer_destroy(struct atoll_answers *a, struct atoll_answer *answer)
+static void expected_destroy(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
-    answer_shrink(a, answer);
-    answer_drop_inputs(a, answer);
+    expected_shrink(a, expected);
+    expected_drop_inputs(a, expected);
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
-        atoll_fingerprint_fini(&answer->prints[i]);
-    free(answer);
+        atoll_fingerprint_fini(&expected->prints[i]);
+    free(expected);
 }
 
-void atoll_answers_destroy(struct atoll_answers *answers)
+void atoll_expected_cache_destroy(struct atoll_expected_cache *cache)
 {
-    if (!answers)
+    if (!cache)
         return;
-    for (size_t i = 0; i < answers->count; i++)
-        answer_destroy(answers, answers->items[i]);
-    free(answers->items);
-    free(answers);
+    for (size_t i = 0; i < cache->count; i++)
+        expected_destroy(cache, cache->items[i]);
+    free(cache->items);
+    free(cache);
 }
 
-size_t atoll_answers_held_bytes(const struct atoll_answers *answers)
+size_t atoll_expected_cache_held_bytes(const struct atoll_expected_cache *cache)
 {
-    return answers->held_bytes;
+    return cache->held_bytes;
 }
 
-static int same_draw(const struct atoll_input_set *a, const struct atoll_input_set *b)
+static int same_input_set(const struct atoll_input_set *a, const struct atoll_input_set *b)
 {
     return a->variant == b->variant && a->series == b->series && a->number == b->number &&
            a->seed == b->seed && a->distribution == b->distribution;
 }
 
-static struct atoll_answer *answer_find(const struct atoll_answers *a, uint32_t task,
-                                        const struct atoll_input_set *draw)
+static struct atoll_expected *expected_find(const struct atoll_expected_cache *a, uint32_t task,
+                                            const struct atoll_input_set *input_set)
 {
     for (size_t i = 0; i < a->count; i++)
-        if (a->items[i]->task == task && same_draw(&a->items[i]->draw, draw))
+        if (a->items[i]->task == task && same_input_set(&a->items[i]->input_set, input_set))
             return a->items[i];
     return NULL;
 }
 
-/* The least recently used answer nobody holds: with expected values (inputs 0) or with inputs (inputs 1). */
-static struct atoll_answer *answer_oldest(const struct atoll_answers *a, int inputs)
+/* The least recently used record nobody holds: with expected values (inputs 0) or with inputs (inputs 1). */
+static struct atoll_expected *expected_oldest(const struct atoll_expected_cache *a, int inputs)
 {
-    struct atoll_answer *oldest = NULL;
+    struct atoll_expected *oldest = NULL;
     for (size_t i = 0; i < a->count; i++) {
-        struct atoll_answer *x = a->items[i];
+        struct atoll_expected *x = a->items[i];
         if (!x->users && (inputs ? x->input_bytes > 0 : x->is_full) && (!oldest || x->stamp < oldest->stamp))
             oldest = x;
     }
     return oldest;
 }
 
-static void make_room(struct atoll_answers *a)
+static void make_room(struct atoll_expected_cache *a)
 {
-    struct atoll_answer *x;
-    while (a->held_bytes > a->limit_bytes && (x = answer_oldest(a, 0)))
-        answer_shrink(a, x);
-    while (a->input_held_bytes > a->input_limit_bytes && (x = answer_oldest(a, 1)))
-        answer_drop_inputs(a, x);
+    struct atoll_expected *x;
+    while (a->held_bytes > a->limit_bytes && (x = expected_oldest(a, 0)))
+        expected_shrink(a, x);
+    while (a->input_held_bytes > a->input_limit_bytes && (x = expected_oldest(a, 1)))
+        expected_drop_inputs(a, x);
 }
 
-static int prints_make(const struct atoll_answers *a, struct atoll_answer *answer,
+static int prints_make(const struct atoll_expected_cache *a, struct atoll_expected *expected,
                        const struct atoll_task *task, const struct atoll_truth *t, struct atoll_err *err)
 {
     for (size_t i = 0; i < task->tensor_count; i++) {
-        uint64_t key = atoll_random_at(a->key ^ answer->draw.seed, i);
-        if (t->values[i] && atoll_fingerprint_make(&answer->prints[i], &task->tolerance, t->values[i],
+        uint64_t key = atoll_random_at(a->key ^ expected->input_set.seed, i);
+        if (t->values[i] && atoll_fingerprint_make(&expected->prints[i], &task->tolerance, t->values[i],
                                                    t->scale[i], t->counts[i], key, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int items_grow(struct atoll_answers *a, struct atoll_err *err)
+static int items_grow(struct atoll_expected_cache *a, struct atoll_err *err)
 {
     if (a->count < a->capacity)
         return 0;
     size_t capacity = a->capacity ? 2 * a->capacity : 64;
-    struct atoll_answer **items = realloc(a->items, capacity * sizeof *items);
+    struct atoll_expected **items = realloc(a->items, capacity * sizeof *items);
     if (!items)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
     a->items = items;
@@ -145,56 +145,56 @@ static int items_grow(struct atoll_answers *a, struct atoll_err *err)
     return 0;
 }
 
-static struct atoll_answer *answer_new(struct atoll_answers *a, const struct atoll_task *task,
-                                       uint32_t number, const struct atoll_input_set *draw,
-                                       const struct atoll_truth *truth, struct atoll_err *err)
+static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const struct atoll_task *task,
+                                           uint32_t number, const struct atoll_input_set *input_set,
+                                           const struct atoll_truth *truth, struct atoll_err *err)
 {
-    struct atoll_answer *answer = calloc(1, sizeof *answer);
-    if (!answer || items_grow(a, err) != 0) {
-        free(answer);
+    struct atoll_expected *expected = calloc(1, sizeof *expected);
+    if (!expected || items_grow(a, err) != 0) {
+        free(expected);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer");
         return NULL;
     }
-    answer->task = number;
-    answer->draw = *draw;
-    if (prints_make(a, answer, task, truth, err) != 0) {
-        answer_destroy(a, answer);
+    expected->task = number;
+    expected->input_set = *input_set;
+    if (prints_make(a, expected, task, truth, err) != 0) {
+        expected_destroy(a, expected);
         return NULL;
     }
-    a->items[a->count++] = answer;
-    return answer;
+    a->items[a->count++] = expected;
+    return expected;
 }
 
-static void answer_refill(struct atoll_answers *a, const struct atoll_task *task, struct atoll_answer *answer,
-                          const struct atoll_truth *truth, int is_full)
+static void expected_refill(struct atoll_expected_cache *a, const struct atoll_task *task,
+                            struct atoll_expected *expected, const struct atoll_truth *truth, int is_full)
 {
-    answer_shrink(a, answer);
-    answer_drop_inputs(a, answer);
-    answer->truth = *truth;
-    answer->is_full = is_full;
-    answer->bytes = expected_bytes(truth);
-    a->held_bytes += answer->bytes;
+    expected_shrink(a, expected);
+    expected_drop_inputs(a, expected);
+    expected->truth = *truth;
+    expected->is_full = is_full;
+    expected->bytes = expected_bytes(truth);
+    a->held_bytes += expected->bytes;
     for (size_t i = 0; i < task->tensor_count; i++)
         if (truth->inputs[i])
-            answer->input_bytes += truth->counts[i] * atoll_dtype_bytes(task->tensors[i].dtype);
-    a->input_held_bytes += answer->input_bytes;
+            expected->input_bytes += truth->counts[i] * atoll_dtype_bytes(task->tensors[i].dtype);
+    a->input_held_bytes += expected->input_bytes;
 }
 
-static size_t kept_count(const struct atoll_answers *a, uint32_t task, uint32_t variant)
+static size_t kept_count(const struct atoll_expected_cache *a, uint32_t task, uint32_t variant)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->count; i++)
-        n += a->items[i]->task == task && a->items[i]->draw.variant == variant && a->items[i]->is_full;
+        n += a->items[i]->task == task && a->items[i]->input_set.variant == variant && a->items[i]->is_full;
     return n;
 }
 
 /* One question, answered into the cache. */
 struct asking {
-    struct atoll_answers *answers;
+    struct atoll_expected_cache *cache;
     const struct atoll_task *task;
     uint32_t number;
-    const struct atoll_input_set *draw;
-    struct atoll_answer *known; /* NULL: a new one */
+    const struct atoll_input_set *input_set;
+    struct atoll_expected *known; /* NULL: a new one */
     int full;
 };
 
@@ -203,69 +203,70 @@ static int see_answer(void *context, const struct atoll_truth *truth, struct ato
     struct asking *q = context;
     struct atoll_truth own;
     if (!q->known)
-        q->known = answer_new(q->answers, q->task, q->number, q->draw, truth, err);
+        q->known = expected_new(q->cache, q->task, q->number, q->input_set, truth, err);
     if (!q->known || atoll_truth_copy(truth, q->task, q->full, &own, err) != 0)
         return -1;
-    answer_refill(q->answers, q->task, q->known, &own, q->full);
+    expected_refill(q->cache, q->task, q->known, &own, q->full);
     return 0;
 }
 
-static void forget(struct atoll_answers *a, struct atoll_answer *answer)
+static void forget(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
     for (size_t i = 0; i < a->count; i++) {
-        if (a->items[i] != answer)
+        if (a->items[i] != expected)
             continue;
         a->items[i] = a->items[--a->count];
-        answer_destroy(a, answer);
+        expected_destroy(a, expected);
         return;
     }
 }
 
-/* Whole answers beyond what the full comparisons of a candidate need are not worth their memory. */
-static struct atoll_answer *answer_ask(struct atoll_answers *a, struct atoll_oracle *oracle,
-                                       const struct atoll_task *task, uint32_t number,
-                                       const struct atoll_input_set *draw, struct atoll_answer *known,
-                                       int need_full, struct atoll_err *err)
+/* Whole expected values beyond what the full comparisons of a candidate need are not worth their memory. */
+static struct atoll_expected *expected_ask(struct atoll_expected_cache *a, struct atoll_oracle *oracle,
+                                           const struct atoll_task *task, uint32_t number,
+                                           const struct atoll_input_set *input_set,
+                                           struct atoll_expected *known, int need_full, struct atoll_err *err)
 {
-    int full = need_full || kept_count(a, number, draw->variant) < ATOLL_ANSWER_KEPT;
-    struct asking q = {a, task, number, draw, known, full};
-    if (atoll_oracle_show(oracle, draw, -1, see_answer, &q, err) == 0)
+    int full = need_full || kept_count(a, number, input_set->variant) < ATOLL_EXPECTED_KEPT;
+    struct asking q = {a, task, number, input_set, known, full};
+    if (atoll_oracle_visit(oracle, input_set, -1, see_answer, &q, err) == 0)
         return q.known;
     if (!known && q.known)
         forget(a, q.known);
     return NULL;
 }
 
-struct atoll_answer *atoll_answers_get(struct atoll_answers *answers, struct atoll_oracle *oracle,
-                                       const struct atoll_task *task, uint32_t task_number,
-                                       const struct atoll_input_set *draw, int need_full,
-                                       struct atoll_err *err)
+struct atoll_expected *atoll_expected_cache_get(struct atoll_expected_cache *cache,
+                                                struct atoll_oracle *oracle, const struct atoll_task *task,
+                                                uint32_t task_number, const struct atoll_input_set *input_set,
+                                                int need_full, struct atoll_err *err)
 {
-    struct atoll_answer *found = answer_find(answers, task_number, draw);
+    struct atoll_expected *found = expected_find(cache, task_number, input_set);
     if (!found || (need_full && !found->is_full))
-        found = answer_ask(answers, oracle, task, task_number, draw, found, need_full, err);
+        found = expected_ask(cache, oracle, task, task_number, input_set, found, need_full, err);
     if (!found)
         return NULL;
-    found->stamp = ++answers->clock;
+    found->stamp = ++cache->clock;
     found->users++;
-    make_room(answers);
+    make_room(cache);
     return found;
 }
 
-int atoll_answers_know(const struct atoll_answers *answers, uint32_t task_number,
-                       const struct atoll_input_set *draw)
+int atoll_expected_cache_has(const struct atoll_expected_cache *cache, uint32_t task_number,
+                             const struct atoll_input_set *input_set)
 {
-    return answer_find(answers, task_number, draw) != NULL;
+    return expected_find(cache, task_number, input_set) != NULL;
 }
 
-int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answer,
-                        const struct atoll_task *task, size_t tensor, void *ret_data, struct atoll_err *err)
+int atoll_expected_cache_input(struct atoll_expected_cache *cache, struct atoll_expected *expected,
+                               const struct atoll_task *task, size_t tensor, void *ret_data,
+                               struct atoll_err *err)
 {
-    size_t count = answer->truth.counts[tensor],
+    size_t count = expected->truth.counts[tensor],
            bytes = count * atoll_dtype_bytes(task->tensors[tensor].dtype);
-    const struct atoll_input_set *d = &answer->draw;
-    if (answer->truth.inputs[tensor]) {
-        atoll_wide_copy(ret_data, answer->truth.inputs[tensor], bytes);
+    const struct atoll_input_set *d = &expected->input_set;
+    if (expected->truth.inputs[tensor]) {
+        atoll_wide_copy(ret_data, expected->truth.inputs[tensor], bytes);
         return 0;
     }
     if (atoll_init_fill(task, tensor, &task->variants[d->variant], d->seed, d->distribution, 0, count,
@@ -275,40 +276,41 @@ int atoll_answers_input(struct atoll_answers *answers, struct atoll_answer *answ
     if (!copy)
         return 0;
     memcpy(copy, ret_data, bytes);
-    answer->truth.inputs[tensor] = copy;
-    answer->input_bytes += bytes;
-    answers->input_held_bytes += bytes;
-    make_room(answers);
+    expected->truth.inputs[tensor] = copy;
+    expected->input_bytes += bytes;
+    cache->input_held_bytes += bytes;
+    make_room(cache);
     return 0;
 }
 
-void atoll_answers_release(struct atoll_answers *answers, struct atoll_answer *answer)
+void atoll_expected_cache_release(struct atoll_expected_cache *cache, struct atoll_expected *expected)
 {
-    if (!answer)
+    if (!expected)
         return;
-    answer->users--;
-    if (!answer->users && answer->draw.series)
-        forget(answers, answer);
+    expected->users--;
+    if (!expected->users && expected->input_set.series)
+        forget(cache, expected);
 }
 
-size_t atoll_answers_kept(const struct atoll_answers *answers, uint32_t task, uint32_t variant,
-                          uint16_t *ret_numbers, size_t limit)
+size_t atoll_expected_cache_kept(const struct atoll_expected_cache *cache, uint32_t task, uint32_t variant,
+                                 uint16_t *ret_numbers, size_t limit)
 {
     size_t n = 0;
-    for (size_t i = 0; i < answers->count && n < limit; i++) {
-        const struct atoll_answer *x = answers->items[i];
-        if (x->task == task && x->draw.variant == variant && !x->draw.series && x->is_full)
-            ret_numbers[n++] = (uint16_t)x->draw.number;
+    for (size_t i = 0; i < cache->count && n < limit; i++) {
+        const struct atoll_expected *x = cache->items[i];
+        if (x->task == task && x->input_set.variant == variant && !x->input_set.series && x->is_full)
+            ret_numbers[n++] = (uint16_t)x->input_set.number;
     }
     return n;
 }
 
-struct atoll_answer *atoll_answers_other(struct atoll_answers *answers, uint32_t task, uint32_t variant,
-                                         const struct atoll_input_set *not_this)
+struct atoll_expected *atoll_expected_cache_other(struct atoll_expected_cache *cache, uint32_t task,
+                                                  uint32_t variant, const struct atoll_input_set *not_this)
 {
-    for (size_t i = 0; i < answers->count; i++) { /* from another place each time */
-        struct atoll_answer *x = answers->items[(i + answers->clock) % answers->count];
-        if (x->task != task || x->draw.variant != variant || !x->is_full || same_draw(&x->draw, not_this))
+    for (size_t i = 0; i < cache->count; i++) { /* from another place each time */
+        struct atoll_expected *x = cache->items[(i + cache->clock) % cache->count];
+        if (x->task != task || x->input_set.variant != variant || !x->is_full ||
+            same_input_set(&x->input_set, not_this))
             continue;
         x->users++;
         return x;

@@ -95,7 +95,7 @@ void atoll_truth_fini(struct atoll_truth *truth)
 /* Everything one question needs while it is asked. */
 struct question {
     struct atoll_oracle *oracle;
-    const struct atoll_input_set *draw;
+    const struct atoll_input_set *input_set;
     const struct atoll_variant *variant;
     long changed_tensor;
     struct atoll_run_request request;
@@ -110,7 +110,7 @@ static struct atoll_block *question_open(struct question *q, size_t slot, size_t
                                          struct atoll_err *err)
 {
     struct atoll_block *b = &q->blocks[slot];
-    if (atoll_block_open(q->oracle->memory, bytes, atoll_mix64(q->draw->seed + slot), b, err) != 0)
+    if (atoll_block_open(q->oracle->memory, bytes, atoll_mix64(q->input_set->seed + slot), b, err) != 0)
         return NULL;
     size_t i = q->request.buffer_count++;
     q->request.buffers[i] = (struct atoll_run_buffer){b->fd, b->file_bytes, read_only};
@@ -124,10 +124,10 @@ static int question_open_input(struct question *q, size_t tensor, struct atoll_e
     size_t count = q->counts[tensor];
     struct atoll_block *b =
         question_open(q, 3 * tensor, count * atoll_dtype_bytes(task->tensors[tensor].dtype), 1, err);
-    uint64_t seed = q->draw->seed ^ ((long)tensor == q->changed_tensor ? 0x5bd1e995f00dull : 0);
+    uint64_t seed = q->input_set->seed ^ ((long)tensor == q->changed_tensor ? 0x5bd1e995f00dull : 0);
     if (!b)
         return -1;
-    return atoll_init_fill(task, tensor, q->variant, seed, q->draw->distribution, 0, count,
+    return atoll_init_fill(task, tensor, q->variant, seed, q->input_set->distribution, 0, count,
                            atoll_block_data(b), err);
 }
 
@@ -250,16 +250,17 @@ static int question_collect(const struct question *q, struct atoll_truth *truth,
     return 0;
 }
 
-int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
-                      atoll_oracle_see *see, void *context, struct atoll_err *err)
+int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
+                       long changed_tensor, atoll_oracle_visitor *visitor, void *context,
+                       struct atoll_err *err)
 {
     struct atoll_truth truth = {0};
     struct question *q = calloc(1, sizeof *q);
     if (!q)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to the reference");
     q->oracle = oracle;
-    q->draw = draw;
-    q->variant = &oracle->task->variants[draw->variant];
+    q->input_set = input_set;
+    q->variant = &oracle->task->variants[input_set->variant];
     q->changed_tensor = changed_tensor;
     int failed = question_open_all(q, err);
     if (!failed)
@@ -267,7 +268,7 @@ int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_input_set 
     if (!failed)
         failed = question_collect(q, &truth, err);
     if (!failed)
-        failed = see(context, &truth, err);
+        failed = visitor(context, &truth, err);
     for (size_t i = 0; i < 3 * oracle->task->tensor_count; i++)
         atoll_block_close(oracle->memory, &q->blocks[i]);
     free(q);
@@ -308,15 +309,15 @@ struct copying {
     struct atoll_truth *truth;
 };
 
-static int see_and_copy(void *context, const struct atoll_truth *truth, struct atoll_err *err)
+static int copy_visited(void *context, const struct atoll_truth *truth, struct atoll_err *err)
 {
     const struct copying *c = context;
     return atoll_truth_copy(truth, c->task, 1, c->truth, err);
 }
 
-int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
-                     struct atoll_truth *ret_truth, struct atoll_err *err)
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
+                     long changed_tensor, struct atoll_truth *ret_truth, struct atoll_err *err)
 {
     struct copying c = {oracle->task, ret_truth};
-    return atoll_oracle_show(oracle, draw, changed_tensor, see_and_copy, &c, err);
+    return atoll_oracle_visit(oracle, input_set, changed_tensor, copy_visited, &c, err);
 }

@@ -1,4 +1,4 @@
-/* oracle.h - the compiled reference of one task: inputs of a draw in, expected values in double precision
+/* oracle.h - the compiled reference of one task: inputs of an input set in, expected values in double precision
  * out. Layer: mpi-eval, backend/cpu.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
  * never become a candidate's. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_ORACLE_H
@@ -21,7 +21,7 @@ struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct a
                                          struct atoll_err *err);
 void atoll_oracle_destroy(struct atoll_oracle *oracle);
 
-/* Expected values of one draw, by tensor number. */
+/* Expected values of one input set, by tensor number. */
 struct atoll_truth {
     size_t counts[ATOLL_TASK_TENSOR_LIMIT];
     double *values[ATOLL_TASK_TENSOR_LIMIT]; /* owned; NULL where nothing is expected */
@@ -37,11 +37,12 @@ int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *ta
                      struct atoll_truth *ret_truth, struct atoll_err *err);
 
 /* Asks and shows: the truth and its arrays are borrowed until see returns, which may fail with err. */
-typedef int atoll_oracle_see(void *context, const struct atoll_truth *truth, struct atoll_err *err);
-int atoll_oracle_show(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
-                      atoll_oracle_see *see, void *context, struct atoll_err *err);
+typedef int atoll_oracle_visitor(void *context, const struct atoll_truth *truth, struct atoll_err *err);
+int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
+                       long changed_tensor, atoll_oracle_visitor *visitor, void *context,
+                       struct atoll_err *err);
 /* changed_tensor >= 0: this one input comes from another seed (impact test); -1 otherwise. */
-int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *draw, long changed_tensor,
-                     struct atoll_truth *ret_truth, struct atoll_err *err);
+int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
+                     long changed_tensor, struct atoll_truth *ret_truth, struct atoll_err *err);
 
 #endif

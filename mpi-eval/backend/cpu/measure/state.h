@@ -20,7 +20,7 @@ struct atoll_cpu {
     struct atoll_calibration *calibration; /* NULL where nothing is measured */
     struct atoll_memory *memory;           /* of candidates */
     struct atoll_memory *oracle_memory;    /* of references: never shared with candidates */
-    struct atoll_answers *answers;
+    struct atoll_expected_cache *expected_cache;
 };
 
 struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee);
@@ -30,7 +30,7 @@ int atoll_cpu_prepare(struct atoll_prepared *p, const struct atoll_order_candida
 enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
                                                    const struct atoll_prepared *prepared, const void *object,
                                                    size_t object_length,
-                                                   struct atoll_loaded_candidate *ret_subject,
+                                                   struct atoll_loaded_candidate *ret_candidate,
                                                    char *ret_detail);
 void atoll_cpu_loaded_candidate_close(struct atoll_referee *referee,
                                       struct atoll_loaded_candidate *candidate);
@@ -38,10 +38,10 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
                      struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
                      struct atoll_trial *ret_trial);
 
-/* Checks one set of outputs against an answer; data: by tensor number, NULL where there is none; fills may be
+/* Checks one set of outputs against what is expected; data: by tensor number, NULL where there is none; fills may be
  * NULL. 1 right, 0 wrong (detail filled), -1 err.  Used by trials and by the admission battery's fake
  * outputs. */
-int atoll_outputs_check(const struct atoll_case *known, const struct atoll_answer *answer,
+int atoll_outputs_check(const struct atoll_case *known, const struct atoll_expected *expected,
                         const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
                         char *ret_detail, struct atoll_err *err);
 

@@ -17,7 +17,7 @@
 enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
                                                    const struct atoll_prepared *prepared, const void *object,
                                                    size_t object_length,
-                                                   struct atoll_loaded_candidate *ret_subject,
+                                                   struct atoll_loaded_candidate *ret_candidate,
                                                    char *ret_detail)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -28,7 +28,7 @@ enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee
                                      prepared->task->allow_mutable_globals, prepared->symbols,
                                      prepared->symbol_count, &err);
     }
-    *ret_subject = (struct atoll_loaded_candidate){
+    *ret_candidate = (struct atoll_loaded_candidate){
         .prepared = prepared, .object = object, .object_length = object_length, .runner = runner};
     if (runner)
         return ATOLL_V_CORRECT;
@@ -51,7 +51,7 @@ struct stage {
     struct atoll_loaded_candidate *candidate;
     const struct atoll_trial_order *order;
     const struct atoll_variant *variant;
-    struct atoll_answer *answer, *stale;
+    struct atoll_expected *expected, *stale;
     struct atoll_block blocks[BLOCK_LIMIT];
     size_t block_count;
     struct atoll_fill fills[ATOLL_TASK_TENSOR_LIMIT], scratch_fill;
@@ -92,7 +92,7 @@ static int stage_open_scratch(struct stage *s, size_t index, struct atoll_err *e
     return stage_open_block(s, (size_t)bytes, 0, err);
 }
 
-/* warming: inputs of another draw, which nobody asks the reference about. */
+/* warming: inputs of another input set, which nobody asks the reference about. */
 static int stage_fill_tensor(struct stage *s, size_t tensor, int warming, struct atoll_err *err)
 {
     const struct atoll_task *task = s->known->task;
@@ -100,11 +100,12 @@ static int stage_fill_tensor(struct stage *s, size_t tensor, int warming, struct
     void *data = atoll_block_data(&s->blocks[tensor]);
     if (t->role != ATOLL_ROLE_OUT && warming)
         return atoll_init_fill(task, tensor, s->variant, atoll_random_at(s->order->placement, WARMING_SEED),
-                               s->order->draw->distribution, 0, s->answer->truth.counts[tensor], data, err);
+                               s->order->input_set->distribution, 0, s->expected->truth.counts[tensor], data,
+                               err);
     if (t->role != ATOLL_ROLE_OUT)
-        return atoll_answers_input(s->cpu->answers, s->answer, task, tensor, data, err);
+        return atoll_expected_cache_input(s->cpu->expected_cache, s->expected, task, tensor, data, err);
     const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
-    atoll_fill_init(&s->fills[tensor], t->dtype, s->answer->truth.counts[tensor], stale,
+    atoll_fill_init(&s->fills[tensor], t->dtype, s->expected->truth.counts[tensor], stale,
                     atoll_random_at(~s->order->placement, tensor));
     atoll_fill_write(&s->fills[tensor], data);
     return 0;
@@ -207,7 +208,7 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     const struct atoll_task *task = s->known->task;
     s->binding_count = atoll_plan_bindings(task, s->variant, p->plan, &p->choice, s->bindings);
     for (size_t i = 0; i < task->tensor_count; i++)
-        if (stage_open_block(s, s->answer->truth.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype), 0,
+        if (stage_open_block(s, s->expected->truth.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype), 0,
                              err) != 0)
             return -1;
     for (size_t i = 0; i < p->plan->scratch_count; i++)
@@ -241,7 +242,7 @@ static int stage_open_runner(struct stage *s, struct atoll_err *err)
 }
 
 /* The child is forked while its buffers are filled, and its threads wake up while caches are flushed; a warm sample
- * has no flush, but a run before it, in another child over the same memory, on contents of another draw: whatever a
+ * has no flush, but a run before it, in another child over the same memory, on contents of another input set: whatever a
  * candidate leaves there is gone or of no use. */
 static int stage_run_once(struct stage *s, int warming, struct atoll_run_result *result,
                           struct atoll_err *err)
@@ -350,7 +351,7 @@ static int inputs_hold(const struct stage *s, struct atoll_trial *t)
         if (task->tensors[i].role != ATOLL_ROLE_IN && task->tensors[i].role != ATOLL_ROLE_CONSTANT)
             continue;
         if (atoll_memory_hash(s->referee->salt, atoll_block_data(b), b->bytes) ==
-            s->answer->truth.input_hash[i])
+            s->expected->truth.input_hash[i])
             continue;
         trial_set(t, ATOLL_V_WRONG, 5,
                   "variant %s: changed the input %s; tensors of role %s must stay as they are",
@@ -361,7 +362,7 @@ static int inputs_hold(const struct stage *s, struct atoll_trial *t)
     return 1;
 }
 
-int atoll_outputs_check(const struct atoll_case *known, const struct atoll_answer *answer,
+int atoll_outputs_check(const struct atoll_case *known, const struct atoll_expected *expected,
                         const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
                         char *ret_detail, struct atoll_err *err)
 {
@@ -370,11 +371,11 @@ int atoll_outputs_check(const struct atoll_case *known, const struct atoll_answe
     *ret_worst = 0;
     for (size_t i = 0; right == 1 && i < known->task->tensor_count; i++) {
         struct atoll_check check = {.task = known->task,
-                                    .variant = &known->task->variants[answer->draw.variant],
+                                    .variant = &known->task->variants[expected->input_set.variant],
                                     .tensor = i,
                                     .data = data[i],
-                                    .values = answer->truth.values[i],
-                                    .scale = answer->truth.scale[i],
+                                    .values = expected->truth.values[i],
+                                    .scale = expected->truth.scale[i],
                                     .fill = fills ? fills[i] : NULL};
         if (!check.values)
             continue;
@@ -396,25 +397,26 @@ static int prints_match(const struct stage *s)
 {
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i < task->tensor_count; i++)
-        if (s->answer->prints[i].count &&
-            !atoll_fingerprint_match(&s->answer->prints[i], task->tensors[i].dtype,
+        if (s->expected->prints[i].count &&
+            !atoll_fingerprint_match(&s->expected->prints[i], task->tensors[i].dtype,
                                      atoll_block_data(&s->blocks[i])))
             return 0;
     return 1;
 }
 
-static int answer_get(struct stage *s, int need_full, struct atoll_trial *t, struct atoll_err *err)
+static int expected_get(struct stage *s, int need_full, struct atoll_trial *t, struct atoll_err *err)
 {
     double begin = atoll_referee_now_ns();
-    int is_new = !atoll_answers_know(s->cpu->answers, s->known->number, s->order->draw);
-    struct atoll_answer *a = atoll_answers_get(s->cpu->answers, s->known->oracle, s->known->task,
-                                               s->known->number, s->order->draw, need_full, err);
+    int is_new = !atoll_expected_cache_has(s->cpu->expected_cache, s->known->number, s->order->input_set);
+    struct atoll_expected *a =
+        atoll_expected_cache_get(s->cpu->expected_cache, s->known->oracle, s->known->task, s->known->number,
+                                 s->order->input_set, need_full, err);
     t->reference_ns += is_new ? atoll_referee_now_ns() - begin : 0;
     if (!a)
         return -1;
-    if (s->answer)
-        atoll_answers_release(s->cpu->answers, s->answer);
-    s->answer = a;
+    if (s->expected)
+        atoll_expected_cache_release(s->cpu->expected_cache, s->expected);
+    s->expected = a;
     return 0;
 }
 
@@ -425,18 +427,18 @@ static int judge_outputs(struct stage *s, struct atoll_trial *t, struct atoll_er
     const void *data[ATOLL_TASK_TENSOR_LIMIT];
     const struct atoll_fill *fills[ATOLL_TASK_TENSOR_LIMIT];
     enum atoll_comparing how = s->order->comparing;
-    int by_print = (how == ATOLL_COMPARING_PRINT || (how == ATOLL_COMPARING_HELD && !s->answer->is_full)) &&
+    int by_print = (how == ATOLL_COMPARING_PRINT || (how == ATOLL_COMPARING_HELD && !s->expected->is_full)) &&
                    atoll_check_has_element_bound(tolerance);
     if (by_print && !(tolerance->norm > 0) && !(tolerance->cosine > 0) && prints_match(s))
         return 0;
-    if (answer_get(s, 1, t, err) != 0)
+    if (expected_get(s, 1, t, err) != 0)
         return -1;
     for (size_t i = 0; i < s->known->task->tensor_count; i++) {
         data[i] = atoll_block_data(&s->blocks[i]);
         fills[i] = s->known->task->tensors[i].role == ATOLL_ROLE_OUT ? &s->fills[i] : NULL;
     }
     char detail[ATOLL_DETAIL_BYTES];
-    int right = atoll_outputs_check(s->known, s->answer, data, fills, &t->worst_error, detail, err);
+    int right = atoll_outputs_check(s->known, s->expected, data, fills, &t->worst_error, detail, err);
     t->compared_fully = 1;
     if (right == 0)
         trial_set(t, ATOLL_V_WRONG, 5, "variant %s, %.1800s", s->variant->name, detail);
@@ -456,7 +458,7 @@ static uint64_t outputs_hash(const struct stage *s)
 {
     uint64_t hash = 0;
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
-        if (s->answer->prints[i].count)
+        if (s->expected->prints[i].count)
             hash = atoll_memory_hash(s->referee->salt ^ hash, atoll_block_data(&s->blocks[i]),
                                      s->blocks[i].bytes);
     return hash;
@@ -466,11 +468,11 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
 {
     struct atoll_run_result result;
     s->mark_ns = atoll_referee_now_ns();
-    if (answer_get(s, s->order->comparing == ATOLL_COMPARING_FULL, t, err) != 0)
+    if (expected_get(s, s->order->comparing == ATOLL_COMPARING_FULL, t, err) != 0)
         return -1;
-    stage_mark(s, ATOLL_PHASE_ANSWER);
-    s->stale =
-        atoll_answers_other(s->cpu->answers, s->known->number, s->order->draw->variant, s->order->draw);
+    stage_mark(s, ATOLL_PHASE_EXPECTED);
+    s->stale = atoll_expected_cache_other(s->cpu->expected_cache, s->known->number,
+                                          s->order->input_set->variant, s->order->input_set);
     if (stage_set(s, err) != 0)
         return judge_setting(s, t, err);
     stage_mark(s, ATOLL_PHASE_INPUTS);
@@ -517,11 +519,11 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
     s->known = known;
     s->candidate = candidate;
     s->order = order;
-    s->variant = &known->task->variants[order->draw->variant];
+    s->variant = &known->task->variants[order->input_set->variant];
     if (trial_do(s, ret_trial, &err) != 0)
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
     stage_clear(s);
-    atoll_answers_release(s->cpu->answers, s->stale);
-    atoll_answers_release(s->cpu->answers, s->answer);
+    atoll_expected_cache_release(s->cpu->expected_cache, s->stale);
+    atoll_expected_cache_release(s->cpu->expected_cache, s->expected);
     free(s);
 }

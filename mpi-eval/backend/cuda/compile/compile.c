@@ -361,7 +361,7 @@ static const char *nvrtc_version(const struct atoll_compiler *compiler)
 }
 
 /* 1: the job is done without a child. */
-static int answer_at_once(struct nvrtc *n, struct atoll_compile_job *job)
+static int finish_at_once(struct nvrtc *n, struct atoll_compile_job *job)
 {
     struct atoll_id key;
     double start = atoll_clock_mono_ns();
@@ -392,7 +392,7 @@ static int nvrtc_submit(struct atoll_compiler *compiler, uint64_t number, const 
         atoll_compile_job_create(number, file_name, ".cu", text, length, defines, define_count, err);
     if (!job)
         return -1;
-    atoll_compile_queue_put(answer_at_once(n, job) ? &n->done : &n->queued, job);
+    atoll_compile_queue_put(finish_at_once(n, job) ? &n->done : &n->queued, job);
     start_jobs(n);
     for (unsigned i = 0; i < n->slot_count; i++) /* what was queued for a ready child goes out now */
         tend(n, &n->slots[i]);

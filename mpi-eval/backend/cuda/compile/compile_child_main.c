@@ -181,8 +181,8 @@ static unsigned compile(struct server *s, const char *name, const char *text, co
                                          : result;
 }
 
-static int answer(struct server *s, uint64_t serial, const char *name, const char *text,
-                  const char *const *options, int count)
+static int request_serve(struct server *s, uint64_t serial, const char *name, const char *text,
+                         const char *const *options, int count)
 {
     struct _nvrtcProgram *program;
     s->jobs++;
@@ -220,7 +220,7 @@ static int serve_one(struct server *s)
         options[i] = atoll_reader_text(&r, s->arena);
     if (atoll_reader_finish(&r, "request", NULL) != 0 || text_length == 0 || text[text_length - 1] != '\0')
         return 0;
-    return answer(s, serial, name, text, options, (int)count);
+    return request_serve(s, serial, name, text, options, (int)count);
 }
 
 /* ---- start ---- */

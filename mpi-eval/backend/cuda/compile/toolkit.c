@@ -13,9 +13,9 @@
 #include "base/program.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
 
-#define PROGRAM_NAME      "atoll-compile-cuda"
-#define ANSWER_BYTES      8192
-#define ANSWER_TIMEOUT_MS 60000 /* a parallel file system may take its time for 100 MB */
+#define PROGRAM_NAME           "atoll-compile-cuda"
+#define DESCRIPTION_BYTES      8192
+#define DESCRIPTION_TIMEOUT_MS 60000 /* a parallel file system may take its time for 100 MB */
 
 static int is_folder(const char *path)
 {
@@ -125,9 +125,9 @@ static char *find_child(const char *program)
     return NULL;
 }
 
-static int read_description(struct atoll_toolkit *t, char *answer, struct atoll_err *err)
+static int read_description(struct atoll_toolkit *t, char *description, struct atoll_err *err)
 {
-    for (char *rest = answer, *line; (line = strsep(&rest, "\n"));) {
+    for (char *rest = description, *line; (line = strsep(&rest, "\n"));) {
         if (strncmp(line, "error ", 6) == 0)
             return atoll_err_set(err, ATOLL_E_MISSING, "%s", line + 6);
         if (strncmp(line, "nvrtc /", 7) == 0 && !t->nvrtc)
@@ -144,7 +144,7 @@ static int read_description(struct atoll_toolkit *t, char *answer, struct atoll_
 int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char *include_path,
                        struct atoll_err *err)
 {
-    char answer[ANSWER_BYTES];
+    char description[DESCRIPTION_BYTES];
     memset(t, 0, sizeof *t);
     t->program = find_child(program);
     if (!t->program)
@@ -153,8 +153,8 @@ int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char 
                              program ? " at " : "", program ? program : "");
     char describe[] = "describe";
     char *argv[] = {t->program, describe, NULL};
-    if (atoll_spawn_ask(argv, NULL, ANSWER_TIMEOUT_MS, answer, sizeof answer, err) == 0 &&
-        read_description(t, answer, err) == 0) {
+    if (atoll_spawn_ask(argv, NULL, DESCRIPTION_TIMEOUT_MS, description, sizeof description, err) == 0 &&
+        read_description(t, description, err) == 0) {
         atoll_toolkit_find_headers(t, t->nvrtc);
         if (atoll_toolkit_add_folders(t, include_path, err) == 0)
             return 0;

@@ -37,7 +37,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_read_kernel(atoll_area_launch 
 /* Eight chains per thread hide the latency; the store, of the sum that cannot be, keeps them alive. */
 #define CHAINS 8
 
-#define FMA_KERNEL(name, type, start, command, is_strange)                                                      \
+#define FMA_KERNEL(name, type, start, command, is_strange)                                                   \
     ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) name(atoll_probe_launch p)                                   \
     {                                                                                                        \
         type x[CHAINS], y = start;                                                                           \
@@ -45,7 +45,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_read_kernel(atoll_area_launch 
             x[k] = (type)(start + (type)(threadIdx.x + k));                                                  \
         for (unsigned round = 0; round < (unsigned)p.rounds; round++) {                                      \
             _Pragma("unroll") for (int again = 0; again < 8; again++)                                        \
-                _Pragma("unroll") for (int k = 0; k < CHAINS; k++) command;                                     \
+                _Pragma("unroll") for (int k = 0; k < CHAINS; k++) command;                                  \
         }                                                                                                    \
         for (int k = 1; k < CHAINS; k++)                                                                     \
             x[0] = (type)(x[0] + x[k]);                                                                      \
@@ -59,11 +59,17 @@ FMA_KERNEL(atoll_fma_f64_kernel, double, 0.5, x[k] = __fma_rn(x[k], y, y), x[0] 
 FMA_KERNEL(atoll_fma_f32_kernel, float, 0.5f, x[k] = __fmaf_rn(x[k], y, y), x[0] == -1.0f)
 
 /* Packed halves: 0x3800 is 0.5 in f16, 0x3f00 in bf16. */
-FMA_KERNEL(atoll_fma_f16_kernel, unsigned, 0x38003800u, asm volatile("fma.rn.f16x2 %0, %0, %1, %1;" : "+r"(x[k]) : "r"(y)),
+FMA_KERNEL(atoll_fma_f16_kernel, unsigned, 0x38003800u,
+           asm volatile("fma.rn.f16x2 %0, %0, %1, %1;"
+                        : "+r"(x[k])
+                        : "r"(y)),
            x[0] == 0xdeadbeefu)
 #if __CUDA_ARCH__ >= 800
 FMA_KERNEL(atoll_fma_bf16_kernel, unsigned, 0x3f003f00u,
-           asm volatile("fma.rn.bf16x2 %0, %0, %1, %1;" : "+r"(x[k]) : "r"(y)), x[0] == 0xdeadbeefu)
+           asm volatile("fma.rn.bf16x2 %0, %0, %1, %1;"
+                        : "+r"(x[k])
+                        : "r"(y)),
+           x[0] == 0xdeadbeefu)
 #else
 ATOLL_KERNEL atoll_fma_bf16_kernel(atoll_probe_launch p)
 {

@@ -1,4 +1,4 @@
-/* cipher.h - keyed words of the device: the keystream of sealed answers and position-keyed hash terms.
+/* cipher.h - keyed words of the device: the keystream of sealed expected values and position-keyed hash terms.
  * Layer: mpi-eval, backend/cuda.  Header-only in the common subset of C11 and CUDA C++.
  * Threefry-2x64 with 13 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011
  * (rotations of table 2, key schedule of Threefish; the fewest rounds that pass every statistical test there: an answer

@@ -1,4 +1,4 @@
-/* Contents of tensors: inputs of a draw, fills, guards. */
+/* Contents of tensors: inputs of an input set, fills, guards. */
 
 /* Rounded to odd first (toward zero, the last bit set where that was not exact), then to nearest even: one rounding by
  * hardware gives what atoll_small_encode gives (Boldo and Melquiond, "When double rounding is odd", IMACS 2005). */
@@ -27,7 +27,7 @@ ATOLL_INLINE bool is_number(int dtype)
     return dtype == ATOLL_F32 || dtype == ATOLL_BF16 || dtype == ATOLL_F16;
 }
 
-/* Forms that one loop makes: the draw is the same, what becomes of it is found in a few instructions. */
+/* Forms that one loop makes: the input set is the same, what becomes of it is found in a few instructions. */
 enum init_family { INIT_NORMAL, INIT_NORMAL_SIGNED, INIT_UNIFORM, INIT_UNIFORM_SIGNED, INIT_OTHER };
 
 ATOLL_INLINE init_family family_of(int form)

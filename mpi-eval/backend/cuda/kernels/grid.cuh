@@ -33,10 +33,10 @@ template <typename T> static __device__ T block_sum(T value)
 
 ATOLL_INLINE unsigned element_bytes(int dtype)
 {
-    return dtype == ATOLL_F64 || dtype == ATOLL_I64                              ? 8
-           : dtype == ATOLL_F32 || dtype == ATOLL_I32                            ? 4
+    return dtype == ATOLL_F64 || dtype == ATOLL_I64                          ? 8
+           : dtype == ATOLL_F32 || dtype == ATOLL_I32                        ? 4
            : dtype == ATOLL_F16 || dtype == ATOLL_BF16 || dtype == ATOLL_I16 ? 2
-                                                                                 : 1;
+                                                                             : 1;
 }
 
 ATOLL_INLINE void element_put(atoll_u64 base, atoll_u64 index, unsigned bytes, atoll_u64 bits)

@@ -60,7 +60,7 @@ struct bare {
 };
 
 static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case *known,
-                                const struct atoll_input_set *draw, struct atoll_err *err)
+                                const struct atoll_input_set *input_set, struct atoll_err *err)
 {
     struct bare *b = calloc(1, sizeof *b);
     if (!b) {
@@ -73,7 +73,7 @@ static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case
                                          .device = atoll_cuda_device_of(referee),
                                          .known = known,
                                          .candidate = &b->candidate,
-                                         .draw = draw,
+                                         .input_set = input_set,
                                          .placement = atoll_referee_placement(referee)};
     return b;
 }
@@ -114,10 +114,10 @@ static int check_compose(struct bare *b, const void *const *data, size_t tensor,
 }
 
 static int backend_examine(struct atoll_referee *referee, struct atoll_case *known,
-                           const struct atoll_input_set *draw, const void *const *data, char *ret_detail,
+                           const struct atoll_input_set *input_set, const void *const *data, char *ret_detail,
                            struct atoll_err *err)
 {
-    struct bare *b = bare_create(referee, known, draw, err);
+    struct bare *b = bare_create(referee, known, input_set, err);
     int right = b && bare_run(b, check_compose, data, 0, err) == 0 ? 1 : -1;
     if (right == 1 &&
         atoll_cuda_sample_read(&b->stage.sample, &b->stage.device->reply, &b->results, err) != 0)
@@ -165,7 +165,7 @@ static int backend_expect(struct atoll_referee *referee, struct atoll_case *know
     struct atoll_reference_values values = {.counts = {0}};
     if (question->changed_tensor >= 0 || question->threads)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "the cuda backend answers plain questions only");
-    struct bare *b = bare_create(referee, known, question->draw, err);
+    struct bare *b = bare_create(referee, known, question->input_set, err);
     int rc = b ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < known->task->tensor_count; i++) {
         if (!atoll_cuda_is_output(known->task, i))
@@ -239,14 +239,16 @@ static int qualify(struct atoll_referee *r, struct atoll_err *err)
 static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t variant, uint16_t *ret_numbers,
                    size_t limit)
 {
-    return atoll_answer_kept(atoll_cuda_device_of(r)->answers, known->number, variant, ret_numbers, limit);
+    return atoll_expected_store_kept(atoll_cuda_device_of(r)->expected_store, known->number, variant,
+                                     ret_numbers, limit);
 }
 
-/* Every sample is compared in full: the answer is made by the first one that needs it. */
-static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *draw,
+/* Every sample is compared in full: expected values are made by the first one that needs them. */
+static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
                   int need_full, struct atoll_err *err)
 {
-    struct atoll_sealed *a = atoll_answer_take(atoll_cuda_device_of(r)->answers, known->number, draw);
+    struct atoll_sealed *a =
+        atoll_expected_store_take(atoll_cuda_device_of(r)->expected_store, known->number, input_set);
     (void)need_full;
     if (!a)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer");
@@ -255,7 +257,7 @@ static void *hold(struct atoll_referee *r, struct atoll_case *known, const struc
 
 static void release(struct atoll_referee *r, void *held)
 {
-    atoll_answer_give(atoll_cuda_device_of(r)->answers, held);
+    atoll_expected_store_give(atoll_cuda_device_of(r)->expected_store, held);
 }
 
 const struct atoll_backend atoll_backend_cuda = {
@@ -272,8 +274,8 @@ const struct atoll_backend atoll_backend_cuda = {
     .case_unit = atoll_cuda_case_unit,
     .case_open = atoll_cuda_case_open,
     .case_close = atoll_cuda_case_close,
-    .subject_open = atoll_cuda_loaded_candidate_open,
-    .subject_close = atoll_cuda_loaded_candidate_close,
+    .candidate_open = atoll_cuda_loaded_candidate_open,
+    .candidate_close = atoll_cuda_loaded_candidate_close,
     .trial = atoll_cuda_trial,
     .kept = kept,
     .hold = hold,

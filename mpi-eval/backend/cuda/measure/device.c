@@ -67,10 +67,10 @@ void atoll_cuda_device_drop(struct atoll_cuda_device *d)
     atoll_cuda_worker_destroy(d->worker);
     d->worker = NULL;
     memset(d->areas, 0, sizeof d->areas);
-    memset(d->subjects, 0, sizeof d->subjects);
+    memset(d->candidates, 0, sizeof d->candidates);
     memset(d->oracles, 0, sizeof d->oracles);
-    if (d->answers)
-        atoll_answer_store_reset(d->answers, 0);
+    if (d->expected_store)
+        atoll_expected_store_reset(d->expected_store, 0);
 }
 
 /* ---- memory ---- */
@@ -97,7 +97,7 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
         if (is_new[i] && d->wanted[i])
             atoll_command_batch_alloc(&d->batch, i, d->wanted[i]);
     if (is_new[ATOLL_AREA_SEALED])
-        atoll_answer_store_reset(d->answers, d->wanted[ATOLL_AREA_SEALED]);
+        atoll_expected_store_reset(d->expected_store, d->wanted[ATOLL_AREA_SEALED]);
     int rc = atoll_cuda_device_run_own(d, "memory of the device", err);
     for (uint32_t i = 0; rc == 0 && i < ATOLL_AREA_COUNT; i++)
         if (is_new[i])
@@ -119,7 +119,7 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
     budget = budget > fixed ? budget - fixed : 0;
     uint64_t sealed = (uint64_t)(SEALED_SHARE * (double)budget);
     if (arena > budget || all_plain > budget - arena || arena + all_plain + sealed > budget) {
-        /* what earlier tasks wanted goes first, then the answers, then the rotation */
+        /* what earlier tasks wanted goes first, then the expected values, then the rotation */
         arena = arena_wanted > ARENA_MIN ? arena_wanted : ARENA_MIN;
         all_plain = plain;
         if (arena > budget || all_plain > budget - arena)
@@ -142,7 +142,7 @@ int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate,
                                 struct atoll_err *err)
 {
     static const enum atoll_cuda_area areas[] = {ATOLL_AREA_ARENA, ATOLL_AREA_PLAIN, ATOLL_AREA_FLUSH};
-    if (d->last_subject == candidate)
+    if (d->last_candidate == candidate)
         return 0;
     atoll_command_batch_clear(&d->batch);
     for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
@@ -151,7 +151,7 @@ int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate,
                                     d->areas[areas[i]].bytes / 4);
     int rc = atoll_cuda_device_run_own(d, "handing the memory over", err);
     if (rc == 0)
-        d->last_subject = candidate;
+        d->last_candidate = candidate;
     return rc;
 }
 
@@ -324,8 +324,8 @@ static void info_fill(const struct atoll_cuda_device *d, struct atoll_device_inf
 
 static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
 {
-    d->answers = atoll_answer_store_create(err);
-    if (!d->answers || process_start(d, err) != 0)
+    d->expected_store = atoll_expected_store_create(err);
+    if (!d->expected_store || process_start(d, err) != 0)
         return -1;
     snprintf(d->uuid, sizeof d->uuid, "%s", d->facts.uuid);
     info_fill(d, &d->referee->info);
@@ -369,7 +369,7 @@ void atoll_cuda_device_close(struct atoll_referee *referee)
     if (!d)
         return;
     atoll_cuda_device_drop(d);
-    atoll_answer_store_destroy(d->answers);
+    atoll_expected_store_destroy(d->expected_store);
     atoll_watch_close(&d->watch);
     atoll_cuda_unlock(d->lock_fd);
     free(d->support.bytes);

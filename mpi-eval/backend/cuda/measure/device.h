@@ -21,7 +21,7 @@
 /* Areas of device memory, each one allocation (slot of the same number). */
 enum atoll_cuda_area {
     ATOLL_AREA_ARENA,  /* buffers of candidates */
-    ATOLL_AREA_SEALED, /* answers, encrypted */
+    ATOLL_AREA_SEALED, /* expected values, encrypted */
     ATOLL_AREA_PLAIN,  /* expected values and scratch of references; wiped after use */
     ATOLL_AREA_FLUSH,
     ATOLL_AREA_RESULT,
@@ -29,9 +29,9 @@ enum atoll_cuda_area {
 };
 #define ATOLL_CUDA_RESULT_BYTES ((uint64_t)1 << 20)
 
-/* Modules beside support's: slots of subjects, then of references. */
-#define ATOLL_CUDA_SUBJECT_SLOTS 8u
-#define ATOLL_CUDA_ORACLE_SLOTS  48u
+/* Modules beside support's: slots of candidates, then of references. */
+#define ATOLL_CUDA_CANDIDATE_SLOTS 8u
+#define ATOLL_CUDA_ORACLE_SLOTS    48u
 
 struct atoll_cuda_cubin_bytes {
     void *bytes; /* owned */
@@ -61,13 +61,13 @@ struct atoll_cuda_device {
     struct atoll_cuda_cubin_bytes support, calibration;
     struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
-    struct atoll_answer_store *answers;
+    struct atoll_expected_store *expected_store;
     /* who sits in which slot, and since when */
-    const void *subjects[ATOLL_CUDA_SUBJECT_SLOTS];
+    const void *candidates[ATOLL_CUDA_CANDIDATE_SLOTS];
     void *oracles[ATOLL_CUDA_ORACLE_SLOTS];
     uint64_t clock;
-    uint64_t subject_count, last_subject; /* opened so far; who ran last */
-    /* the placement before this one: two subjects of a pair share it */
+    uint64_t candidate_count, last_candidate; /* opened so far; who ran last */
+    /* the placement before this one: two candidates of a pair share it */
     uint64_t last_key;
     int last_place;
     unsigned places;              /* of the last layout */
@@ -110,11 +110,11 @@ int atoll_cuda_device_run(struct atoll_cuda_device *device, double deadline_ns, 
 int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what, struct atoll_err *err);
 
 /* Makes sure that the areas have at least this much, 0: whatever.  A larger arena or plain area takes from the sealed
- * answers.  0, 1 lost, -1: ATOLL_E_LIMIT "needs X bytes, device has Y". */
+ * values.  0, 1 lost, -1: ATOLL_E_LIMIT "needs X bytes, device has Y". */
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
 
-/* Another subject is about to run: what the last one may have left anywhere in the areas that nobody reads before writing
+/* Another candidate is about to run: what the last one may have left anywhere in the areas that nobody reads before writing
  * them (notes for its relatives, EXPLOITS.md D1) is overwritten.  0, 1 lost, -1. */
 int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t candidate, uint64_t key,
                                 struct atoll_err *err);

@@ -8,22 +8,22 @@
 #define BUCKETS 1024u
 #define ALIGN   256u
 
-struct atoll_answer_store {
+struct atoll_expected_store {
     uint64_t bytes, clock;
     struct atoll_sealed *buckets[BUCKETS];
     struct atoll_sealed **placed; /* by offset */
     size_t placed_count, placed_capacity;
 };
 
-struct atoll_answer_store *atoll_answer_store_create(struct atoll_err *err)
+struct atoll_expected_store *atoll_expected_store_create(struct atoll_err *err)
 {
-    struct atoll_answer_store *s = calloc(1, sizeof *s);
+    struct atoll_expected_store *s = calloc(1, sizeof *s);
     if (!s)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
     return s;
 }
 
-void atoll_answer_store_destroy(struct atoll_answer_store *s)
+void atoll_expected_store_destroy(struct atoll_expected_store *s)
 {
     if (!s)
         return;
@@ -37,7 +37,7 @@ void atoll_answer_store_destroy(struct atoll_answer_store *s)
     free(s);
 }
 
-void atoll_answer_store_reset(struct atoll_answer_store *s, uint64_t bytes)
+void atoll_expected_store_reset(struct atoll_expected_store *s, uint64_t bytes)
 {
     for (size_t i = 0; i < s->placed_count; i++)
         s->placed[i]->is_sealed = 0;
@@ -45,35 +45,36 @@ void atoll_answer_store_reset(struct atoll_answer_store *s, uint64_t bytes)
     s->bytes = bytes;
 }
 
-uint64_t atoll_answer_store_bytes(const struct atoll_answer_store *s)
+uint64_t atoll_expected_store_bytes(const struct atoll_expected_store *s)
 {
     return s->bytes;
 }
 
-static struct atoll_sealed **bucket_of(struct atoll_answer_store *s, uint32_t task,
+static struct atoll_sealed **bucket_of(struct atoll_expected_store *s, uint32_t task,
                                        const struct atoll_input_set *d)
 {
     return &s->buckets[(d->seed ^ task) % BUCKETS];
 }
 
-static int is_draw(const struct atoll_sealed *a, uint32_t task, const struct atoll_input_set *d)
+static int is_input_set(const struct atoll_sealed *a, uint32_t task, const struct atoll_input_set *d)
 {
-    return a->task == task && a->draw.variant == d->variant && a->draw.series == d->series &&
-           a->draw.number == d->number && a->draw.seed == d->seed && a->draw.distribution == d->distribution;
+    return a->task == task && a->input_set.variant == d->variant && a->input_set.series == d->series &&
+           a->input_set.number == d->number && a->input_set.seed == d->seed &&
+           a->input_set.distribution == d->distribution;
 }
 
-struct atoll_sealed *atoll_answer_take(struct atoll_answer_store *s, uint32_t task,
-                                       const struct atoll_input_set *draw)
+struct atoll_sealed *atoll_expected_store_take(struct atoll_expected_store *s, uint32_t task,
+                                               const struct atoll_input_set *input_set)
 {
-    struct atoll_sealed **bucket = bucket_of(s, task, draw), *a = *bucket;
-    while (a && !is_draw(a, task, draw))
+    struct atoll_sealed **bucket = bucket_of(s, task, input_set), *a = *bucket;
+    while (a && !is_input_set(a, task, input_set))
         a = a->next;
     if (!a) {
         a = calloc(1, sizeof *a);
         if (!a)
             return NULL;
         a->task = task;
-        a->draw = *draw;
+        a->input_set = *input_set;
         a->next = *bucket;
         *bucket = a;
     }
@@ -82,7 +83,7 @@ struct atoll_sealed *atoll_answer_take(struct atoll_answer_store *s, uint32_t ta
     return a;
 }
 
-void atoll_answer_unseal(struct atoll_answer_store *s, struct atoll_sealed *a)
+void atoll_expected_store_unseal(struct atoll_expected_store *s, struct atoll_sealed *a)
 {
     for (size_t i = 0; a->is_sealed && i < s->placed_count; i++) {
         if (s->placed[i] != a)
@@ -94,23 +95,23 @@ void atoll_answer_unseal(struct atoll_answer_store *s, struct atoll_sealed *a)
     a->is_sealed = 0;
 }
 
-static void record_free(struct atoll_answer_store *s, struct atoll_sealed *a)
+static void record_free(struct atoll_expected_store *s, struct atoll_sealed *a)
 {
-    struct atoll_sealed **place = bucket_of(s, a->task, &a->draw);
-    atoll_answer_unseal(s, a);
+    struct atoll_sealed **place = bucket_of(s, a->task, &a->input_set);
+    atoll_expected_store_unseal(s, a);
     while (*place != a)
         place = &(*place)->next;
     *place = a->next;
     free(a);
 }
 
-void atoll_answer_give(struct atoll_answer_store *s, struct atoll_sealed *a)
+void atoll_expected_store_give(struct atoll_expected_store *s, struct atoll_sealed *a)
 {
-    if (a && --a->users == 0 && a->draw.series != 0)
+    if (a && --a->users == 0 && a->input_set.series != 0)
         record_free(s, a);
 }
 
-void atoll_answer_forget(struct atoll_answer_store *s, uint32_t task)
+void atoll_expected_store_forget(struct atoll_expected_store *s, uint32_t task)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct atoll_sealed *a = s->buckets[i], *next; a; a = next) {
@@ -125,13 +126,13 @@ static uint64_t padded(uint64_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-int atoll_answer_is_kept(const struct atoll_answer_store *s, uint64_t bytes, size_t pool)
+int atoll_expected_store_is_kept(const struct atoll_expected_store *s, uint64_t bytes, size_t pool)
 {
     return bytes > 0 && bytes <= s->bytes && padded(bytes) <= s->bytes / (pool + 1);
 }
 
 /* Puts the record into the first gap that is large enough. */
-static int gap_take(struct atoll_answer_store *s, struct atoll_sealed *a, uint64_t bytes)
+static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, uint64_t bytes)
 {
     uint64_t at = 0;
     size_t i = 0;
@@ -154,11 +155,11 @@ static int gap_take(struct atoll_answer_store *s, struct atoll_sealed *a, uint64
 
 static int same_variant(const struct atoll_sealed *a, const struct atoll_sealed *b)
 {
-    return a->task == b->task && a->draw.variant == b->draw.variant;
+    return a->task == b->task && a->input_set.variant == b->input_set.variant;
 }
 
 /* When the (task, variant) of a record was last asked for. */
-static uint64_t group_stamp(const struct atoll_answer_store *s, const struct atoll_sealed *a)
+static uint64_t group_stamp(const struct atoll_expected_store *s, const struct atoll_sealed *a)
 {
     uint64_t stamp = 0;
     for (size_t i = 0; i < s->placed_count; i++)
@@ -168,7 +169,7 @@ static uint64_t group_stamp(const struct atoll_answer_store *s, const struct ato
 }
 
 /* Another variant's before this one's own; the longest unused first. */
-static struct atoll_sealed *victim(const struct atoll_answer_store *s, const struct atoll_sealed *for_this)
+static struct atoll_sealed *victim(const struct atoll_expected_store *s, const struct atoll_sealed *for_this)
 {
     struct atoll_sealed *best = NULL;
     uint64_t best_group = 0;
@@ -185,10 +186,10 @@ static struct atoll_sealed *victim(const struct atoll_answer_store *s, const str
     return best;
 }
 
-int atoll_answer_place(struct atoll_answer_store *s, struct atoll_sealed *a, uint64_t bytes)
+int atoll_expected_store_reserve(struct atoll_expected_store *s, struct atoll_sealed *a, uint64_t bytes)
 {
     if (a->is_sealed)
-        atoll_answer_unseal(s, a);
+        atoll_expected_store_unseal(s, a);
     if (bytes == 0 || bytes > s->bytes)
         return -1;
     if (s->placed_count == s->placed_capacity) {
@@ -203,20 +204,20 @@ int atoll_answer_place(struct atoll_answer_store *s, struct atoll_sealed *a, uin
         struct atoll_sealed *old = victim(s, a);
         if (!old)
             return -1;
-        atoll_answer_unseal(s, old);
+        atoll_expected_store_unseal(s, old);
     }
     return 0;
 }
 
-size_t atoll_answer_kept(const struct atoll_answer_store *s, uint32_t task, uint32_t variant,
-                         uint16_t *ret_numbers, size_t limit)
+size_t atoll_expected_store_kept(const struct atoll_expected_store *s, uint32_t task, uint32_t variant,
+                                 uint16_t *ret_numbers, size_t limit)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->placed_count && n < limit; i++) {
         const struct atoll_sealed *a = s->placed[i];
-        if (a->task == task && a->draw.variant == variant && a->draw.series == 0 &&
-            a->draw.number <= UINT16_MAX)
-            ret_numbers[n++] = (uint16_t)a->draw.number;
+        if (a->task == task && a->input_set.variant == variant && a->input_set.series == 0 &&
+            a->input_set.number <= UINT16_MAX)
+            ret_numbers[n++] = (uint16_t)a->input_set.number;
     }
     return n;
 }

@@ -128,15 +128,15 @@ void atoll_cuda_loaded_candidate_append_load(struct atoll_command_batch *batch,
 static int slot_take(struct atoll_cuda_device *d, struct atoll_cuda_loaded_candidate *u,
                      struct atoll_err *err)
 {
-    for (uint32_t i = 0; i < ATOLL_CUDA_SUBJECT_SLOTS; i++) {
-        if (d->subjects[i] && d->subjects[i] != u)
+    for (uint32_t i = 0; i < ATOLL_CUDA_CANDIDATE_SLOTS; i++) {
+        if (d->candidates[i] && d->candidates[i] != u)
             continue;
-        d->subjects[i] = u;
+        d->candidates[i] = u;
         u->slot = i;
         return 0;
     }
     return atoll_err_set(err, ATOLL_E_INTERNAL, "more than %u candidates are loaded",
-                         ATOLL_CUDA_SUBJECT_SLOTS);
+                         ATOLL_CUDA_CANDIDATE_SLOTS);
 }
 
 int atoll_cuda_loaded_candidate_load(struct atoll_cuda_device *d,
@@ -189,26 +189,26 @@ static const struct atoll_variant *first_bench(const struct atoll_task *task)
 enum atoll_verdict atoll_cuda_loaded_candidate_open(struct atoll_referee *referee,
                                                     const struct atoll_prepared *prepared, const void *object,
                                                     size_t object_length,
-                                                    struct atoll_loaded_candidate *ret_subject,
+                                                    struct atoll_loaded_candidate *ret_candidate,
                                                     char *ret_detail)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_cuda_loaded_candidate *u = calloc(1, sizeof *u);
-    *ret_subject = (struct atoll_loaded_candidate){
+    *ret_candidate = (struct atoll_loaded_candidate){
         .prepared = prepared, .object = object, .object_length = object_length};
     if (!u)
         return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "no memory for a candidate");
-    ret_subject->runner = u;
-    u->number = ++d->subject_count;
+    ret_candidate->runner = u;
+    u->number = ++d->candidate_count;
     enum atoll_verdict verdict =
         atoll_cuda_image_check(prepared, object, object_length, prepared->report, &u->cubin, ret_detail);
     const struct atoll_variant *bench = first_bench(prepared->task);
     if (verdict == ATOLL_V_CORRECT && bench)
-        atoll_cuda_resources(prepared, bench, &u->cubin, &d->facts.limits, &ret_subject->resources);
+        atoll_cuda_resources(prepared, bench, &u->cubin, &d->facts.limits, &ret_candidate->resources);
     if (verdict == ATOLL_V_CORRECT)
-        verdict = load_first(d, ret_subject, ret_detail);
+        verdict = load_first(d, ret_candidate, ret_detail);
     if (verdict != ATOLL_V_CORRECT)
-        atoll_cuda_loaded_candidate_close(referee, ret_subject);
+        atoll_cuda_loaded_candidate_close(referee, ret_candidate);
     return verdict;
 }
 
@@ -226,9 +226,9 @@ void atoll_cuda_loaded_candidate_close(struct atoll_referee *referee,
         if (atoll_cuda_device_run_own(d, "unloading", &err) < 0)
             atoll_cuda_device_drop(d); /* what it holds is not known */
     }
-    for (size_t i = 0; i < ATOLL_CUDA_SUBJECT_SLOTS; i++)
-        if (d->subjects[i] == u)
-            d->subjects[i] = NULL;
+    for (size_t i = 0; i < ATOLL_CUDA_CANDIDATE_SLOTS; i++)
+        if (d->candidates[i] == u)
+            d->candidates[i] = NULL;
     free(u);
     candidate->runner = NULL;
 }

@@ -10,9 +10,9 @@
 struct atoll_cuda_loaded_candidate {
     struct atoll_cubin cubin;
     uint32_t generation; /* of the process that it is loaded into; 0: none */
-    uint32_t slot;       /* of device->subjects */
+    uint32_t slot;       /* of device->candidates */
     uint64_t number;     /* no other one of this device has it */
-    unsigned damages;    /* sealed answers that changed while it ran */
+    unsigned damages;    /* sealed expected values that changed while it ran */
 };
 
 static inline struct atoll_cuda_loaded_candidate *
@@ -34,7 +34,7 @@ void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct at
 enum atoll_verdict atoll_cuda_loaded_candidate_open(struct atoll_referee *referee,
                                                     const struct atoll_prepared *prepared, const void *object,
                                                     size_t object_length,
-                                                    struct atoll_loaded_candidate *ret_subject,
+                                                    struct atoll_loaded_candidate *ret_candidate,
                                                     char *ret_detail);
 void atoll_cuda_loaded_candidate_close(struct atoll_referee *referee,
                                        struct atoll_loaded_candidate *candidate);

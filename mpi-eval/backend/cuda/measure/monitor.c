@@ -350,7 +350,7 @@ static int ended_badly(const struct atoll_trial *t)
 }
 
 /* The driver's own numbers for what a kernel did (Xid), as evidence of a sample that ended badly, else into the log. */
-static void xids_note(const struct atoll_monitor_reading *r, struct atoll_trial *t)
+static void xids_record(const struct atoll_monitor_reading *r, struct atoll_trial *t)
 {
     char text[128] = "";
     size_t used = 0, known = r->xid_count < ATOLL_MONITOR_XID_LIMIT ? r->xid_count : ATOLL_MONITOR_XID_LIMIT;
@@ -369,7 +369,7 @@ static void xids_note(const struct atoll_monitor_reading *r, struct atoll_trial 
 }
 
 /* Corrected errors change no result; a device that has many of them is about to have others. */
-static void corrected_note(struct atoll_watch *w, const struct atoll_monitor_reading *r)
+static void corrected_log(struct atoll_watch *w, const struct atoll_monitor_reading *r)
 {
     if (w->has_ecc && r->ecc_corrected > w->ecc_corrected)
         atoll_log(ATOLL_LOG_WARNING, "eval.device.ecc", "%llu memory errors of the device were corrected",
@@ -383,9 +383,9 @@ int atoll_watch_judge(struct atoll_watch *w, const struct atoll_monitor_reading 
                           ? r->ecc_uncorrected - w->ecc_uncorrected
                           : 0;
     w->reasons = r->has_throttle ? r->throttle_reasons : 0;
-    xids_note(r, t);
+    xids_record(r, t);
     if (r->has_ecc) {
-        corrected_note(w, r);
+        corrected_log(w, r);
         w->has_ecc = 1;
         w->ecc_uncorrected = r->ecc_uncorrected;
     }
@@ -399,7 +399,7 @@ int atoll_watch_judge(struct atoll_watch *w, const struct atoll_monitor_reading 
     return 1;
 }
 
-int atoll_watch_note(struct atoll_watch *w, double now_ns, struct atoll_trial *t)
+int atoll_watch_record(struct atoll_watch *w, double now_ns, struct atoll_trial *t)
 {
     struct atoll_monitor_reading reading;
     int is_bad = 0;

@@ -71,7 +71,7 @@ void atoll_watch_close(struct atoll_watch *watch);
 /* Notes throttling in the trial; thermal and hardware slowdowns disturb it.  What the driver reports of a kernel (Xid) is
  * added to the detail of a trial that ended badly, else logged, as corrected memory errors are.  New uncorrectable ones
  * make it INFRASTRUCTURE: 1 then, the process should be dropped. */
-int atoll_watch_note(struct atoll_watch *watch, double now_ns, struct atoll_trial *trial);
+int atoll_watch_record(struct atoll_watch *watch, double now_ns, struct atoll_trial *trial);
 /* The same with a reading; pure. */
 int atoll_watch_judge(struct atoll_watch *watch, const struct atoll_monitor_reading *reading,
                       struct atoll_trial *trial);

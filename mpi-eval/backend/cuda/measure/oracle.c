@@ -8,13 +8,13 @@
 #include "core/task/reference.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
 
-#define UNIT_TEXT_LIMIT   ((size_t)4 << 20)
-#define SUBJECT_FUNCTIONS (ATOLL_CUDA_SUBJECT_SLOTS * ATOLL_PLAN_LAUNCH_LIMIT)
-#define MODULE_FIRST      (ATOLL_SUPPORT_MODULE_END + ATOLL_CUDA_SUBJECT_SLOTS)
-#define FUNCTION_FIRST    (ATOLL_SUPPORT_FUNCTION_END + SUBJECT_FUNCTIONS)
-#define SCRATCH_LIMIT     ((uint64_t)1 << 30)
-#define THREADS_LEAST     256u
-#define THREADS_PER_SM    1024u
+#define UNIT_TEXT_LIMIT     ((size_t)4 << 20)
+#define CANDIDATE_FUNCTIONS (ATOLL_CUDA_CANDIDATE_SLOTS * ATOLL_PLAN_LAUNCH_LIMIT)
+#define MODULE_FIRST        (ATOLL_SUPPORT_MODULE_END + ATOLL_CUDA_CANDIDATE_SLOTS)
+#define FUNCTION_FIRST      (ATOLL_SUPPORT_FUNCTION_END + CANDIDATE_FUNCTIONS)
+#define SCRATCH_LIMIT       ((uint64_t)1 << 30)
+#define THREADS_LEAST       256u
+#define THREADS_PER_SM      1024u
 
 _Static_assert(MODULE_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_MODULE_LIMIT,
                "slots of modules");
@@ -199,7 +199,7 @@ void atoll_cuda_case_close(struct atoll_referee *referee, struct atoll_case *kno
         for (size_t i = 0; i < ATOLL_CUDA_ORACLE_SLOTS; i++)
             if (d->oracles[i] == o)
                 d->oracles[i] = NULL;
-        atoll_answer_forget(d->answers, known->number);
+        atoll_expected_store_forget(d->expected_store, known->number);
     }
     free(o->cubin.bytes);
     free(o);

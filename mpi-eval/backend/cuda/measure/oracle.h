@@ -21,7 +21,7 @@ struct atoll_cuda_plain {
     uint64_t expected[ATOLL_TASK_TENSOR_LIMIT], scale[ATOLL_TASK_TENSOR_LIMIT];
     uint64_t spare[ATOLL_TASK_TENSOR_LIMIT]; /* inout as it was before the candidate */
     uint64_t scratch, scratch_bytes;
-    uint64_t sealed_bytes;                           /* of one whole answer */
+    uint64_t sealed_bytes;                           /* of the whole expected values of one input set */
     uint64_t sealed_offset[ATOLL_TASK_TENSOR_LIMIT]; /* of an output's array within it */
 };
 

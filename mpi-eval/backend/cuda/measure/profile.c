@@ -10,7 +10,7 @@
 #include "mpi-eval/backend/cuda/measure/backend.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
 
-#define SERIES      ((uint64_t)1 << 61) /* draws of their own */
+#define SERIES      ((uint64_t)1 << 61) /* input sets of their own */
 #define DEADLINE_NS 30e9
 
 #define ANY           0U, ~0U
@@ -226,7 +226,7 @@ void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
                         struct atoll_profile *ret_profile)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    struct atoll_input_set draw =
+    struct atoll_input_set input_set =
         atoll_input_set_make(referee->setup.secret, known->task, variant, SERIES, ++d->clock);
     struct counting *c = calloc(1, sizeof *c);
     if (!c)
@@ -236,7 +236,7 @@ void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
                                          .device = d,
                                          .known = known,
                                          .candidate = candidate,
-                                         .draw = &draw,
+                                         .input_set = &input_set,
                                          .placement = atoll_referee_placement(referee)};
     atoll_metrics_select(ATOLL_METRICS_FULL, d->facts.limits.compute_capability, &c->metrics);
     count(c);

@@ -71,7 +71,7 @@ static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_command_b
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->task->tensors[i].role != ATOLL_ROLE_OUT &&
-            atoll_support_init(batch, s->task, i, s->variant, seed, s->draw->distribution,
+            atoll_support_init(batch, s->task, i, s->variant, seed, s->input_set->distribution,
                                s->layout.buffers[i].address, err) != 0)
             return -1;
     return 0;
@@ -135,8 +135,8 @@ static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command
             inputs[i] = s->layout.buffers[i].address;
         if (s->task->tensors[i].role == ATOLL_ROLE_INOUT) {
             inputs[i] = s->plain.spare[i];
-            if (atoll_support_init(batch, s->task, i, s->variant, s->draw->seed, s->draw->distribution,
-                                   inputs[i], err) != 0)
+            if (atoll_support_init(batch, s->task, i, s->variant, s->input_set->seed,
+                                   s->input_set->distribution, inputs[i], err) != 0)
                 return -1;
         }
         if (atoll_cuda_is_output(s->task, i))
@@ -179,11 +179,11 @@ static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_comman
     results_clear(s, batch); /* findings quote expected values */
 }
 
-int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                             const struct atoll_sealed *seal, struct atoll_err *err)
+int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                               const struct atoll_sealed *seal, struct atoll_err *err)
 {
     results_clear(s, batch);
-    if (inputs_make(s, batch, s->draw->seed, err) != 0)
+    if (inputs_make(s, batch, s->input_set->seed, err) != 0)
         return -1;
     inputs_hash(s, batch);
     if (seal) {
@@ -244,7 +244,7 @@ long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t com
     return -1;
 }
 
-/* On contents of another draw: whatever a candidate keeps of this launch, and wherever, is of no use in the timed one. */
+/* On contents of another input set: whatever a candidate keeps of this launch, and wherever, is of no use in the timed one. */
 static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, struct atoll_err *err)
 {
     if (contents_make(s, batch, key_of(s, 4, 0), err) != 0)
@@ -276,7 +276,8 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
     atoll_command_batch_cache_reset(batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
     guards_make(s, batch);
-    if ((s->is_warm && warming_add(s, batch, err) != 0) || contents_make(s, batch, s->draw->seed, err) != 0)
+    if ((s->is_warm && warming_add(s, batch, err) != 0) ||
+        contents_make(s, batch, s->input_set->seed, err) != 0)
         return -1;
     if (s->is_warm)
         inputs_touch(s, batch);
@@ -301,7 +302,7 @@ int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batc
                           const void *const *data, struct atoll_err *err)
 {
     guards_make(s, batch);
-    if (contents_make(s, batch, s->draw->seed, err) != 0)
+    if (contents_make(s, batch, s->input_set->seed, err) != 0)
         return -1;
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i) && data[i])
@@ -314,7 +315,7 @@ int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_ba
                             struct atoll_err *err)
 {
     guards_make(s, batch);
-    if (contents_make(s, batch, s->draw->seed, err) != 0)
+    if (contents_make(s, batch, s->input_set->seed, err) != 0)
         return -1;
     atoll_command_batch_counters_begin(batch);
     launches_add(s, batch);

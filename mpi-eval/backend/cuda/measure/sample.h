@@ -1,8 +1,8 @@
 /* sample.h - the batches that make, run and check one sample (MEASUREMENT.md 2, 3; docs/adr/0007):
- *   answer   inputs of a draw, their hashes, and its expected values, sealed: no candidate runs in it
+ *   expected inputs of an input set, their hashes, and its expected values, sealed: no candidate runs in it
  *   run      inputs, fills, guards, flush, the launches between two events, hashes right after: no key is in it
- *            warm: the launches once before, on contents of another draw, and no flush
- *   check    hashes, guards, every output compared with the sealed answer or with the reference: the candidate is gone
+ *            warm: the launches once before, on contents of another input set, and no flush
+ *   check    hashes, guards, every output compared with the sealed expected values or with the reference: the candidate is gone
  * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads replies. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
@@ -13,7 +13,7 @@
 struct atoll_cuda_sample {
     const struct atoll_task *task;
     const struct atoll_variant *variant;
-    const struct atoll_input_set *draw;
+    const struct atoll_input_set *input_set;
     const struct atoll_loaded_candidate *candidate;
     const struct atoll_cuda_oracle *oracle;
     uint64_t placement; /* secret key of guards, fills, garbage */
@@ -35,12 +35,12 @@ struct atoll_cuda_sample {
 /* Events of the run batch: stage times, then the span. */
 enum { ATOLL_SAMPLE_START, ATOLL_SAMPLE_STOP, ATOLL_SAMPLE_BEGUN, ATOLL_SAMPLE_FILLED };
 
-/* Sets launches, functions and fills; layout, plain and subject must be there. */
+/* Sets launches, functions and fills; layout, plain and candidate must be there. */
 int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
 
 /* seal: NULL hashes inputs only.  Read with atoll_cuda_sample_read. */
-int atoll_cuda_sample_answer(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                             const struct atoll_sealed *seal, struct atoll_err *err);
+int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                               const struct atoll_sealed *seal, struct atoll_err *err);
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           struct atoll_err *err);
 /* Which of the plan's launches a command of the run batch is, timed or not; -1: it is ours. */

@@ -39,7 +39,7 @@ static void sample_begin(struct atoll_cuda_stage *s)
     struct atoll_cuda_sample *m = &s->sample;
     m->task = s->known->task;
     m->variant = s->variant;
-    m->draw = s->draw;
+    m->input_set = s->input_set;
     m->candidate = s->candidate;
     m->oracle = s->known->oracle;
     m->placement = s->placement;
@@ -55,7 +55,7 @@ static void sample_begin(struct atoll_cuda_stage *s)
 
 int atoll_cuda_stage_set(struct atoll_cuda_stage *s, struct atoll_err *err)
 {
-    s->variant = &s->known->task->variants[s->draw->variant];
+    s->variant = &s->known->task->variants[s->input_set->variant];
     if (atoll_cuda_device_ready(s->device, err) != 0)
         return -1;
     int rc = memory_set(s, err);

@@ -11,7 +11,7 @@ struct atoll_cuda_stage {
     struct atoll_cuda_device *device;
     struct atoll_case *known;
     struct atoll_loaded_candidate *candidate; /* without a runner: nothing is loaded */
-    const struct atoll_input_set *draw;
+    const struct atoll_input_set *input_set;
     uint64_t placement;
     int hashes_late;
     /* set */

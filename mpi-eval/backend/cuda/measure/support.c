@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/task/init.h"
-#include "mpi-eval/backend/cuda/kernels/answer_value.h"
+#include "mpi-eval/backend/cuda/kernels/known_answer.h"
 #include "mpi-eval/backend/cuda/kernels/text.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/shape.h"
@@ -77,12 +77,12 @@ void atoll_support_launch(struct atoll_command_batch *batch, uint32_t function, 
 /* ---- contents ---- */
 
 int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task, size_t tensor,
-                       const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
+                       const struct atoll_variant *variant, uint64_t input_set_seed, unsigned distribution,
                        uint64_t address, struct atoll_err *err)
 {
     struct atoll_init_launch p = {.address = address};
     size_t count = 0;
-    if (atoll_init_settle(task, tensor, variant, draw_seed, distribution, &p.init, err) ||
+    if (atoll_init_settle(task, tensor, variant, input_set_seed, distribution, &p.init, err) ||
         atoll_task_element_count(task, tensor, variant, &count, err))
         return -1;
     p.count = count;
@@ -400,19 +400,20 @@ void atoll_support_known_answer(struct atoll_command_batch *batch, uint64_t area
 {
     struct atoll_probe_launch p = {.area = area, .key = key, .result = result};
     atoll_command_batch_set(batch, result, 0, 2);
-    atoll_support_launch(batch, ATOLL_KERNEL_answer, multiprocessors, ATOLL_ANSWER_THREADS, 0, &p, sizeof p);
+    atoll_support_launch(batch, ATOLL_KERNEL_known_answer, multiprocessors, ATOLL_KNOWN_ANSWER_THREADS, 0, &p,
+                         sizeof p);
 }
 
 uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t key)
 {
-    uint64_t sum = 0, first[ATOLL_ANSWER_THREADS], second[ATOLL_ANSWER_THREADS];
+    uint64_t sum = 0, first[ATOLL_KNOWN_ANSWER_THREADS], second[ATOLL_KNOWN_ANSWER_THREADS];
     for (uint64_t block = 0; block < multiprocessors; block++) {
-        for (unsigned t = 0; t < ATOLL_ANSWER_THREADS; t++)
-            first[t] = atoll_answer_value(key, block * ATOLL_ANSWER_THREADS + t);
-        for (unsigned t = 0; t < ATOLL_ANSWER_THREADS; t++)
-            second[t] = atoll_answer_meet(first[t], first[atoll_answer_partner(t, 0)]);
-        for (unsigned t = 0; t < ATOLL_ANSWER_THREADS; t++)
-            sum += atoll_answer_meet(second[t], second[atoll_answer_partner(t, 1)]);
+        for (unsigned t = 0; t < ATOLL_KNOWN_ANSWER_THREADS; t++)
+            first[t] = atoll_known_answer_value(key, block * ATOLL_KNOWN_ANSWER_THREADS + t);
+        for (unsigned t = 0; t < ATOLL_KNOWN_ANSWER_THREADS; t++)
+            second[t] = atoll_known_answer_meet(first[t], first[atoll_known_answer_partner(t, 0)]);
+        for (unsigned t = 0; t < ATOLL_KNOWN_ANSWER_THREADS; t++)
+            sum += atoll_known_answer_meet(second[t], second[atoll_known_answer_partner(t, 1)]);
     }
     return sum;
 }

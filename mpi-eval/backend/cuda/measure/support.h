@@ -2,9 +2,9 @@
  * answers, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
  * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads results; the folder device holds the texts.
  *
- * Sealed answers: what the reference says of a draw lies on the device only encrypted (Threefry-2x64-13 keystream;
+ * Sealed expected values: what the reference says of an input set lies on the device only encrypted (Threefry-2x64-13 keystream;
  * Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate has finished.
- * So every sample is compared in full, the reference is paid once per draw, and no expected value is ever addressable
+ * So every sample is compared in full, the reference is paid once per input set, and no expected value is ever addressable
  * by a candidate in the clear.  Plain values exist only between a candidate's end and the wipe that ends the batch. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
@@ -32,11 +32,11 @@ unsigned atoll_support_result_count(void);
 
 /* ---- before the candidate ---- */
 
-/* Values of one draw, the same bits as atoll_init_fill. */
+/* Values of one input set, the same bits as atoll_init_fill. */
 int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task, size_t tensor,
-                       const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
+                       const struct atoll_variant *variant, uint64_t input_set_seed, unsigned distribution,
                        uint64_t address, struct atoll_err *err);
-/* Fills `count` elements.  kind STALE takes plausible values of another draw: `stale_seed` of the tensor's own init or,
+/* Fills `count` elements.  kind STALE takes plausible values of another input set: `stale_seed` of the tensor's own init or,
  * for tensors without one, a normal of `magnitude`.  The same (kind, key, index) always gives the same bits. */
 struct atoll_support_fill {
     enum atoll_fill_kind kind;
@@ -90,7 +90,7 @@ struct atoll_support_output {
 };
 
 /* Sealed copies: 8 bytes per element of expected, 4 per element of scale (as float, rounded up).  salt makes every
- * array of a draw another stream. */
+ * array of an input set another stream. */
 uint64_t atoll_support_sealed_bytes(uint64_t count, int has_scale);
 void atoll_support_seal(struct atoll_command_batch *batch, const struct atoll_support_output *output,
                         uint64_t sealed, const struct atoll_support_key *key, uint64_t salt);
@@ -111,7 +111,7 @@ struct atoll_support_finding {
     double difference2, expected2, got2,
         product;            /* sums of squares and products: expected2 always, the others
                                                       where the task has a norm or cosine */
-    uint64_t expected_hash; /* of the expected values used: a sealed answer that was damaged differs */
+    uint64_t expected_hash; /* of the expected values used: what was damaged while it was sealed differs */
 };
 /* bytes: ATOLL_SUPPORT_FINDING_BYTES read back from result. */
 void atoll_support_finding_read(const void *bytes, struct atoll_support_finding *ret_finding);
@@ -158,7 +158,7 @@ int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint3
     X(gate, 0)                                                                                               \
     X(seal, 0)                                                                                               \
     X(compare, 0)                                                                                            \
-    X(answer, 0)                                                                                             \
+    X(known_answer, 0)                                                                                       \
     X(empty, 1)                                                                                              \
     X(copy, 1)                                                                                               \
     X(read, 1)                                                                                               \

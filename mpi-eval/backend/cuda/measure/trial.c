@@ -1,4 +1,4 @@
-/* One sample: answer (when it is not known), run, check.  A lost device process starts it again; a fault while the
+/* One sample: expected values (when they are not known), run, check.  A lost device process starts it again; a fault while the
  * candidate ran is the candidate's. */
 #include <math.h>
 #include <stdarg.h>
@@ -28,9 +28,9 @@ struct trial {
     struct atoll_loaded_candidate *candidate;
     const struct atoll_trial_order *order;
     const struct atoll_variant *variant;
-    struct atoll_sealed *answer;
+    struct atoll_sealed *sealed;
     struct atoll_cuda_sample_results results;
-    int is_kept; /* the answer is sealed */
+    int is_kept; /* the expected values are sealed */
     struct atoll_trial *trial;
     double mark_ns;
     double device_ns; /* what the device's clock said of the run */
@@ -74,8 +74,8 @@ static void trial_magnitudes(struct trial *s)
 static void trial_expect(struct trial *s)
 {
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
-        s->answer->expected_hash[i] = s->results.findings[i].expected_hash;
-    s->answer->has_expected = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
+        s->sealed->expected_hash[i] = s->results.findings[i].expected_hash;
+    s->sealed->has_expected = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
 }
 
 /* ---- why an output is wrong, looked at on the host where it is small enough (referee/check.h) ---- */
@@ -176,7 +176,7 @@ static int inputs_judge(struct trial *s)
     for (size_t i = 0; i < task->tensor_count; i++) {
         enum atoll_role role = task->tensors[i].role;
         if ((role == ATOLL_ROLE_IN || role == ATOLL_ROLE_CONSTANT) &&
-            s->results.input_hash[i] != s->answer->input_hash[i])
+            s->results.input_hash[i] != s->sealed->input_hash[i])
             return trial_judge(s, ATOLL_V_WRONG, 5,
                                "changed the input %s; tensors of role %s must stay as they are",
                                task->tensors[i].name, role == ATOLL_ROLE_IN ? "in" : "constant");
@@ -187,7 +187,7 @@ static int inputs_judge(struct trial *s)
 /* Once may be the device, twice under one candidate is the candidate. */
 static int damage_judge(struct trial *s)
 {
-    struct atoll_sealed *a = s->answer;
+    struct atoll_sealed *a = s->sealed;
     enum atoll_expected_kind kind = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
     if (a->has_expected != kind) {
         trial_expect(s);
@@ -197,10 +197,10 @@ static int damage_judge(struct trial *s)
         if (!atoll_cuda_is_output(s->known->task, i) ||
             s->results.findings[i].expected_hash == a->expected_hash[i])
             continue;
-        atoll_answer_unseal(s->device->answers, a);
+        atoll_expected_store_unseal(s->device->expected_store, a);
         a->has_expected = ATOLL_EXPECTED_UNKNOWN;
         atoll_cuda_device_drop(
-            s->device); /* with what the candidate may have kept of this draw's first run */
+            s->device); /* with what the candidate may have kept of this input set's first run */
         if (++atoll_cuda_loaded_candidate_of(s->candidate)->damages < DAMAGE_LIMIT)
             return TRIAL_AGAIN;
         return trial_judge(s, ATOLL_V_WRONG, 5,
@@ -280,25 +280,25 @@ static int trial_prepare(struct trial *s, struct atoll_err *err)
     return TRIAL_FAILED;
 }
 
-/* ---- the answer ---- */
+/* ---- the expected values ---- */
 
-/* A key per draw and sealing; it leaves the referee in batches without candidates only. */
+/* A key per input set and sealing; it leaves the referee in batches without candidates only. */
 static struct atoll_support_key key_make(const struct trial *s)
 {
     struct {
         char purpose[8];
         struct atoll_id task;
-        struct atoll_input_set draw;
+        struct atoll_input_set input_set;
         uint64_t salt, count;
     } of;
     struct atoll_support_key key;
     memset(&of, 0, sizeof of);
     memcpy(of.purpose, "seal", 4);
     of.task = s->known->task->id;
-    of.draw.variant = s->answer->draw.variant;
-    of.draw.series = s->answer->draw.series;
-    of.draw.number = s->answer->draw.number;
-    of.draw.seed = s->answer->draw.seed;
+    of.input_set.variant = s->sealed->input_set.variant;
+    of.input_set.series = s->sealed->input_set.series;
+    of.input_set.number = s->sealed->input_set.number;
+    of.input_set.seed = s->sealed->input_set.seed;
     of.salt = s->referee->salt;
     of.count = ++s->device->clock;
     struct atoll_id id =
@@ -307,23 +307,23 @@ static struct atoll_support_key key_make(const struct trial *s)
     return key;
 }
 
-static int answer_reserve(struct trial *s)
+static int sealed_reserve(struct trial *s)
 {
     const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
-    struct atoll_answer_store *store = s->device->answers;
-    size_t pool = s->known->pool_size[s->order->draw->variant];
-    if (!atoll_answer_is_kept(store, plain->sealed_bytes, pool) ||
-        atoll_answer_place(store, s->answer, plain->sealed_bytes) != 0)
+    struct atoll_expected_store *store = s->device->expected_store;
+    size_t pool = s->known->pool_size[s->order->input_set->variant];
+    if (!atoll_expected_store_is_kept(store, plain->sealed_bytes, pool) ||
+        atoll_expected_store_reserve(store, s->sealed, plain->sealed_bytes) != 0)
         return 0;
-    memcpy(s->answer->array_offset, plain->sealed_offset, sizeof s->answer->array_offset);
-    s->answer->key = key_make(s);
+    memcpy(s->sealed->array_offset, plain->sealed_offset, sizeof s->sealed->array_offset);
+    s->sealed->key = key_make(s);
     return 1;
 }
 
-/* The first sight of a draw defines its inputs; whatever differs later is the device's fault. */
+/* The first sight of an input set defines its inputs; whatever differs later is the device's fault. */
 static int hashes_learn(struct trial *s, struct atoll_err *err)
 {
-    struct atoll_sealed *a = s->answer;
+    struct atoll_sealed *a = s->sealed;
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; a->has_hashes && i < task->tensor_count; i++)
         if (a->input_hash[i] != s->results.input_hash[i]) {
@@ -338,13 +338,13 @@ static int hashes_learn(struct trial *s, struct atoll_err *err)
     return 0;
 }
 
-static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
+static int expected_run(struct trial *s, int is_new, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
     atoll_command_batch_clear(&d->batch);
     int rc =
-        atoll_cuda_sample_answer(&s->stage.sample, &d->batch, s->is_kept && is_new ? s->answer : NULL, err);
+        atoll_cuda_sample_expected(&s->stage.sample, &d->batch, s->is_kept && is_new ? s->sealed : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
     if (rc == 0)
@@ -361,18 +361,18 @@ static int answer_run(struct trial *s, int is_new, struct atoll_err *err)
     return rc;
 }
 
-static int trial_answer(struct trial *s, struct atoll_err *err)
+static int trial_expected(struct trial *s, struct atoll_err *err)
 {
-    struct atoll_sealed *a = s->answer;
+    struct atoll_sealed *a = s->sealed;
     s->is_kept = a->is_sealed;
-    int is_new = !a->is_sealed && answer_reserve(s);
+    int is_new = !a->is_sealed && sealed_reserve(s);
     if (is_new)
         s->is_kept = 1;
     if (!is_new && a->has_hashes && a->generation == s->device->generation)
         return 0;
-    int rc = answer_run(s, is_new, err);
+    int rc = expected_run(s, is_new, err);
     if (rc != 0 && is_new)
-        atoll_answer_unseal(s->device->answers, a);
+        atoll_expected_store_unseal(s->device->expected_store, a);
     return rc;
 }
 
@@ -490,7 +490,7 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
 
 /* ---- the check ---- */
 
-static void clock_note(struct trial *s)
+static void clock_record(struct trial *s)
 {
     double hz = 0;
     int count = 0;
@@ -516,7 +516,7 @@ static int trial_check(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     atoll_command_batch_clear(&d->batch);
-    int rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch, s->is_kept ? s->answer : NULL, err);
+    int rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch, s->is_kept ? s->sealed : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
     if (rc == 0)
@@ -526,7 +526,7 @@ static int trial_check(struct trial *s, struct atoll_err *err)
     if (rc != 0)
         return rc;
     check_account(s);
-    clock_note(s);
+    clock_record(s);
     return trial_conclude(s, err);
 }
 
@@ -541,8 +541,8 @@ static int trial_once(struct trial *s, struct atoll_err *err)
                                          ~s->order->placement, err);
     trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
-        rc = trial_answer(s, err);
-    trial_mark(s, ATOLL_PHASE_ANSWER);
+        rc = trial_expected(s, err);
+    trial_mark(s, ATOLL_PHASE_EXPECTED);
     if (rc == 0)
         rc = sampled_run(s, err);
     if (rc == 0)
@@ -562,7 +562,7 @@ static void trial_run(struct trial *s)
         rc = trial_once(s, &err);
     }
     if (rc == 0 || rc == TRIAL_JUDGED) {
-        if (atoll_watch_note(&s->device->watch, s->mark_ns, s->trial))
+        if (atoll_watch_record(&s->device->watch, s->mark_ns, s->trial))
             atoll_cuda_device_drop(s->device);
         return;
     }
@@ -580,9 +580,10 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
 {
     struct trial *s = calloc(1, sizeof(*s));
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    struct atoll_sealed *answer = s ? atoll_answer_take(d->answers, known->number, order->draw) : NULL;
+    struct atoll_sealed *sealed =
+        s ? atoll_expected_store_take(d->expected_store, known->number, order->input_set) : NULL;
     *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
-    if (!answer) {
+    if (!sealed) {
         ret_trial->verdict = ATOLL_V_INFRASTRUCTURE;
         snprintf(ret_trial->detail, sizeof ret_trial->detail, "no memory for a sample");
         free(s);
@@ -593,18 +594,18 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
     s->known = known;
     s->candidate = candidate;
     s->order = order;
-    s->variant = &known->task->variants[order->draw->variant];
-    s->answer = answer;
+    s->variant = &known->task->variants[order->input_set->variant];
+    s->sealed = sealed;
     s->trial = ret_trial;
     s->stage = (struct atoll_cuda_stage){.referee = referee,
                                          .device = d,
                                          .known = known,
                                          .candidate = candidate,
-                                         .draw = order->draw,
+                                         .input_set = order->input_set,
                                          .placement = order->placement,
                                          .hashes_late = order->comparing != ATOLL_COMPARING_PRINT ||
                                                         order->hash_outputs};
     trial_run(s);
-    atoll_answer_give(d->answers, answer);
+    atoll_expected_store_give(d->expected_store, sealed);
     free(s);
 }

@@ -16,7 +16,7 @@
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/backends.h"
 
-#define SERIES       ((uint64_t)1 << 62)  /* draws of their own */
+#define SERIES       ((uint64_t)1 << 62)  /* input sets of their own */
 #define BYTES_LIMIT  ((uint64_t)64 << 20) /* of a variant: accesses take a hundred times as long */
 #define WRITE_BYTES  ((size_t)32 << 20)   /* of one batch */
 #define REPORT_BYTES ((size_t)256 << 10)
@@ -27,7 +27,7 @@ struct run {
     const struct atoll_prepared *prepared;
     const struct atoll_loaded_candidate *candidate;
     const struct atoll_variant *variant;
-    struct atoll_input_set draw;
+    struct atoll_input_set input_set;
     struct atoll_layout layout; /* buffers alone */
     struct atoll_cuda_worker *worker;
     struct atoll_command_batch batch;
@@ -116,7 +116,7 @@ static int input_write(struct run *r, size_t tensor)
     unsigned char *bytes = malloc(length ? length : 1);
     if (!bytes)
         return give_up(r, "no memory for an input");
-    int rc = atoll_init_fill(task, tensor, r->variant, r->draw.seed, r->draw.distribution, 0,
+    int rc = atoll_init_fill(task, tensor, r->variant, r->input_set.seed, r->input_set.distribution, 0,
                              length / atoll_dtype_bytes(task->tensors[tensor].dtype), bytes, &err);
     rc = rc == 0 ? bytes_write(r, r->layout.buffers[tensor].address, bytes, length)
                  : give_up(r, "%.400s", err.text);
@@ -169,7 +169,7 @@ static int variants_run(struct run *r, struct atoll_referee *referee, uint64_t n
         if (r->variant->kind != ATOLL_VARIANT_CHECK ||
             !atoll_variant_is_here(&atoll_backend_cuda, r->variant) || !is_small(r))
             continue;
-        r->draw = atoll_input_set_make(referee->setup.secret, task, i, SERIES, number);
+        r->input_set = atoll_input_set_make(referee->setup.secret, task, i, SERIES, number);
         count++;
         rc = buffers_allocate(r) != 0 || inputs_write(r) != 0 || launches_run(r) != 0;
     }

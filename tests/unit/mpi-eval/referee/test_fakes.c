@@ -1,4 +1,4 @@
-/* Degenerate answers: what each is made of, to which tasks it applies, and that nothing is left when it does not. */
+/* degenerate outputs: what each is made of, to which tasks it applies, and that nothing is left when it does not. */
 #include "tests/support/expect.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define COUNT 8
 
 static struct atoll_task *task; /* x, w in; y out */
-static struct atoll_input_set draw = {.variant = 0, .seed = 99, .distribution = ATOLL_DRAW_BASE};
+static struct atoll_input_set input_set = {.variant = 0, .seed = 99, .distribution = ATOLL_DRAW_BASE};
 static double right[COUNT] = {1, 2, 3, 4, 5, 6, 7, 12}, previous[COUNT] = {-1, -2, -3, -4, -5, -6, -7, -8};
 static size_t counts[ATOLL_TASK_TENSOR_LIMIT];
 static double *right_by[ATOLL_TASK_TENSOR_LIMIT], *previous_by[ATOLL_TASK_TENSOR_LIMIT];
@@ -40,7 +40,7 @@ static struct atoll_fakes_source source(void)
 {
     return (struct atoll_fakes_source){.task = task,
                                        .variant = 0,
-                                       .draw = &draw,
+                                       .input_set = &input_set,
                                        .counts = counts,
                                        .right = right_by,
                                        .previous = previous_by};
@@ -93,8 +93,9 @@ static void test_copy(void **state)
     float x[COUNT];
     size_t fake = number_of("rejects a copy of an input");
     (void)state;
-    assert_int_equal(
-        atoll_init_fill(task, 0, &task->variants[0], draw.seed, draw.distribution, 0, COUNT, x, NULL), 0);
+    assert_int_equal(atoll_init_fill(task, 0, &task->variants[0], input_set.seed, input_set.distribution, 0,
+                                     COUNT, x, NULL),
+                     0);
     assert_int_equal(atoll_fakes_make(fake, &s, data), 1);
     assert_memory_equal(data[2], x, sizeof x);
     atoll_fakes_free(data);

@@ -43,7 +43,7 @@ static void test_distributions(void **state)
         assert_true(atoll_input_set_make(secret, &t, 0, 5, k).distribution & t.distributions);
 }
 
-/* The same share of each in every pool; fresh draws as their seeds say. */
+/* The same share of each in every pool; fresh input sets as their seeds say. */
 static void test_a_pool_has_equal_shares(void **state)
 {
     struct atoll_task t = make_task(), alone = make_task();
@@ -101,8 +101,8 @@ static void test_limit(void **state)
 {
     static struct atoll_input_set_order o;
     (void)state;
-    atoll_input_set_order_init(&o, secret, 1, 0, ATOLL_DRAW_POOL_LIMIT + 5, NULL, 0, 0, 0);
-    for (int i = 0; i < ATOLL_DRAW_POOL_LIMIT; i++)
+    atoll_input_set_order_init(&o, secret, 1, 0, ATOLL_INPUT_SET_POOL_LIMIT + 5, NULL, 0, 0, 0);
+    for (int i = 0; i < ATOLL_INPUT_SET_POOL_LIMIT; i++)
         assert_true(atoll_input_set_order_next(&o) >= 0);
     assert_int_equal(atoll_input_set_order_next(&o), -1);
 }

@@ -46,12 +46,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct atoll_answer *get(struct atoll_answers *answers, uint64_t series, uint64_t number,
-                                int need_full)
+static struct atoll_expected *get(struct atoll_expected_cache *expected_cache, uint64_t series,
+                                  uint64_t number, int need_full)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_input_set d = atoll_input_set_make(secret, task, 0, series, number);
-    struct atoll_answer *a = atoll_answers_get(answers, oracle, task, 0, &d, need_full, &err);
+    struct atoll_expected *a = atoll_expected_cache_get(expected_cache, oracle, task, 0, &d, need_full, &err);
     if (!a)
         fail_msg("%s", err.text);
     return a;
@@ -59,13 +59,14 @@ static struct atoll_answer *get(struct atoll_answers *answers, uint64_t series, 
 
 static void test_values(void **state)
 {
-    struct atoll_answers *answers = atoll_answers_create((size_t)1 << 20, (size_t)1 << 20, 7, NULL);
-    struct atoll_answer *a = get(answers, 0, 0, 1);
+    struct atoll_expected_cache *expected_cache =
+        atoll_expected_cache_create((size_t)1 << 20, (size_t)1 << 20, 7, NULL);
+    struct atoll_expected *a = get(expected_cache, 0, 0, 1);
     float x[COUNT], w[37];
     (void)state;
     assert_int_equal(a->truth.counts[Y], COUNT);
-    assert_int_equal(atoll_answers_input(answers, a, task, X, x, NULL), 0);
-    assert_int_equal(atoll_answers_input(answers, a, task, W, w, NULL), 0);
+    assert_int_equal(atoll_expected_cache_input(expected_cache, a, task, X, x, NULL), 0);
+    assert_int_equal(atoll_expected_cache_input(expected_cache, a, task, W, w, NULL), 0);
     for (int k = 0; k < COUNT; k++) {
         int j = k % 37, row = k - j;
         double r = (double)x[k] * w[j] + (double)x[row + (j + 1) % 37];
@@ -73,74 +74,76 @@ static void test_values(void **state)
     }
     assert_true(a->truth.input_hash[X] == atoll_memory_hash(5, x, sizeof x));
     assert_null(a->truth.scale[Y]);
-    atoll_answers_release(answers, a);
-    atoll_answers_destroy(answers);
+    atoll_expected_cache_release(expected_cache, a);
+    atoll_expected_cache_destroy(expected_cache);
 }
 
 /* Room for two answers: the third pushes the oldest out, its fingerprint stays, and it is asked again when
  * needed. */
 static void test_budget(void **state)
 {
-    struct atoll_answers *answers =
-        atoll_answers_create(2 * COUNT * sizeof(double), (size_t)1 << 20, 7, NULL);
+    struct atoll_expected_cache *expected_cache =
+        atoll_expected_cache_create(2 * COUNT * sizeof(double), (size_t)1 << 20, 7, NULL);
     uint16_t kept[8];
     (void)state;
     for (uint64_t i = 0; i < 3; i++)
-        atoll_answers_release(answers, get(answers, 0, i, 1));
-    atoll_answers_release(answers, get(answers, 0, 1, 0));
-    assert_int_equal(atoll_answers_held_bytes(answers), 2 * COUNT * sizeof(double));
-    assert_int_equal(atoll_answers_kept(answers, 0, 0, kept, 8), 2);
+        atoll_expected_cache_release(expected_cache, get(expected_cache, 0, i, 1));
+    atoll_expected_cache_release(expected_cache, get(expected_cache, 0, 1, 0));
+    assert_int_equal(atoll_expected_cache_held_bytes(expected_cache), 2 * COUNT * sizeof(double));
+    assert_int_equal(atoll_expected_cache_kept(expected_cache, 0, 0, kept, 8), 2);
     assert_true((kept[0] == 1 && kept[1] == 2) || (kept[0] == 2 && kept[1] == 1));
-    struct atoll_answer *a = get(answers, 0, 0, 0);
+    struct atoll_expected *a = get(expected_cache, 0, 0, 0);
     assert_int_equal(a->is_full, 0);
     assert_int_equal(a->prints[Y].count, COUNT);
-    atoll_answers_release(answers, a);
-    a = get(answers, 0, 0, 1);
+    atoll_expected_cache_release(expected_cache, a);
+    a = get(expected_cache, 0, 0, 1);
     assert_int_equal(a->is_full, 1);
-    assert_int_equal(atoll_answers_held_bytes(answers), 2 * COUNT * sizeof(double));
-    atoll_answers_release(answers, a);
-    atoll_answers_destroy(answers);
+    assert_int_equal(atoll_expected_cache_held_bytes(expected_cache), 2 * COUNT * sizeof(double));
+    atoll_expected_cache_release(expected_cache, a);
+    atoll_expected_cache_destroy(expected_cache);
 }
 
 /* Held answers are never pushed out; fresh ones are forgotten with their last user. */
 static void test_users(void **state)
 {
-    struct atoll_answers *answers = atoll_answers_create(1, 1, 7, NULL);
-    struct atoll_answer *a = get(answers, 3, 0, 1), *same = get(answers, 3, 0, 1), *b = get(answers, 0, 1, 1);
+    struct atoll_expected_cache *expected_cache = atoll_expected_cache_create(1, 1, 7, NULL);
+    struct atoll_expected *a = get(expected_cache, 3, 0, 1), *same = get(expected_cache, 3, 0, 1),
+                          *b = get(expected_cache, 0, 1, 1);
     uint16_t kept[8];
     (void)state;
     assert_ptr_equal(a, same);
     assert_int_equal(a->is_full && b->is_full, 1);
-    struct atoll_answer *other = atoll_answers_other(answers, 0, 0, &a->draw);
+    struct atoll_expected *other = atoll_expected_cache_other(expected_cache, 0, 0, &a->input_set);
     assert_ptr_equal(other, b);
-    assert_null(atoll_answers_other(answers, 1, 0, &a->draw));
-    assert_int_equal(atoll_answers_kept(answers, 0, 0, kept, 8), 1); /* the fresh one is no pool draw */
-    atoll_answers_release(answers, other);
-    atoll_answers_release(answers, same);
+    assert_null(atoll_expected_cache_other(expected_cache, 1, 0, &a->input_set));
+    assert_int_equal(atoll_expected_cache_kept(expected_cache, 0, 0, kept, 8),
+                     1); /* the fresh one is no pool input set */
+    atoll_expected_cache_release(expected_cache, other);
+    atoll_expected_cache_release(expected_cache, same);
     assert_int_equal(a->is_full, 1);
-    atoll_answers_release(answers, a);
-    assert_int_equal(atoll_answers_held_bytes(answers), COUNT * sizeof(double));
-    atoll_answers_release(answers, b);
-    atoll_answers_release(answers, NULL);
-    atoll_answers_destroy(answers);
+    atoll_expected_cache_release(expected_cache, a);
+    assert_int_equal(atoll_expected_cache_held_bytes(expected_cache), COUNT * sizeof(double));
+    atoll_expected_cache_release(expected_cache, b);
+    atoll_expected_cache_release(expected_cache, NULL);
+    atoll_expected_cache_destroy(expected_cache);
 }
 
 static void test_inputs_again(void **state)
 {
-    struct atoll_answers *small = atoll_answers_create((size_t)1 << 20, 1, 7, NULL);
-    struct atoll_answer *a = get(small, 0, 4, 1);
+    struct atoll_expected_cache *small = atoll_expected_cache_create((size_t)1 << 20, 1, 7, NULL);
+    struct atoll_expected *a = get(small, 0, 4, 1);
     float before[COUNT], after[COUNT];
     (void)state;
-    assert_int_equal(atoll_answers_input(small, a, task, X, before, NULL), 0);
-    atoll_answers_release(small, a);
-    atoll_answers_release(small, get(small, 0, 5, 1)); /* drops the inputs of 4 */
+    assert_int_equal(atoll_expected_cache_input(small, a, task, X, before, NULL), 0);
+    atoll_expected_cache_release(small, a);
+    atoll_expected_cache_release(small, get(small, 0, 5, 1)); /* drops the inputs of 4 */
     a = get(small, 0, 4, 0);
     assert_null(a->truth.inputs[X]);
-    assert_int_equal(atoll_answers_input(small, a, task, X, after, NULL), 0);
+    assert_int_equal(atoll_expected_cache_input(small, a, task, X, after, NULL), 0);
     assert_memory_equal(before, after, sizeof before);
     assert_non_null(a->truth.inputs[X]);
-    atoll_answers_release(small, a);
-    atoll_answers_destroy(small);
+    atoll_expected_cache_release(small, a);
+    atoll_expected_cache_destroy(small);
 }
 
 static void test_impact(void **state)

@@ -113,7 +113,7 @@ static void built_fini(struct built *b)
     atoll_compiled_fini(&b->compiled);
 }
 
-/* draws: NULL or what was evaluated on. */
+/* input_sets: NULL or what was evaluated on. */
 static void expect_verdict(const struct rig *g, const char *source, enum atoll_verdict verdict,
                            const char *says, size_t *ret_draws)
 {
@@ -145,13 +145,13 @@ static size_t times_seen(const struct atoll_id *contents)
 static void test_cold(void **state)
 {
     struct rig g;
-    size_t draws = 0;
+    size_t input_sets = 0;
     (void)state;
     rig_open(&g, 0);
-    expect_verdict(&g, FIXTURE_RIGHT, ATOLL_V_CORRECT, "", &draws);
-    assert_true(draws >= 9);
-    assert_int_equal(seen.runs, draws);
-    assert_int_equal(seen.flushes, draws);
+    expect_verdict(&g, FIXTURE_RIGHT, ATOLL_V_CORRECT, "", &input_sets);
+    assert_true(input_sets >= 9);
+    assert_int_equal(seen.runs, input_sets);
+    assert_int_equal(seen.flushes, input_sets);
     assert_int_equal(seen.touches, 0);
     rig_close(&g);
 }
@@ -160,12 +160,12 @@ static void test_cold(void **state)
 static void test_warm(void **state)
 {
     struct rig g;
-    size_t draws = 0;
+    size_t input_sets = 0;
     (void)state;
     rig_open(&g, 1);
-    expect_verdict(&g, FIXTURE_RIGHT, ATOLL_V_CORRECT, "", &draws);
-    assert_true(draws >= 9);
-    assert_int_equal(seen.runs, 2 * draws);
+    expect_verdict(&g, FIXTURE_RIGHT, ATOLL_V_CORRECT, "", &input_sets);
+    assert_true(input_sets >= 9);
+    assert_int_equal(seen.runs, 2 * input_sets);
     assert_int_equal(seen.flushes, 0);
     assert_int_equal(seen.touches, seen.runs);
     for (size_t i = 0; i < seen.runs; i += 2)

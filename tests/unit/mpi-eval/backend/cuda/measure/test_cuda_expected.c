@@ -1,27 +1,27 @@
-/* Which draws' answers lie sealed on the device: budget, eviction, what is in use, what is forgotten. */
+/* Of which input sets expected values lie sealed on the device: budget, eviction, what is in use, what is forgotten. */
 #include "tests/support/expect.h"
 
 #include "mpi-eval/backend/cuda/measure/expected.h"
 
-static struct atoll_answer_store *store;
+static struct atoll_expected_store *store;
 
 static int set_up(void **state)
 {
     (void)state;
-    store = atoll_answer_store_create(NULL);
+    store = atoll_expected_store_create(NULL);
     if (store)
-        atoll_answer_store_reset(store, 10 * 1024);
+        atoll_expected_store_reset(store, 10 * 1024);
     return store ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    atoll_answer_store_destroy(store);
+    atoll_expected_store_destroy(store);
     return 0;
 }
 
-static struct atoll_input_set draw(uint32_t variant, uint64_t series, uint64_t number)
+static struct atoll_input_set input_set(uint32_t variant, uint64_t series, uint64_t number)
 {
     struct atoll_input_set d = {
         .variant = variant, .series = series, .number = number, .seed = 77 * number + series};
@@ -30,8 +30,8 @@ static struct atoll_input_set draw(uint32_t variant, uint64_t series, uint64_t n
 
 static struct atoll_sealed *take(uint32_t task, uint32_t variant, uint64_t series, uint64_t number)
 {
-    struct atoll_input_set d = draw(variant, series, number);
-    struct atoll_sealed *a = atoll_answer_take(store, task, &d);
+    struct atoll_input_set d = input_set(variant, series, number);
+    struct atoll_sealed *a = atoll_expected_store_take(store, task, &d);
     assert_non_null(a);
     return a;
 }
@@ -40,8 +40,8 @@ static void fill(uint32_t task, uint32_t variant, uint64_t count, uint64_t bytes
 {
     for (uint64_t i = 0; i < count; i++) {
         struct atoll_sealed *a = take(task, variant, 0, i);
-        assert_int_equal(atoll_answer_place(store, a, bytes), 0);
-        atoll_answer_give(store, a);
+        assert_int_equal(atoll_expected_store_reserve(store, a, bytes), 0);
+        atoll_expected_store_give(store, a);
     }
 }
 
@@ -51,16 +51,16 @@ static void test_records(void **state)
     (void)state;
     a->input_hash[0] = 99;
     assert_ptr_equal(take(1, 0, 0, 5), a);
-    atoll_answer_give(store, a);
-    atoll_answer_give(store, a);
-    b = take(1, 0, 0, 5); /* a pool draw is remembered */
+    atoll_expected_store_give(store, a);
+    atoll_expected_store_give(store, a);
+    b = take(1, 0, 0, 5); /* a pool input set is remembered */
     assert_ptr_equal(b, a);
     assert_int_equal(b->input_hash[0], 99);
-    atoll_answer_give(store, b);
+    atoll_expected_store_give(store, b);
     assert_ptr_not_equal(take(2, 0, 0, 5), a);
     b = take(1, 0, 9, 5);
     b->input_hash[0] = 98;
-    atoll_answer_give(store, b); /* a fresh one is not */
+    atoll_expected_store_give(store, b); /* a fresh one is not */
     assert_int_equal(take(1, 0, 9, 5)->input_hash[0], 0);
 }
 
@@ -73,7 +73,7 @@ static void test_budget(void **state)
     } cases[] = {{0, 1, 0}, {1, 16, 1}, {512, 19, 1}, {512, 20, 0}, {10 * 1024, 0, 1}, {10 * 1024 + 1, 0, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(atoll_answer_is_kept(store, cases[i].bytes, cases[i].pool), cases[i].kept);
+        assert_int_equal(atoll_expected_store_is_kept(store, cases[i].bytes, cases[i].pool), cases[i].kept);
 }
 
 static void test_no_overlap(void **state)
@@ -82,18 +82,18 @@ static void test_no_overlap(void **state)
     (void)state;
     for (uint64_t i = 0; i < 10; i++) {
         all[i] = take(1, 0, 0, i);
-        assert_int_equal(atoll_answer_place(store, all[i], 1000), 0);
+        assert_int_equal(atoll_expected_store_reserve(store, all[i], 1000), 0);
         assert_true(all[i]->is_sealed && all[i]->offset % 256 == 0 && all[i]->offset + 1000 <= 10 * 1024);
         for (uint64_t k = 0; k < i; k++)
             assert_true(all[k]->offset + 1000 <= all[i]->offset || all[i]->offset + 1000 <= all[k]->offset);
     }
     struct atoll_sealed *more = take(1, 0, 0, 10);
-    assert_int_equal(atoll_answer_place(store, more, 1000), -1); /* all are in use */
-    atoll_answer_give(store, all[4]);
-    assert_int_equal(atoll_answer_place(store, more, 1000), 0);
+    assert_int_equal(atoll_expected_store_reserve(store, more, 1000), -1); /* all are in use */
+    atoll_expected_store_give(store, all[4]);
+    assert_int_equal(atoll_expected_store_reserve(store, more, 1000), 0);
     assert_false(all[4]->is_sealed);
     assert_true(all[3]->is_sealed);
-    assert_int_equal(atoll_answer_place(store, more, 10 * 1024 + 1), -1);
+    assert_int_equal(atoll_expected_store_reserve(store, more, 10 * 1024 + 1), -1);
     assert_false(more->is_sealed);
 }
 
@@ -104,17 +104,17 @@ static void test_eviction(void **state)
     (void)state;
     fill(1, 0, 5, 1024);
     fill(1, 1, 5, 1024);
-    atoll_answer_give(store, take(1, 0, 0, 2)); /* variant 0 is asked for again */
+    atoll_expected_store_give(store, take(1, 0, 0, 2)); /* variant 0 is asked for again */
     fill(2, 0, 3, 1024);
-    assert_int_equal(atoll_answer_kept(store, 1, 0, numbers, 32), 5);
-    assert_int_equal(atoll_answer_kept(store, 1, 1, numbers, 32), 2);
-    assert_int_equal(atoll_answer_kept(store, 2, 0, numbers, 32), 3);
-    assert_int_equal(atoll_answer_kept(store, 2, 0, numbers, 1), 1);
-    atoll_answer_forget(store, 1);
-    assert_int_equal(atoll_answer_kept(store, 1, 0, numbers, 32), 0);
+    assert_int_equal(atoll_expected_store_kept(store, 1, 0, numbers, 32), 5);
+    assert_int_equal(atoll_expected_store_kept(store, 1, 1, numbers, 32), 2);
+    assert_int_equal(atoll_expected_store_kept(store, 2, 0, numbers, 32), 3);
+    assert_int_equal(atoll_expected_store_kept(store, 2, 0, numbers, 1), 1);
+    atoll_expected_store_forget(store, 1);
+    assert_int_equal(atoll_expected_store_kept(store, 1, 0, numbers, 32), 0);
     fill(3, 0, 12, 1024); /* more than there is: its own oldest go last of all */
-    assert_int_equal(atoll_answer_kept(store, 3, 0, numbers, 32), 10);
-    assert_int_equal(atoll_answer_kept(store, 2, 0, numbers, 32), 0);
+    assert_int_equal(atoll_expected_store_kept(store, 3, 0, numbers, 32), 10);
+    assert_int_equal(atoll_expected_store_kept(store, 2, 0, numbers, 32), 0);
 }
 
 static void test_reset(void **state)
@@ -123,14 +123,14 @@ static void test_reset(void **state)
     struct atoll_sealed *a;
     (void)state;
     fill(1, 0, 3, 1024);
-    atoll_answer_store_reset(store, 2048);
-    assert_int_equal(atoll_answer_store_bytes(store), 2048);
-    assert_int_equal(atoll_answer_kept(store, 1, 0, numbers, 4), 0);
+    atoll_expected_store_reset(store, 2048);
+    assert_int_equal(atoll_expected_store_bytes(store), 2048);
+    assert_int_equal(atoll_expected_store_kept(store, 1, 0, numbers, 4), 0);
     a = take(1, 0, 0, 1);
     assert_false(a->is_sealed);
-    assert_int_equal(atoll_answer_place(store, a, 2048), 0);
-    atoll_answer_unseal(store, a);
-    assert_int_equal(atoll_answer_place(store, take(1, 0, 0, 2), 2048), 0);
+    assert_int_equal(atoll_expected_store_reserve(store, a, 2048), 0);
+    atoll_expected_store_unseal(store, a);
+    assert_int_equal(atoll_expected_store_reserve(store, take(1, 0, 0, 2), 2048), 0);
 }
 
 int main(void)

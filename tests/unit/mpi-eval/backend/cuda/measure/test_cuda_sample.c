@@ -23,7 +23,7 @@ static struct cuda_candidate candidate;
 static struct atoll_cuda_loaded_candidate image;
 static struct atoll_loaded_candidate loaded;
 static struct atoll_cuda_oracle oracle;
-static struct atoll_input_set draw;
+static struct atoll_input_set input_set;
 static struct atoll_sealed seal;
 static struct atoll_cuda_sample *sample;
 static struct atoll_command_batch batch;
@@ -44,14 +44,14 @@ static int set_up(void **state)
     oracle.magnitude[2] = 2.5;
     loaded = (struct atoll_loaded_candidate){
         .prepared = &candidate.prepared, .object = "cubin", .object_length = 5, .runner = &image};
-    draw = (struct atoll_input_set){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
+    input_set = (struct atoll_input_set){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
     seal = (struct atoll_sealed){
         .is_sealed = 1, .offset = 4096, .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}}};
     sample = calloc(1, sizeof *sample);
     assert_non_null(sample);
     sample->task = candidate.task;
     sample->variant = &candidate.task->variants[0];
-    sample->draw = &draw;
+    sample->input_set = &input_set;
     sample->candidate = &loaded;
     sample->oracle = &oracle;
     sample->placement = 77;
@@ -303,7 +303,7 @@ static void test_fills(void **state)
 static void test_answer(void **state)
 {
     (void)state;
-    assert_int_equal(atoll_cuda_sample_answer(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
     decode();
     size_t wiped = wipe(), read = 0;
     assert_int_equal(candidate_launches(), 0);
@@ -319,7 +319,7 @@ static void test_answer(void **state)
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET); /* findings quote expected values */
     assert_true(list[count - 1].address > RESULT && count - 1 > read);
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_answer(sample, &batch, NULL, NULL), 0); /* hashes alone */
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, NULL, NULL), 0); /* hashes alone */
     decode();
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
     assert_int_equal(wipe(), count);
@@ -452,7 +452,7 @@ static void test_seal(void **state)
     size_t poison = 0;
     (void)state;
     seal.array_offset[2] = 768;
-    assert_int_equal(atoll_cuda_sample_answer(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
     decode();
     size_t sealed = own_launch(ATOLL_KERNEL_seal, 0, &made, sizeof made);
     assert_true(sealed < count);

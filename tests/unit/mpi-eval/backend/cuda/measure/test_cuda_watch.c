@@ -81,7 +81,7 @@ static void test_none(void **state)
     struct atoll_trial *t = calloc(1, sizeof *t);
     (void)state;
     assert_non_null(t);
-    assert_int_equal(atoll_watch_note(&watch, 1e12, t), 0);
+    assert_int_equal(atoll_watch_record(&watch, 1e12, t), 0);
     assert_true(!t->disturbed && !t->throttle_reasons);
     atoll_watch_close(&watch);
     free(t);

@@ -1,4 +1,4 @@
-/* Sealed answers and their comparison with outputs.  An expected value is in the clear in registers alone. */
+/* Sealed expected values and their comparison with outputs.  An expected value is in the clear in registers alone. */
 
 ATOLL_INLINE float scale_up(double scale)
 {
@@ -82,7 +82,7 @@ ATOLL_INLINE double see_doubtful(seen &s, const atoll_compare_launch &p, atoll_u
 
 /* key: secret, of this position; the difference of two finite numbers is finite but where doubles end. */
 template <bool is_scaled>
-static __device__ __forceinline__ void see(seen &s, const atoll_compare_launch &p, atoll_u64 i, atoll_u64 bits, double y,
+static __device__ __forceinline__ void visitor(seen &s, const atoll_compare_launch &p, atoll_u64 i, atoll_u64 bits, double y,
                                            atoll_u64 expected, float scale, atoll_u64 key)
 {
     double r = atoll_double_of(expected), d = fabs(y - r);
@@ -270,9 +270,9 @@ static __device__ __forceinline__ void see_all(seen &s, const atoll_compare_laun
         atoll_u64 bits[2];
         elements_get<size>(p, i, two, bits);
         expected_pair e = is_sealed ? sealed_get<is_scaled>(p, i) : plain_get<is_scaled>(p, i, two);
-        see<is_scaled>(s, p, 2 * i, bits[0], element_value<size>(p.dtype, bits[0]), e.bits[0], e.scales[0], e.keys[0]);
+        visitor<is_scaled>(s, p, 2 * i, bits[0], element_value<size>(p.dtype, bits[0]), e.bits[0], e.scales[0], e.keys[0]);
         if (two)
-            see<is_scaled>(s, p, 2 * i + 1, bits[1], element_value<size>(p.dtype, bits[1]), e.bits[1], e.scales[1],
+            visitor<is_scaled>(s, p, 2 * i + 1, bits[1], element_value<size>(p.dtype, bits[1]), e.bits[1], e.scales[1],
                            e.keys[1]);
     }
 }

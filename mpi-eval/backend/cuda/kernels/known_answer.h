@@ -1,13 +1,13 @@
-/* answer_value.h - what a thread of the known-answer kernel computes, the same on hosts and devices: integer mixes,
+/* known_answer.h - what a thread of the known-answer kernel computes, the same on hosts and devices: integer mixes,
  * and fused products of float and double that are exact by IEEE 754.
  * Layer: mpi-eval, backend/cuda.  Header-only in the common subset of C11 and CUDA C++. */
-#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_KERNELS_ANSWER_VALUE_H
-#define ATOLL_MPI_EVAL_BACKEND_CUDA_KERNELS_ANSWER_VALUE_H
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_KERNELS_KNOWN_ANSWER_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_KERNELS_KNOWN_ANSWER_H
 
 #include "core/task/dtype_value.h"
 
-#define ATOLL_ANSWER_THREADS 256 /* of a block; one block per multiprocessor */
-#define ATOLL_ANSWER_ROUNDS  24
+#define ATOLL_KNOWN_ANSWER_THREADS 256 /* of a block; one block per multiprocessor */
+#define ATOLL_ANSWER_ROUNDS        24
 
 #ifdef __CUDACC__
 #define ATOLL_FMA(x, y, z)  __fma_rn(x, y, z)
@@ -17,7 +17,7 @@
 #define ATOLL_FMAF(x, y, z) __builtin_fmaf(x, y, z)
 #endif
 
-ATOLL_INLINE atoll_u64 atoll_answer_value(atoll_u64 key, atoll_u64 thread)
+ATOLL_INLINE atoll_u64 atoll_known_answer_value(atoll_u64 key, atoll_u64 thread)
 {
     atoll_u64 x = atoll_random_at(key, thread);
     float f = (float)(int)(x & 0xffff) * (1.0f / 65536.0f);
@@ -31,14 +31,14 @@ ATOLL_INLINE atoll_u64 atoll_answer_value(atoll_u64 key, atoll_u64 thread)
 }
 
 /* Two values meet: through shared memory, then through device memory. */
-ATOLL_INLINE atoll_u64 atoll_answer_meet(atoll_u64 own, atoll_u64 other)
+ATOLL_INLINE atoll_u64 atoll_known_answer_meet(atoll_u64 own, atoll_u64 other)
 {
     return atoll_mix64(own + (other << 1));
 }
 
-ATOLL_INLINE unsigned atoll_answer_partner(unsigned thread, unsigned turn)
+ATOLL_INLINE unsigned atoll_known_answer_partner(unsigned thread, unsigned turn)
 {
-    return (thread * 7 + 3 + turn) % ATOLL_ANSWER_THREADS;
+    return (thread * 7 + 3 + turn) % ATOLL_KNOWN_ANSWER_THREADS;
 }
 
 #endif
