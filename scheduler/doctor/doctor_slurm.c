@@ -116,8 +116,7 @@ json_t *atoll_doctor_slurm(void)
         }
     } else if (launcher) {
         json_object_set_new(slurm, "text",
-                            json_string("no Slurm here: jobs run on this machine one after another "
-                                        "(ATOLL_LOCAL_JOBS says how many at once)"));
+                            json_string("no Slurm here: jobs run on this machine, one after another"));
     }
     atoll_launcher_destroy(launcher);
     return slurm;

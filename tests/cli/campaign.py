@@ -18,9 +18,8 @@ PATIENCE_S = 150
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-campaign-")))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
-environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state"), "ATOLL_LOCAL_JOBS": "2"}
+environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state")}
 environment.pop("ATOLL_SITE", None)
-supervisors = set()
 
 
 def fail(text):
@@ -301,12 +300,14 @@ def a_colleague_looks():
 
 
 def stop_all():
-    for state in root.glob("state/atoll/jobs/*/*/state.json"):
-        try:
-            run("cancel", *[d.name for d in root.iterdir() if (d / "sweep.yaml").exists()])
-            break
-        except BaseException:
-            pass
+    """No job goes on when this ends."""
+    campaigns = [d.name for d in root.iterdir() if (d / "sweep.yaml").exists()]
+    if campaigns:
+        subprocess.run([f"{build}/atoll", "pause", "--now", *campaigns], cwd=root, env=environment, capture_output=True, timeout=PATIENCE_S)
+    end = time.monotonic() + 30
+    while time.monotonic() < end and any(f'"state": "{word}"' in path.read_text() for word in ("running", "completing")
+                                         for path in root.glob("state/atoll/jobs/*/*/job.json")):
+        time.sleep(0.1)
 
 
 scenes = (a_tour, refusals, odd_names, rests, one_after_the_other, places, damaged_ones, history_is_hostile, a_colleague_looks)

@@ -27,7 +27,7 @@ build, source, what = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 careless = "--careless" in sys.argv
 every = int(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else 1
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-submissions-", dir=build))
-environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state"), "ATOLL_LOCAL_JOBS": "2"}
+environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state")}
 out = root / "campaign"
 
 
@@ -50,7 +50,11 @@ def submit_words(jobs=1):
 
 
 def jobs():
-    return list(root.glob("state/atoll/jobs/*/*/state.json"))
+    return list(root.glob("state/atoll/jobs/*/*/job.json"))
+
+
+def has_ended(record):
+    return json.loads(record.read_text())["state"] in ("completed", "failed", "cancelled", "timeout")
 
 
 def wait_done():
@@ -59,18 +63,10 @@ def wait_done():
         if time.monotonic() > end:
             fail(f"is not done after {PATIENCE_S} s:\n{atoll('status', '--fresh', str(out))}")
         time.sleep(0.05)
-    while any(json.loads(p.read_text())["supervisor"]["pid"] and is_alive(p) for p in jobs()):
+    while not all((p.parent / "cancel").exists() or has_ended(p) for p in jobs()):
         if time.monotonic() > end:
             fail("a job does not end")
         time.sleep(0.02)
-
-
-def is_alive(state):
-    try:
-        os.kill(json.loads(state.read_text())["supervisor"]["pid"], 0)
-        return True
-    except (OSError, KeyError):
-        return False
 
 
 def counted():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every launcher against the real thing: one list of checks for Slurm's library, its commands and this machine alone, then
 what only Slurm can suffer: a controller that hangs, dies and comes back, a full queue, a lost node, a command that hangs."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -21,6 +22,13 @@ PATIENCE_S = 90  # for what comes by itself on a loaded machine
 def check(condition, message):
     if not condition:
         raise AssertionError(message)
+
+
+def together(*functions):
+    """Side by side: most of a check is waiting for Slurm.  The first failure is raised when all have ended."""
+    with concurrent.futures.ThreadPoolExecutor(len(functions)) as pool:
+        for done in [pool.submit(function) for function in functions]:
+            done.result()
 
 
 class Launcher:
@@ -225,24 +233,32 @@ def check_hanging_command(cluster, folder):
 def check_silent_controller(cluster, launchers):
     job = launchers[0].submit("s-long", "sleep 1000")
     launchers[0].wait_for(job, "running")
-    cluster.ctld_stop()
-    for launcher in launchers:
+
+    def each(act):
+        together(*[lambda launcher=launcher: act(launcher) for launcher in launchers])
+
+    def silent(launcher):
         launcher.bad("timeout", "ask", id=job)
         launcher.bad("timeout", "list")
         launcher.bad("timeout", "submit", name="s-lost", script="#!/bin/bash\n", work_dir=launcher.work_dir)
+
+    def dead(launcher):
+        launcher.bad("timeout", "ask", id=job)
+        launcher.bad("timeout", "ask", id=job)
+
+    cluster.ctld_stop()
+    each(silent)
     cluster.ctld_cont()
-    for launcher in launchers:
-        wait_until(lambda: launcher.say("ask", id=job)["ok"], PATIENCE_S, "an answer after the silence")
+    each(lambda launcher: wait_until(lambda: launcher.say("ask", id=job)["ok"], PATIENCE_S, "an answer after the silence"))
     cluster.ctld_kill()
-    for launcher in launchers:
-        launcher.bad("timeout", "ask", id=job)
-        launcher.bad("timeout", "ask", id=job)
+    each(dead)
     return job
 
 
 def check_full_queue(cluster, launchers, job):
     """The controller comes back with room for fewer jobs than it has."""
-    cluster.conf.write_text(cluster.conf.read_text() + "\nMaxJobCount=2\n")
+    text = cluster.conf.read_text().replace(f"SlurmdTimeout={cluster.node_timeout_s}", "SlurmdTimeout=4")  # of a node that is lost later
+    cluster.conf.write_text(text + "\nMaxJobCount=2\n")
     cluster.ctld_start()
     for launcher in launchers:
         wait_until(lambda: launcher.say("ask", id=job)["ok"], PATIENCE_S, "an answer of a new controller")
@@ -306,69 +322,6 @@ def local_environment(folder, **more):
     return {**mine, "XDG_STATE_HOME": str(folder / "state"), **more}
 
 
-def start_local_limit(folder):
-    """A minute is the shortest limit; it passes while the other checks run."""
-    launcher = Launcher("local", local_environment(folder, ATOLL_LOCAL_JOBS="2"), work_dir=str(folder))
-    job = launcher.submit("limit", "trap 'echo warned' USR1\ntrap 'echo ended; exit 5' TERM\necho ready\nwhile :; do sleep 0.2; done",
-                          time=1, signal="USR1", before=50)
-    launcher.close()  # the job stays
-    return job
-
-
-def finish_local_limit(folder, job):
-    launcher = Launcher("local", local_environment(folder), work_dir=str(folder))
-    told = launcher.wait_for(job, "timeout")
-    said = [line for line in launcher.log("limit").split() if line in ("ready", "warned", "ended")]
-    check(said == ["ready", "warned", "ended"], launcher.log("limit"))
-    check(55 <= told["end"] - told["start"] <= 60 + PATIENCE_S, told)
-    launcher.close()
-
-
-def check_local_order(folder):
-    """One at a time, in the order of submission; what a script leaves behind ends with it."""
-    launcher = Launcher("local", local_environment(folder, XDG_STATE_HOME=str(folder / "order")), work_dir=str(folder))
-    jobs = [launcher.submit(f"o-{i}", f"echo {i} >> order.txt; (setsid sleep 8881 &); sleep 0.2; echo {i} >> order.txt") for i in range(3)]
-    for job in jobs:
-        launcher.wait_for(job, "completed")
-    check(read_bytes(folder / "order.txt").split() == b"0 0 1 1 2 2".split(), read_bytes(folder / "order.txt"))
-    left = [pid for pid in processes() if read_bytes(f"/proc/{pid}/cmdline").startswith(b"sleep\0008881") and is_alive(pid)]
-    check(not left, f"left behind: {left}")
-    after = launcher.submit("o-ok", "true", dependency=f"afterok:{jobs[0]}")
-    never = launcher.submit("o-never", "true", dependency=f"afternotok:{jobs[0]}")
-    launcher.wait_for(after, "completed")
-    check(launcher.wait_for(never, "cancelled")["reason"] == "DependencyNeverSatisfied", "a dependency that cannot come")
-    launcher.bad("input", "submit", remedy="afterany", name="x", script="#!/bin/bash\n", work_dir=str(folder), dependency="singleton")
-    launcher.bad("input", "submit", remedy="this machine is one", name="x", script="#!/bin/bash\n", work_dir=str(folder), nodes=2)
-    launcher.good("requeue", id=jobs[0])
-    check(launcher.wait_for(jobs[0], "completed")["restart_count"] == 1, "requeueing what has ended")
-    launcher.close()
-
-
-def check_local_loss(folder):
-    """A supervisor is killed: its job is killed with it, and is said to have failed; the next one runs."""
-    home = folder / "loss"
-    launcher = Launcher("local", local_environment(folder, XDG_STATE_HOME=str(home)), work_dir=str(folder))
-    job = launcher.submit("l-lost", "sleep 9991")
-    launcher.wait_for(job, "running")
-    state = json.loads(next(home.glob(f"atoll/jobs/*/{job}/state.json")).read_text())
-    os.kill(state["supervisor"]["pid"], 9)
-    told = launcher.wait_for(job, "failed")
-    check("supervisor was killed" in told["reason"], told)
-    wait_until(lambda: not is_alive(state["shell"]["pid"]), PATIENCE_S, "the end of the script")
-    launcher.wait_for(launcher.submit("l-next", "true"), "completed")
-    waiting = launcher.submit("l-removed", "true", dependency=f"afterany:{launcher.submit('l-runs', 'sleep 9992')}")
-    removed = next(home.glob(f"atoll/jobs/*/{waiting}/state.json"))
-    wait_until(lambda: launcher.good("ask", id=waiting)["reason"] == "Dependency", PATIENCE_S, "a supervisor that only waits")
-    supervisor = json.loads(removed.read_text())["supervisor"]["pid"]
-    shutil.rmtree(removed.parent)
-    wait_until(lambda: not is_alive(supervisor), PATIENCE_S, "the end of a supervisor whose job was removed")
-    path = next(home.glob(f"atoll/jobs/*/{job}/state.json"))
-    state["supervisor"]["boot_id"] = "another start"
-    path.write_text(json.dumps(state))
-    check("machine was restarted" in launcher.good("ask", id=job)["reason"], launcher.good("ask", id=job))
-    launcher.close()
-
-
 def plugin_path():
     found = sorted(BUILD.glob("atoll-slurm-*.so"))
     check(found, f"no plugin for Slurm's library in {BUILD}, though Slurm is installed; is libslurm-dev?")
@@ -377,12 +330,10 @@ def plugin_path():
 
 def local_checks(folder):
     folder.mkdir()
-    launcher = Launcher("local", local_environment(folder, ATOLL_LOCAL_JOBS="2"), work_dir=str(folder))
+    launcher = Launcher("local", local_environment(folder), work_dir=str(folder))
     for one in EVERYWHERE:
         one(launcher)
     launcher.close()
-    for one in (check_local_order, check_local_loss):
-        one(folder)
 
 
 def slurm_checks(folder, begin):
@@ -397,20 +348,19 @@ def slurm_checks(folder, begin):
                                 cluster=cluster)
             check(launcher.hello["ok"], launcher.hello)
             launchers.append(launcher)
-        check_cluster(launchers[0])
-        check_cluster(launchers[1])
-        for launcher in launchers:
+
+        def everything(launcher):
+            check_cluster(launcher)
             for one in (*EVERYWHERE, check_array, check_slurm_refusals):
                 one(launcher)
                 tell(begin, f"{launcher.kind} {one.__name__}")
             check_description(launcher, cluster)
             launcher.close()
-        check_choice(cluster, folder)
-        tell(begin, "choice")
-        check_doctor(cluster, folder)
-        tell(begin, "doctor")
-        check_hanging_command(cluster, folder)
-        tell(begin, "hanging command")
+
+        together(*[lambda each=each: everything(each) for each in launchers])
+        together(lambda: check_choice(cluster, folder), lambda: check_doctor(cluster, folder),
+                 lambda: check_hanging_command(cluster, folder))
+        tell(begin, "choice, doctor, hanging command")
         hasty = [Launcher(kind, cluster.environment(ATOLL_SLURM_PLUGIN=plugin_path()), timeout_s=2, work_dir=str(folder / kind))
                  for kind in ("libslurm", "commands")]
         job = check_silent_controller(cluster, hasty)
@@ -436,20 +386,15 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="atoll-launcher-"))
     folder.chmod(0o755)
     try:
-        limit = folder / "limit"
-        limit.mkdir()
-        limited = start_local_limit(limit)
         local_checks(folder / "local")
         tell(begin, "this machine")
         skip_without_slurm()
         slurm_checks(folder / "slurm", begin)
-        finish_local_limit(limit, limited)
-        tell(begin, "a time limit of this machine")
     finally:
-        for path in folder.glob("**/atoll/jobs/*/*/state.json"):  # a test that failed leaves jobs behind
-            supervisor = json.loads(path.read_text())["supervisor"]["pid"]
-            if read_bytes(f"/proc/{supervisor}/comm") == b"atoll-job\n":
-                os.kill(supervisor, 9)  # its script dies with it
+        for path in folder.glob("**/atoll/jobs/*/supervisor"):  # a test that failed leaves jobs behind
+            supervisor = path.read_text().split()[1]
+            if read_bytes(f"/proc/{supervisor}/comm") == b"atoll-jobs\n":
+                os.kill(int(supervisor), 9)  # its script dies with it
         shutil.rmtree(folder, ignore_errors=True)
 
 
