@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -277,4 +278,47 @@ int atoll_folder_absolute(const char *path, char *ret_path, size_t bytes, struct
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", real);
     }
     return rest_append(path + length, ret_path, bytes, err);
+}
+
+char *atoll_file_read(const char *path, size_t limit_bytes, size_t *ret_length, struct atoll_err *err)
+{
+    struct stat st;
+    char *bytes = NULL;
+    size_t have = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        atoll_err_errno(err, errno, "%s: cannot read", path);
+        goto out;
+    }
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > limit_bytes) {
+        atoll_err_set(err, S_ISREG(st.st_mode) ? ATOLL_E_LIMIT : ATOLL_E_INPUT,
+                      S_ISREG(st.st_mode) ? "%s: larger than the limit of %zu bytes"
+                                          : "%s: is not a regular file",
+                      path, limit_bytes);
+        goto out;
+    }
+    if (!(bytes = malloc((size_t)st.st_size + 1))) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to read it", path);
+        goto out;
+    }
+    while (have < (size_t)st.st_size) {
+        ssize_t n = read(fd, bytes + have, (size_t)st.st_size - have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            atoll_err_errno(err, errno, "%s: cannot read", path);
+            free(bytes);
+            bytes = NULL;
+            goto out;
+        }
+        if (n == 0)
+            break;
+        have += (size_t)n;
+    }
+    bytes[have] = '\0';
+    *ret_length = have;
+out:
+    if (fd >= 0)
+        close(fd);
+    return bytes;
 }

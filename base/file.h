@@ -56,6 +56,10 @@ int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const
  * their remedy. */
 int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, struct atoll_err *err);
 
+/* Reads a whole regular file of at most limit_bytes: owned bytes with a NUL behind them, free() them.  Errors: NOTFOUND, LIMIT,
+ * INPUT (no regular file), MEMORY, IO. */
+char *atoll_file_read(const char *path, size_t limit_bytes, size_t *ret_length, struct atoll_err *err);
+
 /* mkdir -p. */
 int atoll_folder_make(const char *path, struct atoll_err *err);
 /* mkdir -p of what holds path; path itself is left alone. */

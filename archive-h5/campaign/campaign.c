@@ -9,14 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive-h5/campaign/campaign_state.h"
 #include "archive-h5/campaign/prior.h"
-#include "archive-h5/campaign/task_copy.h"
+#include "archive-h5/campaign/config.h"
 #include "base/arena.h"
+#include "base/lock.h"
 
 #define CONFIG_LIMIT_BYTES ((size_t)4 << 20)
+#define COPY_FILE_LIMIT    256
+#define COPY_DEPTH_LIMIT   3
 #define ARENA_LIMIT_BYTES  ((size_t)32 << 20)
 
 int atoll_campaign_path(const struct atoll_campaign *c, char *ret_path, size_t bytes, const char *name,
@@ -25,6 +29,58 @@ int atoll_campaign_path(const struct atoll_campaign *c, char *ret_path, size_t b
     if ((size_t)snprintf(ret_path, bytes, "%s/%s", c->dir, name) >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s.../%s", c->dir, name);
     return 0;
+}
+
+int atoll_campaign_lock(struct atoll_campaign *c, struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    if (c->lock_fd >= 0)
+        return 0;
+    if (atoll_campaign_path(c, path, sizeof path, "campaign.lock", err) != 0)
+        return -1;
+    return atoll_lock_take(path, &c->lock_fd, err);
+}
+
+int atoll_campaign_has_no_locks(const struct atoll_err *err)
+{
+    return err->sys_errno == ENOLCK || err->sys_errno == EOPNOTSUPP || err->sys_errno == ENOSYS ||
+           err->sys_errno == EINVAL;
+}
+
+int atoll_campaign_is_held(const struct atoll_campaign *c)
+{
+    return c->lock_fd >= 0 || c->lease;
+}
+
+/* Without locks the lease keeps two creators apart. */
+int atoll_campaign_hold_new(struct atoll_campaign *c, struct atoll_err *err)
+{
+    struct atoll_err own = ATOLL_ERR_INIT;
+    struct atoll_lease_holder self;
+    if (atoll_campaign_lock(c, &own) == 0)
+        return 0;
+    if (!atoll_campaign_has_no_locks(&own)) {
+        if (err)
+            *err = own;
+        return -1;
+    }
+    atoll_lease_holder_self("create", 0, &self);
+    c->lease = atoll_lease_claim(c->dir, &self, 0, c->ops, err);
+    return c->lease ? 0 : -1;
+}
+
+/* The lock first: whoever finds the lease released finds the lock free. */
+void atoll_campaign_let_go(struct atoll_campaign *c)
+{
+    atoll_lock_release(c->lock_fd);
+    c->lock_fd = -1;
+    atoll_lease_release(c->lease);
+    c->lease = NULL;
+}
+
+struct atoll_lease *atoll_campaign_lease(const struct atoll_campaign *c)
+{
+    return c->lease;
 }
 
 static struct atoll_campaign *new_campaign(const char *dir, const struct atoll_file_ops *ops,
@@ -163,6 +219,68 @@ static int check_tasks(const struct atoll_campaign_config *config, struct atoll_
     return 0;
 }
 
+/* ---- copies of the tasks ---- */
+
+struct copy {
+    const struct atoll_file_ops *ops;
+    unsigned file_count, depth;
+};
+
+static int copy_directory(struct copy *c, const char *from, const char *to, struct atoll_err *err);
+
+static int copy_file(struct copy *c, const char *from, const char *to, struct atoll_err *err)
+{
+    size_t length;
+    if (++c->file_count > COPY_FILE_LIMIT)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "%s: the task has more than %d files", from,
+                             COPY_FILE_LIMIT);
+    char *bytes = atoll_file_read(from, ATOLL_TASK_FILE_LIMIT, &length, err);
+    if (!bytes)
+        return -1;
+    int failed = atoll_file_write(c->ops, to, bytes, length, err);
+    free(bytes);
+    return failed;
+}
+
+static int copy_entry(struct copy *c, const char *from, const char *to, const char *name,
+                      struct atoll_err *err)
+{
+    char source[PATH_MAX], target[PATH_MAX];
+    struct stat st;
+    if ((size_t)snprintf(source, sizeof source, "%s/%s", from, name) >= sizeof source ||
+        (size_t)snprintf(target, sizeof target, "%s/%s", to, name) >= sizeof target)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "%s: path too long", name);
+    if (stat(source, &st) != 0)
+        return atoll_err_errno(err, errno, "%s: cannot read", source);
+    return S_ISDIR(st.st_mode) ? copy_directory(c, source, target, err) : copy_file(c, source, target, err);
+}
+
+static int copy_directory(struct copy *c, const char *from, const char *to, struct atoll_err *err)
+{
+    int failed = 0;
+    if (c->depth == COPY_DEPTH_LIMIT)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "%s: folders nested deeper than %d", from, COPY_DEPTH_LIMIT);
+    DIR *d = opendir(from);
+    if (!d)
+        return atoll_err_errno(err, errno, "%s: cannot open the task's folder", from);
+    c->depth++;
+    failed = atoll_file_make_directory(c->ops, to, 1, err);
+    for (struct dirent *e; !failed && (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            failed = copy_entry(c, from, to, e->d_name, err);
+    c->depth--;
+    closedir(d);
+    return failed ? -1 : atoll_file_sync_directory(c->ops, to, err);
+}
+
+/* Regular files and folders of `from` to `to` (made; files there are replaced), each synced.  Hidden files are left out. */
+static int copy_task(const struct atoll_file_ops *ops, const char *from, const char *to,
+                     struct atoll_err *err)
+{
+    struct copy c = {ops ? ops : atoll_file_ops_real(), 0, 0};
+    return copy_directory(&c, from, to, err);
+}
+
 static int copy_tasks(struct atoll_campaign *c, const struct atoll_campaign_config *config,
                       struct atoll_err *err)
 {
@@ -176,21 +294,10 @@ static int copy_tasks(struct atoll_campaign *c, const struct atoll_campaign_conf
     for (size_t i = 0; i < config->task_count; i++) {
         snprintf(name, sizeof name, "tasks/%.63s", config->tasks[i].name);
         if (atoll_campaign_path(c, path, sizeof path, name, err) != 0 ||
-            atoll_task_copy(c->ops, config->tasks[i].dir, path, err) != 0)
+            copy_task(c->ops, config->tasks[i].dir, path, err) != 0)
             return -1;
     }
     return 0;
-}
-
-static int write_prior(struct atoll_campaign *c, const struct atoll_campaign_config *config,
-                       struct atoll_err *err)
-{
-    char path[PATH_MAX];
-    if (!config->prior)
-        return 0;
-    if (atoll_campaign_path(c, path, sizeof path, ATOLL_PRIOR_FILE, err) != 0)
-        return -1;
-    return atoll_file_replace(c->ops, path, config->prior, config->prior_length, err);
 }
 
 static int write_config(struct atoll_campaign *c, const struct atoll_campaign_config *config,
@@ -211,6 +318,7 @@ static int write_config(struct atoll_campaign *c, const struct atoll_campaign_co
 struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_campaign_config *config,
                                              const struct atoll_file_ops *ops, struct atoll_err *err)
 {
+    char prior[PATH_MAX];
     struct atoll_campaign *c = new_campaign(dir, ops, err);
     if (!c)
         return NULL;
@@ -219,7 +327,10 @@ struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll
         goto failed;
     /* Again under the lock: another create may have finished in between. */
     if (check_folder(c->dir, err) != 0 || copy_tasks(c, config, err) != 0 ||
-        write_prior(c, config, err) != 0 || write_config(c, config, err) != 0 || load_config(c, err) != 0)
+        (config->prior &&
+         (atoll_campaign_path(c, prior, sizeof(prior), ATOLL_PRIOR_FILE, err) != 0 ||
+          atoll_file_replace(c->ops, prior, config->prior, config->prior_length, err) != 0)) ||
+        write_config(c, config, err) != 0 || load_config(c, err) != 0)
         goto failed;
     return c;
 failed:

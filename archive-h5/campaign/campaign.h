@@ -7,7 +7,7 @@
  *   DIR/tasks/<task>/          copies of the task's files
  *   DIR/prior.atl              what was taken over from earlier campaigns (prior.h), if anything was
  *   DIR/jobs/<job>.<n>/        journal.atl, segment-NNNN.h5, log
- *   DIR/progress.json          how far it is: a hint (standing_hint.h)
+ *   DIR/progress.json          how far it is: a hint (campaign_progress.h)
  *   DIR/archive.h5, report.html
  */
 #ifndef ATOLL_ARCHIVE_H5_CAMPAIGN_CAMPAIGN_H

@@ -1,5 +1,5 @@
-/* campaign_state.h - the inside of a campaign, shared by campaign.c, campaign_claim.c, attempt.c, chain.c, replay.c
- * and standing.c only.
+/* campaign_state.h - the inside of a campaign, shared by campaign.c, attempt.c, replay.c, campaign_claim.c
+ * and campaign_progress.c.
  * Layer: archive-h5, private. */
 #ifndef ATOLL_ARCHIVE_H5_CAMPAIGN_CAMPAIGN_STATE_H
 #define ATOLL_ARCHIVE_H5_CAMPAIGN_CAMPAIGN_STATE_H
@@ -41,6 +41,9 @@ int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *re
  * atoll_campaign_attempts orders them.  CORRUPT when one continues a journal that is not there. */
 int atoll_campaign_chain(const struct atoll_campaign *c, const struct atoll_attempt *attempts, size_t count,
                          long *chain, long *ret_length, struct atoll_err *err);
+/* Fills err with CORRUPT: what is wrong with the attempt's journal. */
+int atoll_campaign_corrupt(const struct atoll_campaign *c, const char *attempt, const char *what,
+                           struct atoll_err *err);
 /* CORRUPT when the attempt's journal was written for another campaign or in another folder. */
 int atoll_campaign_own(const struct atoll_campaign *c, const struct atoll_attempt *attempt,
                        struct atoll_err *err);
@@ -51,6 +54,8 @@ static inline void atoll_campaign_show_life(const struct atoll_campaign *c)
         c->alive(c->alive_context);
 }
 int atoll_campaign_is_held(const struct atoll_campaign *c);
+/* Whether a lock failed because the file system has none. */
+int atoll_campaign_has_no_locks(const struct atoll_err *err);
 /* For the one who makes a campaign. */
 int atoll_campaign_hold_new(struct atoll_campaign *c, struct atoll_err *err);
 void atoll_campaign_let_go(struct atoll_campaign *c);

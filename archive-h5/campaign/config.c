@@ -66,17 +66,6 @@ static void put_field(struct atoll_buffer *out, const char *indent, const struct
     atoll_buffer_printf(out, "\n");
 }
 
-static void put_search(struct atoll_buffer *out, const struct atoll_search *search)
-{
-    size_t count;
-    const struct atoll_search_field *fields = atoll_search_fields(&count);
-    for (size_t i = 0; i < count; i++) {
-        atoll_buffer_printf(out, "  %s: ", fields[i].name);
-        atoll_search_print(search, &fields[i], out);
-        atoll_buffer_printf(out, "\n");
-    }
-}
-
 int atoll_config_write(const struct atoll_campaign_config *c, struct atoll_buffer *out, struct atoll_err *err)
 {
     char hex[ATOLL_ID_HEX];
@@ -86,7 +75,13 @@ int atoll_config_write(const struct atoll_campaign_config *c, struct atoll_buffe
     for (size_t i = 0; i < COUNT(top_fields); i++)
         put_field(out, "", &top_fields[i], c);
     atoll_buffer_printf(out, "search:\n");
-    put_search(out, &c->search);
+    size_t count;
+    const struct atoll_search_field *fields = atoll_search_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        atoll_buffer_printf(out, "  %s: ", fields[i].name);
+        atoll_search_print(&c->search, &fields[i], out);
+        atoll_buffer_printf(out, "\n");
+    }
     atoll_buffer_printf(out, "options:\n");
     for (size_t i = 0; i < c->option_count; i++) {
         atoll_buffer_printf(out, "  %s: ", c->options[i].key);
@@ -187,30 +182,20 @@ static int take_field(struct parser *p, const struct field *f, char *value, void
     }
 }
 
-static const struct field *find_field(const struct field *fields, size_t count, const char *name,
-                                      size_t *ret_index)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(fields[i].name, name)) {
-            *ret_index = i;
-            return &fields[i];
-        }
-    return NULL;
-}
-
 static int take_top(struct parser *p, char *key, char *value)
 {
     static const char *const sections[] = {"", "search", "options", "tasks"};
-    size_t index;
+    size_t index = 0;
     for (unsigned i = 1; i < COUNT(sections); i++)
         if (!strcmp(key, sections[i])) {
             p->section = (enum section)i;
             return *value ? complain(p, "unexpected value", value) : 0;
         }
-    const struct field *f = find_field(top_fields, COUNT(top_fields), key, &index);
-    if (!f)
+    while (index < COUNT(top_fields) && strcmp(top_fields[index].name, key) != 0)
+        index++;
+    if (index == COUNT(top_fields))
         return complain(p, "unknown field", key);
-    if (take_field(p, f, value, &p->config) != 0)
+    if (take_field(p, &top_fields[index], value, &p->config) != 0)
         return -1;
     p->seen_top |= 1u << index;
     if (index == 0 && p->config.schema > ATOLL_CAMPAIGN_SCHEMA)
@@ -235,16 +220,12 @@ static int take_option(struct parser *p, char *key, char *value)
     return 0;
 }
 
-static int is_plain_name(const char *name)
-{
-    return *name && strlen(name) < 64 &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
-}
-
 static int take_task(struct parser *p, char *key, char *value)
 {
     if (!strcmp(key, "- name")) {
-        if (!is_plain_name(value) || p->config.task_count == ATOLL_CAMPAIGN_TASK_LIMIT)
+        if (!*value || strlen(value) >= 64 ||
+            strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(value) ||
+            p->config.task_count == ATOLL_CAMPAIGN_TASK_LIMIT)
             return complain(p, "bad task name or too many tasks", value);
         struct atoll_campaign_task *t = &p->tasks[p->config.task_count++];
         t->name = atoll_arena_text(p->arena, value, strlen(value), p->err);
@@ -257,19 +238,12 @@ static int take_task(struct parser *p, char *key, char *value)
                : 0;
 }
 
-static int take_search(struct parser *p, const char *key, const char *value)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    const struct atoll_search_field *field = atoll_search_field(key);
-    if (!field)
-        return complain(p, "unknown field", key);
-    return atoll_search_set(&p->config.search, field, value, &why) ? complain(p, why.text, value) : 0;
-}
-
 /* "key: value" with the value optional; indent decides the section. */
 static int take_line(struct parser *p, char *line)
 {
     size_t indent = strspn(line, " ");
+    struct atoll_err why = ATOLL_ERR_INIT;
+    const struct atoll_search_field *field;
     char *key = line + indent, *colon = strstr(key, ":");
     if (*key == '\0' || *key == '#')
         return 0;
@@ -284,7 +258,10 @@ static int take_line(struct parser *p, char *line)
     switch (p->section) {
     case SECTION_OPTIONS: return take_option(p, key, value);
     case SECTION_TASKS: return take_task(p, key, value);
-    case SECTION_SEARCH: return take_search(p, key, value);
+    case SECTION_SEARCH:
+        if (!(field = atoll_search_field(key)))
+            return complain(p, "unknown field", key);
+        return atoll_search_set(&p->config.search, field, value, &why) ? complain(p, why.text, value) : 0;
     default: return complain(p, "unexpected indent before", key);
     }
 }

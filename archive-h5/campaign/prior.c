@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive-h5/campaign/task_copy.h"
+#include "base/file.h"
 
 #define EVENT_BYTES ((size_t)16 << 20) /* of one event's texts */
 
@@ -57,24 +57,13 @@ static int count_events(struct atoll_prior *prior, struct atoll_err *err)
     return got;
 }
 
-static int check(const struct atoll_prior *prior, const char *path, const char *digest, struct atoll_err *err)
-{
-    struct atoll_id id = atoll_id_of(prior->bytes, prior->length);
-    char hex[ATOLL_ID_HEX];
-    atoll_id_hex(&id, hex);
-    if (strcmp(hex, digest) == 0)
-        return 0;
-    return atoll_err_set(err, ATOLL_E_CORRUPT,
-                         "%s: is not the file that the campaign was made with; restore it", path);
-}
-
 int atoll_prior_read(const struct atoll_campaign *campaign, struct atoll_prior *ret_prior,
                      struct atoll_err *err)
 {
     const char *digest = atoll_campaign_option(campaign, ATOLL_PRIOR_OPTION);
     struct atoll_prior prior = {0};
     struct atoll_err why = ATOLL_ERR_INIT;
-    char path[PATH_MAX];
+    char path[PATH_MAX], hex[ATOLL_ID_HEX];
     if (!digest) {
         *ret_prior = prior;
         return 0;
@@ -83,12 +72,17 @@ int atoll_prior_read(const struct atoll_campaign *campaign, struct atoll_prior *
     prior.bytes = atoll_file_read(path, ATOLL_PRIOR_LIMIT_BYTES, &prior.length, &why);
     if (!prior.bytes)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: %s", path, why.text);
-    if (check(&prior, path, digest, err) != 0 || count_events(&prior, err) != 0) {
+    struct atoll_id id = atoll_id_of(prior.bytes, prior.length);
+    atoll_id_hex(&id, hex);
+    int failed = strcmp(hex, digest) == 0
+                     ? count_events(&prior, err)
+                     : atoll_err_set(err, ATOLL_E_CORRUPT,
+                                     "%s: is not the file that the campaign was made with; restore it", path);
+    if (failed)
         atoll_prior_fini(&prior);
-        return -1;
-    }
-    *ret_prior = prior;
-    return 0;
+    else
+        *ret_prior = prior;
+    return failed ? -1 : 0;
 }
 
 void atoll_prior_fini(struct atoll_prior *prior)

@@ -1,5 +1,5 @@
 /* replay.c - walks the attempts of a campaign in order.
- * The chain (chain.c) goes back from the newest attempt; an attempt outside it, and
+ * The chain (attempt.c) goes back from the newest attempt; an attempt outside it, and
  * what an attempt wrote beyond the offset its successor sealed, is quarantined: counted, never shown to the
  * visitor. */
 #include <limits.h>
@@ -17,12 +17,6 @@ struct replay {
     struct atoll_err *err;
 };
 
-static int corrupt(struct replay *p, const char *attempt, const char *what)
-{
-    return atoll_err_set(p->err, ATOLL_E_CORRUPT, "%s/jobs/%s/%s: %s; restore the campaign from a copy",
-                         p->campaign->dir, attempt, ATOLL_JOURNAL_FILE, what);
-}
-
 static int account(struct replay *p, const struct atoll_attempt *attempt, const struct atoll_record *record)
 {
     struct atoll_replay_report *report = &p->report;
@@ -30,23 +24,14 @@ static int account(struct replay *p, const struct atoll_attempt *attempt, const 
     case ATOLL_RECORD_EVENT: report->event_count = record->event + 1; return 0;
     case ATOLL_RECORD_DECISIONS:
         if (record->event < report->decided_count)
-            return corrupt(p, attempt->name, "decides an event that its predecessor decided");
+            return atoll_campaign_corrupt(p->campaign, attempt->name,
+                                          "decides an event that its predecessor decided", p->err);
         report->decided_count = record->event + 1;
         report->decision_count += record->decision_count;
         return 0;
     case ATOLL_RECORD_CLOSE: memcpy(report->reason, record->reason, sizeof report->reason); return 0;
     default: return 0;
     }
-}
-
-static void quarantine_note(struct atoll_replay_report *report, const char *attempt, uint64_t records)
-{
-    report->quarantined_records += records;
-    if (records == 0 || report->quarantined_count == ATOLL_QUARANTINED_LIMIT)
-        return;
-    struct atoll_quarantined *q = &report->quarantined[report->quarantined_count++];
-    snprintf(q->attempt, sizeof q->attempt, "%s", attempt);
-    q->records = records;
 }
 
 /* What an attempt has beyond its seal. */
@@ -63,20 +48,16 @@ static void quarantine(struct replay *p, const struct atoll_attempt *a, struct a
             good = record->end_offset;
         }
     }
-    quarantine_note(&p->report, a->name, records);
+    p->report.quarantined_records += records;
+    if (records > 0 && p->report.quarantined_count < ATOLL_QUARANTINED_LIMIT) {
+        struct atoll_quarantined *q = &p->report.quarantined[p->report.quarantined_count++];
+        snprintf(q->attempt, sizeof(q->attempt), "%s", a->name);
+        q->records = records;
+    }
     atoll_journal_reader_end(reader, &end);
     p->report.quarantined_bytes += good - from;
     if (end.file_bytes > good)
         p->report.torn_bytes += end.file_bytes - good;
-}
-
-static int check_start(struct replay *p, const struct atoll_attempt *a)
-{
-    if (atoll_campaign_own(p->campaign, a, p->err) != 0)
-        return -1;
-    if (a->header.first_event != p->report.event_count)
-        return corrupt(p, a->name, "does not start where its predecessor ends");
-    return 0;
 }
 
 /* One attempt up to `seal` (UINT64_MAX: to its end). */
@@ -86,14 +67,17 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
     const struct atoll_record *record;
     struct atoll_journal_end end;
     int got = 1;
-    if (check_start(p, a) != 0)
+    if (atoll_campaign_own(p->campaign, a, p->err) != 0)
         return -1;
+    if (a->header.first_event != p->report.event_count)
+        return atoll_campaign_corrupt(p->campaign, a->name, "does not start where its predecessor ends",
+                                      p->err);
     uint64_t at = 0;
     while (at < seal && (got = atoll_journal_reader_next(reader, &record, p->err)) == 1) {
         atoll_campaign_show_life(p->campaign);
         at = record->end_offset;
         if (at > seal)
-            return corrupt(p, a->name, "is sealed inside a record");
+            return atoll_campaign_corrupt(p->campaign, a->name, "is sealed inside a record", p->err);
         if (account(p, a, record) != 0 || (p->visit && p->visit(p->context, a, record, p->err) != 0))
             return -1;
     }
@@ -101,14 +85,16 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
         return -1;
     if (seal != UINT64_MAX) {
         if (at != seal)
-            return corrupt(p, a->name, "is shorter than its successor sealed it");
+            return atoll_campaign_corrupt(p->campaign, a->name, "is shorter than its successor sealed it",
+                                          p->err);
         quarantine(p, a, reader, seal);
         return 0;
     }
     atoll_journal_reader_end(reader, &end);
     if (end.ending != ATOLL_JOURNAL_CLOSED && atoll_campaign_has_segment(p->campaign, a->name))
-        return corrupt(p, a->name,
-                       "ends early although the segment beside it was made of it; restore it from a copy");
+        return atoll_campaign_corrupt(
+            p->campaign, a->name,
+            "ends early although the segment beside it was made of it; restore it from a copy", p->err);
     p->report.ending = end.ending;
     p->report.torn_bytes += end.lost_bytes;
     p->report.last_good_bytes = end.good_bytes;
@@ -116,25 +102,16 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
     return 0;
 }
 
-static int check_seal(struct replay *p, const char *path, const struct atoll_attempt *a,
-                      const struct atoll_journal_header *next)
-{
-    struct atoll_id digest;
-    if (!next)
-        return 0;
-    if (atoll_campaign_digest(path, next->sealed_offset, &digest, p->err) != 0)
-        return -1;
-    return atoll_id_equal(&digest, &next->sealed_digest)
-               ? 0
-               : corrupt(p, a->name, "was changed after its successor sealed it");
-}
-
 static int walk_file(struct replay *p, const struct atoll_attempt *a, const struct atoll_journal_header *next)
 {
     char path[PATH_MAX];
+    struct atoll_id digest;
     if (atoll_campaign_journal_path(p->campaign, path, sizeof path, a->name, p->err) != 0 ||
-        check_seal(p, path, a, next) != 0)
+        (next && atoll_campaign_digest(path, next->sealed_offset, &digest, p->err) != 0))
         return -1;
+    if (next && !atoll_id_equal(&digest, &next->sealed_digest))
+        return atoll_campaign_corrupt(p->campaign, a->name, "was changed after its successor sealed it",
+                                      p->err);
     struct atoll_journal_reader *reader = atoll_journal_reader_open(path, p->err);
     if (!reader)
         return -1;

@@ -29,7 +29,7 @@ struct atoll_journal_end {
  * with the next attempt. */
 #define ATOLL_CLOSE_DRAINED "drained"
 /* Whether a journal that ends so is the campaign's last: CLOSED with a reason of the search (core/decision.h), not
- * DRAINED.  The one rule of resuming and of standings. */
+ * DRAINED.  The one rule of resuming and of campaign progress. */
 int atoll_journal_is_final(enum atoll_journal_ending ending, const char *reason);
 
 struct atoll_journal_reader;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "archive-h5/table/copy_rows.h"
-#include "archive-h5/campaign/task_copy.h"
+#include "base/file.h"
 
 #define ARENA_LIMIT_BYTES ((size_t)64 << 20)
 #define PLANS_LIMIT_BYTES ((size_t)64 << 20)

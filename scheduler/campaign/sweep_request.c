@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive-h5/campaign/task_copy.h"
+#include "base/file.h"
 
 #define SCRIPT_BYTES ((size_t)1 << 20)
 #define SIGNAL_SHARE 0.1

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "tests/unit/archive-h5/standing_scene.h"
+#include "tests/unit/archive-h5/progress_scene.h"
 
 static void test_fresh(void **state)
 {
@@ -18,7 +18,7 @@ static void test_fresh(void **state)
     struct atoll_campaign *c = create();
     assert_false(has_hint());
     mkdir(scratch_join(path, target, "jobs/local.0"), 0777); /* killed before its journal */
-    s = standing_checked();
+    s = progress_checked();
     assert_int_equal(s.phase, ATOLL_CAMPAIGN_PROGRESS_FRESH);
     assert_int_equal(s.attempt_count, 0);
     assert_int_equal(s.evaluation_budget, 500);
@@ -40,7 +40,7 @@ static void test_round_trip(void **state)
     attempt_start(c);
     group_write();
     hint_write();
-    struct atoll_campaign_progress s = standing_checked();
+    struct atoll_campaign_progress s = progress_checked();
     assert_true(s.has_hint);
     assert_int_equal(s.walked_bytes, 0);
     assert_int_equal(s.attempt_count, 1);
@@ -54,7 +54,7 @@ static void test_round_trip(void **state)
     assert_string_equal(s.hint.tasks[1].model, "a device \"X\"");
     atoll_campaign_progress_fini(&s);
     group_write();
-    s = standing_checked();
+    s = progress_checked();
     assert_int_equal(s.evaluated, 4);
     assert_true(s.walked_bytes > 0 && s.walked_bytes < atoll_journal_durable_bytes(writer.journal));
     assert_true(s.campaign_s < 1); /* the events' word, not the hint's */
@@ -166,7 +166,7 @@ static void test_quarantined_attempt(void **state)
     job_start(c, "later");
     group_write();
     assert_int_equal(rename(aside, lost), 0);
-    struct atoll_campaign_progress s = standing_checked();
+    struct atoll_campaign_progress s = progress_checked();
     assert_false(s.has_hint);
     assert_int_equal(s.evaluated, 4);
     assert_int_equal(s.attempt_count, 4);
@@ -190,14 +190,14 @@ static void test_endings(void **state)
         group_write();
         hint_write();
         journal_close(reason);
-        struct atoll_campaign_progress s = standing_checked();
+        struct atoll_campaign_progress s = progress_checked();
         assert_int_equal(s.phase, is_final ? ATOLL_CAMPAIGN_PROGRESS_ENDED : ATOLL_CAMPAIGN_PROGRESS_OPEN);
         assert_string_equal(s.reason, reason);
         assert_true(s.has_hint);
         atoll_campaign_progress_fini(&s);
     }
     attempt_start(c);
-    struct atoll_campaign_progress s = standing_checked();
+    struct atoll_campaign_progress s = progress_checked();
     assert_int_equal(s.phase, ATOLL_CAMPAIGN_PROGRESS_OPEN);
     assert_string_equal(s.reason, "");
     atoll_campaign_progress_fini(&s);
@@ -220,7 +220,7 @@ static void test_segment(void **state)
     hint_write();
     snprintf(name, sizeof name, "jobs/%s/segment-0000.h5", writer.attempt);
     scratch_write(scratch_join(segment, target, name), "", 0);
-    s = standing_checked();
+    s = progress_checked();
     assert_int_equal(s.phase, ATOLL_CAMPAIGN_PROGRESS_ENDED);
     assert_false(s.has_hint);
     atoll_campaign_progress_fini(&s);
@@ -315,7 +315,7 @@ static void test_killed_process(void **state)
         while (read(fd, &acknowledged, sizeof acknowledged) == sizeof acknowledged)
             ;
         close(fd);
-        s = standing_checked();
+        s = progress_checked();
         assert_true(s.evaluated >= acknowledged);
         writer.evaluated = s.evaluated;
         writer.duelled = s.duelled;

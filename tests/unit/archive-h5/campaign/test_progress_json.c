@@ -2,7 +2,7 @@
 #include "tests/support/expect.h"
 
 #include "tests/unit/archive-h5/faulty_ops.h"
-#include "tests/unit/archive-h5/standing_scene.h"
+#include "tests/unit/archive-h5/progress_scene.h"
 
 static void test_torn_hint(void **state)
 {

@@ -481,7 +481,7 @@ static unsigned acks_count(void **state)
 }
 
 /* progress.json and the journal say together what the journals alone say: every result that was acknowledged. */
-static void standing_check(void **state, enum atoll_campaign_progress_phase phase)
+static void progress_check(void **state, enum atoll_campaign_progress_phase phase)
 {
     struct atoll_campaign_progress with, without;
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -512,7 +512,7 @@ static void replay_check(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(report.event_count, report.decided_count);
     assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
-    standing_check(state, strcmp(report.reason, ATOLL_CLOSE_DRAINED) == 0 ? ATOLL_CAMPAIGN_PROGRESS_OPEN
+    progress_check(state, strcmp(report.reason, ATOLL_CLOSE_DRAINED) == 0 ? ATOLL_CAMPAIGN_PROGRESS_OPEN
                                                                           : ATOLL_CAMPAIGN_PROGRESS_ENDED);
 }
 
@@ -658,7 +658,7 @@ static void test_resume_until_finished(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(campaign_run(state, FAILS_LATER, 0, &result, &err), -1);
         assert_true(acks_count(state) > acks);
-        standing_check(state, ATOLL_CAMPAIGN_PROGRESS_OPEN);
+        progress_check(state, ATOLL_CAMPAIGN_PROGRESS_OPEN);
         acks = acks_count(state);
         atoll_err_clear(&err);
     }

@@ -1,5 +1,5 @@
-/* standing_scene.h - a campaign whose writer can stop anywhere, and what a replay of everything says of it: shared by the
- * tests of standings. */
+/* progress_scene.h - a campaign whose writer can stop anywhere, and what a replay of everything says of it: shared by the
+ * tests of campaign progress. */
 #ifndef ATOLL_TEST_CAMPAIGN_PROGRESS_SCENE_H
 #define ATOLL_TEST_CAMPAIGN_PROGRESS_SCENE_H
 
@@ -168,8 +168,8 @@ static inline int count_record(void *context, const struct atoll_attempt *attemp
     return 0;
 }
 
-/* Reads the standing, compares it with a replay; the caller fini's it. */
-static inline struct atoll_campaign_progress standing_checked(void)
+/* Reads the progress, compares it with a replay; the caller fini's it. */
+static inline struct atoll_campaign_progress progress_checked(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_replay_report report;
@@ -196,7 +196,7 @@ static inline struct atoll_campaign_progress standing_checked(void)
 /* The same where only has_hint matters. */
 static inline int has_hint(void)
 {
-    struct atoll_campaign_progress s = standing_checked();
+    struct atoll_campaign_progress s = progress_checked();
     int has = s.has_hint;
     atoll_campaign_progress_fini(&s);
     return has;
