@@ -109,3 +109,10 @@ json_t *atoll_json_text(const char *text)
     free(utf8);
     return string;
 }
+
+void atoll_json_print(json_t *document, size_t flags, FILE *out)
+{
+    json_dumpf(document, out, flags);
+    fputc('\n', out);
+    json_decref(document);
+}

@@ -4,6 +4,7 @@
 #define ATOLL_BASE_JSON_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "base/buffer.h"
 
@@ -13,6 +14,8 @@ json_t *atoll_json_load(const void *bytes, size_t length, size_t value_limit, si
                         struct atoll_err *err);
 /* Compact, members in the order in which they were set. NULL document: no memory to build it. */
 int atoll_json_put(struct atoll_buffer *out, const json_t *document, struct atoll_err *err);
+/* Printed with a newline behind it; flags are jansson's.  Takes the document. */
+void atoll_json_print(json_t *document, size_t flags, FILE *out);
 /* A member that is a string, else "". */
 const char *atoll_json_member(const json_t *object, const char *key);
 /* A text from outside (a source, a compiler's message, a path) as a string.  Bytes that are not UTF-8 are taken as Latin-1, so

@@ -14,7 +14,7 @@
 
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/random.h"
-#include "scheduler/cli/campaign_progress_view.h"
+#include "scheduler/campaign/campaign_progress_view.h"
 
 #define ATTEMPTS       2
 #define GROUP          100 /* results between two syncs */

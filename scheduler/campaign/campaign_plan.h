@@ -5,10 +5,10 @@
 
 #include "base/id.h"
 #include "mpi-eval/coordinator/setup.h"
-#include "scheduler/cli/model_options.h"
-#include "scheduler/cli/reuse.h"
-#include "scheduler/cli/run_tasks.h"
-#include "scheduler/cli/search_options.h"
+#include "scheduler/campaign/model_options.h"
+#include "scheduler/campaign/reuse.h"
+#include "scheduler/campaign/run_tasks.h"
+#include "scheduler/campaign/search_options.h"
 
 /* The options of a campaign as given; borrowed from argv.  First member of the settings of each command that makes one. */
 struct atoll_plan_settings {

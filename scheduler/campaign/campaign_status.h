@@ -9,7 +9,7 @@
 
 #include "base/lease.h"
 #include "scheduler/job/job_list.h"
-#include "scheduler/cli/campaign_progress_view.h"
+#include "scheduler/campaign/campaign_progress_view.h"
 #include "scheduler/campaign/sweep.h"
 
 enum atoll_campaign_phase {

@@ -20,4 +20,14 @@ struct atoll_archive_view {
 int atoll_archive_view_open(const char *path, struct atoll_archive_view *ret_view, struct atoll_err *err);
 void atoll_archive_view_close(struct atoll_archive_view *view);
 
+/* Calls one for each part of a submitted campaign, for anything else with the path itself.  Ends with the first that is not 0,
+ * which it returns. */
+int atoll_archive_each_part(const char *path,
+                            int (*one)(const char *path, const void *settings, struct atoll_err *err),
+                            const void *settings, struct atoll_err *err);
+
+/* ATOLL_E_INPUT when path is there and no regular file: what is replaced in one step is renamed over, and a device or a link
+ * would be gone. */
+int atoll_archive_check_output(const char *path, struct atoll_err *err);
+
 #endif

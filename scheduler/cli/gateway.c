@@ -10,7 +10,7 @@
 #include "llm-gateway/server/gateway.h"
 #include "base/file.h"
 #include "scheduler/cli/gateway_file.h"
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 struct serve_settings {
     const char *config, *spool, *listen, *token_file, *url_file, *holder, *store;
@@ -195,26 +195,23 @@ static int serve(const struct serve_settings *settings, const struct atoll_gatew
     return status;
 }
 
-static int run_serve(int argc, char **argv, struct atoll_err *err)
+static int run_serve(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct serve_settings settings = {0};
+    const struct serve_settings *settings = given;
     struct atoll_gateway_config *config;
     struct atoll_err hardening = ATOLL_ERR_INIT;
-    size_t count;
-    int status = atoll_verb_parse(&serve_command, argc, argv, &settings, NULL, 0, &count, err);
+    int status;
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "gateway");
+    atoll_log_setup(2, settings->verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "gateway");
     if (atoll_secret_harden(&hardening) != 0) {
         atoll_log_err(ATOLL_LOG_WARNING, "gateway.harden", &hardening);
     }
     interrupts_catch();
-    config = atoll_gateway_file_load(settings.config, err);
-    status = config ? serve(&settings, config, err) : -1;
+    config = atoll_gateway_file_load(settings->config, err);
+    status = config ? serve(settings, config, err) : -1;
     atoll_gateway_config_destroy(config);
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    return status;
 }
 
-const struct atoll_verb atoll_verb_gateway_serve = {&serve_command, run_serve};
+const struct atoll_subcommand atoll_command_gateway_serve = {
+    .command = &serve_command, .settings_bytes = sizeof(struct serve_settings), .run = run_serve};

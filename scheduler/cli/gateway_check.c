@@ -10,8 +10,8 @@
 #include "llm-gateway/http/secret.h"
 #include "scheduler/cli/gateway_file.h"
 #include "base/json.h"
-#include "scheduler/cli/model_options.h"
-#include "scheduler/cli/commands.h"
+#include "scheduler/campaign/model_options.h"
+#include "scheduler/cli/command.h"
 
 struct check_settings {
     const char *config, *gateway, *model, *token_file;
@@ -150,27 +150,23 @@ static int check(const struct check_settings *settings, struct table *table, uns
     return check_where(gateway, settings, &how, table, ret_failed, err);
 }
 
-static int run_check(int argc, char **argv, struct atoll_err *err)
+static int run_check(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct check_settings settings = {.call = 1};
-    struct table table = {0};
+    const struct check_settings *settings = given;
+    struct table table = {.rows = settings->json ? json_array() : NULL};
     unsigned failed = 0;
-    size_t count;
-    int status = atoll_verb_parse(&check_command, argc, argv, &settings, NULL, 0, &count, err);
+    int status = check(settings, &table, &failed, err);
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    table.rows = settings.json ? json_array() : NULL;
-    status = check(&settings, &table, &failed, err);
     if (status == 0 && table.rows) {
-        json_dumpf(table.rows, stdout, JSON_INDENT(2));
-        putchar('\n');
+        atoll_json_print(json_incref(table.rows), JSON_INDENT(2), stdout);
     } else if (status == 0) {
         printf("\n%u %s failed\n", failed, failed == 1 ? "step" : "steps");
     }
     json_decref(table.rows);
-    return status == 0 ? failed > 0 : atoll_code_exit_status(err->code);
+    return status == 0 ? failed > 0 : -1;
 }
 
-const struct atoll_verb atoll_verb_gateway_check = {&check_command, run_check};
+static const struct check_settings defaults = {.call = 1};
+
+const struct atoll_subcommand atoll_command_gateway_check = {
+    .command = &check_command, .settings_bytes = sizeof(defaults), .defaults = &defaults, .run = run_check};

@@ -6,7 +6,7 @@
 #include "llm-gateway/budget/spending_view.h"
 #include "scheduler/cli/gateway_file.h"
 #include "base/json.h"
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 struct spend_settings {
     const char *config;
@@ -160,9 +160,7 @@ static void print_json(const char *folder, const struct atoll_spending_view *vie
     }
     object = json_pack("{s:o, s:o, s:o}", "ledger", atoll_json_text(folder), "accounts", rows, "gateways",
                        holders);
-    json_dumpf(object, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(object);
+    atoll_json_print(object, JSON_INDENT(2), stdout);
 }
 
 /* ---- */
@@ -193,20 +191,15 @@ static int spend(const struct spend_settings *settings, const struct atoll_gatew
     return 0;
 }
 
-static int run_spend(int argc, char **argv, struct atoll_err *err)
+static int run_spend(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct spend_settings settings = {0};
-    struct atoll_gateway_config *config;
-    size_t count;
-    int status = atoll_verb_parse(&spend_command, argc, argv, &settings, NULL, 0, &count, err);
+    const struct spend_settings *settings = given;
+    struct atoll_gateway_config *config = atoll_gateway_file_load(settings->config, err);
+    int status = config ? spend(settings, config, err) : -1;
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    config = atoll_gateway_file_load(settings.config, err);
-    status = config ? spend(&settings, config, err) : -1;
     atoll_gateway_config_destroy(config);
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    return status;
 }
 
-const struct atoll_verb atoll_verb_gateway_spend = {&spend_command, run_spend};
+const struct atoll_subcommand atoll_command_gateway_spend = {
+    .command = &spend_command, .settings_bytes = sizeof(struct spend_settings), .run = run_spend};

@@ -1,5 +1,5 @@
 /* job.c - `atoll job`: what the batch script of a submitted campaign runs. */
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -58,16 +58,6 @@ static void on_signal(int number)
     interrupts++;
 }
 
-static void signals_catch(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 static const char *const ends[] = {
     [ATOLL_PILOT_DONE] = "the campaign is done",
     [ATOLL_PILOT_CONTINUES] = "time is over; the campaign goes on in the next job",
@@ -76,14 +66,25 @@ static const char *const ends[] = {
     [ATOLL_PILOT_LEFT] = "asked to go, or time is over; atoll resume lets the campaign go on",
 };
 
-static int job_run(const struct job_settings *settings, const char *dir, struct atoll_err *err)
+static int run_job(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct atoll_sweep *sweep = atoll_sweep_open(dir, err);
+    const struct job_settings *settings = given;
+    struct sigaction action = {.sa_handler = on_signal};
+    struct atoll_sweep *sweep;
     struct atoll_site *site = NULL;
     enum atoll_pilot_end end = ATOLL_PILOT_LEFT;
     char profile[4096];
     int status = -1;
 
+    if (settings->queue) {
+        setenv("ATOLL_QUEUE", settings->queue, 1);
+    }
+    atoll_log_setup(2, ATOLL_LOG_INFO, "pilot");
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    sweep = atoll_sweep_open(arguments[0], err);
     if (sweep && atoll_sweep_path(sweep, ATOLL_SITE_FILE, profile, sizeof(profile), err) == 0) {
         site = atoll_site_load(settings->site ? settings->site : profile, err);
     }
@@ -106,26 +107,9 @@ static int job_run(const struct job_settings *settings, const char *dir, struct 
     return status;
 }
 
-static int run_job(int argc, char **argv, struct atoll_err *err)
-{
-    struct job_settings settings = {0};
-    const char *dir;
-    size_t count;
-    int status = atoll_verb_parse(&job_command, argc, argv, &settings, &dir, 1, &count, err);
-
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count != 1) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll job: name the campaign's folder");
-        return atoll_code_exit_status(err->code);
-    }
-    if (settings.queue) {
-        setenv("ATOLL_QUEUE", settings.queue, 1);
-    }
-    atoll_log_setup(2, ATOLL_LOG_INFO, "pilot");
-    signals_catch();
-    return job_run(&settings, dir, err) == 0 ? 0 : atoll_code_exit_status(err->code);
-}
-
-const struct atoll_verb atoll_verb_job = {&job_command, run_job};
+const struct atoll_subcommand atoll_command_job = {.command = &job_command,
+                                                   .settings_bytes = sizeof(struct job_settings),
+                                                   .least = 1,
+                                                   .most = 1,
+                                                   .missing = "name the campaign's folder",
+                                                   .run = run_job};

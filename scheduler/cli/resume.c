@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "archive-h5/campaign/campaign.h"
-#include "scheduler/cli/control.h"
-#include "scheduler/cli/drive.h"
-#include "scheduler/cli/model_options.h"
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/continue.h"
+#include "scheduler/cli/local_run.h"
+#include "scheduler/campaign/model_options.h"
+#include "scheduler/cli/command.h"
 
 #define FIELD(name) offsetof(struct resume_settings, name)
 
@@ -49,66 +49,60 @@ static int resume_sweep(const struct resume_settings *settings, const char *dir,
     int status = -1;
 
     if (settings->model.model || settings->model.gateway || settings->ack_log) {
-        atoll_err_set(err, ATOLL_E_USAGE, "%s was submitted: its jobs take no options of atoll resume", dir);
-        return atoll_code_exit_status(err->code);
+        return atoll_err_set(err, ATOLL_E_USAGE, "%s was submitted: its jobs take no options of atoll resume",
+                             dir);
     }
     sweep = atoll_sweep_open(dir, err);
     if (sweep) {
         atoll_sweep_tell(sweep->dir, "user", "resumed", "goes on");
-        status = atoll_control_go_on(sweep, 0, stdout, err);
+        status = atoll_continue_campaign(sweep, 0, stdout, err);
     }
     atoll_sweep_close(sweep);
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    return status;
 }
 
-static int run_resume(int argc, char **argv, struct atoll_err *err)
+static int run_resume(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct resume_settings settings = {0};
-    const char *dir;
-    size_t count;
+    struct resume_settings *settings = given;
+    const char *dir = arguments[0], *ranks;
     struct atoll_campaign *campaign;
-    const char *ranks;
-    struct atoll_drive drive;
-    int status = atoll_verb_parse(&resume_command, argc, argv, &settings, &dir, 1, &count, err);
+    struct atoll_local_run run;
+    int status;
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count != 1) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll resume: name the campaign's directory");
-        return atoll_code_exit_status(err->code);
-    }
     if (atoll_sweep_is(dir)) {
-        return resume_sweep(&settings, dir, err);
+        return resume_sweep(settings, dir, err);
     }
     campaign = atoll_campaign_open(dir, NULL, err);
     if (!campaign) {
-        return atoll_code_exit_status(err->code);
+        return -1;
     }
-    if (settings.model.model && !(atoll_campaign_config(campaign)->search.ask_share > 0)) {
-        atoll_err_set(
+    if (settings->model.model && !(atoll_campaign_config(campaign)->search.ask_share > 0)) {
+        atoll_campaign_close(campaign);
+        return atoll_err_set(
             err, ATOLL_E_USAGE,
             "%s was made without a model, and a campaign's search is never changed: start a new one with "
             "--model and --reuse %s",
             dir, dir);
-        atoll_campaign_close(campaign);
-        return atoll_code_exit_status(err->code);
     }
     ranks = atoll_campaign_option(campaign, "ranks");
-    drive = (struct atoll_drive){dir,
-                                 ranks ? (unsigned)strtoul(ranks, NULL, 10) : 1u,
-                                 atoll_drive_mode(settings.json, settings.quiet),
-                                 settings.ack_log,
-                                 settings.json,
-                                 {NULL}};
+    run = (struct atoll_local_run){.campaign = dir,
+                                   .ranks = ranks ? (unsigned)strtoul(ranks, NULL, 10) : 1u,
+                                   .ack_log = settings->ack_log,
+                                   .is_json = settings->json,
+                                   .is_quiet = settings->quiet};
     atoll_campaign_close(campaign);
-    if (atoll_model_options_complete(&settings.model, err) != 0) {
-        return atoll_code_exit_status(err->code);
+    if (atoll_model_options_complete(&settings->model, err) != 0) {
+        return -1;
     }
-    atoll_model_options_arguments(&settings.model, drive.arguments);
-    status = atoll_drive_campaign(&drive, err);
-    atoll_model_options_fini(&settings.model);
+    atoll_model_options_arguments(&settings->model, run.arguments);
+    status = atoll_local_run(&run, err);
+    atoll_model_options_fini(&settings->model);
     return status;
 }
 
-const struct atoll_verb atoll_verb_resume = {&resume_command, run_resume};
+const struct atoll_subcommand atoll_command_resume = {.command = &resume_command,
+                                                      .settings_bytes = sizeof(struct resume_settings),
+                                                      .least = 1,
+                                                      .most = 1,
+                                                      .missing = "name the campaign's directory",
+                                                      .run = run_resume};

@@ -1,5 +1,5 @@
 /* run.c - `atoll run`. */
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "mpi-eval/node/gpus.h"
 #include "scheduler/campaign/campaign_plan.h"
-#include "scheduler/cli/drive.h"
+#include "scheduler/cli/local_run.h"
 
 struct run_settings {
     struct atoll_plan_settings plan; /* first: run_command's shared rows */
@@ -49,29 +49,6 @@ static const struct atoll_command run_command = {
     "atoll run suites/starter -o trees --strategy tree --set tree_drafts=4 --evaluations 500",
     run_options,
     atoll_plan_options};
-
-static int wants_listing(const struct run_settings *settings)
-{
-    for (size_t i = 0; i < settings->plan.search.set.count; i++) {
-        if (strcmp(settings->plan.search.set.items[i], "help") == 0) {
-            return 1;
-        }
-    }
-    return settings->list_settings;
-}
-
-static int list_settings(const struct run_settings *settings)
-{
-    struct atoll_search defaults;
-
-    atoll_plan_search_defaults(&settings->plan, &defaults);
-    if (settings->json) {
-        atoll_search_options_list_json(&defaults, stdout);
-    } else {
-        atoll_search_options_list(&defaults, stdout);
-    }
-    return 0;
-}
 
 /* Said before a campaign is made that could not begin. */
 static int devices_check(const struct run_settings *settings, struct atoll_err *err)
@@ -117,39 +94,44 @@ static int campaign_make(struct run_settings *settings, const char *const *suite
     return status;
 }
 
-static int run_run(int argc, char **argv, struct atoll_err *err)
+static int run_run(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct run_settings settings = {0};
-    const char *suites[16];
-    struct atoll_drive drive;
-    size_t count;
-    int status = atoll_verb_parse(&run_command, argc, argv, &settings, suites, 16, &count, err);
+    struct run_settings *settings = given;
+    int is_listing = settings->list_settings;
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    for (size_t i = 0; i < settings->plan.search.set.count; i++) {
+        is_listing |= strcmp(settings->plan.search.set.items[i], "help") == 0;
     }
-    if (wants_listing(&settings)) {
-        return list_settings(&settings);
-    }
-    if (count == 0) {
-        atoll_err_set(err, ATOLL_E_USAGE,
-                      "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
-        return atoll_code_exit_status(err->code);
-    }
-    if (campaign_make(&settings, suites, count, err) != 0) {
-        return atoll_code_exit_status(err->code);
-    }
-    if (settings.create_only) {
-        printf("%s is ready; next: atoll resume %s\n", settings.out, settings.out);
+    if (is_listing) {
+        struct atoll_search defaults;
+
+        atoll_plan_search_defaults(&settings->plan, &defaults);
+        if (settings->json) {
+            atoll_search_options_list_json(&defaults, stdout);
+        } else {
+            atoll_search_options_list(&defaults, stdout);
+        }
         return 0;
     }
-    drive = (struct atoll_drive){settings.out,
-                                 (unsigned)settings.ranks,
-                                 atoll_drive_mode(settings.json, settings.quiet),
-                                 settings.ack_log,
-                                 settings.json,
-                                 {NULL}};
-    return atoll_drive_campaign(&drive, err);
+    if (count == 0) {
+        return atoll_err_set(
+            err, ATOLL_E_USAGE,
+            "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
+    }
+    if (campaign_make(settings, arguments, count, err) != 0) {
+        return -1;
+    }
+    if (settings->create_only) {
+        printf("%s is ready; next: atoll resume %s\n", settings->out, settings->out);
+        return 0;
+    }
+    return atoll_local_run(&(struct atoll_local_run){.campaign = settings->out,
+                                                     .ranks = (unsigned)settings->ranks,
+                                                     .ack_log = settings->ack_log,
+                                                     .is_json = settings->json,
+                                                     .is_quiet = settings->quiet},
+                           err);
 }
 
-const struct atoll_verb atoll_verb_run = {&run_command, run_run};
+const struct atoll_subcommand atoll_command_run = {
+    .command = &run_command, .settings_bytes = sizeof(struct run_settings), .most = 16, .run = run_run};

@@ -1,6 +1,6 @@
 /* submit.c - `atoll submit`: makes a campaign of parts and puts its first jobs into the queue.
  * Once its folder is in place everything can be done again (atoll resume). */
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -90,53 +90,6 @@ static const struct atoll_command submit_command = {
     submit_options,
     atoll_plan_options};
 
-/* ---- the queue ---- */
-
-static int queue_add(const struct atoll_submission *s, struct atoll_err *err)
-{
-    struct atoll_campaign_queue_entry entry = {.id = (char *)(uintptr_t)s->sweep.id,
-                                               .campaign = (char *)(uintptr_t)s->out,
-                                               .priority = s->sweep.priority,
-                                               .share = s->sweep.share,
-                                               .after = (char **)(uintptr_t)s->sweep.after,
-                                               .after_count = s->sweep.after_count,
-                                               .added_unix_s = (int64_t)time(NULL)};
-
-    return atoll_campaign_queue_put(&entry, err);
-}
-
-static void result_print(const struct atoll_submission *s, const struct atoll_job_submitter_result *result,
-                         int as_json)
-{
-    json_t *object;
-
-    if (!as_json) {
-        printf("%s: %zu tasks in %zu parts; next: atoll status %s\n", s->settings->out, s->plan.tasks.count,
-               s->sweep.part_count, s->settings->out);
-        return;
-    }
-    object = json_pack("{s:o, s:s, s:i, s:i, s:i}", "campaign", atoll_json_text(s->out), "id", s->sweep.id,
-                       "parts", (int)s->sweep.part_count, "submitted", (int)result->submitted, "wanted",
-                       (int)result->wanted);
-    json_dumpf(object, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(object);
-}
-
-static int jobs_submit(const struct atoll_submission *s, double timeout_s, int as_json, struct atoll_err *err)
-{
-    const struct atoll_job_submitter_settings settings = {
-        .mine = s->sweep.id, .timeout_s = timeout_s, .say = as_json ? NULL : stdout};
-    struct atoll_job_submitter_result result = {0};
-
-    if (queue_add(s, err) != 0 || atoll_job_submitter(&settings, &result, err) != 0) {
-        return atoll_err_add(err, "the campaign is made and waits; `atoll resume %s` tries again",
-                             s->settings->out);
-    }
-    result_print(s, &result, as_json);
-    return 0;
-}
-
 /* ---- --dry-run ---- */
 
 static void parts_print(const struct atoll_submission *s)
@@ -181,40 +134,64 @@ static int dry_run(struct atoll_submission *s, struct atoll_err *err)
     return status;
 }
 
+/* The campaign's folder, its place in the queue, and its first jobs. */
 static int submit(const struct submit_settings *settings, struct atoll_submission *s, struct atoll_err *err)
 {
-    if (settings->dry_run) {
-        return dry_run(s, err);
-    }
+    const struct atoll_job_submitter_settings jobs = {
+        .mine = s->sweep.id, .timeout_s = settings->call_timeout_s, .say = settings->json ? NULL : stdout};
+    const struct atoll_campaign_queue_entry entry = {.id = (char *)(uintptr_t)s->sweep.id,
+                                                     .campaign = (char *)(uintptr_t)s->out,
+                                                     .priority = s->sweep.priority,
+                                                     .share = s->sweep.share,
+                                                     .after = (char **)(uintptr_t)s->sweep.after,
+                                                     .after_count = s->sweep.after_count,
+                                                     .added_unix_s = (int64_t)time(NULL)};
+    struct atoll_job_submitter_result result = {0};
+
     if (atoll_submission_make(s, err) != 0) {
         return -1;
     }
     atoll_campaign_plan_say_reuse(&s->plan);
-    return jobs_submit(s, settings->call_timeout_s, settings->json, err);
+    if (atoll_campaign_queue_put(&entry, err) != 0 || atoll_job_submitter(&jobs, &result, err) != 0) {
+        return atoll_err_add(err, "the campaign is made and waits; `atoll resume %s` tries again",
+                             s->settings->out);
+    }
+    if (settings->json) {
+        atoll_json_print(json_pack("{s:o, s:s, s:i, s:i, s:i}", "campaign", atoll_json_text(s->out), "id",
+                                   s->sweep.id, "parts", (int)s->sweep.part_count, "submitted",
+                                   (int)result.submitted, "wanted", (int)result.wanted),
+                         JSON_INDENT(2), stdout);
+    } else {
+        printf("%s: %zu tasks in %zu parts; next: atoll status %s\n", s->settings->out, s->plan.tasks.count,
+               s->sweep.part_count, s->settings->out);
+    }
+    return 0;
 }
 
-static int run_submit(int argc, char **argv, struct atoll_err *err)
+static int run_submit(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct submit_settings settings = {0};
+    struct submit_settings *settings = given;
     struct atoll_submission submission;
-    const char *suites[64];
-    size_t count;
-    int status = atoll_verb_parse(&submit_command, argc, argv, &settings, suites, 64, &count, err);
+    int status;
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    if (!settings->make.out) {
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "atoll submit: name the campaign's folder with -o; usage: atoll submit %s",
+                             submit_command.synopsis);
     }
-    if (count == 0 || !settings.make.out) {
-        atoll_err_set(
-            err, ATOLL_E_USAGE,
-            "atoll submit: name a suite and a folder, for example `atoll submit suites/starter -o my-sweep`");
-        return atoll_code_exit_status(err->code);
+    settings->make.is_quiet = settings->json;
+    status = atoll_submission_plan(&submission, &settings->make, arguments, count, err);
+    if (status == 0) {
+        status = settings->dry_run ? dry_run(&submission, err) : submit(settings, &submission, err);
     }
-    settings.make.is_quiet = settings.json;
-    status = atoll_submission_plan(&submission, &settings.make, suites, count, err);
-    status = status == 0 ? submit(&settings, &submission, err) : status;
     atoll_submission_fini(&submission);
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    return status;
 }
 
-const struct atoll_verb atoll_verb_submit = {&submit_command, run_submit};
+const struct atoll_subcommand atoll_command_submit = {
+    .command = &submit_command,
+    .settings_bytes = sizeof(struct submit_settings),
+    .least = 1,
+    .most = 64,
+    .missing = "name a suite and a folder, for example `atoll submit suites/starter -o my-sweep`",
+    .run = run_submit};

@@ -1,5 +1,5 @@
 /* task_new.c - `atoll task new`: a skeleton that `atoll task check` admits as it stands. */
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -138,33 +138,31 @@ static int write_skeleton(const char *dir, const char *name, struct atoll_err *e
     return write_file(dir, "task.yaml", yaml, err);
 }
 
-static int run_new(int argc, char **argv, struct atoll_err *err)
+static int run_new(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct new_settings settings = {0};
-    const char *given, *slash;
+    const char *slash;
     char dir[3072];
-    size_t count, length;
-    int status = atoll_verb_parse(&new_command, argc, argv, &settings, &given, 1, &count, err);
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
+    if (strlen(arguments[0]) >= sizeof(dir)) {
+        return atoll_err_set(err, ATOLL_E_USAGE, "atoll task new: the name of the folder is too long");
     }
-    if (count != 1 || strlen(given) >= sizeof(dir)) {
-        atoll_err_set(err, ATOLL_E_USAGE,
-                      "atoll task new: name the new folder, for example my-suite/scaled_add");
-        return atoll_code_exit_status(err->code);
-    }
-    memcpy(dir, given, strlen(given) + 1);
-    for (length = strlen(dir); length > 1 && dir[length - 1] == '/'; length--) {
+    memcpy(dir, arguments[0], strlen(arguments[0]) + 1);
+    for (size_t length = strlen(dir); length > 1 && dir[length - 1] == '/'; length--) {
         dir[length - 1] = '\0';
     }
     slash = strrchr(dir, '/');
     if (check_name(slash ? slash + 1 : dir, err) != 0 ||
         write_skeleton(dir, slash ? slash + 1 : dir, err) != 0) {
-        return atoll_code_exit_status(err->code);
+        return -1;
     }
     printf("%s is there; next: atoll task check %s\n", dir, dir);
     return 0;
 }
 
-const struct atoll_verb atoll_verb_task_new = {&new_command, run_new};
+const struct atoll_subcommand atoll_command_task_new = {
+    .command = &new_command,
+    .settings_bytes = sizeof(struct new_settings),
+    .least = 1,
+    .most = 1,
+    .missing = "name the new folder, for example my-suite/scaled_add",
+    .run = run_new};

@@ -1,5 +1,5 @@
-/* verify.c - `atoll verify` (files, or measure again) and `atoll replay` (derive every decision again). */
-#include "scheduler/cli/commands.h"
+/* verify.c - `atoll verify`: checks files, or measures again in this process with fresh secret and draws. */
+#include "scheduler/cli/command.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "archive-h5/hdf5/verify_file.h"
+#include "core/search.h"
 #include "base/units.h"
 #include "mpi-eval/coordinator/replay.h"
 #include "mpi-eval/coordinator/setup.h"
 #include "base/json.h"
-#include "scheduler/cli/recheck.h"
-#include "scheduler/campaign/sweep.h"
+#include "mpi-eval/backend/backends.h"
+#include "scheduler/doctor/calibrate_device.h"
+#include "scheduler/cli/archive_view.h"
 
 struct verify_settings {
     const char *task;
@@ -55,7 +57,7 @@ static int verify_files(const char *path, int json, struct atoll_err *err)
     struct atoll_verify_report report;
 
     if (atoll_verify_path(path, json ? NULL : print_finding, NULL, &report, err) != 0) {
-        return atoll_code_exit_status(err->code);
+        return -1;
     }
     if (json) {
         json_t *object = json_pack(
@@ -64,9 +66,7 @@ static int verify_files(const char *path, int json, struct atoll_err *err)
             (json_int_t)report.torn_bytes, "quarantined_records", (json_int_t)report.quarantined_records,
             "problems", (json_int_t)report.problems, "first_problem", atoll_json_text(report.first_problem));
 
-        json_dumpf(object, stdout, JSON_COMPACT);
-        putchar('\n');
-        json_decref(object);
+        atoll_json_print(object, JSON_COMPACT, stdout);
     } else {
         printf("%llu files, %llu journal records, %llu rows, %llu torn bytes, %llu quarantined records, %llu "
                "problems\n",
@@ -77,14 +77,99 @@ static int verify_files(const char *path, int json, struct atoll_err *err)
     if (report.problems) {
         atoll_err_set(err, ATOLL_E_CORRUPT, "%s: %llu problems, first: %.400s", path,
                       (unsigned long long)report.problems, report.first_problem);
-        return atoll_code_exit_status(ATOLL_E_CORRUPT);
+        return -1;
     }
     return 0;
 }
 
+/* ---- measuring again ---- */
+
+/* One side of a comparison: source text (with its plan) and choice, borrowed from the engine. */
+struct given_side {
+    const char *language, *source;
+    struct atoll_choice choice;
+};
+
+struct side {
+    struct atoll_order_candidate candidate;
+    struct atoll_prepared *prepared;
+    struct atoll_compiled compiled;
+};
+
+static void side_fini(struct side *side)
+{
+    atoll_prepared_destroy(side->prepared);
+    atoll_compiled_fini(&side->compiled);
+}
+
+static int side_compile(struct side *side, struct atoll_bench_device *device, const struct atoll_task *task,
+                        const char *name, const struct given_side *given, struct atoll_err *err)
+{
+    const struct atoll_backend *backend = atoll_backend_find(device->setup.backend);
+
+    side->candidate.language = given->language;
+    side->candidate.source = given->source;
+    side->candidate.choice = given->choice;
+    side->prepared =
+        atoll_prepared_create(task, backend, &side->candidate, atoll_referee_device(device->referee), err);
+    if (!side->prepared) {
+        return -1;
+    }
+    if (side->prepared->verdict != ATOLL_V_CORRECT) {
+        return atoll_err_set(err, ATOLL_E_MISMATCH, "%s: the %s is %s now: %s", task->name, name,
+                             atoll_verdict_name(side->prepared->verdict), side->prepared->detail);
+    }
+    side->candidate.id = side->prepared->id;
+    if (atoll_compiler_run(device->compiler, backend->unit_name, side->prepared->unit_text,
+                           side->prepared->unit_length, NULL, 0, &side->compiled, err) != 0) {
+        return -1;
+    }
+    if (side->compiled.status != ATOLL_COMPILE_OK) {
+        return atoll_err_set(err, ATOLL_E_MISMATCH, "%s: the %s does not compile here: %s", task->name, name,
+                             side->compiled.diagnostics);
+    }
+    side->prepared->report = side->compiled.report;
+    return 0;
+}
+
+/* Compiles both, checks both on all check, bench and hidden variants with draws nobody has seen, and times them interleaved.
+ * -1 when one is refused or does not compile (err says which and why). */
+static int measure_again(struct atoll_bench_device *device, uint32_t task_number,
+                         const struct atoll_task *task, const struct given_side *baseline,
+                         const struct given_side *best, struct atoll_duel *ret_duel, struct atoll_err *err)
+{
+    struct side sides[2];
+    struct atoll_order order;
+    struct atoll_search search;
+    int status;
+
+    memset(sides, 0, sizeof(sides));
+    memset(&order, 0, sizeof(order));
+    atoll_search_defaults(&search);
+    status = side_compile(&sides[0], device, task, "baseline", baseline, err);
+    status = status == 0 ? side_compile(&sides[1], device, task, "best kernel", best, err) : status;
+    status = status == 0 ? atoll_referee_add_task(device->referee, task_number, task, err) : status;
+    if (status == 0) {
+        order.task = task_number;
+        order.is_duel = 1;
+        order.purpose = ATOLL_DUEL_FINAL;
+        order.elite = sides[0].candidate;
+        order.candidate = sides[1].candidate;
+        order.alpha = 0.01;
+        order.margin = atoll_search_log_margin(&search);
+        order.pair_limit = search.pair_limit;
+        atoll_referee_duel(device->referee, task_number, &order, sides[0].prepared, sides[0].compiled.object,
+                           sides[0].compiled.object_length, sides[1].prepared, sides[1].compiled.object,
+                           sides[1].compiled.object_length, ret_duel);
+    }
+    side_fini(&sides[0]);
+    side_fini(&sides[1]);
+    return status;
+}
+
 /* One side of the comparison, from the replayed engine's candidate. */
 static int find_side(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
-                     struct atoll_recheck_side *ret_side, struct atoll_err *err)
+                     struct given_side *ret_side, struct atoll_err *err)
 {
     struct atoll_id source;
 
@@ -106,9 +191,7 @@ static void print_recheck(const struct atoll_task *task, const struct atoll_duel
                       duel->p_value, "baseline_ns", duel->elite_ns, "best_ns", duel->challenger_ns, "pairs",
                       (int)duel->pair_count, "detail", atoll_json_text(duel->detail));
 
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
-        json_decref(row);
+        atoll_json_print(row, JSON_COMPACT, stdout);
         return;
     }
     printf("%-4s %-20s %s -> %s  %.2fx  p %.1g  %u pairs  %s %s\n", passed ? "ok" : "FAIL", task->name,
@@ -124,9 +207,7 @@ static int print_unmeasured(const struct atoll_task *task, int passed, const cha
     if (json) {
         json_t *row = json_pack("{s:s, s:b, s:s}", "task", task->name, "passed", passed, "detail", why);
 
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
-        json_decref(row);
+        atoll_json_print(row, JSON_COMPACT, stdout);
     } else {
         printf("%-4s %-20s %s\n", passed ? "ok" : "FAIL", task->name, why);
     }
@@ -139,7 +220,7 @@ static int recheck_task(struct atoll_bench_device *device, const struct atoll_en
 {
     const struct atoll_task *task = atoll_engine_task(engine, number);
     struct atoll_task_status status;
-    struct atoll_recheck_side baseline, best;
+    struct given_side baseline, best;
     struct atoll_duel duel;
     int passed;
 
@@ -153,7 +234,7 @@ static int recheck_task(struct atoll_bench_device *device, const struct atoll_en
     }
     if (find_side(engine, number, &status.baseline, &baseline, err) != 0 ||
         find_side(engine, number, &status.best, &best, err) != 0 ||
-        atoll_recheck(device, number, task, &baseline, &best, &duel, err) != 0) {
+        measure_again(device, number, task, &baseline, &best, &duel, err) != 0) {
         return -1;
     }
     passed = duel.verdict == ATOLL_V_CORRECT && duel.better && duel.ratio >= settings->minimum;
@@ -174,7 +255,7 @@ static int recheck_all(struct atoll_bench_device *device, const struct atoll_eng
         }
         passed = recheck_task(device, engine, i, settings, err);
         if (passed < 0) {
-            return atoll_code_exit_status(err->code);
+            return -1;
         }
         checked++;
         failed += !passed;
@@ -182,7 +263,7 @@ static int recheck_all(struct atoll_bench_device *device, const struct atoll_eng
     if (!checked) {
         atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the campaign",
                       settings->task ? settings->task : "");
-        return atoll_code_exit_status(ATOLL_E_NOTFOUND);
+        return -1;
     }
     if (!settings->json) {
         printf("%u tasks measured again, %u failed\n", checked, failed);
@@ -206,41 +287,10 @@ static int recheck(const char *dir, const struct verify_settings *settings, stru
         if (status == 0) {
             status = recheck_all(&device, replayed.engine, settings, err);
             atoll_bench_device_close(&device);
-        } else {
-            status = atoll_code_exit_status(err->code);
         }
         atoll_replayed_fini(&replayed);
-    } else {
-        status = atoll_code_exit_status(err->code);
     }
     atoll_campaign_close(campaign);
-    return status;
-}
-
-/* A submitted campaign's parts one after the other, with their names; anything else itself.  Ends with the first that
- * fails, whose exit status it returns. */
-static int each_part(const char *path,
-                     int (*one)(const char *path, const void *settings, struct atoll_err *err),
-                     const void *settings, struct atoll_err *err)
-{
-    struct atoll_sweep *sweep;
-    int status = 0;
-
-    if (!atoll_sweep_is(path)) {
-        return one(path, settings, err);
-    }
-    sweep = atoll_sweep_open(path, err);
-    if (!sweep) {
-        return atoll_code_exit_status(err->code);
-    }
-    for (size_t i = 0; i < sweep->part_count && status == 0; i++) {
-        char part[PATH_MAX];
-
-        status = atoll_sweep_part_path(sweep, i, part, sizeof(part), err) == 0
-                     ? one(part, settings, err)
-                     : atoll_code_exit_status(err->code);
-    }
-    atoll_sweep_close(sweep);
     return status;
 }
 
@@ -251,128 +301,14 @@ static int verify_one(const char *path, const void *context, struct atoll_err *e
     return settings->recheck ? recheck(path, settings, err) : verify_files(path, settings->json, err);
 }
 
-static int run_verify(int argc, char **argv, struct atoll_err *err)
+static int run_verify(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct verify_settings settings = {0};
-    const char *path;
-    size_t count;
-    int status = atoll_verb_parse(&verify_command, argc, argv, &settings, &path, 1, &count, err);
-
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count != 1) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll verify: name a campaign's folder or a file");
-        return atoll_code_exit_status(ATOLL_E_USAGE);
-    }
-    return each_part(path, verify_one, &settings, err);
+    return atoll_archive_each_part(arguments[0], verify_one, given, err);
 }
 
-const struct atoll_verb atoll_verb_verify = {&verify_command, run_verify};
-
-struct replay_settings {
-    const char *gateway, *record;
-    int json;
-};
-
-#undef FIELD
-#define FIELD(name) offsetof(struct replay_settings, name)
-
-static const struct atoll_option replay_options[] = {
-    {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(gateway), "replay:FILE", NULL, 0, 0, NULL,
-     "The gateway's recording: every answer of the model is compared with the one in it."},
-    {"record", 0, ATOLL_OPT_TEXT, FIELD(record), "FILE", NULL, 0, 0, NULL,
-     "Write the exchanges with the model into a recording, for --gateway replay:FILE of other runs."},
-    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."},
-    {0}};
-
-static const struct atoll_command replay_command = {
-    "replay",
-    "DIR",
-    "derive every decision of a campaign again and compare",
-    "Feeds the recorded events to the engine and compares each decision with the recorded one, bit for bit. "
-    "The first difference is "
-    "named and the exit status is 1. Only the engine version that wrote the journals can do this.\n\n"
-    "Where a language model was asked its prompts are worded again, its answers read again, and compared "
-    "too.",
-    "atoll replay my-campaign",
-    replay_options,
-    NULL};
-
-static void print_dialogues(const struct atoll_prompt_replay_report *d)
-{
-    if (d->prompts + d->other == 0) {
-        return;
-    }
-    printf("%llu prompts worded again and equal, %llu answers read again and equal, %llu of them in the "
-           "recording\n",
-           (unsigned long long)d->prompts, (unsigned long long)d->answers, (unsigned long long)d->recorded);
-    if (d->other) {
-        printf("%llu prompts of another version of Atoll's texts were not compared\n",
-               (unsigned long long)d->other);
-    }
-    if (d->kept) {
-        printf("%llu exchanges recorded\n", (unsigned long long)d->kept);
-    }
-}
-
-static int replay_one(const char *dir, const void *context, struct atoll_err *err)
-{
-    const struct replay_settings *settings = context;
-    struct atoll_replay_report report;
-    struct atoll_prompt_replay_report dialogues;
-    struct atoll_id digest;
-    char hex[ATOLL_ID_HEX];
-
-    if (atoll_replay(dir, settings->gateway ? settings->gateway + 7 : NULL, settings->record, &report,
-                     &dialogues, &digest, err) != 0) {
-        return atoll_code_exit_status(err->code);
-    }
-    atoll_id_hex(&digest, hex);
-    if (settings->json) {
-        json_t *object =
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "attempts",
-                      (json_int_t)report.attempt_count, "events", (json_int_t)report.event_count, "decisions",
-                      (json_int_t)report.decision_count, "torn_bytes", (json_int_t)report.torn_bytes,
-                      "quarantined_records", (json_int_t)report.quarantined_records, "prompts",
-                      (json_int_t)dialogues.prompts, "other_prompts", (json_int_t)dialogues.other, "answers",
-                      (json_int_t)dialogues.answers, "recorded", (json_int_t)dialogues.recorded, "kept",
-                      (json_int_t)dialogues.kept, "state", hex);
-
-        json_dumpf(object, stdout, JSON_INDENT(2));
-        putchar('\n');
-        json_decref(object);
-        return 0;
-    }
-    print_dialogues(&dialogues);
-    printf("%llu attempts, %llu events, %llu decisions derived again and equal; %llu torn bytes, %llu "
-           "quarantined records\n"
-           "engine state %s\n",
-           (unsigned long long)report.attempt_count, (unsigned long long)report.event_count,
-           (unsigned long long)report.decision_count, (unsigned long long)report.torn_bytes,
-           (unsigned long long)report.quarantined_records, hex);
-    return 0;
-}
-
-static int run_replay(int argc, char **argv, struct atoll_err *err)
-{
-    struct replay_settings settings = {0};
-    const char *dir;
-    size_t count;
-    int status = atoll_verb_parse(&replay_command, argc, argv, &settings, &dir, 1, &count, err);
-
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count != 1) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: name the campaign's directory");
-        return atoll_code_exit_status(ATOLL_E_USAGE);
-    }
-    if (settings.gateway && strncmp(settings.gateway, "replay:", 7) != 0) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll replay: --gateway takes replay:FILE; nothing is asked here");
-        return atoll_code_exit_status(ATOLL_E_USAGE);
-    }
-    return each_part(dir, replay_one, &settings, err);
-}
-
-const struct atoll_verb atoll_verb_replay = {&replay_command, run_replay};
+const struct atoll_subcommand atoll_command_verify = {.command = &verify_command,
+                                                      .settings_bytes = sizeof(struct verify_settings),
+                                                      .least = 1,
+                                                      .most = 1,
+                                                      .missing = "name a campaign's folder or a file",
+                                                      .run = run_verify};

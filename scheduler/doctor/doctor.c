@@ -1,5 +1,5 @@
 /* doctor.c - `atoll doctor`: what works on this node, from inside a job too. */
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "llm-gateway/check/check.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
@@ -274,41 +275,28 @@ static void check_slurm(struct findings *findings)
     json_decref(slurm);
 }
 
-static void check_node(struct findings *findings, const struct doctor_settings *settings)
+static int run_doctor(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    check_programs(findings);
-    check_containment(findings);
-    check_scratch(findings);
-    check_mpi(findings);
-    check_gateway(findings);
-    check_device(findings, settings->compiler);
-    check_cuda(findings, settings->calibrate);
-}
+    const struct doctor_settings *settings = given;
+    struct findings findings = {.object = json_object(), .json = settings->json};
 
-static int run_doctor(int argc, char **argv, struct atoll_err *err)
-{
-    struct doctor_settings settings = {0};
-    struct findings findings = {0};
-    const char *none;
-    size_t count;
-    int status = atoll_verb_parse(&doctor_command, argc, argv, &settings, &none, 1, &count, err);
-
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    findings.object = json_object();
-    findings.json = settings.json;
-    if (settings.slurm) {
+    if (settings->slurm) {
         check_slurm(&findings);
     } else {
-        check_node(&findings, &settings);
+        check_programs(&findings);
+        check_containment(&findings);
+        check_scratch(&findings);
+        check_mpi(&findings);
+        check_gateway(&findings);
+        check_device(&findings, settings->compiler);
+        check_cuda(&findings, settings->calibrate);
     }
-    if (settings.json) {
-        json_dumpf(findings.object, stdout, JSON_INDENT(2));
-        putchar('\n');
+    if (settings->json) {
+        atoll_json_print(json_incref(findings.object), JSON_INDENT(2), stdout);
     }
     json_decref(findings.object);
     return findings.bad ? 1 : 0;
 }
 
-const struct atoll_verb atoll_verb_doctor = {&doctor_command, run_doctor};
+const struct atoll_subcommand atoll_command_doctor = {
+    .command = &doctor_command, .settings_bytes = sizeof(struct doctor_settings), .run = run_doctor};

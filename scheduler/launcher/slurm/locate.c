@@ -36,7 +36,7 @@ static void add_folder(struct candidates *candidates, const char *folder)
         if (strncmp(entry->d_name, PLUGIN_PREFIX, strlen(PLUGIN_PREFIX)) == 0 && end &&
             strcmp(end, ".so") == 0) {
             int length =
-                snprintf(candidates->paths[candidates->count], PATH_MAX, "%s/%s", folder, entry->d_name);
+                snprintf(candidates->paths[candidates->count], PATH_MAX, "%s%s", folder, entry->d_name);
 
             candidates->count += length > 0 && length < PATH_MAX ? 1 : 0;
         }
@@ -50,7 +50,7 @@ static void add_folder(struct candidates *candidates, const char *folder)
 static void find_candidates(struct candidates *candidates)
 {
     const char *named = getenv("ATOLL_SLURM_PLUGIN");
-    static const char *const folders[] = {".", "../lib/atoll"};
+    static const char *const folders[] = {"", "../lib/atoll/"};
     char folder[PATH_MAX];
 
     candidates->count = 0;

@@ -1,4 +1,4 @@
-/* queue_view.c - `atoll queue`: the user's campaigns that want jobs, and their places. */
+/* queue.c - `atoll queue`: the user's campaigns that want jobs, and their places. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep.h"
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 struct queue_settings {
     double priority, share;
@@ -90,9 +90,7 @@ static void print_json(const struct atoll_campaign_queue *queue)
                                               atoll_json_text(e->campaign), "priority", e->priority, "share",
                                               e->share, "state", state_of(e), "after", after));
     }
-    json_dumpf(list, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(list);
+    atoll_json_print(list, JSON_INDENT(2), stdout);
 }
 
 static int place_change(const struct queue_settings *settings, const struct atoll_campaign_queue *queue,
@@ -117,30 +115,30 @@ static int place_change(const struct queue_settings *settings, const struct atol
     return atoll_campaign_queue_put(&entry, err);
 }
 
-static int places_change(const struct queue_settings *settings, const char *const *dirs, size_t count,
-                         struct atoll_err *err)
+static int run_queue(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
+    const struct queue_settings *settings = given;
+    const struct atoll_job_submitter_settings jobs = {.say = settings->json ? NULL : stdout};
+    struct atoll_job_submitter_result result;
     struct atoll_campaign_queue queue;
-    int status = atoll_campaign_queue_load(&queue, err);
+    int status;
 
+    if ((count > 0) == (isnan(settings->priority) && isnan(settings->share))) {
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "atoll queue: name campaigns together with --priority or --share, or neither");
+    }
+    status = atoll_campaign_queue_load(&queue, err);
     if (status != 0) {
         return -1;
     }
     for (size_t i = 0; i < count && status == 0; i++) {
-        status = place_change(settings, &queue, dirs[i], err);
+        status = place_change(settings, &queue, arguments[i], err);
     }
     atoll_campaign_queue_fini(&queue);
-    return status;
-}
-
-static int queue_show(const struct queue_settings *settings, struct atoll_err *err)
-{
-    const struct atoll_job_submitter_settings pump = {.say = settings->json ? NULL : stdout};
-    struct atoll_job_submitter_result result;
-    struct atoll_campaign_queue queue;
-
-    if ((settings->submit && atoll_job_submitter(&pump, &result, err) != 0) ||
-        atoll_campaign_queue_load(&queue, err) != 0) {
+    if (status == 0 && settings->submit) {
+        status = atoll_job_submitter(&jobs, &result, err);
+    }
+    if (status != 0 || atoll_campaign_queue_load(&queue, err) != 0) {
         return -1;
     }
     if (settings->json) {
@@ -152,24 +150,10 @@ static int queue_show(const struct queue_settings *settings, struct atoll_err *e
     return 0;
 }
 
-static int run_queue(int argc, char **argv, struct atoll_err *err)
-{
-    struct queue_settings settings = {.priority = NAN, .share = NAN};
-    const char *dirs[64];
-    size_t count;
-    int status = atoll_verb_parse(&queue_command, argc, argv, &settings, dirs, 64, &count, err);
+static const struct queue_settings defaults = {.priority = NAN, .share = NAN};
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if ((count > 0) == (isnan(settings.priority) && isnan(settings.share))) {
-        atoll_err_set(err, ATOLL_E_USAGE,
-                      "atoll queue: name campaigns together with --priority or --share, or neither");
-        return atoll_code_exit_status(err->code);
-    }
-    status = places_change(&settings, dirs, count, err);
-    status = status == 0 ? queue_show(&settings, err) : status;
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
-}
-
-const struct atoll_verb atoll_verb_queue = {&queue_command, run_queue};
+const struct atoll_subcommand atoll_command_queue = {.command = &queue_command,
+                                                     .settings_bytes = sizeof(defaults),
+                                                     .defaults = &defaults,
+                                                     .most = 64,
+                                                     .run = run_queue};

@@ -1,7 +1,7 @@
 /* run_tasks.h - the tasks of a run: those of its suites that were asked for and that its backend can evolve.
  * Layer: scheduler.  Plain value; collect/fini. */
-#ifndef ATOLL_SCHEDULER_CLI_RUN_TASKS_H
-#define ATOLL_SCHEDULER_CLI_RUN_TASKS_H
+#ifndef ATOLL_SCHEDULER_CAMPAIGN_RUN_TASKS_H
+#define ATOLL_SCHEDULER_CAMPAIGN_RUN_TASKS_H
 
 #include "base/option.h"
 #include "core/task/task.h"

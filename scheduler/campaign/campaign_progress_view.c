@@ -1,4 +1,4 @@
-#include "scheduler/cli/campaign_progress_view.h"
+#include "scheduler/campaign/campaign_progress_view.h"
 
 #include <math.h>
 #include <string.h>

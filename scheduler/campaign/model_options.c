@@ -1,4 +1,4 @@
-#include "scheduler/cli/model_options.h"
+#include "scheduler/campaign/model_options.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* status.c - `atoll status` and `atoll watch`. */
+/* status_watch.c - `atoll status` and `atoll watch`. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "base/json.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 #define CAMPAIGN_LIMIT 256
-#define PUMP_S         300.0 /* between two looks of `watch` at what could be submitted */
+#define SUBMIT_S       300.0 /* between two looks of `watch` at what could be submitted */
 
 struct status_settings {
     double interval_s, call_timeout_s;
@@ -109,17 +109,6 @@ static int status_one(const struct status_settings *settings, const char *dir, j
     return failed ? -1 : 0;
 }
 
-/* One of several that cannot be read is a line among the others. */
-static void trouble_tell(const char *dir, const struct atoll_err *why, json_t *list)
-{
-    if (list) {
-        json_array_append_new(list, json_pack("{s:o, s:o}", "campaign", atoll_json_text(dir), "trouble",
-                                              atoll_json_text(why->text)));
-    } else {
-        printf("%s\n", why->text);
-    }
-}
-
 static int status_each(const struct status_settings *settings, const struct folders *folders, json_t *list,
                        int *ret_all_done, struct atoll_err *err)
 {
@@ -140,7 +129,13 @@ static int status_each(const struct status_settings *settings, const struct fold
         *err = own;
         troubles++;
         if (folders->count > 1) {
-            trouble_tell(folders->dirs[i], &own, list);
+            if (list) { /* a line among the others */
+                json_array_append_new(list,
+                                      json_pack("{s:o, s:o}", "campaign", atoll_json_text(folders->dirs[i]),
+                                                "trouble", atoll_json_text(own.text)));
+            } else {
+                printf("%s\n", own.text);
+            }
         }
     }
     return folders->count > 0 && troubles == folders->count ? -1 : 0;
@@ -156,8 +151,7 @@ static int status_all(const struct status_settings *settings, const struct folde
     if (status != 0) {
         *err = own;
     } else if (list) {
-        json_dumpf(list, stdout, JSON_INDENT(2));
-        putchar('\n');
+        atoll_json_print(json_incref(list), JSON_INDENT(2), stdout);
     }
     json_decref(list);
     return status;
@@ -182,29 +176,25 @@ static const struct atoll_command status_command = {
     status_options,
     NULL};
 
-static int run_status(int argc, char **argv, struct atoll_err *err)
+static int run_status(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct status_settings settings = {0};
+    const struct status_settings *settings = given;
     struct folders folders = {.count = 0};
-    const char *dirs[CAMPAIGN_LIMIT];
-    size_t count;
-    int all_done,
-        status = atoll_verb_parse(&status_command, argc, argv, &settings, dirs, CAMPAIGN_LIMIT, &count, err);
+    int all_done, status = folders_find(arguments, count, &folders, err);
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    status = folders_find(dirs, count, &folders, err);
-    if (status == 0 && folders.count == 0 && !settings.json) {
+    if (status == 0 && folders.count == 0 && !settings->json) {
         puts("no campaign is in the queue; name one, or submit one: atoll submit SUITE -o DIR");
     } else if (status == 0) {
-        status = status_all(&settings, &folders, &all_done, err);
+        status = status_all(settings, &folders, &all_done, err);
     }
     folders_fini(&folders);
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    return status;
 }
 
-const struct atoll_verb atoll_verb_status = {&status_command, run_status};
+const struct atoll_subcommand atoll_command_status = {.command = &status_command,
+                                                      .settings_bytes = sizeof(struct status_settings),
+                                                      .most = CAMPAIGN_LIMIT,
+                                                      .run = run_status};
 
 /* ---- watch ---- */
 
@@ -225,25 +215,11 @@ static const struct atoll_command watch_command = {
     watch_options,
     NULL};
 
-static void watch_pump(const struct status_settings *settings, double *pumped_ns)
-{
-    const struct atoll_job_submitter_settings pump = {.timeout_s = settings->call_timeout_s};
-    struct atoll_job_submitter_result result;
-    struct atoll_err err = ATOLL_ERR_INIT;
-
-    if (atoll_clock_mono_ns() - *pumped_ns < PUMP_S * 1e9) {
-        return;
-    }
-    *pumped_ns = atoll_clock_mono_ns();
-    if (atoll_job_submitter(&pump, &result, &err) != 0) {
-        fprintf(stderr, "atoll: warning: %s\n", err.text);
-    }
-}
-
 static int watch_loop(const struct status_settings *settings, const struct folders *folders,
                       struct atoll_err *err)
 {
-    double pumped_ns = atoll_clock_mono_ns();
+    const struct atoll_job_submitter_settings jobs = {.timeout_s = settings->call_timeout_s};
+    double submitted_ns = atoll_clock_mono_ns();
     int all_done = 0, is_terminal = isatty(STDOUT_FILENO);
 
     for (;;) {
@@ -257,30 +233,35 @@ static int watch_loop(const struct status_settings *settings, const struct folde
         if (all_done || ferror(stdout)) {
             return 0;
         }
-        watch_pump(settings, &pumped_ns);
+        if (atoll_clock_mono_ns() - submitted_ns >= SUBMIT_S * 1e9) {
+            struct atoll_job_submitter_result result;
+            struct atoll_err own = ATOLL_ERR_INIT;
+
+            submitted_ns = atoll_clock_mono_ns();
+            if (atoll_job_submitter(&jobs, &result, &own) != 0) {
+                fprintf(stderr, "atoll: warning: %s\n", own.text);
+            }
+        }
         usleep((useconds_t)(settings->interval_s * 1e6));
     }
 }
 
-static int run_watch(int argc, char **argv, struct atoll_err *err)
+static int run_watch(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    struct status_settings settings = {0};
+    const struct status_settings *settings = given;
     struct folders folders = {.count = 0};
-    const char *dirs[CAMPAIGN_LIMIT];
-    size_t count;
-    int status = atoll_verb_parse(&watch_command, argc, argv, &settings, dirs, CAMPAIGN_LIMIT, &count, err);
+    int status = folders_find(arguments, count, &folders, err);
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    status = folders_find(dirs, count, &folders, err);
     if (status == 0 && folders.count == 0) {
         puts("no campaign is in the queue");
     } else if (status == 0) {
-        status = watch_loop(&settings, &folders, err);
+        status = watch_loop(settings, &folders, err);
     }
     folders_fini(&folders);
-    return status == 0 ? 0 : atoll_code_exit_status(err->code);
+    return status;
 }
 
-const struct atoll_verb atoll_verb_watch = {&watch_command, run_watch};
+const struct atoll_subcommand atoll_command_watch = {.command = &watch_command,
+                                                     .settings_bytes = sizeof(struct status_settings),
+                                                     .most = CAMPAIGN_LIMIT,
+                                                     .run = run_watch};

@@ -1,10 +1,11 @@
 /* search_options.c - what has an option of its own is a row here; everything is a row of core/search.c. */
-#include "scheduler/cli/search_options.h"
+#include "scheduler/campaign/search_options.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/spelling.h"
 #include "base/units.h"
 
@@ -276,7 +277,5 @@ void atoll_search_options_list_json(const struct atoll_search *defaults, FILE *o
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, setting_json(defaults, &fields[i]));
-    json_dumpf(list, out, JSON_INDENT(2));
-    fputc('\n', out);
-    json_decref(list);
+    atoll_json_print(list, JSON_INDENT(2), out);
 }

@@ -1,8 +1,8 @@
 /* reuse.h - what a new run takes over from earlier campaigns: for the same tasks on the same backend the times of
  * templates' instances as HINT events, and the best sources that are no seeds as SOURCE events.
  * Layer: scheduler.  Lifetime: create/destroy.  Earlier campaigns are only read; what they hold is hostile input. */
-#ifndef ATOLL_SCHEDULER_CLI_REUSE_H
-#define ATOLL_SCHEDULER_CLI_REUSE_H
+#ifndef ATOLL_SCHEDULER_CAMPAIGN_REUSE_H
+#define ATOLL_SCHEDULER_CAMPAIGN_REUSE_H
 
 #include "base/buffer.h"
 #include "core/task/task.h"

@@ -1,5 +1,5 @@
-/* control.c - `atoll cancel`, `pause`, `continue`, `queue`: what a user does to campaigns that were submitted. */
-#include "scheduler/cli/control.h"
+/* pause_continue_cancel.c - `atoll pause`, `atoll continue`, `atoll cancel` of submitted campaigns. */
+#include "scheduler/cli/continue.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep_jobs.h"
-#include "scheduler/cli/commands.h"
+#include "scheduler/cli/command.h"
 
 struct control_settings {
     double call_timeout_s;
@@ -91,17 +91,6 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
     return status;
 }
 
-/* Campaigns that waited for this one. */
-static void others_start(const struct atoll_job_submitter_settings *settings)
-{
-    struct atoll_job_submitter_result result;
-    struct atoll_err err = ATOLL_ERR_INIT;
-
-    if (atoll_job_submitter(settings, &result, &err) != 0) {
-        fprintf(stderr, "atoll: warning: campaigns that waited got no jobs: %s\n", err.text);
-    }
-}
-
 /* Jobs that were cancelled a moment ago are still in the scheduler's list. */
 static int submit_wanted(const struct atoll_job_submitter_settings *settings,
                          struct atoll_job_submitter_result *ret_result, struct atoll_err *err)
@@ -119,11 +108,13 @@ static int submit_wanted(const struct atoll_job_submitter_settings *settings,
     return status;
 }
 
-int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE *out, struct atoll_err *err)
+int atoll_continue_campaign(const struct atoll_sweep *sweep, double timeout_s, FILE *out,
+                            struct atoll_err *err)
 {
     const struct atoll_job_submitter_settings settings = {
         .mine = sweep->id, .timeout_s = timeout_s, .say = out};
     struct atoll_job_submitter_result result;
+    struct atoll_err waiting = ATOLL_ERR_INIT;
     int done;
 
     if (atoll_sweep_mark(sweep->dir, ATOLL_SWEEP_PAUSED, 0, err) != 0 ||
@@ -134,7 +125,10 @@ int atoll_control_go_on(const struct atoll_sweep *sweep, double timeout_s, FILE 
     if (done != 0) {
         if (done > 0) {
             fprintf(out, "%s: every part has ended; archive.h5 and report.html are there\n", sweep->dir);
-            others_start(&settings);
+            if (atoll_job_submitter(&settings, &result, &waiting) != 0) {
+                fprintf(stderr, "atoll: warning: campaigns that waited for this one got no jobs: %s\n",
+                        waiting.text);
+            }
         }
         return done > 0 ? 0 : -1;
     }
@@ -149,7 +143,7 @@ static int continue_one(const struct control_settings *settings, const struct at
                         struct atoll_err *err)
 {
     atoll_sweep_tell(sweep->dir, "user", "continued", "goes on");
-    return atoll_control_go_on(sweep, settings->call_timeout_s, stdout, err);
+    return atoll_continue_campaign(sweep, settings->call_timeout_s, stdout, err);
 }
 
 /* ---- the commands ---- */
@@ -157,26 +151,16 @@ static int continue_one(const struct control_settings *settings, const struct at
 typedef int control_one(const struct control_settings *settings, const struct atoll_sweep *sweep,
                         struct atoll_err *err);
 
-static int run_each(const struct atoll_command *command, control_one *one, int argc, char **argv,
-                    struct atoll_err *err)
+static int run_each(control_one *one, const struct control_settings *settings, const char *const *dirs,
+                    size_t count, struct atoll_err *err)
 {
-    struct control_settings settings = {0};
-    const char *dirs[64];
-    size_t count, failed = 0;
-    int status = atoll_verb_parse(command, argc, argv, &settings, dirs, 64, &count, err);
+    size_t failed = 0;
 
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count == 0) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll %s: name the campaign's folder", command->name);
-        return atoll_code_exit_status(err->code);
-    }
     for (size_t i = 0; i < count; i++) {
         struct atoll_err own = ATOLL_ERR_INIT;
         struct atoll_sweep *sweep = atoll_sweep_open(dirs[i], &own);
 
-        if (!sweep || one(&settings, sweep, &own) != 0) {
+        if (!sweep || one(settings, sweep, &own) != 0) {
             *err = own;
             failed++;
         }
@@ -185,8 +169,14 @@ static int run_each(const struct atoll_command *command, control_one *one, int a
     if (failed > 1) {
         atoll_err_add(err, "as one of %zu that failed", failed);
     }
-    return failed == 0 ? 0 : atoll_code_exit_status(err->code);
+    return failed == 0 ? 0 : -1;
 }
+
+#define CONTROL(name)                                                                                        \
+    {                                                                                                        \
+        .command = &name##_command, .settings_bytes = sizeof(struct control_settings), .least = 1,           \
+        .most = 64, .missing = "name the campaign's folder", .run = run_##name                               \
+    }
 
 static const struct atoll_option cancel_options[] = {CALL_TIMEOUT_ROW, {0}};
 static const struct atoll_command cancel_command = {
@@ -199,11 +189,11 @@ static const struct atoll_command cancel_command = {
     "atoll cancel /scratch/me/tonight",
     cancel_options,
     NULL};
-static int run_cancel(int argc, char **argv, struct atoll_err *err)
+static int run_cancel(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    return run_each(&cancel_command, cancel_one, argc, argv, err);
+    return run_each(cancel_one, given, arguments, count, err);
 }
-const struct atoll_verb atoll_verb_cancel = {&cancel_command, run_cancel};
+const struct atoll_subcommand atoll_command_cancel = CONTROL(cancel);
 
 static const struct atoll_option pause_options[] = {
     CALL_TIMEOUT_ROW,
@@ -220,11 +210,11 @@ static const struct atoll_command pause_command = {
     "atoll pause /scratch/me/tonight\natoll continue /scratch/me/tonight",
     pause_options,
     NULL};
-static int run_pause(int argc, char **argv, struct atoll_err *err)
+static int run_pause(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    return run_each(&pause_command, pause_one, argc, argv, err);
+    return run_each(pause_one, given, arguments, count, err);
 }
-const struct atoll_verb atoll_verb_pause = {&pause_command, run_pause};
+const struct atoll_subcommand atoll_command_pause = CONTROL(pause);
 
 static const struct atoll_option continue_options[] = {CALL_TIMEOUT_ROW, {0}};
 static const struct atoll_command continue_command = {
@@ -235,8 +225,8 @@ static const struct atoll_command continue_command = {
     "atoll continue /scratch/me/tonight",
     continue_options,
     NULL};
-static int run_continue(int argc, char **argv, struct atoll_err *err)
+static int run_continue(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
-    return run_each(&continue_command, continue_one, argc, argv, err);
+    return run_each(continue_one, given, arguments, count, err);
 }
-const struct atoll_verb atoll_verb_continue = {&continue_command, run_continue};
+const struct atoll_subcommand atoll_command_continue = CONTROL(continue);

@@ -1,5 +1,5 @@
-/* task.c - `atoll task check`: the admission battery, one line a test. */
-#include "scheduler/cli/commands.h"
+/* task_check.c - `atoll task check`: the admission battery, one line a test. */
+#include "scheduler/cli/command.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 
 #include "core/task/task.h"
 #include "mpi-eval/coordinator/setup.h"
-#include "scheduler/cli/run_tasks.h"
+#include "scheduler/campaign/run_tasks.h"
 #include "scheduler/doctor/calibrate_device.h"
 #include "base/json.h"
 
@@ -64,9 +64,7 @@ static void print_row(void *context, const char *test, int passed, const char *d
         json_t *row = json_pack("{s:s, s:s, s:b, s:o}", "task", state->task, "test", test, "passed", passed,
                                 "detail", atoll_json_text(detail ? detail : ""));
 
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
-        json_decref(row);
+        atoll_json_print(row, JSON_COMPACT, stdout);
         return;
     }
     printf("  %-4s %-28s %s\n", passed ? "ok" : "FAIL", test, detail ? detail : "");
@@ -92,94 +90,63 @@ static int check_task(void *context, const char *dir, struct atoll_err *err)
     return status < 0 ? -1 : 0;
 }
 
-static int host_open(const struct check_settings *settings, struct atoll_bench_device *host,
-                     struct atoll_err *err)
+/* host and device: the battery runs on both, and on the host alone where the backend is cpu. */
+static int open_devices(const struct check_settings *settings, struct atoll_bench_device *host,
+                        struct atoll_bench_device *device, struct atoll_err *err)
 {
     if (atoll_bench_setup(&host->setup, err) != 0) {
         return -1;
     }
     snprintf(host->setup.compiler, sizeof(host->setup.compiler), "%s", settings->compiler);
     snprintf(host->setup.compile_flags, sizeof(host->setup.compile_flags), "%s", settings->flags);
-    return atoll_bench_device_open(host, err);
-}
-
-static int device_open(const struct check_settings *settings, struct atoll_bench_device *device,
-                       struct atoll_err *err)
-{
-    if (atoll_bench_setup(&device->setup, err) != 0 ||
-        atoll_setup_option(&device->setup, "backend", settings->backend, err) < 0) {
+    if (atoll_bench_device_open(host, err) != 0) {
         return -1;
     }
-    return atoll_bench_device_open(device, err);
+    if (device && (atoll_bench_setup(&device->setup, err) != 0 ||
+                   atoll_setup_option(&device->setup, "backend", settings->backend, err) < 0 ||
+                   atoll_bench_device_open(device, err) != 0)) {
+        atoll_bench_device_close(host);
+        return -1;
+    }
+    return 0;
 }
 
-static int check_suites(struct check_state *state, const char *const *suites, size_t count,
-                        struct atoll_err *err)
+static int run_check(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
+    const struct check_settings *settings = given;
+    struct atoll_bench_device host, device;
+    struct check_state state = {.host = &host, .json = settings->json};
     int status = 0;
 
+    if (strcmp(settings->backend, "cuda") == 0) {
+        state.device = &device;
+    } else if (strcmp(settings->backend, "cpu") != 0) {
+        return atoll_err_set(err, ATOLL_E_USAGE, "atoll task check: --backend %s: there are cpu and cuda",
+                             settings->backend);
+    }
+    if (open_devices(settings, &host, state.device, err) != 0) {
+        return -1;
+    }
     for (size_t i = 0; i < count && status == 0; i++) {
         char dir[PATH_MAX];
 
-        status = atoll_run_tasks_find_suite(suites[i], dir, sizeof(dir), err) != 0
+        status = atoll_run_tasks_find_suite(arguments[i], dir, sizeof(dir), err) != 0
                      ? -1
-                     : atoll_suite_visit(dir, check_task, state, err);
+                     : atoll_suite_visit(dir, check_task, &state, err);
     }
-    if (status == 0 && !state->json) {
-        printf("%u tests passed, %u failed\n", state->passed, state->failed);
+    if (status == 0 && !state.json) {
+        printf("%u tests passed, %u failed\n", state.passed, state.failed);
     }
-    return status;
-}
-
-/* The devices that the battery runs on: the host, and what --backend names. */
-static int check_on(const struct check_settings *settings, struct check_state *state,
-                    const char *const *suites, size_t count, struct atoll_err *err)
-{
-    struct atoll_bench_device host, device;
-    int status = host_open(settings, &host, err);
-
-    if (status != 0) {
-        return status;
-    }
-    state->host = &host;
-    if (strcmp(settings->backend, "cpu") != 0) {
-        status = device_open(settings, &device, err);
-        state->device = status == 0 ? &device : NULL;
-    }
-    status = status == 0 ? check_suites(state, suites, count, err) : status;
-    if (state->device) {
+    if (state.device) {
         atoll_bench_device_close(&device);
     }
     atoll_bench_device_close(&host);
-    state->host = state->device = NULL;
-    return status;
+    return status != 0 ? -1 : state.failed > 0;
 }
 
-static int run_check(int argc, char **argv, struct atoll_err *err)
-{
-    struct check_settings settings = {0};
-    struct check_state state = {0};
-    const char *suites[64];
-    size_t count;
-    int status = atoll_verb_parse(&check_command, argc, argv, &settings, suites, 64, &count, err);
-
-    if (status != 0) {
-        return status > 0 ? 0 : atoll_code_exit_status(err->code);
-    }
-    if (count == 0) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll task check: name a task or a suite");
-        return atoll_code_exit_status(err->code);
-    }
-    state.json = settings.json;
-    if (strcmp(settings.backend, "cpu") != 0 && strcmp(settings.backend, "cuda") != 0) {
-        atoll_err_set(err, ATOLL_E_USAGE, "atoll task check: --backend %s: there are cpu and cuda",
-                      settings.backend);
-        return atoll_code_exit_status(err->code);
-    }
-    if (check_on(&settings, &state, suites, count, err) != 0) {
-        return atoll_code_exit_status(err->code);
-    }
-    return state.failed ? 1 : 0;
-}
-
-const struct atoll_verb atoll_verb_task_check = {&check_command, run_check};
+const struct atoll_subcommand atoll_command_task_check = {.command = &check_command,
+                                                          .settings_bytes = sizeof(struct check_settings),
+                                                          .least = 1,
+                                                          .most = 64,
+                                                          .missing = "name a task or a suite",
+                                                          .run = run_check};

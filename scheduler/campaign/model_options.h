@@ -1,10 +1,10 @@
 /* model_options.h - which language model a run asks, and through which gateway.
  * Layer: scheduler.  Plain value; what apply makes is owned until fini. */
-#ifndef ATOLL_SCHEDULER_CLI_MODEL_OPTIONS_H
-#define ATOLL_SCHEDULER_CLI_MODEL_OPTIONS_H
+#ifndef ATOLL_SCHEDULER_CAMPAIGN_MODEL_OPTIONS_H
+#define ATOLL_SCHEDULER_CAMPAIGN_MODEL_OPTIONS_H
 
 #include "core/search.h"
-#include "scheduler/cli/search_options.h"
+#include "scheduler/campaign/search_options.h"
 
 struct atoll_model_options {
     const char *model, *gateway, *token_file; /* as given; borrowed */

@@ -1,8 +1,8 @@
 /* search_options.h - settings of the search from a command line: a few options of their own, and `--set` for every row
  * of core/search.h.
  * Layer: scheduler. */
-#ifndef ATOLL_SCHEDULER_CLI_SEARCH_OPTIONS_H
-#define ATOLL_SCHEDULER_CLI_SEARCH_OPTIONS_H
+#ifndef ATOLL_SCHEDULER_CAMPAIGN_SEARCH_OPTIONS_H
+#define ATOLL_SCHEDULER_CAMPAIGN_SEARCH_OPTIONS_H
 
 #include <stdio.h>
 

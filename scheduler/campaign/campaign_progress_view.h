@@ -1,7 +1,7 @@
 /* campaign_progress_view.h - how far the parts of a campaign are, for people and as JSON (docs/spec/sweep.md).
  * Layer: scheduler.  Pure but for what it prints. */
-#ifndef ATOLL_SCHEDULER_CLI_CAMPAIGN_PROGRESS_VIEW_H
-#define ATOLL_SCHEDULER_CLI_CAMPAIGN_PROGRESS_VIEW_H
+#ifndef ATOLL_SCHEDULER_CAMPAIGN_CAMPAIGN_PROGRESS_VIEW_H
+#define ATOLL_SCHEDULER_CAMPAIGN_CAMPAIGN_PROGRESS_VIEW_H
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "scheduler/cli/run_tasks.h"
+#include "scheduler/campaign/run_tasks.h"
 
 #include <limits.h>
 #include <stdio.h>

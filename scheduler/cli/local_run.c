@@ -1,0 +1,253 @@
+/* local_run.c - one child, one pipe, two signals; then what its log says, and what is made of its journals. */
+#include "scheduler/cli/local_run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive-h5/hdf5/archive.h"
+#include "archive-h5/report/report.h"
+#include "base/json.h"
+#include "scheduler/cli/archive_view.h"
+#include "scheduler/cli/progress_view.h"
+#include "scheduler/cli/task_table.h"
+#include "scheduler/launcher/local/launch.h"
+
+/* ---- what the log says ---- */
+
+/* Lines about the model that the user is told of; failed questions only where neither of the others explains them. */
+enum model_line { MODEL_OVER, MODEL_BUDGET, MODEL_FAILED, MODEL_LINE_COUNT };
+static const char *const model_ids[MODEL_LINE_COUNT] = {"eval.ask.over", "eval.ask.budget",
+                                                        "eval.ask.failed"};
+
+struct log_summary {
+    struct {
+        unsigned count;
+        char text[1024]; /* of the last one */
+    } model[MODEL_LINE_COUNT];
+    char reason[1024]; /* the last error; without one, the last line */
+    int has_error;
+};
+
+/* A line is: time level id text. */
+static void read_line(const char *line, struct log_summary *log)
+{
+    const char *word[4] = {line}, *text;
+    int is_error;
+
+    for (int i = 1; i < 4; i++) {
+        word[i] = word[i - 1] + strcspn(word[i - 1], " ");
+        word[i] += strspn(word[i], " ");
+    }
+    text = *word[3] ? word[3] : line;
+    is_error = strncmp(word[1], "error ", strlen("error ")) == 0;
+    if (is_error || !log->has_error) {
+        snprintf(log->reason, sizeof(log->reason), "%.900s", text);
+    }
+    log->has_error |= is_error;
+    for (size_t i = 0; i < MODEL_LINE_COUNT; i++) {
+        size_t length = strlen(model_ids[i]);
+
+        if (strncmp(word[2], model_ids[i], length) == 0 &&
+            (word[2][length] == ' ' || word[2][length] == '\0')) {
+            log->model[i].count++;
+            snprintf(log->model[i].text, sizeof(log->model[i].text), "%.1000s", word[3]);
+        }
+    }
+}
+
+/* From the position on at which it ended before the run. */
+static void read_log(const char *path, long begin, struct log_summary *ret_log)
+{
+    FILE *file = fopen(path, "re");
+    char line[2048];
+
+    *ret_log = (struct log_summary){.reason = "no reason was logged"};
+    if (file && fseek(file, begin, SEEK_SET) == 0) {
+        while (fgets(line, sizeof(line), file)) {
+            line[strcspn(line, "\n")] = '\0';
+            read_line(line, ret_log);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+
+static void print_model_lines(const struct log_summary *log)
+{
+    for (size_t i = 0; i < MODEL_FAILED; i++) {
+        if (log->model[i].count) {
+            fprintf(stderr, "atoll: warning: %s\n", log->model[i].text);
+        }
+    }
+    if (log->model[MODEL_FAILED].count && !log->model[MODEL_OVER].count && !log->model[MODEL_BUDGET].count) {
+        fprintf(stderr, "atoll: warning: %u questions to the model failed, the last one: %s\n",
+                log->model[MODEL_FAILED].count, log->model[MODEL_FAILED].text);
+    }
+}
+
+/* ---- the child ---- */
+
+static void on_signal(int signal_fd, const struct atoll_launched *launched, unsigned ranks, int *interrupts)
+{
+    struct signalfd_siginfo info;
+
+    if (read(signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+        return;
+    }
+    if (++*interrupts == 1) {
+        fputs("atoll: finishing; interrupt again to stop at once (nothing acknowledged is lost either way)\n",
+              stderr);
+        kill(launched->pid, ranks > 1 ? SIGUSR2 : SIGTERM);
+    } else {
+        kill(-launched->pid, SIGKILL);
+    }
+}
+
+/* Until the pipe ends, which is when the last process that holds it is gone. */
+static void show_progress(const struct atoll_launched *launched, struct atoll_progress_view *view,
+                          int signal_fd, unsigned ranks)
+{
+    int interrupts = 0;
+    char bytes[65536];
+
+    for (;;) {
+        struct pollfd fds[2] = {{launched->progress_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+
+        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+            return;
+        }
+        if (fds[1].revents) {
+            on_signal(signal_fd, launched, ranks, &interrupts);
+        }
+        if (fds[0].revents) {
+            ssize_t got = read(launched->progress_fd, bytes, sizeof(bytes));
+
+            if (got <= 0) {
+                return;
+            }
+            atoll_progress_view_feed(view, bytes, (size_t)got);
+        }
+    }
+}
+
+/* ret_status: atoll-eval's exit status, 128 and the signal that ended it. */
+static int run_child(const struct atoll_local_run *run, const char *log_path, int *ret_status,
+                     struct atoll_err *err)
+{
+    struct atoll_launch_settings settings = {
+        .campaign = run->campaign, .ranks = run->ranks, .log_path = log_path};
+    enum atoll_progress_mode mode = run->is_quiet  ? ATOLL_PROGRESS_NONE
+                                    : run->is_json ? ATOLL_PROGRESS_JSON
+                                                   : ATOLL_PROGRESS_AUTO;
+    struct atoll_progress_view *view = atoll_progress_view_create(stderr, mode, err);
+    struct atoll_launched launched = {0, -1};
+    size_t count = 0;
+    sigset_t set, old;
+    int signal_fd, status = -1;
+
+    if (!view) {
+        return -1;
+    }
+    while (count < sizeof(run->arguments) / sizeof(run->arguments[0]) && run->arguments[count]) {
+        settings.arguments[count] = run->arguments[count];
+        count++;
+    }
+    if (run->ack_log) {
+        settings.arguments[count++] = "--ack-log";
+        settings.arguments[count] = run->ack_log;
+    }
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    signal(SIGPIPE, SIG_IGN); /* who reads the progress may leave; the run goes on */
+    signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signal_fd < 0) {
+        atoll_err_errno(err, errno, "cannot watch signals");
+    } else if (atoll_launch_start(&settings, &launched, err) == 0) {
+        show_progress(&launched, view, signal_fd, run->ranks);
+        status = atoll_launch_wait(&launched, ret_status, err);
+    }
+    if (signal_fd >= 0) {
+        close(signal_fd);
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    atoll_progress_view_destroy(view);
+    return status;
+}
+
+/* ---- what is made of the journals ---- */
+
+static int print_result(const struct atoll_local_run *run, struct atoll_err *err)
+{
+    char archive[4096], report[4096], failure[512] = "";
+    struct atoll_archive_view view;
+    struct atoll_archive_summary summary;
+    int status;
+
+    snprintf(archive, sizeof(archive), "%s/archive.h5", run->campaign);
+    snprintf(report, sizeof(report), "%s/report.html", run->campaign);
+    if (atoll_archive_view_open(run->campaign, &view, err) != 0) {
+        return -1;
+    }
+    status = atoll_archive_refresh(view.campaign, archive, NULL, err) < 0 ? -1 : 0;
+    status = status == 0 ? atoll_report_write(view.tables, report, NULL, err) : status;
+    if (status == 0 && run->is_json) {
+        atoll_json_print(json_pack("{s:o, s:o, s:o}", "tasks", atoll_task_table_json(view.query, NULL),
+                                   "archive", atoll_json_text(archive), "report", atoll_json_text(report)),
+                         JSON_INDENT(2), stdout);
+    } else if (status == 0) {
+        atoll_task_table_print(view.query, NULL, stdout);
+        printf("archive: %s\nreport:  %s\n", archive, report);
+    }
+    atoll_query_summary(view.query, &summary);
+    if (status == 0 && summary.timed_count == 0) {
+        if (summary.task_count) {
+            atoll_task_table_failure(view.query, 0, failure, sizeof(failure));
+        }
+        status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %s",
+                               *failure ? failure : "no evaluation finished in time");
+    }
+    atoll_archive_view_close(&view);
+    return status;
+}
+
+int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err)
+{
+    enum atoll_code code = ATOLL_OK + 1;
+    struct log_summary log;
+    char log_path[4096];
+    struct stat st;
+    long begin;
+    int status = 0;
+
+    snprintf(log_path, sizeof(log_path), "%s/log", run->campaign);
+    begin = stat(log_path, &st) == 0 ? (long)st.st_size : 0;
+    if (run_child(run, log_path, &status, err) != 0) {
+        return -1;
+    }
+    read_log(log_path, begin, &log);
+    if (!run->is_json) {
+        print_model_lines(&log);
+    }
+    if (status > 128) {
+        return atoll_err_set(err, ATOLL_E_CHILD,
+                             "the run was ended by signal %d; nothing acknowledged is lost: atoll resume %s",
+                             status - 128, run->campaign);
+    }
+    if (status != 0) { /* atoll-eval ends with the exit status of its error's code */
+        while (code < ATOLL_CODE_COUNT && atoll_code_exit_status(code) != status) {
+            code++;
+        }
+        return atoll_err_set(err, code < ATOLL_CODE_COUNT ? code : ATOLL_E_CHILD, "%s; the log is %s",
+                             log.reason, log_path);
+    }
+    return print_result(run, err);
+}

@@ -1,0 +1,21 @@
+/* local_run.h - runs one campaign on this machine from start or resume to its table: starts atoll-eval, shows progress, makes
+ * archive.h5 and report.html.  Layer: scheduler.  Blocking. */
+#ifndef ATOLL_SCHEDULER_CLI_LOCAL_RUN_H
+#define ATOLL_SCHEDULER_CLI_LOCAL_RUN_H
+
+#include "base/err.h"
+
+struct atoll_local_run {
+    const char *campaign; /* directory of an existing campaign */
+    unsigned ranks;
+    const char *ack_log;      /* NULL, or a file that gets one line per acknowledged evaluation */
+    int is_json, is_quiet;    /* progress and table as JSON; no progress */
+    const char *arguments[8]; /* more for atoll-eval; ends with NULL */
+};
+
+/* Interrupts: the first SIGINT or SIGTERM asks the run to finish, the second ends it at once; both leave a campaign that
+ * `atoll resume` continues.  -1 with the code of what atoll-eval failed of, or ATOLL_E_INPUT when no task got a correct
+ * baseline (the table says why). */
+int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err);
+
+#endif

@@ -1,0 +1,509 @@
+/* show.c - `atoll show`: one candidate with its evidence, resources and counters, or what was said to the model. */
+#include "scheduler/cli/command.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "core/ask.h"
+#include "core/behaviour/behaviour.h"
+#include "core/decision.h"
+#include "core/verdict.h"
+#include "scheduler/cli/archive_view.h"
+
+struct show_settings {
+    int samples, prompt, json;
+};
+
+#define FIELD(name)   offsetof(struct show_settings, name)
+#define LINEAGE_LIMIT 64
+
+static const struct atoll_option show_options[] = {
+    {"samples", 0, ATOLL_OPT_FLAG, FIELD(samples), NULL, NULL, 0, 0, NULL, "Every raw sample too."},
+    {"prompt", 0, ATOLL_OPT_FLAG, FIELD(prompt), NULL, NULL, 0, 0, NULL,
+     "What was said to the language model that wrote its source, and what it answered, exactly; nothing "
+     "else."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object, samples included."},
+    {0}};
+
+static const struct atoll_command show_command = {
+    "show",
+    "DIR|ARCHIVE CANDIDATE",
+    "everything about one candidate",
+    "Source, plan, parameters, verdict with its evidence, timings, samples, comparisons and lineage. "
+    "CANDIDATE is the start of its id, "
+    "four digits or more.",
+    "atoll show my-campaign 3fa9c1",
+    show_options,
+    NULL};
+
+/* ---- the profile of an evaluation ---- */
+
+/* Resources in the order in which they are printed. */
+static const struct {
+    const char *name, *unit;
+    size_t offset;
+} resources[] = {
+#define RESOURCE(field, unit)                                                                                \
+    {                                                                                                        \
+#field, unit, offsetof(struct atoll_row_profile, field)                                              \
+    }
+    RESOURCE(kernel_count, ""),
+    RESOURCE(registers, ""),
+    RESOURCE(static_shared_bytes, "bytes"),
+    RESOURCE(dynamic_shared_bytes, "bytes"),
+    RESOURCE(stack_bytes, "bytes"),
+    RESOURCE(spill_store_bytes, "bytes"),
+    RESOURCE(spill_load_bytes, "bytes"),
+#undef RESOURCE
+};
+#define RESOURCE_COUNT (sizeof(resources) / sizeof(*resources))
+
+static uint32_t resource(const struct atoll_row_profile *p, size_t index)
+{
+    return *(const uint32_t *)(const void *)((const char *)p + resources[index].offset);
+}
+
+static int find_profile(const struct atoll_archive_view *view, uint64_t evaluation,
+                        struct atoll_row_profile *ret)
+{
+    int64_t row = atoll_query_profile(view->query, evaluation);
+
+    if (row < 0) {
+        return -1;
+    }
+    atoll_tables_get(view->tables, ATOLL_TABLE_PROFILES, (uint64_t)row, ret);
+    return 0;
+}
+
+static void print_line(const char *name, double value, const char *unit)
+{
+    printf("    %-24s %14.10g %s\n", name, value, unit[0] == '1' ? "" : unit);
+}
+
+static void print_resources(const struct atoll_row_profile *p)
+{
+    for (size_t i = 0; i < RESOURCE_COUNT; i++) {
+        print_line(resources[i].name, resource(p, i), resources[i].unit);
+    }
+    if (p->theoretical_occupancy > 0) {
+        print_line("theoretical_occupancy", 100 * p->theoretical_occupancy, "%");
+    }
+    for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++) {
+        if (p->mix[m]) {
+            print_line(atoll_mix_name((enum atoll_mix)m), p->mix[m], "instructions");
+        }
+    }
+}
+
+static void print_counters(const struct atoll_row_profile *p)
+{
+    for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+        if (isfinite(p->counters[c])) {
+            print_line(atoll_counter_name((enum atoll_counter)c), p->counters[c],
+                       atoll_counter_unit((enum atoll_counter)c));
+        }
+    }
+    if (p->intensity_flops_per_byte > 0) {
+        print_line("intensity", p->intensity_flops_per_byte, "operations per byte");
+    }
+}
+
+static void print_profile(const struct atoll_archive_view *view, uint64_t evaluation)
+{
+    struct atoll_row_profile p;
+    const char *reason;
+
+    if (find_profile(view, evaluation, &p) != 0) {
+        return;
+    }
+    reason = atoll_tables_text(view->tables, p.reason);
+    printf("  profile      %s, limited by: %s%s%s\n", atoll_tier_name((enum atoll_tier)p.tier),
+           atoll_limiter_name((enum atoll_limiter)p.limiter), *reason ? "; no more: " : "", reason);
+    if (p.clock_hz > 0) {
+        print_line("clock", p.clock_hz * 1e-6, "MHz");
+    }
+    if (p.throttle_reasons) {
+        printf("    %-24s %#14llx\n", "throttle_reasons", (unsigned long long)p.throttle_reasons);
+    }
+    if (p.kernel_count) {
+        print_resources(&p);
+    }
+    print_counters(&p);
+}
+
+static json_t *resources_json(const struct atoll_row_profile *p)
+{
+    json_t *object = json_object(), *mix = json_object();
+
+    for (size_t i = 0; i < RESOURCE_COUNT; i++) {
+        json_object_set_new(object, resources[i].name, json_integer(resource(p, i)));
+    }
+    json_object_set_new(object, "theoretical_occupancy", json_real(p->theoretical_occupancy));
+    for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++) {
+        json_object_set_new(mix, atoll_mix_name((enum atoll_mix)m), json_integer(p->mix[m]));
+    }
+    json_object_set_new(object, "mix", mix);
+    return object;
+}
+
+static json_t *counters_json(const struct atoll_row_profile *p)
+{
+    json_t *object = json_object();
+
+    for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+        if (isfinite(p->counters[c])) {
+            json_object_set_new(object, atoll_counter_name((enum atoll_counter)c),
+                                json_pack("{s:f, s:s}", "value", p->counters[c], "unit",
+                                          atoll_counter_unit((enum atoll_counter)c)));
+        }
+    }
+    return object;
+}
+
+static json_t *profile_json(const struct atoll_archive_view *view, uint64_t evaluation)
+{
+    struct atoll_row_profile p;
+    json_t *object;
+
+    if (find_profile(view, evaluation, &p) != 0) {
+        return json_null();
+    }
+    object =
+        json_pack("{s:s, s:s, s:o, s:f, s:I, s:f, s:f}", "tier", atoll_tier_name((enum atoll_tier)p.tier),
+                  "limiter", atoll_limiter_name((enum atoll_limiter)p.limiter), "reason",
+                  atoll_json_text(atoll_tables_text(view->tables, p.reason)), "clock_hz", p.clock_hz,
+                  "throttle_reasons", (json_int_t)p.throttle_reasons, "intensity_flops_per_byte",
+                  p.intensity_flops_per_byte, "wall_ns", p.wall_ns);
+    json_object_set_new(object, "resources", p.kernel_count ? resources_json(&p) : json_null());
+    json_object_set_new(object, "counters", counters_json(&p));
+    return object;
+}
+
+/* ---- the candidate ---- */
+
+static void print_timings(const struct atoll_archive_view *view, uint64_t evaluation, int with_samples)
+{
+    struct atoll_rows rows = atoll_query_timings(view->query, evaluation);
+    struct atoll_rows samples = atoll_query_samples(view->query, evaluation);
+    char median[32], low[32], high[32];
+
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_timing t;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
+        printf("  %-12s median %s, 95 %% interval %s to %s, %u samples, %u discarded\n",
+               atoll_tables_text(view->tables, t.variant_name),
+               atoll_duration_text(t.median_ns, median, sizeof(median)),
+               atoll_duration_text(t.lo95_ns, low, sizeof(low)),
+               atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count, t.discarded_count);
+    }
+    for (size_t i = 0; with_samples && i < samples.count; i++) {
+        struct atoll_row_sample s;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_SAMPLES, samples.rows[i], &s);
+        printf("  sample %4u.%-4u %12.0f ns\n", s.variant, s.number, s.time_ns);
+    }
+}
+
+static void print_evaluations(const struct atoll_archive_view *view, uint64_t candidate, int with_samples)
+{
+    struct atoll_rows rows = atoll_query_evaluations(view->query, candidate);
+
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_evaluation e;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        printf("evaluation %llu: %s (level %u), fitness %.3f, cell %u %u %u, worst error %.3g of the "
+               "tolerance, %u draws, "
+               "%u fully compared\n",
+               (unsigned long long)e.evaluation, atoll_verdict_name((enum atoll_verdict)e.verdict), e.level,
+               e.fitness, e.memory, e.algorithm, e.coordination, e.worst_error, e.draw_count,
+               e.fully_compared_count);
+        if (*atoll_tables_text(view->tables, e.detail)) {
+            printf("  %s\n", atoll_tables_text(view->tables, e.detail));
+        }
+        print_timings(view, rows.rows[i], with_samples);
+        print_profile(view, rows.rows[i]);
+    }
+}
+
+static void print_duels(const struct atoll_archive_view *view, const struct atoll_id *id)
+{
+    static const char *const purposes[] = {"promotion", "no-op", "final"};
+
+    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_DUELS); i++) {
+        struct atoll_row_duel d;
+        char other[ATOLL_ID_HEX];
+        int challenged;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_DUELS, i, &d);
+        challenged = atoll_id_equal(&d.challenger, id);
+        if (!challenged && !atoll_id_equal(&d.elite, id)) {
+            continue;
+        }
+        atoll_id_hex(challenged ? &d.elite : &d.challenger, other);
+        printf("%s %s %.12s: ratio %.4f, p %.2g, %u pairs, %s\n",
+               d.purpose < 3 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
+               other, d.ratio, d.p_value, d.pair_count, d.better ? "challenger confirmed" : "not confirmed");
+    }
+}
+
+static void print_lineage(const struct atoll_archive_view *view, uint64_t candidate)
+{
+    uint64_t rows[LINEAGE_LIMIT];
+    size_t count = atoll_query_lineage(view->query, candidate, rows, LINEAGE_LIMIT);
+
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_row_candidate c;
+        char id[ATOLL_ID_HEX];
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, rows[i], &c);
+        atoll_id_hex(&c.id, id);
+        printf("%s%.12s  %s  island %u generation %u  %s\n", i ? "from     " : "lineage  ", id,
+               atoll_operator_name((enum atoll_operator)c.operator_), c.island, c.generation,
+               atoll_tables_text(view->tables, c.choice));
+    }
+}
+
+/* How the campaign of a candidate timed: "cold" or "warm". */
+static const char *timing_of(const struct atoll_archive_view *view, const struct atoll_row_candidate *c)
+{
+    struct atoll_row_campaign campaign;
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_CAMPAIGN, c->campaign, &campaign);
+    return campaign.timing ? "warm" : "cold";
+}
+
+static void print_candidate(const struct atoll_archive_view *view, uint64_t row, int with_samples)
+{
+    struct atoll_row_candidate c;
+    char id[ATOLL_ID_HEX];
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
+    atoll_id_hex(&c.id, id);
+    printf("candidate %s\nparameters %s\ntimed with %s caches\n", id,
+           atoll_tables_text(view->tables, c.choice), timing_of(view, &c));
+    print_evaluations(view, row, with_samples);
+    print_duels(view, &c.id);
+    print_lineage(view, row);
+    printf("\n%s", atoll_tables_text(view->tables, c.source));
+}
+
+static json_t *timings_json(const struct atoll_archive_view *view, uint64_t evaluation)
+{
+    struct atoll_rows rows = atoll_query_timings(view->query, evaluation);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_timing t;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
+        json_array_append_new(array, json_pack("{s:s, s:f, s:f, s:f, s:i}", "variant",
+                                               atoll_tables_text(view->tables, t.variant_name), "median_ns",
+                                               t.median_ns, "lo95_ns", t.lo95_ns, "hi95_ns", t.hi95_ns,
+                                               "samples", (int)t.sample_count));
+    }
+    return array;
+}
+
+static json_t *samples_json(const struct atoll_archive_view *view, uint64_t evaluation)
+{
+    struct atoll_rows rows = atoll_query_samples(view->query, evaluation);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_sample s;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_SAMPLES, rows.rows[i], &s);
+        json_array_append_new(array,
+                              json_pack("{s:i, s:f}", "variant", (int)s.variant, "time_ns", s.time_ns));
+    }
+    return array;
+}
+
+static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t candidate)
+{
+    struct atoll_rows rows = atoll_query_evaluations(view->query, candidate);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_evaluation e;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        json_array_append_new(
+            array,
+            json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o, s:o}", "evaluation",
+                      (json_int_t)e.evaluation, "verdict", atoll_verdict_name((enum atoll_verdict)e.verdict),
+                      "detail", atoll_json_text(atoll_tables_text(view->tables, e.detail)), "time_ns",
+                      e.time_ns, "fitness", e.fitness, "cell", (int)e.memory, (int)e.algorithm,
+                      (int)e.coordination, "timings", timings_json(view, rows.rows[i]), "samples",
+                      samples_json(view, rows.rows[i]), "profile", profile_json(view, rows.rows[i])));
+    }
+    return array;
+}
+
+static json_t *lineage_json(const struct atoll_archive_view *view, uint64_t candidate)
+{
+    uint64_t rows[LINEAGE_LIMIT];
+    size_t count = atoll_query_lineage(view->query, candidate, rows, LINEAGE_LIMIT);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_row_candidate c;
+        char id[ATOLL_ID_HEX];
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, rows[i], &c);
+        atoll_id_hex(&c.id, id);
+        json_array_append_new(array, json_string(id));
+    }
+    return array;
+}
+
+static void print_candidate_json(const struct atoll_archive_view *view, uint64_t row)
+{
+    struct atoll_row_candidate c;
+    char id[ATOLL_ID_HEX];
+    json_t *object;
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
+    atoll_id_hex(&c.id, id);
+    object =
+        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id, "operator",
+                  atoll_operator_name((enum atoll_operator)c.operator_), "choice",
+                  atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
+                  (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "timing",
+                  timing_of(view, &c), "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
+                  "evaluations", evaluations_json(view, row), "lineage", lineage_json(view, row));
+    atoll_json_print(object, JSON_INDENT(2), stdout);
+}
+
+/* ---- what was said to the model ---- */
+
+static int64_t ask_row(const struct atoll_archive_view *view, uint32_t campaign, uint64_t number)
+{
+    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_ASKS); i++) {
+        struct atoll_row_ask ask;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, i, &ask);
+        if (ask.campaign == campaign && ask.number == number && !atoll_id_is_zero(&ask.request)) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
+}
+
+/* The ask whose reply has the candidate's source; -1: no model wrote it. */
+static int64_t find_ask(const struct atoll_archive_view *view, uint64_t candidate)
+{
+    struct atoll_row_candidate wanted, other;
+    int64_t found = -1;
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, candidate, &wanted);
+    if (wanted.ask) {
+        return ask_row(view, wanted.campaign, wanted.ask);
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_CANDIDATES) && found < 0; i++) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, i, &other);
+        if (other.ask && other.campaign == wanted.campaign && other.task == wanted.task &&
+            atoll_id_equal(&other.source_id, &wanted.source_id)) {
+            found = ask_row(view, other.campaign, other.ask);
+        }
+    }
+    return found;
+}
+
+static void print_text(const struct atoll_archive_view *view, const char *what, uint32_t text)
+{
+    printf("==== %s ====\n%s\n", what, atoll_tables_text(view->tables, text));
+}
+
+static const char *status_name(uint8_t status)
+{
+    return status ? atoll_reply_status_name((enum atoll_reply_status)(status - 1)) : "open";
+}
+
+static void print_ask(const struct atoll_archive_view *view, uint64_t row)
+{
+    struct atoll_row_ask ask;
+    char request[ATOLL_ID_HEX];
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, row, &ask);
+    atoll_id_hex(&ask.request, request);
+    printf("ask %llu of %s, request %s: %s%s%s\n%s: %llu tokens in (%llu cached), %llu out (%llu "
+           "reasoning), $%.6f, "
+           "%.1f s%s\n",
+           (unsigned long long)ask.number, atoll_operator_name((enum atoll_operator)ask.operator_), request,
+           status_name(ask.status), *atoll_tables_text(view->tables, ask.detail) ? ": " : "",
+           atoll_tables_text(view->tables, ask.detail), atoll_tables_text(view->tables, ask.origin),
+           (unsigned long long)ask.input_tokens, (unsigned long long)ask.cached_tokens,
+           (unsigned long long)ask.output_tokens, (unsigned long long)ask.reasoning_tokens, ask.cost_usd,
+           ask.elapsed_s, ask.from_store ? ", from a recording" : "");
+    print_text(view, "system", ask.system);
+    print_text(view, "prompt", ask.prompt);
+    if (*atoll_tables_text(view->tables, ask.thought)) {
+        print_text(view, "reasoning", ask.thought);
+    }
+    print_text(view, "answer", ask.answer);
+}
+
+static json_t *ask_json(const struct atoll_archive_view *view, uint64_t row)
+{
+    struct atoll_row_ask ask;
+    char request[ATOLL_ID_HEX];
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, row, &ask);
+    atoll_id_hex(&ask.request, request);
+    return json_pack(
+        "{s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:o, s:o, s:o, s:o}", "ask",
+        (json_int_t)ask.number, "operator", atoll_operator_name((enum atoll_operator)ask.operator_),
+        "request", request, "status", status_name(ask.status), "detail",
+        atoll_json_text(atoll_tables_text(view->tables, ask.detail)), "model",
+        atoll_json_text(atoll_tables_text(view->tables, ask.origin)), "input_tokens",
+        (json_int_t)ask.input_tokens, "cached_tokens", (json_int_t)ask.cached_tokens, "output_tokens",
+        (json_int_t)ask.output_tokens, "reasoning_tokens", (json_int_t)ask.reasoning_tokens, "cost_usd",
+        ask.cost_usd, "elapsed_s", ask.elapsed_s, "from_store", (int)ask.from_store, "system",
+        atoll_json_text(atoll_tables_text(view->tables, ask.system)), "prompt",
+        atoll_json_text(atoll_tables_text(view->tables, ask.prompt)), "reasoning",
+        atoll_json_text(atoll_tables_text(view->tables, ask.thought)), "answer",
+        atoll_json_text(atoll_tables_text(view->tables, ask.answer)));
+}
+
+static int run_show(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
+{
+    const struct show_settings *settings = given;
+    struct atoll_archive_view view;
+    uint64_t row;
+    int status;
+
+    if (atoll_archive_view_open(arguments[0], &view, err) != 0) {
+        return -1;
+    }
+    status = atoll_query_candidate_prefix(view.query, arguments[1], &row, err);
+    if (status == 0 && settings->prompt) {
+        int64_t ask = find_ask(&view, row);
+
+        if (ask < 0) {
+            status = atoll_err_set(err, ATOLL_E_NOTFOUND, "no model wrote candidate %s: there is no prompt",
+                                   arguments[1]);
+        } else if (settings->json) {
+            atoll_json_print(ask_json(&view, (uint64_t)ask), JSON_INDENT(2), stdout);
+        } else {
+            print_ask(&view, (uint64_t)ask);
+        }
+    } else if (status == 0 && settings->json) {
+        print_candidate_json(&view, row);
+    } else if (status == 0) {
+        print_candidate(&view, row, settings->samples);
+    }
+    atoll_archive_view_close(&view);
+    return status;
+}
+
+const struct atoll_subcommand atoll_command_show = {.command = &show_command,
+                                                    .settings_bytes = sizeof(struct show_settings),
+                                                    .least = 2,
+                                                    .most = 2,
+                                                    .missing = "name an archive and a candidate",
+                                                    .run = run_show};
