@@ -123,8 +123,3 @@ char *atoll_arena_text(struct atoll_arena *arena, const char *text, size_t lengt
     }
     return copy;
 }
-
-size_t atoll_arena_used_bytes(const struct atoll_arena *arena)
-{
-    return arena->used_bytes;
-}

@@ -22,6 +22,5 @@ void *atoll_arena_alloc_array(struct atoll_arena *arena, size_t count, size_t el
                               struct atoll_err *err);
 /* Copies length bytes of text and terminates them with NUL. */
 char *atoll_arena_text(struct atoll_arena *arena, const char *text, size_t length, struct atoll_err *err);
-size_t atoll_arena_used_bytes(const struct atoll_arena *arena);
 
 #endif

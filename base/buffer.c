@@ -189,11 +189,6 @@ uint8_t atoll_reader_u8(struct atoll_reader *r)
     return (uint8_t)take_little_endian(r, 1);
 }
 
-uint16_t atoll_reader_u16(struct atoll_reader *r)
-{
-    return (uint16_t)take_little_endian(r, 2);
-}
-
 uint32_t atoll_reader_u32(struct atoll_reader *r)
 {
     return (uint32_t)take_little_endian(r, 4);

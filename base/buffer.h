@@ -44,7 +44,6 @@ struct atoll_reader {
 
 void atoll_reader_init(struct atoll_reader *r, const void *data, size_t length);
 uint8_t atoll_reader_u8(struct atoll_reader *r);
-uint16_t atoll_reader_u16(struct atoll_reader *r);
 uint32_t atoll_reader_u32(struct atoll_reader *r);
 uint64_t atoll_reader_u64(struct atoll_reader *r);
 int64_t atoll_reader_i64(struct atoll_reader *r);

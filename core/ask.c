@@ -8,6 +8,24 @@
     0x80u /* beside the kind: the times of the task follow; what engines before version 5 wrote has none */
 #define NS_MAX 1e18
 
+const char *atoll_operator_name(enum atoll_operator op)
+{
+    static const char *const names[ATOLL_OPERATOR_COUNT] = {
+        [ATOLL_OPERATOR_SEED] = "seed",
+        [ATOLL_OPERATOR_TUNE] = "tune",
+        [ATOLL_OPERATOR_IMPORT] = "import",
+        [ATOLL_OPERATOR_UNIVERSAL] = "universal",
+        [ATOLL_OPERATOR_PLAN] = "plan",
+        [ATOLL_OPERATOR_EXECUTE] = "execute",
+        [ATOLL_OPERATOR_STAGED] = "staged",
+        [ATOLL_OPERATOR_TEMPLATE] = "template",
+        [ATOLL_OPERATOR_INITIALISE] = "initialise",
+        [ATOLL_OPERATOR_TRANSLATE] = "translate",
+        [ATOLL_OPERATOR_NULL_CONTROL] = "noop",
+    };
+    return (unsigned)op < ATOLL_OPERATOR_COUNT ? names[op] : "unknown";
+}
+
 const char *atoll_ask_kind_name(enum atoll_ask_kind kind)
 {
     static const char *const names[ATOLL_ASK_KIND_COUNT] = {[ATOLL_ASK_WRITE] = "write",

@@ -3,6 +3,7 @@
 #ifndef ATOLL_CORE_CANDIDATE_H
 #define ATOLL_CORE_CANDIDATE_H
 
+#include "base/buffer.h"
 #include "base/id.h"
 #include "core/plan/plan.h"
 
@@ -14,5 +15,10 @@ struct atoll_id atoll_candidate_id(const struct atoll_task *task, const char *la
                                    const struct atoll_choice *choice);
 /* Identity of a source text (template): BLAKE2b of language and the whole text. */
 struct atoll_id atoll_source_id(const char *language, const char *source);
+
+/* The source of a null control, another text than its original's, another identity, the same program: appends to out the
+ * original's text with a comment at its end that names the original (id: of the candidate), and a NUL; every language here
+ * has comments as C has them.  One candidate has one null control. */
+void atoll_null_control_source(const char *source, const struct atoll_id *original, struct atoll_buffer *out);
 
 #endif

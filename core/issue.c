@@ -112,31 +112,9 @@ const struct atoll_issue_row *atoll_issue_row(enum atoll_issue issue)
     return (unsigned)issue < ATOLL_ISSUE_COUNT ? &rows[issue] : NULL;
 }
 
-int atoll_issue_find(const char *name, enum atoll_issue *ret_issue)
-{
-    for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            *ret_issue = (enum atoll_issue)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 const char *atoll_stage_name(enum atoll_issue_stage stage)
 {
     return (unsigned)stage < ATOLL_ISSUE_STAGE_COUNT ? stage_names[stage] : "unknown";
-}
-
-int atoll_stage_find(const char *name, enum atoll_issue_stage *ret_stage)
-{
-    for (unsigned i = 0; i < ATOLL_ISSUE_STAGE_COUNT; i++) {
-        if (strcmp(stage_names[i], name) == 0) {
-            *ret_stage = (enum atoll_issue_stage)i;
-            return 0;
-        }
-    }
-    return -1;
 }
 
 uint64_t atoll_issues_of_stage(uint64_t issues, enum atoll_issue_stage stage)

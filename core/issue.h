@@ -86,12 +86,8 @@ struct atoll_issue_row {
 
 /* NULL outside of the enum. */
 const struct atoll_issue_row *atoll_issue_row(enum atoll_issue issue);
-/* By name; 0, or -1 when there is none. */
-int atoll_issue_find(const char *name, enum atoll_issue *ret_issue);
 /* "algorithm" ...; "unknown" outside. */
 const char *atoll_stage_name(enum atoll_issue_stage stage);
-/* By name; 0, or -1 when there is none. */
-int atoll_stage_find(const char *name, enum atoll_issue_stage *ret_stage);
 
 /* Those issues of the mask that a stage works on. */
 uint64_t atoll_issues_of_stage(uint64_t issues, enum atoll_issue_stage stage);

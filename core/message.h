@@ -18,7 +18,7 @@ enum atoll_message_type {
     ATOLL_MSG_HEARTBEAT, /* struct atoll_pulse */
     /* u32 enum atoll_code, text: the evaluator cannot go on (no compiler, device quarantined) */
     ATOLL_MSG_FAILED,
-    ATOLL_MSG_PLACE, /* struct atoll_place (place.h); before HELLO, and from one that has no device instead of it */
+    ATOLL_MSG_PLACE, /* struct atoll_evaluator_location (evaluator_location.h); before HELLO, and from one that has no device instead of it */
     /* coordinator -> evaluator */
     ATOLL_MSG_SETUP = 32, /* struct atoll_setup */
     ATOLL_MSG_TASK,       /* u32 task number, blob: atoll_task_encode */

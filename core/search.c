@@ -7,17 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const role_names[ATOLL_ISLAND_ROLE_COUNT] = {
-    [ATOLL_ISLAND_FUSION] = "fusion",           [ATOLL_ISLAND_MEMORY] = "memory",
-    [ATOLL_ISLAND_PARALLELISM] = "parallelism", [ATOLL_ISLAND_ALGORITHM] = "algorithm",
-    [ATOLL_ISLAND_NUMERICS] = "numerics",
-};
-
-const char *atoll_island_role_name(enum atoll_island_role role)
-{
-    return (unsigned)role < ATOLL_ISLAND_ROLE_COUNT ? role_names[role] : "unknown";
-}
-
 const char *atoll_language_name(enum atoll_language language)
 {
     static const char *const names[ATOLL_LANGUAGE_COUNT] = {
@@ -39,11 +28,6 @@ static const char *const strategy_names[ATOLL_STRATEGY_COUNT] = {
 static const char *const topology_names[ATOLL_TOPOLOGY_COUNT] = {"none", "ring", "random"};
 static const char *const policy_names[ATOLL_TREE_POLICY_COUNT] = {"greedy", "uct"};
 static const char *const sharing_names[ATOLL_SHARING_COUNT] = {"improvement", "equal"};
-
-const char *atoll_strategy_name(enum atoll_strategy_kind strategy)
-{
-    return (unsigned)strategy < ATOLL_STRATEGY_COUNT ? strategy_names[strategy] : "unknown";
-}
 
 void atoll_search_defaults(struct atoll_search *ret_search)
 {

@@ -27,7 +27,6 @@ enum atoll_island_role {
     ATOLL_ISLAND_NUMERICS,
     ATOLL_ISLAND_ROLE_COUNT
 };
-const char *atoll_island_role_name(enum atoll_island_role role);
 
 /* Of the sources that are evolved: what the campaign's backend takes. */
 enum atoll_language { ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_CUDA, ATOLL_LANGUAGE_COUNT };
@@ -43,7 +42,6 @@ enum atoll_strategy_kind {
     ATOLL_STRATEGY_REPEATED,
     ATOLL_STRATEGY_COUNT
 };
-const char *atoll_strategy_name(enum atoll_strategy_kind strategy);
 
 enum atoll_topology { ATOLL_TOPOLOGY_NONE, ATOLL_TOPOLOGY_RING, ATOLL_TOPOLOGY_RANDOM, ATOLL_TOPOLOGY_COUNT };
 enum atoll_tree_policy { ATOLL_TREE_GREEDY, ATOLL_TREE_UCT, ATOLL_TREE_POLICY_COUNT };

@@ -6,7 +6,6 @@
 
 #include "archive-h5/table/project_state.h"
 #include "core/candidate.h"
-#include "core/null_control.h"
 #include "base/random.h"
 
 #define COMMENT_LIMIT 256 /* what a mutant's text has more than its original's */

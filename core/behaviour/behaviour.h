@@ -27,8 +27,7 @@ struct atoll_behaviour atoll_behaviour_classify(const char *language, const char
                                                 const struct atoll_choice *choice);
 /* "memory", "algorithm", "coordination" */
 const char *atoll_behaviour_dimension_name(unsigned dimension);
-/* What the level means in a language, one phrase; without language: in "c". */
+/* What the level means in a language, one phrase. */
 const char *atoll_behaviour_level_text_of(const char *language, unsigned dimension, unsigned level);
-const char *atoll_behaviour_level_text(unsigned dimension, unsigned level);
 
 #endif

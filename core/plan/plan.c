@@ -109,18 +109,6 @@ void atoll_plan_first_choice(const struct atoll_plan *plan, struct atoll_choice 
     }
 }
 
-uint64_t atoll_plan_combination_count(const struct atoll_plan *plan)
-{
-    uint64_t count = 1;
-    for (size_t i = 0; i < plan->param_count; i++) {
-        if (count > UINT64_MAX / plan->params[i].value_count) {
-            return UINT64_MAX;
-        }
-        count *= plan->params[i].value_count;
-    }
-    return count;
-}
-
 const char *atoll_choice_text(const struct atoll_plan *plan, const struct atoll_choice *choice,
                               char *ret_text, size_t bytes)
 {

@@ -120,8 +120,6 @@ int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_pl
                             const struct atoll_choice *choice, struct atoll_err *err);
 /* The first value of every param: what a plan means when nobody chose. */
 void atoll_plan_first_choice(const struct atoll_plan *plan, struct atoll_choice *ret_choice);
-/* Combinations before `require`; saturates at UINT64_MAX. */
-uint64_t atoll_plan_combination_count(const struct atoll_plan *plan);
 /* "TM=64 TN=32"; "" without params. */
 const char *atoll_choice_text(const struct atoll_plan *plan, const struct atoll_choice *choice,
                               char *ret_text, size_t bytes);

@@ -2,9 +2,7 @@
  * other name; what its texts may not say is in rules_ptx.c. */
 #include <string.h>
 
-#include "core/rules/rules_ptx.h"
 #include "core/rules/rules_row.h"
-#include "core/rules/rules_scope.h"
 
 /* ---- preprocessor ---- */
 

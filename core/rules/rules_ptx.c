@@ -1,6 +1,6 @@
 /* rules_ptx.c - texts are joined as the compiler joins them, then searched for words.  A text that contains none is
  * no assembly or harmless; where it stands does not matter, so that a macro cannot hide it. */
-#include "core/rules/rules_ptx.h"
+#include "core/rules/rules_row.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,4 +1,4 @@
-/* rules_row.h - what a rule is made of, and the checks that every language of the C family shares.
+/* rules_row.h - what a rule is made of, and the checks that several languages or tables share.
  * Layer: core, private to rules*.c.  Pure. */
 #ifndef ATOLL_CORE_RULES_RULES_ROW_H
 #define ATOLL_CORE_RULES_RULES_ROW_H
@@ -45,6 +45,28 @@ int atoll_rule_attribute_forbidden(const struct atoll_rule_site *s);
 int atoll_rule_label_address(const struct atoll_rule_site *s);
 int atoll_rule_builtin_forbidden(const struct atoll_rule_site *s);
 int atoll_rule_harness_name(const struct atoll_rule_site *s);
+
+/* ---- what a CUDA source declares at file scope (rules_scope.c), as far as brackets and keywords tell.  Odd nesting finds too
+ * much or too little, nothing else. ---- */
+/* All return the index of the first token that breaks the rule, count when none does. */
+/* A variable of file or namespace scope that a kernel could write. */
+size_t atoll_scope_mutable_global(const struct atoll_token *tokens, size_t count);
+/* A static variable inside of a function or class that a kernel could write. */
+size_t atoll_scope_mutable_static(const struct atoll_token *tokens, size_t count);
+/* A __global__ function without extern "C". */
+size_t atoll_scope_unlinked_kernel(const struct atoll_token *tokens, size_t count);
+
+/* ---- what the texts of inline assembly may say (rules_ptx.c) ---- */
+/* All return the index of the first token that breaks the rule, count when none does.  Neighbouring texts are read as
+ * one, in any case. */
+/* Clocks, timers and performance counters. */
+size_t atoll_ptx_clock(const struct atoll_token *tokens, size_t count);
+/* Directives, calls, traps and dependent launches. */
+size_t atoll_ptx_forbidden(const struct atoll_token *tokens, size_t count);
+/* Lines that stay in the L2 cache beyond the launch. */
+size_t atoll_ptx_persisting(const struct atoll_token *tokens, size_t count);
+/* A text put together by macros or escapes, or in asm something that is no text. */
+size_t atoll_ptx_hidden(const struct atoll_token *tokens, size_t count);
 
 /* The tables, one file each. */
 extern const struct atoll_rule atoll_rules_c[];

@@ -1,6 +1,6 @@
 /* rules_scope.c - statements of file scope, one after the other; bodies of functions and classes are skipped,
  * namespaces and extern "C" blocks are entered. */
-#include "core/rules/rules_scope.h"
+#include "core/rules/rules_row.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/null_control.h"
+#include "core/candidate.h"
 #include "evolution/population/duel.h"
 #include "evolution/engine/propose.h"
 

@@ -206,7 +206,7 @@ int atoll_peer_table_send(struct atoll_peer_table *t, unsigned peer, uint16_t ty
 static int greet(struct atoll_peer_table *t, unsigned peer, struct atoll_err *err)
 {
     struct atoll_buffer task;
-    struct atoll_place place = t->peers[peer].place;
+    struct atoll_evaluator_location place = t->peers[peer].place;
     place.surplus = ATOLL_SURPLUS_NONE;
     t->peers[peer] = (struct atoll_peer){.state = ATOLL_PEER_GREETED, .heard_ns = now_ns(t), .place = place};
     atoll_buffer_clear(&t->payload);
@@ -417,7 +417,7 @@ static int on_place(struct atoll_peer_table *t, unsigned peer, const struct atol
                     struct atoll_err *err)
 {
     struct atoll_peer *p = &t->peers[peer];
-    if (atoll_place_decode(frame->payload, frame->length, &p->place, err) != 0) {
+    if (atoll_evaluator_location_decode(frame->payload, frame->length, &p->place, err) != 0) {
         return -1;
     }
     if (p->place.surplus == ATOLL_SURPLUS_NONE) {

@@ -13,7 +13,7 @@
 #define ATOLL_MPI_EVAL_COORDINATOR_PEER_TABLE_H
 
 #include "core/message.h"
-#include "core/place.h"
+#include "core/evaluator_location.h"
 #include "evolution/engine/engine.h"
 #include "mpi-eval/coordinator/campaign_clock.h"
 #include "mpi-eval/coordinator/dispatch.h"
@@ -37,10 +37,10 @@ struct atoll_peer {
     enum atoll_peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
-    char model[96], uuid[64];     /* of its device */
-    struct atoll_place place;     /* node "": not told yet */
-    double heard_ns, answered_ns; /* answered: its last result, or when it had nothing to answer */
-    unsigned bad_count;           /* messages that could not be used */
+    char model[96], uuid[64];              /* of its device */
+    struct atoll_evaluator_location place; /* node "": not told yet */
+    double heard_ns, answered_ns;          /* answered: its last result, or when it had nothing to answer */
+    unsigned bad_count;                    /* messages that could not be used */
     struct atoll_pulse pulse;
 };
 

@@ -20,7 +20,7 @@ static const char *or_dash(const char *text)
 
 void atoll_rank_map_line(const struct atoll_rank_map_row *row, struct atoll_buffer *out)
 {
-    const struct atoll_place *p = row->place;
+    const struct atoll_evaluator_location *p = row->place;
     if (row->rank >= 0) {
         atoll_buffer_printf(out, "rank %-4d", row->rank);
     } else {
@@ -79,7 +79,7 @@ static void put_text(const char *name, const char *text, struct atoll_buffer *ou
 
 static void put_row(const struct atoll_rank_map_row *row, struct atoll_buffer *out)
 {
-    const struct atoll_place *p = row->place;
+    const struct atoll_evaluator_location *p = row->place;
     atoll_buffer_printf(out, "{\"evaluator\":%u", row->evaluator);
     if (row->rank >= 0) {
         atoll_buffer_printf(out, ",\"rank\":%d", row->rank);

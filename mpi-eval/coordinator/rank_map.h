@@ -13,7 +13,7 @@ struct atoll_rank_map_row {
     unsigned evaluator; /* as the log numbers them */
     const char *state;  /* atoll_peer_state_name; borrowed, as all here */
     const char *model, *uuid;
-    const struct atoll_place *place;
+    const struct atoll_evaluator_location *place;
 };
 
 /* What was told of it; all zero at first. */

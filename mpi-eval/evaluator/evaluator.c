@@ -21,7 +21,7 @@
 
 #include "base/log.h"
 #include "core/message.h"
-#include "core/place.h"
+#include "core/evaluator_location.h"
 #include "mpi-eval/node/binding.h"
 #include "base/clock.h"
 #include "mpi-eval/node/gpus.h"
@@ -100,7 +100,7 @@ static void slots_fit(struct evaluator *ev)
 /* From here on this process keeps to the cores near the device at pci. */
 static int say_place(struct evaluator *ev, const char *pci, const char *note, struct atoll_err *err)
 {
-    struct atoll_place place = {.surplus = ev->surplus};
+    struct atoll_evaluator_location place = {.surplus = ev->surplus};
     atoll_binding_make(pci, &place);
     if (ev->slots)
         slots_fit(ev);
@@ -109,7 +109,7 @@ static int say_place(struct evaluator *ev, const char *pci, const char *note, st
         snprintf(place.node, sizeof place.node, "unknown");
     if (note)
         snprintf(place.note, sizeof place.note, "%.*s", (int)sizeof place.note - 1, note);
-    atoll_place_encode(&place, &ev->answer);
+    atoll_evaluator_location_encode(&place, &ev->answer);
     return say(ev, ATOLL_MSG_PLACE, &ev->answer, err);
 }
 

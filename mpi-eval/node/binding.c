@@ -154,7 +154,8 @@ static void cores_bind(hwloc_topology_t topology, hwloc_const_cpuset_t cores)
         process_bind(getpid(), &set, 0);
 }
 
-static void place_describe(hwloc_topology_t topology, hwloc_const_cpuset_t cores, struct atoll_place *place)
+static void place_describe(hwloc_topology_t topology, hwloc_const_cpuset_t cores,
+                           struct atoll_evaluator_location *place)
 {
     hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
     int count = hwloc_bitmap_weight(cores);
@@ -165,7 +166,8 @@ static void place_describe(hwloc_topology_t topology, hwloc_const_cpuset_t cores
     hwloc_bitmap_free(nodes);
 }
 
-static void far_note(const struct atoll_pci_seat *seat, hwloc_const_cpuset_t mask, struct atoll_place *place)
+static void far_note(const struct atoll_pci_seat *seat, hwloc_const_cpuset_t mask,
+                     struct atoll_evaluator_location *place)
 {
     char had[128];
     list_put(mask, had, sizeof had);
@@ -178,7 +180,7 @@ static void far_note(const struct atoll_pci_seat *seat, hwloc_const_cpuset_t mas
 
 /* pool: of the spawner, which is not sliced. */
 static void place_make(hwloc_topology_t topology, const struct atoll_pci_seat *seat, int has_seat,
-                       struct atoll_place *place)
+                       struct atoll_evaluator_location *place)
 {
     const char *device = getenv(ATOLL_GPU_VARIABLE);
     struct atoll_slice slice = slice_told();
@@ -206,7 +208,7 @@ static void place_make(hwloc_topology_t topology, const struct atoll_pci_seat *s
     hwloc_bitmap_free(cores);
 }
 
-void atoll_binding_make(const char *address, struct atoll_place *ret_place)
+void atoll_binding_make(const char *address, struct atoll_evaluator_location *ret_place)
 {
     struct atoll_pci_seat seat = {.local = ""};
     hwloc_topology_t topology;

@@ -3,7 +3,7 @@
 #ifndef ATOLL_MPI_EVAL_NODE_BINDING_H
 #define ATOLL_MPI_EVAL_NODE_BINDING_H
 
-#include "core/place.h"
+#include "core/evaluator_location.h"
 #include "mpi-eval/node/slice.h"
 
 #define ATOLL_PCI_FOLDER     "/sys/bus/pci/devices"
@@ -27,6 +27,6 @@ struct atoll_slice atoll_binding_part(const struct atoll_pci_seat *seat, const s
 /* Binds the threads of this process and all processes below it to the cores near the device at address; "" (or one that
  * the node does not know) leaves them where they are.  Then fills the cores and NUMA nodes of ret_place, and its note
  * where the cores are not near; nothing else of it.  Call it where nothing is pinned to a core of its own. */
-void atoll_binding_make(const char *address, struct atoll_place *ret_place);
+void atoll_binding_make(const char *address, struct atoll_evaluator_location *ret_place);
 
 #endif

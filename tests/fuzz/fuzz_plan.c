@@ -35,7 +35,6 @@ static void use(struct atoll_arena *arena, const char *language, const struct at
     atoll_plan_first_choice(plan, &choice);
     atoll_plan_choice_legal(&task, plan, &choice, NULL);
     atoll_plan_choice_check(&task, plan, &choice, NULL);
-    atoll_plan_combination_count(plan);
     atoll_choice_text(plan, &choice, text, sizeof text);
     atoll_candidate_id(&task, language, plan, body, &choice);
     snprintf(source, length, "/* atoll-plan %s */", plan->canonical);

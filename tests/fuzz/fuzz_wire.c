@@ -7,7 +7,7 @@
 #include "core/event.h"
 #include "base/frame.h"
 #include "core/message.h"
-#include "core/place.h"
+#include "core/evaluator_location.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,7 +21,7 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
     struct atoll_order order;
     struct atoll_duel duel;
     struct atoll_decision decision;
-    struct atoll_place place;
+    struct atoll_evaluator_location place;
 
     switch (kind % 9) {
     case 0:
@@ -39,7 +39,7 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
     case 4: atoll_setup_decode(data, size, &setup, NULL); break;
     case 5: atoll_order_decode(data, size, arena, &order, NULL); break;
     case 6: atoll_duel_decode(data, size, &duel, NULL); break;
-    case 7: atoll_place_decode(data, size, &place, NULL); break;
+    case 7: atoll_evaluator_location_decode(data, size, &place, NULL); break;
     default: atoll_decision_decode(data, size, &decision, NULL); break;
     }
 }

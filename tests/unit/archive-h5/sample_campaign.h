@@ -8,7 +8,6 @@
 #include "archive-h5/campaign/campaign.h"
 #include "base/arena.h"
 #include "core/candidate.h"
-#include "core/null_control.h"
 #include "base/random.h"
 #include "tests/unit/archive-h5/scratch.h"
 

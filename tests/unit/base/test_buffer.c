@@ -27,7 +27,8 @@ static void test_round_trip(void **state)
     assert_int_equal(atoll_buffer_check(&b, NULL), 0);
     atoll_reader_init(&r, b.data, b.length);
     assert_int_equal(atoll_reader_u8(&r), 0xfe);
-    assert_int_equal(atoll_reader_u16(&r), 0xfedc);
+    assert_int_equal(atoll_reader_u8(&r), 0xdc);
+    assert_int_equal(atoll_reader_u8(&r), 0xfe);
     assert_int_equal(atoll_reader_u32(&r), 0xfedcba98u);
     assert_true(atoll_reader_u64(&r) == 0xfedcba9876543210u);
     assert_true(atoll_reader_i64(&r) == INT64_MIN);

@@ -59,21 +59,18 @@ static void every_issue_has_a_row(void **state)
     assert_in_range(ATOLL_ISSUE_COUNT, 30, 64);
     for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
         const struct atoll_issue_row *row = atoll_issue_row((enum atoll_issue)i);
-        enum atoll_issue found;
         unsigned stages = 0;
         assert_non_null(row->name);
         assert_true(strlen(row->meaning) > 10 && !strchr(row->meaning, '\n'));
         assert_in_range(row->severity, 1, ATOLL_ISSUE_SEVERITY_LIMIT);
-        assert_int_equal(atoll_issue_find(row->name, &found), 0);
-        assert_int_equal(found, i); /* names differ */
+        for (unsigned other = 0; other < i; other++) {
+            assert_string_not_equal(row->name, atoll_issue_row((enum atoll_issue)other)->name);
+        }
         for (unsigned stage = 0; stage < STAGES; stage++)
             stages += atoll_issues_of_stage(UINT64_C(1) << i, (enum atoll_issue_stage)stage) != 0;
         assert_int_equal(stages, 1);
         assert_int_equal(atoll_issue_stages(UINT64_C(1) << i), 1u << row->stage);
     }
-    enum atoll_issue untouched = ATOLL_ISSUE_TILE_SIZE;
-    assert_int_equal(atoll_issue_find("no such issue", &untouched), -1);
-    assert_int_equal(untouched, ATOLL_ISSUE_TILE_SIZE);
     assert_null(atoll_issue_row(ATOLL_ISSUE_COUNT));
     assert_null(atoll_issue_row((enum atoll_issue) - 1));
     assert_int_equal(atoll_issue_stages(UINT64_C(1) << ATOLL_ISSUE_COUNT), 0);
@@ -82,14 +79,12 @@ static void every_issue_has_a_row(void **state)
 static void every_stage_has_a_name_and_an_issue(void **state)
 {
     for (unsigned stage = 0; stage < STAGES; stage++) {
-        enum atoll_issue_stage found;
-        assert_int_equal(atoll_stage_find(atoll_stage_name((enum atoll_issue_stage)stage), &found), 0);
-        assert_int_equal(found, stage);
+        for (unsigned other = 0; other < stage; other++) {
+            assert_string_not_equal(atoll_stage_name((enum atoll_issue_stage)stage),
+                                    atoll_stage_name((enum atoll_issue_stage)other));
+        }
         assert_int_equal(atoll_issue_row(one_of[stage])->stage, stage);
     }
-    enum atoll_issue_stage untouched = ATOLL_ISSUE_STAGE_DEVICE;
-    assert_int_equal(atoll_stage_find("no such stage", &untouched), -1);
-    assert_int_equal(untouched, ATOLL_ISSUE_STAGE_DEVICE);
     assert_string_equal(atoll_stage_name(ATOLL_ISSUE_STAGE_COUNT), "unknown");
 }
 

@@ -175,8 +175,8 @@ static void test_names(void **state)
 {
     assert_string_equal(atoll_behaviour_dimension_name(1), "algorithm");
     assert_string_equal(atoll_behaviour_dimension_name(3), "unknown");
-    assert_string_equal(atoll_behaviour_level_text(0, 2), "cache blocking");
-    assert_string_equal(atoll_behaviour_level_text(0, 4), "unknown");
+    assert_string_equal(atoll_behaviour_level_text_of("c", 0, 2), "cache blocking");
+    assert_string_equal(atoll_behaviour_level_text_of("c", 0, 4), "unknown");
     assert_int_equal(atoll_behaviour_cell((struct atoll_behaviour){3, 3, 3}), 63);
     struct atoll_behaviour b = atoll_behaviour_classify("cobol", labelled[6].body, NULL, NULL);
     assert_int_equal(atoll_behaviour_cell(b), 0);

@@ -146,7 +146,7 @@ static void test_choice(void **state)
 static void test_texts(void **state)
 {
     assert_string_equal(atoll_behaviour_level_text_of("cuda", 0, 2), "tiles in shared memory");
-    assert_string_equal(atoll_behaviour_level_text_of("c", 0, 2), atoll_behaviour_level_text(0, 2));
+    assert_string_equal(atoll_behaviour_level_text_of("c", 0, 2), "cache blocking");
     assert_string_equal(atoll_behaviour_level_text_of("cuda", 3, 0), "unknown");
     assert_string_equal(atoll_behaviour_level_text_of("cuda", 2, 4), "unknown");
 }

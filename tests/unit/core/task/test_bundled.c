@@ -1,6 +1,7 @@
 /* test_bundled.c - the suites that come with the program: every seed is accepted as it stands, and its first choice
  * can be launched on a data-centre GPU. */
 #include "tests/support/expect.h"
+#include "tests/support/combinations.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void pick(const struct atoll_plan *plan, uint64_t k, struct atoll_choice 
 /* Every legal combination must evaluate at every variant; the first one must be legal. */
 static size_t check_choices(const struct atoll_task *task, const struct atoll_plan *plan, const char *seed)
 {
-    uint64_t count = atoll_plan_combination_count(plan);
+    uint64_t count = combination_count(plan);
     size_t legal = 0;
 
     assert_true(count <= COMBINATION_LIMIT);

@@ -12,7 +12,7 @@
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/arena.h"
 #include "base/log.h"
-#include "core/place.h"
+#include "core/evaluator_location.h"
 #include "mpi-eval/coordinator/coordinator.h"
 #include "mpi-eval/coordinator/replay.h"
 #include "mpi-eval/coordinator/write_archive.h"
@@ -108,13 +108,13 @@ static void enqueue_failed(struct peers *p, unsigned peer)
 
 static void enqueue_place(struct peers *p, unsigned peer, enum atoll_surplus surplus)
 {
-    struct atoll_place place = {
+    struct atoll_evaluator_location place = {
         .surplus = surplus, .core_count = 4, .slots = surplus ? 0 : 2, .cores = "0-3"};
     struct atoll_buffer payload;
     snprintf(place.node, sizeof place.node, "n%u", peer / 2);
     snprintf(place.note, sizeof place.note, "%s", surplus ? "the device is another's" : "");
     atoll_buffer_init(&payload, 1 << 16);
-    atoll_place_encode(&place, &payload);
+    atoll_evaluator_location_encode(&place, &payload);
     enqueue(p, peer, ATOLL_MSG_PLACE, payload.data, payload.length);
     atoll_buffer_fini(&payload);
 }
@@ -587,7 +587,7 @@ static void test_asks_without_an_operator(void **state)
         search.ask_share = 1;
         campaign_make_with(state, &search);
         if (campaign_run(state, HONEST, 0, &result, &err) != 0)
-            fail_msg("%s: %s", atoll_strategy_name(search.strategy), err.text);
+            fail_msg("strategy %u: %s", strategy, err.text);
         assert_true(result.is_finished);
         replay_check(state);
         assert_int_equal(dir_remove(state), 0);

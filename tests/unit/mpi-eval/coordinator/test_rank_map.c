@@ -6,15 +6,15 @@
 
 #include "mpi-eval/coordinator/rank_map.h"
 
-static const struct atoll_place near_place = {
+static const struct atoll_evaluator_location near_place = {
     .core_count = 16, .slots = 8, .node = "n1", .cores = "0-7,64-71", .numa = "0"};
-static const struct atoll_place spare = {.surplus = ATOLL_SURPLUS_BUSY,
-                                         .core_count = 4,
-                                         .node = "n2",
-                                         .cores = "0-3",
-                                         .numa = "0",
-                                         .note = "device GPU-2 is \"another's\"\n\\"};
-static const struct atoll_place unknown = {.node = ""};
+static const struct atoll_evaluator_location spare = {.surplus = ATOLL_SURPLUS_BUSY,
+                                                      .core_count = 4,
+                                                      .node = "n2",
+                                                      .cores = "0-3",
+                                                      .numa = "0",
+                                                      .note = "device GPU-2 is \"another's\"\n\\"};
+static const struct atoll_evaluator_location unknown = {.node = ""};
 
 static const struct atoll_rank_map_row rows[] = {
     {1, 0, "ready", "NVIDIA H200", "GPU-1", &near_place},

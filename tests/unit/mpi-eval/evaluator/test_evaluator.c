@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "core/place.h"
+#include "core/evaluator_location.h"
 #include "mpi-eval/evaluator/evaluator.h"
 #include "mpi-eval/coordinator/setup.h"
 #include "mpi-eval/node/stream.h"
@@ -116,10 +116,10 @@ static void expect_greeting(struct process *p)
     struct atoll_frame frame;
     struct atoll_device_info device;
     struct atoll_reader reader;
-    struct atoll_place place;
+    struct atoll_evaluator_location place;
     assert_int_equal(next(p, &frame), 1);
     assert_int_equal(frame.type, ATOLL_MSG_PLACE);
-    assert_int_equal(atoll_place_decode(frame.payload, frame.length, &place, NULL), 0);
+    assert_int_equal(atoll_evaluator_location_decode(frame.payload, frame.length, &place, NULL), 0);
     assert_int_equal(place.surplus, ATOLL_SURPLUS_NONE);
     assert_true(place.node[0] && place.cores[0] && place.core_count > 0);
     assert_int_equal(next(p, &frame), 1);
@@ -232,10 +232,10 @@ static void test_says_why_it_cannot_go_on(void **state)
 static void expect_surplus(struct process *p)
 {
     struct atoll_frame frame;
-    struct atoll_place place;
+    struct atoll_evaluator_location place;
     assert_int_equal(next(p, &frame), 1);
     assert_int_equal(frame.type, ATOLL_MSG_PLACE);
-    assert_int_equal(atoll_place_decode(frame.payload, frame.length, &place, NULL), 0);
+    assert_int_equal(atoll_evaluator_location_decode(frame.payload, frame.length, &place, NULL), 0);
     assert_int_equal(place.surplus, ATOLL_SURPLUS_IDLE);
     assert_non_null(strstr(place.note, "one rank for each GPU"));
     assert_int_equal(place.slots, 0);

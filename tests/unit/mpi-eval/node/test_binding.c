@@ -164,7 +164,7 @@ static int bound_child(const char *address, const cpu_set_t *pool)
 {
     struct sleeper sleeper;
     cpu_set_t one, own, grand;
-    struct atoll_place place = {.note = ""};
+    struct atoll_evaluator_location place = {.note = ""};
     pthread_t thread;
     CPU_ZERO(&one);
     for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
@@ -218,7 +218,7 @@ static void test_bind(void **state)
 static void test_describe(void **state)
 {
     cpu_set_t before, after;
-    struct atoll_place place = {.note = ""};
+    struct atoll_evaluator_location place = {.note = ""};
     (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     atoll_binding_make("", &place);

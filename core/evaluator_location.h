@@ -1,7 +1,7 @@
-/* place.h - where an evaluator sits: its node, the cores and NUMA nodes it may use, and whether it has a device at all.
+/* evaluator_location.h - where an evaluator sits: its node, the cores and NUMA nodes it may use, and whether it has a device at all.
  * Layer: core.  Plain value; travels as PLACE (docs/spec/wire.md) and is never journaled. */
-#ifndef ATOLL_CORE_PLACE_H
-#define ATOLL_CORE_PLACE_H
+#ifndef ATOLL_CORE_EVALUATOR_LOCATION_H
+#define ATOLL_CORE_EVALUATOR_LOCATION_H
 
 #include "base/buffer.h"
 
@@ -12,7 +12,7 @@ enum atoll_surplus {
     ATOLL_SURPLUS_BUSY  /* its device is another's, and could become free */
 };
 
-struct atoll_place {
+struct atoll_evaluator_location {
     enum atoll_surplus surplus;
     uint32_t core_count, slots; /* of cores; compile children */
     char node[64];
@@ -21,8 +21,8 @@ struct atoll_place {
     char note[512];  /* why surplus, or why the cores are not near the device; "" */
 };
 
-void atoll_place_encode(const struct atoll_place *p, struct atoll_buffer *out);
-int atoll_place_decode(const void *bytes, size_t length, struct atoll_place *ret_place,
-                       struct atoll_err *err);
+void atoll_evaluator_location_encode(const struct atoll_evaluator_location *p, struct atoll_buffer *out);
+int atoll_evaluator_location_decode(const void *bytes, size_t length,
+                                    struct atoll_evaluator_location *ret_location, struct atoll_err *err);
 
 #endif

@@ -1,8 +1,8 @@
-#include "core/place.h"
+#include "core/evaluator_location.h"
 
 #define CORE_LIMIT 65536u
 
-void atoll_place_encode(const struct atoll_place *p, struct atoll_buffer *out)
+void atoll_evaluator_location_encode(const struct atoll_evaluator_location *p, struct atoll_buffer *out)
 {
     atoll_buffer_put_u32(out, (uint32_t)p->surplus);
     atoll_buffer_put_u32(out, p->core_count);
@@ -13,9 +13,10 @@ void atoll_place_encode(const struct atoll_place *p, struct atoll_buffer *out)
     atoll_buffer_put_text(out, p->note);
 }
 
-int atoll_place_decode(const void *bytes, size_t length, struct atoll_place *ret_place, struct atoll_err *err)
+int atoll_evaluator_location_decode(const void *bytes, size_t length,
+                                    struct atoll_evaluator_location *ret_location, struct atoll_err *err)
 {
-    struct atoll_place p = {.surplus = ATOLL_SURPLUS_NONE};
+    struct atoll_evaluator_location p = {.surplus = ATOLL_SURPLUS_NONE};
     struct atoll_reader r;
     atoll_reader_init(&r, bytes, length);
     p.surplus = (enum atoll_surplus)atoll_reader_u32_in(&r, 0, ATOLL_SURPLUS_BUSY);
@@ -28,6 +29,6 @@ int atoll_place_decode(const void *bytes, size_t length, struct atoll_place *ret
     if (atoll_reader_finish(&r, "PLACE", err) != 0) {
         return -1;
     }
-    *ret_place = p;
+    *ret_location = p;
     return 0;
 }
