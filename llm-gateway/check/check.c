@@ -1,14 +1,170 @@
-/* check.c - the steps of an endpoint: from its key to a model's first token. */
+/* check.c - the steps of an endpoint, from its key to a model's first token; and what every step does. */
 #include "llm-gateway/check/check.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/utf8.h"
 #include "llm-gateway/check/check_run.h"
 
 #define ENDPOINT_LIMIT 64
+#define HEADER_LIMIT   8
+#define URL_BYTES      2048
+#define REPLY_BYTES    ((size_t)8 << 20)
+
+const char *atoll_check_result_name(enum atoll_check_result result)
+{
+    static const char *const names[ATOLL_CHECK_RESULT_COUNT] = {"ok", "failed", "skipped"};
+    return result < ATOLL_CHECK_RESULT_COUNT ? names[result] : "unknown";
+}
+
+void atoll_check_defaults(struct atoll_check_settings *settings)
+{
+    *settings = (struct atoll_check_settings){.deadline_s = 30};
+}
+
+/* ---- a run of steps ---- */
+
+int atoll_check_run_open(struct atoll_check_run *run, struct atoll_err *err)
+{
+    run->loop = atoll_loop_create(NULL, NULL, err);
+    run->transfers = run->loop ? atoll_transfers_create(run->loop, 0, err) : NULL;
+    if (run->transfers) {
+        return 0;
+    }
+    atoll_check_run_close(run);
+    return -1;
+}
+
+void atoll_check_run_close(struct atoll_check_run *run)
+{
+    atoll_transfers_destroy(run->transfers);
+    atoll_loop_destroy(run->loop);
+    run->transfers = NULL;
+    run->loop = NULL;
+}
+
+void atoll_check_begin(struct atoll_check_run *run)
+{
+    run->step_ns = atoll_loop_now_ns(run->loop);
+}
+
+void atoll_check_report(struct atoll_check_run *run, const char *name, const char *model,
+                        enum atoll_check_result result, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    struct atoll_check_step step = {.subject = run->subject, .name = name, .model = model, .result = result};
+    if (result != ATOLL_CHECK_SKIPPED) {
+        step.elapsed_s = (atoll_loop_now_ns(run->loop) - run->step_ns) / 1e9;
+    }
+    atoll_utf8_line(step.text, sizeof(step.text), text, strlen(text));
+    run->failed += result == ATOLL_CHECK_FAILED;
+    run->sink(run->context, &step);
+}
+
+/* ---- one exchange ---- */
+
+static void on_header(void *context, const char *name, const char *value)
+{
+    struct atoll_check_reply *reply = context;
+    atoll_reply_headers_read(&reply->headers, name, value, (double)time(NULL));
+}
+
+static int on_data(void *context, int http_status, const void *bytes, size_t length)
+{
+    struct atoll_check_reply *reply = context;
+    atoll_buffer_put_bytes(&reply->body, bytes, length);
+    return reply->body.failed;
+}
+
+static void on_done(void *context, const struct atoll_transfer_end *end)
+{
+    struct atoll_check_reply *reply = context;
+    reply->end = *end;
+    reply->is_done = 1;
+}
+
+void atoll_check_exchange(struct atoll_check_run *run, const char *path, const struct atoll_buffer *headers,
+                          const struct atoll_buffer *body, struct atoll_check_reply *ret_reply)
+{
+    char url[URL_BYTES];
+    const char *lines[HEADER_LIMIT];
+    size_t count = 0;
+    uint64_t number;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    *ret_reply = (struct atoll_check_reply){.is_done = 0};
+    atoll_buffer_init(&ret_reply->body, REPLY_BYTES);
+    atoll_reply_headers_init(&ret_reply->headers);
+    for (size_t at = 0; headers && at < headers->length && count < HEADER_LIMIT - 1; count++) {
+        lines[count] = (const char *)headers->data + at;
+        at += strlen(lines[count]) + 1;
+    }
+    lines[count++] = "Content-Type: application/json";
+    struct atoll_transfer transfer = {
+        .method = body ? "POST" : "GET",
+        .url = url,
+        .headers = lines,
+        .header_count = count,
+        .body = body ? body->data : NULL,
+        .body_length = body ? body->length : 0,
+        .site = run->site,
+        .deadline_ns = atoll_loop_now_ns(run->loop) + run->settings->deadline_s * 1e9,
+        .body_limit_bytes = REPLY_BYTES,
+        .on_header = on_header,
+        .on_data = on_data,
+        .on_done = on_done,
+        .context = ret_reply,
+    };
+    int is_long = snprintf(url, sizeof(url), "%s%s", run->url, path) >= (int)sizeof(url);
+    int failed = is_long ? atoll_err_set(&err, ATOLL_E_INPUT, "the url is too long")
+                         : atoll_transfers_start(run->transfers, &transfer, &number, &err);
+    while (!failed && !ret_reply->is_done) {
+        failed = atoll_loop_run(run->loop, atoll_loop_wait_ms(run->loop, 1000), &err);
+    }
+    if (failed) {
+        ret_reply->end.status = ATOLL_LLM_NETWORK;
+        snprintf(ret_reply->end.detail, sizeof(ret_reply->end.detail), "%.250s", err.text);
+    }
+}
+
+int atoll_check_connected(struct atoll_check_run *run, const struct atoll_check_reply *reply)
+{
+    const char *detail = reply->end.detail;
+    int is_tls = strncmp(run->url, "https:", 6) == 0, is_answered = reply->end.http_status > 0;
+    /* libcurl tells no time of a connection whose TLS failed: the words of the failure do. */
+    int is_refused =
+        is_tls && (strstr(detail, "certificate") || strstr(detail, "TLS") || strstr(detail, "SSL"));
+    if (!is_answered && (!is_tls || (reply->end.connected_s <= 0 && !is_refused))) {
+        if (run->site->unix_socket) {
+            atoll_check_report(run, "connect", "", ATOLL_CHECK_FAILED,
+                               "nobody listens at the socket %s; does the gateway run on this node?",
+                               run->site->unix_socket);
+        } else {
+            atoll_check_report(run, "connect", "", ATOLL_CHECK_FAILED, "%s", detail);
+        }
+        atoll_check_report(run, "tls", "", ATOLL_CHECK_SKIPPED, "no connection");
+        return -1;
+    }
+    atoll_check_report(run, "connect", "", ATOLL_CHECK_OK, "%s",
+                       run->site->unix_socket ? run->site->unix_socket : run->url);
+    if (!is_tls) {
+        atoll_check_report(run, "tls", "", ATOLL_CHECK_SKIPPED, "http has none");
+    } else {
+        atoll_check_report(run, "tls", "", is_answered ? ATOLL_CHECK_OK : ATOLL_CHECK_FAILED, "%s",
+                           is_answered ? "the certificate is accepted" : detail);
+    }
+    return is_answered ? 0 : -1;
+}
+
+/* ---- an endpoint's key ---- */
 
 /* One endpoint's part of a run. */
 struct look {
@@ -21,23 +177,19 @@ struct look {
     int is_usable;                     /* the key was not refused */
 };
 
-static int provider_words(struct look *look, const struct atoll_secret *key, struct atoll_err *err)
-{
-    atoll_buffer_init(&look->headers, 16384);
-    return atoll_provider_headers(look->e->provider, key ? atoll_secret_text(key) : NULL, &look->headers,
-                                  err);
-}
-
 /* A variable is read once and is gone from the environment then: endpoints that name the same one share it. */
-static const struct atoll_secret *take_key(struct look *look, struct atoll_secret **keys,
+static const struct atoll_secret *take_key(const struct look *look, struct atoll_secret **keys,
                                            struct atoll_err *err)
 {
     const struct atoll_endpoint *all = look->config->endpoints;
-    if (look->e->key_file)
+    if (look->e->key_file) {
         return keys[look->endpoint] = atoll_secret_of_file(look->e->key_file, err);
-    for (unsigned i = 0; i < look->endpoint; i++)
-        if (all[i].key_env && strcmp(all[i].key_env, look->e->key_env) == 0 && keys[i])
+    }
+    for (unsigned i = 0; i < look->endpoint; i++) {
+        if (all[i].key_env && strcmp(all[i].key_env, look->e->key_env) == 0 && keys[i]) {
             return keys[i];
+        }
+    }
     return keys[look->endpoint] = atoll_secret_of_environment(look->e->key_env, err);
 }
 
@@ -47,23 +199,23 @@ static int check_key(struct look *look, struct atoll_secret **keys)
     const struct atoll_secret *key = NULL;
     int has_key = look->e->key_file || look->e->key_env;
     atoll_check_begin(look->run);
-    if (has_key && !(key = take_key(look, keys, &err))) {
-        atoll_check_tell(look->run, "key", "", ATOLL_CHECK_FAILED, "%s", err.text);
+    atoll_buffer_init(&look->headers, 16384);
+    if ((has_key && !(key = take_key(look, keys, &err))) ||
+        atoll_provider_headers(look->e->provider, key ? atoll_secret_text(key) : NULL, &look->headers,
+                               &err) != 0) {
+        atoll_check_report(look->run, "key", "", ATOLL_CHECK_FAILED, "%s", err.text);
         return -1;
     }
-    if (provider_words(look, key, &err)) {
-        atoll_check_tell(look->run, "key", "", ATOLL_CHECK_FAILED, "%s", err.text);
-        return -1;
+    if (has_key) {
+        atoll_check_report(look->run, "key", "", ATOLL_CHECK_OK, "from %s",
+                           look->e->key_file ? look->e->key_file : look->e->key_env);
+    } else {
+        atoll_check_report(look->run, "key", "", ATOLL_CHECK_SKIPPED, "the endpoint has none");
     }
-    if (has_key)
-        atoll_check_tell(look->run, "key", "", ATOLL_CHECK_OK, "from %s",
-                         look->e->key_file ? look->e->key_file : look->e->key_env);
-    else
-        atoll_check_tell(look->run, "key", "", ATOLL_CHECK_SKIPPED, "the endpoint has none");
     return 0;
 }
 
-/* ---- models ---- */
+/* ---- its models ---- */
 
 struct list {
     const char *wanted;
@@ -78,206 +230,165 @@ static void on_model(void *context, const char *id)
     list->count++;
 }
 
-static void check_model(struct look *look, const struct atoll_gateway_model *model,
-                        const struct atoll_buffer *body)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct list list = {.wanted = model->traits.model};
-    if (atoll_provider_models(look->e->provider, body->data, body->length, on_model, &list, &err))
-        atoll_check_tell(look->run, "models", model->name, ATOLL_CHECK_SKIPPED, "no list of models: %s",
-                         err.text);
-    else if (list.is_there)
-        atoll_check_tell(look->run, "models", model->name, ATOLL_CHECK_OK, "'%s' is one of %zu", list.wanted,
-                         list.count);
-    else /* lists come in pages, and some leave out aliases: the call decides */
-        atoll_check_tell(look->run, "models", model->name, ATOLL_CHECK_SKIPPED,
-                         "'%s' is not among the %zu listed; is it spelt as the endpoint spells it?",
-                         list.wanted, list.count);
-}
-
-static void check_models(struct look *look, const struct atoll_check_reply *reply)
+static void check_models(const struct look *look, const struct atoll_check_reply *reply)
 {
     const struct atoll_gateway_config *c = look->config;
+    int is_listed = reply->end.http_status == 200 && reply->end.status == ATOLL_LLM_OK;
     for (size_t i = 0; i < c->model_count; i++) {
         const struct atoll_gateway_model *model = &c->models[i];
-        if (model->endpoint != look->endpoint)
+        struct list list = {.wanted = model->traits.model};
+        struct atoll_err err = ATOLL_ERR_INIT;
+        if (model->endpoint != look->endpoint) {
             continue;
-        if (reply->end.http_status == 200 && reply->end.status == ATOLL_LLM_OK)
-            check_model(look, model, &reply->body);
-        else
-            atoll_check_tell(look->run, "models", model->name, ATOLL_CHECK_SKIPPED,
-                             "the endpoint gives no list (HTTP %d)", reply->end.http_status);
+        }
+        if (!is_listed) {
+            atoll_check_report(look->run, "models", model->name, ATOLL_CHECK_SKIPPED,
+                               "the endpoint gives no list (HTTP %d)", reply->end.http_status);
+        } else if (atoll_provider_models(look->e->provider, reply->body.data, reply->body.length, on_model,
+                                         &list, &err) != 0) {
+            atoll_check_report(look->run, "models", model->name, ATOLL_CHECK_SKIPPED, "no list of models: %s",
+                               err.text);
+        } else if (list.is_there) {
+            atoll_check_report(look->run, "models", model->name, ATOLL_CHECK_OK, "'%s' is one of %zu",
+                               list.wanted, list.count);
+        } else { /* lists come in pages, and some leave out aliases: the call decides */
+            atoll_check_report(look->run, "models", model->name, ATOLL_CHECK_SKIPPED,
+                               "'%s' is not among the %zu listed; is it spelt as the endpoint spells it?",
+                               list.wanted, list.count);
+        }
     }
 }
 
-static void check_token(struct look *look, int http_status)
+static void read_limits(struct look *look, const struct atoll_reply_headers *h)
 {
-    int is_refused = http_status == 401 || http_status == 403;
-    look->is_usable = !is_refused;
-    if (is_refused)
-        atoll_check_tell(look->run, "token", "", ATOLL_CHECK_FAILED,
-                         "the endpoint refuses %s (HTTP %d); is it of this provider, is it still valid?",
-                         look->headers.length ? "the key" : "callers without a key", http_status);
-    else if (http_status == 200)
-        atoll_check_tell(look->run, "token", "", ATOLL_CHECK_OK, "the endpoint accepts it");
-    else
-        atoll_check_tell(look->run, "token", "", ATOLL_CHECK_SKIPPED,
-                         "HTTP %d says nothing of it; the call will", http_status);
+    if (!isnan(h->request_limit) || !isnan(h->token_limit)) {
+        look->limits = *h;
+    }
 }
 
-/* ---- a call ---- */
-
-/* 16 is the least that OpenAI's Responses accept. */
-static int put_question(const struct look *look, const struct atoll_gateway_model *model,
-                        struct atoll_buffer *out, struct atoll_err *err)
+/* Asks for as little as there is: 16 tokens are the least that OpenAI's Responses accept. */
+static void check_call(struct look *look, const struct atoll_gateway_model *model)
 {
+    struct atoll_err err = ATOLL_ERR_INIT;
+    enum atoll_provider provider = look->e->provider;
+    struct atoll_reply_reader *reader = NULL;
+    struct atoll_buffer body;
+    struct atoll_check_reply reply;
+    struct atoll_llm_outcome outcome;
     struct atoll_llm_request request;
+    atoll_buffer_init(&body, 65536);
+    atoll_llm_outcome_init(&outcome);
     atoll_llm_request_init(&request);
     request.model = model->name;
     request.message_count = 1;
     request.messages[0] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "Say: ok"};
-    request.max_output_tokens = look->e->provider == ATOLL_PROVIDER_RESPONSES ? 16 : 1;
-    return atoll_provider_body(look->e->provider, &request, &model->traits, out, err);
-}
-
-static void tell_call(struct look *look, const struct atoll_gateway_model *model,
-                      const struct atoll_check_reply *reply, const struct atoll_llm_outcome *outcome)
-{
-    int is_well = outcome->status <= ATOLL_LLM_REFUSED;
-    if (is_well)
-        atoll_check_tell(look->run, "call", model->name, ATOLL_CHECK_OK,
-                         "%s answered: %llu tokens in, %llu out, first byte after %.2f s",
-                         outcome->model[0] ? outcome->model : model->traits.model,
-                         (unsigned long long)outcome->usage.input, (unsigned long long)outcome->usage.output,
-                         reply->end.first_byte_s);
-    else
-        atoll_check_tell(look->run, "call", model->name, ATOLL_CHECK_FAILED, "%s: %s",
-                         atoll_llm_status_name(outcome->status), outcome->detail);
-}
-
-static void read_reply(struct look *look, const struct atoll_check_reply *reply,
-                       struct atoll_llm_outcome *outcome)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_reply_reader *reader = NULL;
-    if (!reply->end.http_status) {
-        atoll_llm_outcome_set(outcome, reply->end.status, "%s", reply->end.detail);
-        return;
-    }
-    reader = atoll_reply_reader_create(look->e->provider, ATOLL_LLM_CHAT, &err);
-    if (!reader) {
-        atoll_llm_outcome_set(outcome, ATOLL_LLM_PROTOCOL, "%s", err.text);
-        return;
-    }
-    atoll_reply_reader_feed(reader, reply->body.data ? (const void *)reply->body.data : "",
-                            reply->body.length);
-    atoll_reply_reader_finish(reader, reply->end.http_status, reply->end.status == ATOLL_LLM_OK, outcome);
-    atoll_reply_reader_destroy(reader);
-}
-
-static int says_limits(const struct atoll_reply_headers *h)
-{
-    return !isnan(h->request_limit) || !isnan(h->token_limit);
-}
-
-static void check_call(struct look *look, const struct atoll_gateway_model *model)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_buffer body;
-    struct atoll_check_reply reply;
-    struct atoll_llm_outcome outcome;
-    atoll_buffer_init(&body, 65536);
-    atoll_llm_outcome_init(&outcome);
+    request.max_output_tokens = provider == ATOLL_PROVIDER_RESPONSES ? 16 : 1;
     atoll_check_begin(look->run);
-    if (put_question(look, model, &body, &err)) {
-        atoll_check_tell(look->run, "call", model->name, ATOLL_CHECK_FAILED, "%s", err.text);
-    } else {
-        atoll_check_exchange(look->run, atoll_provider_path(look->e->provider, ATOLL_LLM_CHAT),
-                             &look->headers, &body, &reply);
-        read_reply(look, &reply, &outcome);
-        tell_call(look, model, &reply, &outcome);
-        if (says_limits(&reply.headers))
-            look->limits = reply.headers;
-        atoll_check_reply_fini(&reply);
+    if (atoll_provider_body(provider, &request, &model->traits, &body, &err) != 0 ||
+        !(reader = atoll_reply_reader_create(provider, ATOLL_LLM_CHAT, &err))) {
+        atoll_check_report(look->run, "call", model->name, ATOLL_CHECK_FAILED, "%s", err.text);
+        goto done;
     }
+    atoll_check_exchange(look->run, atoll_provider_path(provider, ATOLL_LLM_CHAT), &look->headers, &body,
+                         &reply);
+    if (reply.end.http_status) {
+        atoll_reply_reader_feed(reader, reply.body.data ? (const void *)reply.body.data : "",
+                                reply.body.length);
+        atoll_reply_reader_finish(reader, reply.end.http_status, reply.end.status == ATOLL_LLM_OK, &outcome);
+    } else {
+        atoll_llm_outcome_set(&outcome, reply.end.status, "%s", reply.end.detail);
+    }
+    if (outcome.status <= ATOLL_LLM_REFUSED) {
+        atoll_check_report(look->run, "call", model->name, ATOLL_CHECK_OK,
+                           "%s answered: %llu tokens in, %llu out, first byte after %.2f s",
+                           outcome.model[0] ? outcome.model : model->traits.model,
+                           (unsigned long long)outcome.usage.input, (unsigned long long)outcome.usage.output,
+                           reply.end.first_byte_s);
+    } else {
+        atoll_check_report(look->run, "call", model->name, ATOLL_CHECK_FAILED, "%s: %s",
+                           atoll_llm_status_name(outcome.status), outcome.detail);
+    }
+    read_limits(look, &reply.headers);
+    atoll_buffer_fini(&reply.body);
+done:
+    atoll_reply_reader_destroy(reader);
     atoll_llm_outcome_fini(&outcome);
     atoll_buffer_fini(&body);
-}
-
-static void check_calls(struct look *look)
-{
-    const struct atoll_gateway_config *c = look->config;
-    for (size_t i = 0; i < c->model_count; i++) {
-        if (c->models[i].endpoint != look->endpoint)
-            continue;
-        if (look->run->settings->has_no_call)
-            atoll_check_tell(look->run, "call", c->models[i].name, ATOLL_CHECK_SKIPPED,
-                             "nothing that costs money was wanted");
-        else if (!look->is_usable)
-            atoll_check_tell(look->run, "call", c->models[i].name, ATOLL_CHECK_SKIPPED, "the key is refused");
-        else
-            check_call(look, &c->models[i]);
-    }
 }
 
 static void put_limit(char *text, size_t bytes, const char *what, double limit, double left)
 {
     size_t used = strlen(text);
-    if (isnan(limit))
+    if (isnan(limit)) {
         return;
+    }
     used += (size_t)snprintf(text + used, bytes - used, "%s%.0f %s", used ? ", " : "", limit, what);
-    if (!isnan(left) && used < bytes)
+    if (!isnan(left) && used < bytes) {
         snprintf(text + used, bytes - used, " (%.0f left)", left);
+    }
 }
 
-static void check_limits(struct look *look)
+/* What the endpoint says of its key, of each model and of its limits. */
+static void check_service(struct look *look, const struct atoll_check_reply *reply)
 {
-    char text[256] = "";
+    struct atoll_check_run *run = look->run;
+    const struct atoll_gateway_config *c = look->config;
     const struct atoll_reply_headers *h = &look->limits;
-    put_limit(text, sizeof text, "requests", h->request_limit, h->request_left);
-    put_limit(text, sizeof text, "tokens", h->token_limit, h->token_left);
-    if (text[0])
-        atoll_check_tell(look->run, "limits", "", ATOLL_CHECK_OK, "the replies' headers say: %s", text);
-    else
-        atoll_check_tell(look->run, "limits", "", ATOLL_CHECK_SKIPPED,
-                         "the replies' headers say nothing of them");
-}
-
-/* ---- an endpoint ---- */
-
-static void skip_rest(struct look *look, const char *why)
-{
-    static const char *const names[] = {"token", "models", "call", "limits"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        atoll_check_tell(look->run, names[i], "", ATOLL_CHECK_SKIPPED, "%s", why);
+    int status = reply->end.http_status;
+    char text[256] = "";
+    look->is_usable = status != 401 && status != 403;
+    if (!look->is_usable) {
+        atoll_check_report(run, "token", "", ATOLL_CHECK_FAILED,
+                           "the endpoint refuses %s (HTTP %d); is it of this provider, is it still valid?",
+                           look->headers.length ? "the key" : "callers without a key", status);
+    } else if (status == 200) {
+        atoll_check_report(run, "token", "", ATOLL_CHECK_OK, "the endpoint accepts it");
+    } else {
+        atoll_check_report(run, "token", "", ATOLL_CHECK_SKIPPED, "HTTP %d says nothing of it; the call will",
+                           status);
+    }
+    check_models(look, reply);
+    for (size_t i = 0; i < c->model_count; i++) {
+        const char *why = run->settings->has_no_call ? "nothing that costs money was wanted"
+                          : !look->is_usable         ? "the key is refused"
+                                                     : NULL;
+        if (c->models[i].endpoint != look->endpoint) {
+            continue;
+        }
+        if (why) {
+            atoll_check_report(run, "call", c->models[i].name, ATOLL_CHECK_SKIPPED, "%s", why);
+        } else {
+            check_call(look, &c->models[i]);
+        }
+    }
+    put_limit(text, sizeof(text), "requests", h->request_limit, h->request_left);
+    put_limit(text, sizeof(text), "tokens", h->token_limit, h->token_left);
+    if (text[0]) {
+        atoll_check_report(run, "limits", "", ATOLL_CHECK_OK, "the replies' headers say: %s", text);
+    } else {
+        atoll_check_report(run, "limits", "", ATOLL_CHECK_SKIPPED,
+                           "the replies' headers say nothing of them");
+    }
 }
 
 static void check_endpoint(struct look *look, struct atoll_secret **keys)
 {
+    static const char *const rest[] = {"token", "models", "call", "limits"};
     struct atoll_check_reply reply;
     int has_key = !check_key(look, keys);
-    if (atoll_check_network(look->run)) {
-        atoll_check_tell(look->run, "connect", "", ATOLL_CHECK_SKIPPED, "a step before it failed");
-        atoll_check_tell(look->run, "tls", "", ATOLL_CHECK_SKIPPED, "a step before it failed");
-        skip_rest(look, "there is no way to the endpoint");
-        return;
-    }
     atoll_check_begin(look->run);
     atoll_check_exchange(look->run, atoll_provider_models_path(look->e->provider), &look->headers, NULL,
                          &reply);
-    if (says_limits(&reply.headers))
-        look->limits = reply.headers;
-    if (atoll_check_connected(look->run, &reply)) {
-        skip_rest(look, "there was no reply");
-    } else if (!has_key) {
-        skip_rest(look, "there is no key");
-    } else {
-        check_token(look, reply.end.http_status);
-        check_models(look, &reply);
-        check_calls(look);
-        check_limits(look);
+    read_limits(look, &reply.headers);
+    int is_reached = !atoll_check_connected(look->run, &reply);
+    if (is_reached && has_key) {
+        check_service(look, &reply);
     }
-    atoll_check_reply_fini(&reply);
+    for (size_t i = 0; !(is_reached && has_key) && i < sizeof(rest) / sizeof(*rest); i++) {
+        atoll_check_report(look->run, rest[i], "", ATOLL_CHECK_SKIPPED, "%s",
+                           is_reached ? "there is no key" : "there was no reply");
+    }
+    atoll_buffer_fini(&reply.body);
 }
 
 int atoll_check_endpoints(const struct atoll_gateway_config *config,
@@ -286,10 +397,12 @@ int atoll_check_endpoints(const struct atoll_gateway_config *config,
 {
     struct atoll_check_run run = {.settings = settings, .sink = sink, .context = context};
     struct atoll_secret *keys[ENDPOINT_LIMIT] = {NULL};
-    if (config->endpoint_count > ENDPOINT_LIMIT)
+    if (config->endpoint_count > ENDPOINT_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d endpoints", ENDPOINT_LIMIT);
-    if (atoll_check_run_open(&run, err))
+    }
+    if (atoll_check_run_open(&run, err) != 0) {
         return -1;
+    }
     for (unsigned i = 0; i < config->endpoint_count; i++) {
         struct look look = {.run = &run, .config = config, .endpoint = i, .e = &config->endpoints[i]};
         run.subject = look.e->name;
@@ -297,12 +410,14 @@ int atoll_check_endpoints(const struct atoll_gateway_config *config,
         run.site = &look.e->site;
         atoll_reply_headers_init(&look.limits);
         check_endpoint(&look, keys);
-        if (look.headers.data)
+        if (look.headers.data) {
             explicit_bzero(look.headers.data, look.headers.capacity);
+        }
         atoll_buffer_fini(&look.headers);
     }
-    for (size_t i = 0; i < config->endpoint_count; i++)
+    for (size_t i = 0; i < config->endpoint_count; i++) {
         atoll_secret_destroy(keys[i]);
+    }
     atoll_check_run_close(&run);
     *ret_failed = run.failed;
     return 0;

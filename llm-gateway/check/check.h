@@ -2,8 +2,8 @@
  * Layer: llm-gateway.  Blocking, with a loop of its own; each step has a deadline.  A step that failed skips those that
  * need it, and says why.
  *
- * Of an endpoint:  key, proxy, dns, ca, connect, tls, token, models, call, limits
- * Of a gateway:    proxy and dns as above where it is remote, connect, tls, token, models, call
+ * Of an endpoint:  key, connect, tls, token, models, call, limits
+ * Of a gateway:    connect, tls, token, models, call
  * Of a spool:      folder, call
  * Of a recording:  recording */
 #ifndef ATOLL_LLM_GATEWAY_CHECK_CHECK_H
@@ -17,7 +17,7 @@ const char *atoll_check_result_name(enum atoll_check_result result); /* "ok" "fa
 struct atoll_check_step {
     const char
         *subject;      /* the endpoint's name, or what the client calls the gateway; borrowed for the call */
-    const char *name;  /* "dns" ... */
+    const char *name;  /* "connect" ... */
     const char *model; /* the configuration's or the client's name of it; "" where the step is of none */
     enum atoll_check_result result;
     double elapsed_s;

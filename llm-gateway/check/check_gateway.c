@@ -28,17 +28,17 @@ static void on_answer(void *context, const struct atoll_llm_outcome *outcome)
     struct answer *answer = context;
     answer->is_there = 1;
     if (outcome->status <= ATOLL_LLM_REFUSED)
-        atoll_check_tell(answer->run, "call", answer->model, ATOLL_CHECK_OK,
-                         "%s answered%s: %llu tokens in, %llu out",
-                         outcome->name[0] ? outcome->name : outcome->model,
-                         outcome->is_from_store ? " from its store" : "",
-                         (unsigned long long)outcome->usage.input, (unsigned long long)outcome->usage.output);
+        atoll_check_report(
+            answer->run, "call", answer->model, ATOLL_CHECK_OK, "%s answered%s: %llu tokens in, %llu out",
+            outcome->name[0] ? outcome->name : outcome->model,
+            outcome->is_from_store ? " from its store" : "", (unsigned long long)outcome->usage.input,
+            (unsigned long long)outcome->usage.output);
     else if (outcome->status == ATOLL_LLM_TIMEOUT)
-        atoll_check_tell(answer->run, "call", answer->model, ATOLL_CHECK_FAILED,
-                         "nobody answered in time; does a gateway serve there? %s", outcome->detail);
+        atoll_check_report(answer->run, "call", answer->model, ATOLL_CHECK_FAILED,
+                           "nobody answered in time; does a gateway serve there? %s", outcome->detail);
     else
-        atoll_check_tell(answer->run, "call", answer->model, ATOLL_CHECK_FAILED, "%s: %s",
-                         atoll_llm_status_name(outcome->status), outcome->detail);
+        atoll_check_report(answer->run, "call", answer->model, ATOLL_CHECK_FAILED, "%s: %s",
+                           atoll_llm_status_name(outcome->status), outcome->detail);
 }
 
 static int ask(struct atoll_client *client, struct answer *answer, struct atoll_err *err)
@@ -72,17 +72,17 @@ static void check_call(struct atoll_check_run *run, const char *where, const cha
     struct atoll_err err = ATOLL_ERR_INIT;
     struct answer answer = {.run = run, .model = model};
     if (!model || !model[0]) {
-        atoll_check_tell(run, "call", "", ATOLL_CHECK_SKIPPED, "no model was named");
+        atoll_check_report(run, "call", "", ATOLL_CHECK_SKIPPED, "no model was named");
         return;
     }
     if (run->settings->has_no_call) {
-        atoll_check_tell(run, "call", model, ATOLL_CHECK_SKIPPED, "nothing that costs money was wanted");
+        atoll_check_report(run, "call", model, ATOLL_CHECK_SKIPPED, "nothing that costs money was wanted");
         return;
     }
     atoll_check_begin(run);
     struct atoll_client *client = atoll_client_create(where, token_file, &err);
     if ((!client || ask(client, &answer, &err)) && !answer.is_there)
-        atoll_check_tell(run, "call", model, ATOLL_CHECK_FAILED, "%s", err.text);
+        atoll_check_report(run, "call", model, ATOLL_CHECK_FAILED, "%s", err.text);
     atoll_client_destroy(client);
 }
 
@@ -97,7 +97,7 @@ static int put_token(struct atoll_check_run *run, const char *token_file, struct
     atoll_check_begin(run);
     struct atoll_secret *token = atoll_secret_of_file(path, &err);
     if (!token) {
-        atoll_check_tell(run, "token", "", ATOLL_CHECK_FAILED, "%s", err.text);
+        atoll_check_report(run, "token", "", ATOLL_CHECK_FAILED, "%s", err.text);
         return -1;
     }
     atoll_buffer_printf(headers, "Authorization: Bearer %s", atoll_secret_text(token));
@@ -123,22 +123,23 @@ static void on_model(void *context, const char *id)
     list->is_there |= list->wanted && strcmp(id, list->wanted) == 0;
 }
 
-static void tell_models(struct atoll_check_run *run, const struct atoll_check_reply *reply, const char *model)
+static void report_models(struct atoll_check_run *run, const struct atoll_check_reply *reply,
+                          const char *model)
 {
     struct list list = {.wanted = model};
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *name = model ? model : "";
     if (atoll_provider_models(ATOLL_PROVIDER_CHAT, reply->body.data, reply->body.length, on_model, &list,
                               &err))
-        atoll_check_tell(run, "models", name, ATOLL_CHECK_FAILED,
-                         "HTTP %d and no list of models (%s); is this a gateway?", reply->end.http_status,
-                         err.text);
+        atoll_check_report(run, "models", name, ATOLL_CHECK_FAILED,
+                           "HTTP %d and no list of models (%s); is this a gateway?", reply->end.http_status,
+                           err.text);
     else if (name[0] && !list.is_there)
-        atoll_check_tell(run, "models", name, ATOLL_CHECK_FAILED,
-                         "the gateway does not know it; it has %zu: %s", list.count, list.names);
+        atoll_check_report(run, "models", name, ATOLL_CHECK_FAILED,
+                           "the gateway does not know it; it has %zu: %s", list.count, list.names);
     else
-        atoll_check_tell(run, "models", name, ATOLL_CHECK_OK, "the gateway has %zu: %s", list.count,
-                         list.names);
+        atoll_check_report(run, "models", name, ATOLL_CHECK_OK, "the gateway has %zu: %s", list.count,
+                           list.names);
 }
 
 /* 0: a call is worth trying. */
@@ -153,12 +154,13 @@ static int check_list(struct atoll_check_run *run, const char *token_file, const
         atoll_check_exchange(run, "/v1/models", &headers, NULL, &reply);
         int is_refused = reply.end.http_status == 401 || reply.end.http_status == 403;
         is_usable = reply.end.http_status == 200;
-        atoll_check_tell(run, "token", "", is_refused ? ATOLL_CHECK_FAILED : ATOLL_CHECK_OK,
-                         is_refused ? "the gateway refuses %s (HTTP %d); name its token file" : "%s: HTTP %d",
-                         headers.length ? "the token" : "callers without a token", reply.end.http_status);
+        atoll_check_report(run, "token", "", is_refused ? ATOLL_CHECK_FAILED : ATOLL_CHECK_OK,
+                           is_refused ? "the gateway refuses %s (HTTP %d); name its token file"
+                                      : "%s: HTTP %d",
+                           headers.length ? "the token" : "callers without a token", reply.end.http_status);
         if (!is_refused)
-            tell_models(run, &reply, model);
-        atoll_check_reply_fini(&reply);
+            report_models(run, &reply, model);
+        atoll_buffer_fini(&reply.body);
     }
     if (headers.data)
         explicit_bzero(headers.data, headers.capacity);
@@ -169,23 +171,18 @@ static int check_list(struct atoll_check_run *run, const char *token_file, const
 static void check_http(struct atoll_check_run *run, const char *token_file, const char *model)
 {
     struct atoll_check_reply reply;
-    struct atoll_buffer headers;
-    int is_reached = 0;
-    atoll_buffer_init(&headers, 16);
-    if (!atoll_check_network(run)) {
-        atoll_check_begin(run);
-        atoll_check_exchange(run, "/healthz", &headers, NULL, &reply);
-        is_reached = !atoll_check_connected(run, &reply);
-        atoll_check_reply_fini(&reply);
-    }
-    atoll_buffer_fini(&headers);
-    if (!is_reached)
-        atoll_check_tell(run, "call", model ? model : "", ATOLL_CHECK_SKIPPED,
-                         "there is no way to the gateway");
-    else if (check_list(run, token_file, model))
-        atoll_check_tell(run, "call", model ? model : "", ATOLL_CHECK_SKIPPED, "a step before it failed");
-    else
+    const char *name = model ? model : "";
+    atoll_check_begin(run);
+    atoll_check_exchange(run, "/healthz", NULL, NULL, &reply);
+    int is_reached = !atoll_check_connected(run, &reply);
+    atoll_buffer_fini(&reply.body);
+    if (!is_reached) {
+        atoll_check_report(run, "call", name, ATOLL_CHECK_SKIPPED, "there is no way to the gateway");
+    } else if (check_list(run, token_file, model) != 0) {
+        atoll_check_report(run, "call", name, ATOLL_CHECK_SKIPPED, "a step before it failed");
+    } else {
         check_call(run, run->subject, token_file, model);
+    }
 }
 
 /* ---- through files ---- */
@@ -195,16 +192,16 @@ static int check_folder(struct atoll_check_run *run, const char *folder)
     struct stat status;
     atoll_check_begin(run);
     if (stat(folder, &status)) {
-        atoll_check_tell(run, "folder", "", ATOLL_CHECK_FAILED, "%s: %s; is the file system mounted here?",
-                         folder, strerror(errno));
+        atoll_check_report(run, "folder", "", ATOLL_CHECK_FAILED, "%s: %s; is the file system mounted here?",
+                           folder, strerror(errno));
         return -1;
     }
     if (!S_ISDIR(status.st_mode) || access(folder, R_OK | W_OK | X_OK)) {
-        atoll_check_tell(run, "folder", "", ATOLL_CHECK_FAILED, "%s is no folder that this user may write to",
-                         folder);
+        atoll_check_report(run, "folder", "", ATOLL_CHECK_FAILED,
+                           "%s is no folder that this user may write to", folder);
         return -1;
     }
-    atoll_check_tell(run, "folder", "", ATOLL_CHECK_OK, "%s", folder);
+    atoll_check_report(run, "folder", "", ATOLL_CHECK_OK, "%s", folder);
     return 0;
 }
 
@@ -217,21 +214,15 @@ static void check_recording(struct atoll_check_run *run, const char *path, const
     atoll_check_begin(run);
     struct atoll_store *store = atoll_store_open(path, ATOLL_STORE_READ, &err);
     if (store)
-        atoll_check_tell(run, "recording", "", ATOLL_CHECK_OK, "%zu exchanges", atoll_store_count(store));
+        atoll_check_report(run, "recording", "", ATOLL_CHECK_OK, "%zu exchanges", atoll_store_count(store));
     else
-        atoll_check_tell(run, "recording", "", ATOLL_CHECK_FAILED, "%s", err.text);
+        atoll_check_report(run, "recording", "", ATOLL_CHECK_FAILED, "%s", err.text);
     atoll_store_close(store);
-    atoll_check_tell(run, "call", model ? model : "", ATOLL_CHECK_SKIPPED,
-                     "a recording answers what was asked when it was made, and nothing else");
+    atoll_check_report(run, "call", model ? model : "", ATOLL_CHECK_SKIPPED,
+                       "a recording answers what was asked when it was made, and nothing else");
 }
 
 /* ---- */
-
-static int is_loopback(const char *host)
-{
-    return strncmp(host, "localhost", 9) == 0 || strncmp(host, "127.", 4) == 0 ||
-           strncmp(host, "[::1]", 5) == 0;
-}
 
 static int set_site(const char *where, struct atoll_transfer_site *site, char url[URL_BYTES])
 {
@@ -248,7 +239,10 @@ static int set_site(const char *where, struct atoll_transfer_site *site, char ur
         length--;
     if (length >= 3 && memcmp(where + length - 3, "/v1", 3) == 0)
         length -= 3;
-    site->proxy = is_loopback(strstr(where, "://") + 3) ? "" : NULL; /* as the client does */
+    const char *host = strstr(where, "://") + 3;
+    int is_near =
+        strncmp(host, "localhost", 9) == 0 || strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0;
+    site->proxy = is_near ? "" : NULL; /* as the client does */
     return snprintf(url, URL_BYTES, "%.*s", (int)length, where) < URL_BYTES ? 0 : -1;
 }
 

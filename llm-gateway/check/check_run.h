@@ -1,11 +1,9 @@
-/* check_run.h - what the sources behind check.h share: a run of steps about one subject, and one HTTP exchange.
+/* check_run.h - what check.c and check_gateway.c share: a run of steps about one subject, and one HTTP exchange.
  * Layer: llm-gateway, private to check*.c. */
 #ifndef ATOLL_LLM_GATEWAY_CHECK_CHECK_RUN_H
 #define ATOLL_LLM_GATEWAY_CHECK_CHECK_RUN_H
 
 #include "llm-gateway/check/check.h"
-
-#define ATOLL_CHECK_REPLY_BYTES ((size_t)8 << 20)
 
 struct atoll_check_run {
     const struct atoll_check_settings *settings;
@@ -32,20 +30,16 @@ struct atoll_check_reply {
 int atoll_check_run_open(struct atoll_check_run *run, struct atoll_err *err);
 void atoll_check_run_close(struct atoll_check_run *run);
 
-/* A step begins; it is told with the time since then. */
+/* A step begins; it is reported with the time since then. */
 void atoll_check_begin(struct atoll_check_run *run);
-void atoll_check_tell(struct atoll_check_run *run, const char *name, const char *model,
-                      enum atoll_check_result result, const char *format, ...)
+void atoll_check_report(struct atoll_check_run *run, const char *name, const char *model,
+                        enum atoll_check_result result, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* headers: NUL-separated lines, as atoll_provider_headers gives them.  ret_reply: fini always. */
+/* headers: NUL-separated lines, as atoll_provider_headers gives them.  ret_reply: its body is to be freed, always. */
 void atoll_check_exchange(struct atoll_check_run *run, const char *path, const struct atoll_buffer *headers,
                           const struct atoll_buffer *body, struct atoll_check_reply *ret_reply);
-void atoll_check_reply_fini(struct atoll_check_reply *reply);
-
-/* check_network.c: the steps below HTTP; 0: an exchange is worth trying. */
-int atoll_check_network(struct atoll_check_run *run);
-/* From the first exchange: "connect" and "tls"; 0: there was a reply. */
+/* From the first exchange: the steps "connect" and "tls"; 0: there was a reply. */
 int atoll_check_connected(struct atoll_check_run *run, const struct atoll_check_reply *reply);
 
 #endif

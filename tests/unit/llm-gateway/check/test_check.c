@@ -20,7 +20,7 @@
 
 static char folder[] = "/tmp/atoll-check-XXXXXX";
 
-/* "e.dns=skipped(...)\n" a step. */
+/* "e.tls=skipped(...)\n" a step. */
 static void note(void *context, const struct atoll_check_step *step)
 {
     char *text = context;
@@ -56,7 +56,7 @@ static struct atoll_gateway_config *load_text(const char *text)
 static void expect(const char *text, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!strstr(text, words[i]))
+        if (words[i] && !strstr(text, words[i]))
             fail_msg("'%s' is not in\n%s", words[i], text);
 }
 #define EXPECT(text, words) expect(text, words, sizeof words / sizeof *words)
@@ -107,9 +107,6 @@ static void test_endpoints(void **state)
              provider.url, provider.url, provider.url, closed_port());
     static const char *const words[] = {
         "well.key=ok (from ",
-        "well.proxy=skipped (none is used)",
-        "well.dns=skipped (the url has an address)",
-        "well.ca=skipped",
         "well.connect=ok",
         "well.tls=skipped (http has none)",
         "well.token=ok",
@@ -142,16 +139,15 @@ static void test_tls(void **state)
     static const struct {
         const char *certificate, *ca, *words[3];
     } rows[] = {
-        {"valid.pem", "ca.pem", {"e.ca=ok", "e.tls=ok (the certificate is accepted)", "e.call.m=ok"}},
+        {"valid.pem", "ca.pem", {"e.tls=ok (the certificate is accepted)", "e.call.m=ok"}},
         {"valid.pem",
          "other-ca.pem",
-         {"e.ca=ok", "e.connect=ok", "e.tls=failed (the server's certificate is signed by an unknown CA"}},
+         {"e.connect=ok", "e.tls=failed (the server's certificate is signed by an unknown CA"}},
         {"expired.pem",
          "ca.pem",
-         {"e.ca=ok", "e.tls=failed (the server's certificate has expired",
-          "e.call=skipped (there was no reply)"}},
-        {"self-signed.pem", "ca.pem", {"e.ca=ok", "e.tls=failed", "e.token=skipped"}},
-        {"valid.pem", "missing.pem", {"e.ca=failed (", "No such file", "e.connect=skipped"}},
+         {"e.tls=failed (the server's certificate has expired", "e.call=skipped (there was no reply)"}},
+        {"self-signed.pem", "ca.pem", {"e.tls=failed", "e.token=skipped"}},
+        {"valid.pem", "missing.pem", {"the CA certificates cannot be read: see ca_file", "e.token=skipped"}},
     };
     char yaml[1024], text[TEXT_BYTES], certificates[64], file[128];
     provider_certificates(certificates);
