@@ -20,6 +20,7 @@
 #include "llm-gateway/client/client_transport.h"
 #include "llm-gateway/http/secret.h"
 #include "llm-gateway/http/transfer.h"
+#include "llm-gateway/provider/provider.h"
 
 #define NS_PER_S         1e9
 #define URL_BYTES        2048
@@ -203,7 +204,7 @@ static int is_of_gateway(const struct atoll_buffer *reply)
 static int parse_reply(struct atoll_client_call *call, int http_status)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
-    int is_read = atoll_llm_outcome_parse(call->reply.data, call->reply.length, &call->outcome, &why) == 0;
+    int is_read = atoll_reply_parse(call->reply.data, call->reply.length, &call->outcome, &why) == 0;
     if (is_read && is_of_gateway(&call->reply))
         return 1;
     if (http_status >= 200 && http_status < 300) {

@@ -197,21 +197,6 @@ int atoll_provider_body(enum atoll_provider provider, const struct atoll_llm_req
 
 /* ---- what all replies share ---- */
 
-int atoll_provider_read_error(struct atoll_reply_parts *parts, const json_t *object)
-{
-    const json_t *error = json_object_get(object, "error");
-    if (json_is_object(error) || (json_is_string(error) && json_string_length(error))) {
-        atoll_reply_error(parts, error);
-        return 1;
-    }
-    if (strcmp(atoll_json_member(object, "object"), "error") == 0 ||
-        strcmp(atoll_json_member(object, "type"), "error") == 0) {
-        atoll_reply_error(parts, object);
-        return 1;
-    }
-    return 0;
-}
-
 static json_t *load_list(const void *bytes, size_t length, const char *what, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
@@ -240,53 +225,6 @@ int atoll_provider_models(enum atoll_provider provider, const void *bytes, size_
         if (*id) {
             sink(context, id);
         }
-    }
-    json_decref(document);
-    return status;
-}
-
-/* Servers need not keep the order: "index" says which text it is of. */
-static const json_t *find_embedding(const json_t *document, size_t index)
-{
-    size_t i;
-    json_t *one;
-    const json_t *list = json_object_get(document, "data");
-    json_array_foreach(list, i, one)
-    {
-        const json_t *place = json_object_get(one, "index");
-        if (json_is_integer(place) && json_integer_value(place) == (json_int_t)index) {
-            return json_object_get(one, "embedding");
-        }
-    }
-    one = json_array_get(list, index);
-    return json_object_get(one, "index") ? NULL : json_object_get(one, "embedding");
-}
-
-int atoll_provider_embedding(const void *bytes, size_t length, size_t index, double *ret_values, size_t limit,
-                             size_t *ret_count, struct atoll_err *err)
-{
-    json_t *document = load_list(bytes, length, "embeddings", err);
-    const json_t *values = find_embedding(document, index);
-    size_t count = json_array_size(values), good = 0;
-    if (!document) {
-        return -1;
-    }
-    while (good < count && json_is_number(json_array_get(values, good))) {
-        good++;
-    }
-    int status = 0;
-    if (!count || good < count) {
-        status = atoll_err_set(err, ATOLL_E_PROTOCOL, "embeddings: number %zu is no list of numbers", index);
-    } else if (count > limit) {
-        status =
-            atoll_err_set(err, ATOLL_E_LIMIT, "embeddings: number %zu has %zu values, there is room for %zu",
-                          index, count, limit);
-    }
-    for (size_t i = 0; i < count && !status; i++) {
-        ret_values[i] = json_number_value(json_array_get(values, i));
-    }
-    if (!status) {
-        *ret_count = count;
     }
     json_decref(document);
     return status;

@@ -56,8 +56,10 @@ void atoll_reply_reader_finish(struct atoll_reply_reader *reader, int http_statu
 int atoll_provider_models(enum atoll_provider provider, const void *bytes, size_t length,
                           void (*sink)(void *context, const char *id), void *context, struct atoll_err *err);
 
-/* Reads one embedding of an EMBED outcome's raw bytes; ret_values has room for limit; count in ret_count. */
-int atoll_provider_embedding(const void *bytes, size_t length, size_t index, double *ret_values, size_t limit,
-                             size_t *ret_count, struct atoll_err *err);
+/* Whatever answers a request in a file or over HTTP: what atoll_llm_outcome_json writes, a chat.completion, response or
+ * message of any provider as it came, or, where it does not begin with a brace, the answer's plain text (a person wrote it).
+ * Outputs stay as they are on failure.  Errors: INPUT, LIMIT, MEMORY. */
+int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome *ret_outcome,
+                      struct atoll_err *err);
 
 #endif

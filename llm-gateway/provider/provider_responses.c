@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "llm-gateway/request/outcome_text.h"
 #include "llm-gateway/provider/provider_row.h"
 
 /* ---- what is sent ---- */

@@ -41,7 +41,5 @@ int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *re
 /* A name for the part of a prompt that comes again, the same for all requests that share it: "prompt_cache_key".  Not 0: no
  * memory. */
 int atoll_provider_set_cache_key(json_t *body, const struct atoll_llm_request *request);
-/* An error object in any of the forms seen, "error" in front of others. 1: it was one and parts has it. */
-int atoll_provider_read_error(struct atoll_reply_parts *parts, const json_t *object);
 
 #endif

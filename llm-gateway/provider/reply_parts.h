@@ -32,6 +32,8 @@ void atoll_reply_add(struct atoll_buffer *text, const json_t *string);
 void atoll_reply_name(char *ret_name, size_t name_bytes, const json_t *value);
 /* An error object in any of the forms seen: {type, code, message}, a text, or FastAPI's {detail}. */
 void atoll_reply_error(struct atoll_reply_parts *parts, const json_t *error);
+/* An object that is, or holds, an error in any of these forms, "error" in front of others.  1: it was one and parts has it. */
+int atoll_reply_read_error(struct atoll_reply_parts *parts, const json_t *object);
 /* A number of tokens; absent or null: *ret_count stays.  What cannot be one marks the usage as wrong. */
 void atoll_reply_count(struct atoll_reply_parts *parts, const json_t *object, const char *key,
                        uint64_t *ret_count);
@@ -47,8 +49,5 @@ struct atoll_reply_end {
 /* Status, detail, texts, usage, model and finish; the texts move to the outcome. */
 void atoll_reply_conclude(struct atoll_reply_parts *parts, const struct atoll_reply_end *end,
                           struct atoll_llm_outcome *outcome);
-
-/* The one table of error classes: by code, by type, by what only the message says, by HTTP status. */
-enum atoll_llm_status atoll_reply_classify(const struct atoll_reply_parts *parts, int http_status);
 
 #endif

@@ -1,11 +1,10 @@
-/* reply_reader.c - a reply's bytes to an outcome.  The first byte that is no space tells one JSON object from server-sent
+/* reply_reader.c - a reply's bytes to an outcome: a provider's as they come, or a whole one of anybody.  The first byte that is no space tells one JSON object from server-sent
  * events; an object is read when it is whole, events as they come.  What is wrong stops the reading and is said at finish. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "llm-gateway/request/outcome_text.h"
 #include "llm-gateway/provider/provider_row.h"
 #include "llm-gateway/provider/sse.h"
 #include "base/utf8.h"
@@ -14,6 +13,8 @@
 #define VALUE_LIMIT 1000000 /* JSON values of an event or object */
 #define SHOWN_BYTES 160u    /* of an error page, in a detail */
 #define LOAD_FLAGS  JSON_ALLOW_NUL
+#define LONGEST_S   1e9
+#define DEAREST_USD 1e9
 
 enum form { FORM_UNKNOWN, FORM_OBJECT, FORM_EVENTS };
 
@@ -42,7 +43,7 @@ struct atoll_reply_reader *atoll_reply_reader_create(enum atoll_provider provide
     reader->operation = operation;
     atoll_sse_init(&reader->sse, EVENT_BYTES);
     atoll_reply_parts_init(&reader->parts);
-    atoll_buffer_init(&reader->raw, OUTCOME_RAW_BYTES);
+    atoll_buffer_init(&reader->raw, ATOLL_OUTCOME_RAW_BYTES);
     return reader;
 }
 
@@ -82,7 +83,7 @@ static int fail_full(struct atoll_reply_reader *reader, int code, const char *wh
 static int check_texts(struct atoll_reply_reader *reader)
 {
     int code = atoll_reply_parts_failed(&reader->parts);
-    return code ? fail_full(reader, code, "text", OUTCOME_TEXT_BYTES) : 0;
+    return code ? fail_full(reader, code, "text", ATOLL_OUTCOME_TEXT_BYTES) : 0;
 }
 
 static int read_event(struct atoll_reply_reader *reader, const char *name, const json_t *event)
@@ -90,7 +91,7 @@ static int read_event(struct atoll_reply_reader *reader, const char *name, const
     if (!json_is_object(event)) {
         return fail(reader, "event %zu is no JSON object", reader->event_count);
     }
-    if (!atoll_provider_read_error(&reader->parts, event) && strcmp(name, "error") == 0) {
+    if (!atoll_reply_read_error(&reader->parts, event) && strcmp(name, "error") == 0) {
         atoll_reply_error(&reader->parts, event);
     }
     reader->row->event(&reader->parts, event);
@@ -145,7 +146,7 @@ int atoll_reply_reader_feed(struct atoll_reply_reader *reader, const void *bytes
     }
     atoll_buffer_put_bytes(&reader->raw, bytes, length);
     if (reader->raw.failed) {
-        return fail_full(reader, reader->raw.failed, "reply", OUTCOME_RAW_BYTES);
+        return fail_full(reader, reader->raw.failed, "reply", ATOLL_OUTCOME_RAW_BYTES);
     }
     if (reader->form == FORM_EVENTS) {
         return feed_events(reader, bytes, length);
@@ -172,7 +173,7 @@ static void read_object(struct atoll_reply_reader *reader, const json_t *object,
 {
     struct atoll_reply_parts *parts = &reader->parts;
     int is_reply = reader->row->is_reply(object) || reader->operation == ATOLL_LLM_EMBED;
-    if (!atoll_provider_read_error(parts, object) && is_error) {
+    if (!atoll_reply_read_error(parts, object) && is_error) {
         atoll_reply_error(parts, object);
     }
     if (is_reply && !is_error) {
@@ -229,4 +230,160 @@ void atoll_reply_reader_finish(struct atoll_reply_reader *reader, int http_statu
     outcome->raw = reader->raw;
     outcome->raw.failed = 0;
     reader->raw = raw;
+}
+
+/* ==== a reply in a file, or one of a gateway ==== */
+
+/* ---- the object "atoll": it is believed where it can be ---- */
+
+static double number_in(const json_t *object, const char *key, double high)
+{
+    double v = json_number_value(json_object_get(object, key));
+    return v > 0 && v <= high ? v : 0;
+}
+
+static void take_line(char *ret_text, size_t text_bytes, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_string(value)) {
+        atoll_utf8_line(ret_text, text_bytes, json_string_value(value), json_string_length(value));
+    }
+}
+
+static void take_atoll(struct atoll_llm_outcome *o, const json_t *about)
+{
+    struct atoll_id id;
+    struct atoll_reply_parts p = {.has_usage = 0};
+    const json_t *usage = json_object_get(about, "usage");
+    for (int i = 0; i < ATOLL_LLM_STATUS_COUNT; i++) {
+        if (strcmp(atoll_json_member(about, "status"), atoll_llm_status_name((enum atoll_llm_status)i)) ==
+            0) {
+            o->status = (enum atoll_llm_status)i;
+        }
+    }
+    take_line(o->detail, sizeof o->detail, about, "detail");
+    take_line(o->model, sizeof o->model, about, "model");
+    take_line(o->name, sizeof o->name, about, "name");
+    take_line(o->endpoint, sizeof o->endpoint, about, "endpoint");
+    take_line(o->finish, sizeof o->finish, about, "finish");
+    if (json_is_object(usage)) {
+        atoll_reply_count(&p, usage, "input", &p.usage.input);
+        atoll_reply_count(&p, usage, "cached_input", &p.usage.cached_input);
+        atoll_reply_count(&p, usage, "cache_write", &p.usage.cache_write);
+        atoll_reply_count(&p, usage, "output", &p.usage.output);
+        atoll_reply_count(&p, usage, "reasoning", &p.usage.reasoning);
+        p.usage.is_estimated = p.is_usage_wrong || json_is_true(json_object_get(usage, "is_estimated"));
+        o->usage = p.usage;
+    }
+    o->http_status = (int)number_in(about, "http_status", 999);
+    o->cost_usd = number_in(about, "cost_usd", DEAREST_USD);
+    o->tries = (uint32_t)number_in(about, "tries", UINT32_MAX);
+    o->started_unix_ns = json_integer_value(json_object_get(about, "started_unix_ns"));
+    o->first_byte_s = number_in(about, "first_byte_s", LONGEST_S);
+    o->elapsed_s = number_in(about, "elapsed_s", LONGEST_S);
+    o->is_from_store = json_is_true(json_object_get(about, "is_from_store"));
+    if (!atoll_id_parse(atoll_json_member(about, "request"), &id, NULL)) {
+        o->request = id;
+    }
+}
+
+/* ---- forms ---- */
+
+/* 1: parts has it. */
+static int read_forms(struct atoll_reply_parts *parts, const json_t *document)
+{
+    for (int i = 0; i < ATOLL_PROVIDER_COUNT; i++) {
+        const struct atoll_provider_row *row = atoll_provider_row((enum atoll_provider)i);
+        if (row->is_reply(document)) {
+            row->object(parts, document);
+            return 1;
+        }
+    }
+    return atoll_reply_read_error(parts, document);
+}
+
+static int read_document(struct atoll_llm_outcome *o, const json_t *document, struct atoll_err *err)
+{
+    struct atoll_reply_parts parts;
+    const json_t *about = json_object_get(document, "atoll");
+    struct atoll_reply_end end = {
+        .is_whole = 1, .terminator = "end", .is_embedding = json_is_array(json_object_get(document, "data"))};
+    int status = 0;
+    atoll_reply_parts_init(&parts);
+    int is_read = read_forms(&parts, document);
+    atoll_reply_add(&parts.text, json_object_get(about, "text")); /* what a failed call left of an answer */
+    atoll_reply_add(&parts.reasoning, json_object_get(about, "reasoning"));
+    int code = atoll_reply_parts_failed(&parts);
+    if (code) {
+        status =
+            atoll_err_set(err, (enum atoll_code)code, "reply: a text beyond %zu bytes, or no memory for it",
+                          ATOLL_OUTCOME_TEXT_BYTES);
+    } else if (!is_read) {
+        status = atoll_err_set(err, ATOLL_E_INPUT,
+                               "reply: an object that is neither a chat.completion, a response, "
+                               "a message nor an error");
+    } else {
+        atoll_reply_conclude(&parts, &end, o);
+        if (json_is_object(about)) {
+            take_atoll(o, about);
+        }
+        if (atoll_llm_status_is_answer(o->status) && !o->text.length && !end.is_embedding) {
+            atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "a reply that says '%s' and holds no text",
+                                  atoll_json_member(about, "status"));
+        }
+    }
+    atoll_reply_parts_fini(&parts);
+    return status;
+}
+
+static int read_words(struct atoll_llm_outcome *o, const char *bytes, size_t length, struct atoll_err *err)
+{
+    size_t valid = atoll_utf8_valid_bytes(bytes, length);
+    const char *nul = length ? memchr(bytes, 0, length) : NULL;
+    if (valid < length || nul) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "reply: byte %zu is no text of UTF-8",
+                             nul && (size_t)(nul - bytes) < valid ? (size_t)(nul - bytes) : valid);
+    }
+    atoll_outcome_text_put(&o->text, bytes, length);
+    if (atoll_buffer_check(&o->text, err)) {
+        return -1;
+    }
+    o->usage.is_estimated = 1;
+    if (strspn((const char *)o->text.data, " \t\r\n") == o->text.length) {
+        atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "a reply without any text");
+    }
+    return 0;
+}
+
+int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome *ret_outcome,
+                      struct atoll_err *err)
+{
+    struct atoll_llm_outcome o;
+    const char *text = length ? bytes : "";
+    size_t start = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, first = start;
+    while (first < length && text[first] && strchr(" \t\r\n", text[first])) {
+        first++;
+    }
+    int is_json = first < length && text[first] == '{', status;
+    atoll_llm_outcome_init(&o);
+    if (is_json) {
+        struct atoll_err why = ATOLL_ERR_INIT;
+        json_t *document = atoll_json_load(text + first, length - first, VALUE_LIMIT, LOAD_FLAGS, &why);
+        status = document ? read_document(&o, document, err)
+                          : atoll_err_set(err, why.code, "reply: it begins with a brace, but %s", why.text);
+        json_decref(document);
+    } else {
+        status = read_words(&o, text + start, length - start, err);
+    }
+    if (!status) {
+        atoll_buffer_put_bytes(&o.raw, text, length);
+        status = atoll_buffer_check(&o.raw, err);
+    }
+    if (status) {
+        atoll_llm_outcome_fini(&o);
+        return -1;
+    }
+    atoll_llm_outcome_fini(ret_outcome);
+    *ret_outcome = o;
+    return 0;
 }

@@ -1,4 +1,5 @@
-/* outcome.c - the value, and its bytes for stores: u8 version, then the fields in the header's order (docs/spec/gateway.md).
+/* outcome.c - the value; its bytes for stores: u8 version, then the fields in the header's order; and its JSON for clients: a
+ * chat.completion, an embeddings' list, or an error object, each with the object "atoll" that says what theirs cannot.
  * Decoding builds an outcome aside and hands it over when all of it holds. */
 #include "llm-gateway/request/outcome.h"
 
@@ -7,13 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "llm-gateway/request/outcome_text.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
+#define NS_PER_S     1000000000
 #define VERSION      1u
 #define LONGEST_S    1e9
 #define DEAREST_USD  1e9
 #define HTTP_HIGHEST 999u
+#define VALUE_LIMIT  1000000 /* JSON values of an embeddings' list */
 
 static const char *const status_names[ATOLL_LLM_STATUS_COUNT] = {
     "ok",        "truncated", "empty",  "refused",    "invalid", "denied",  "notfound",
@@ -33,9 +36,9 @@ int atoll_llm_status_is_answer(enum atoll_llm_status status)
 void atoll_llm_outcome_init(struct atoll_llm_outcome *outcome)
 {
     memset(outcome, 0, sizeof *outcome);
-    atoll_buffer_init(&outcome->text, OUTCOME_TEXT_BYTES + 1);
-    atoll_buffer_init(&outcome->reasoning, OUTCOME_TEXT_BYTES + 1);
-    atoll_buffer_init(&outcome->raw, OUTCOME_RAW_BYTES);
+    atoll_buffer_init(&outcome->text, ATOLL_OUTCOME_TEXT_BYTES + 1);
+    atoll_buffer_init(&outcome->reasoning, ATOLL_OUTCOME_TEXT_BYTES + 1);
+    atoll_buffer_init(&outcome->raw, ATOLL_OUTCOME_RAW_BYTES);
 }
 
 void atoll_llm_outcome_fini(struct atoll_llm_outcome *outcome)
@@ -60,12 +63,6 @@ void atoll_outcome_text_put(struct atoll_buffer *text, const void *bytes, size_t
     }
 }
 
-static int copy_failed(const struct atoll_llm_outcome *o, struct atoll_err *err)
-{
-    return atoll_buffer_check(&o->text, err) || atoll_buffer_check(&o->reasoning, err) ||
-           atoll_buffer_check(&o->raw, err);
-}
-
 int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_llm_outcome *ret_outcome,
                            struct atoll_err *err)
 {
@@ -80,7 +77,8 @@ int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_ll
         atoll_outcome_text_put(&copy.reasoning, from->reasoning.data, from->reasoning.length);
     }
     atoll_buffer_put_bytes(&copy.raw, from->raw.data, from->raw.length);
-    if (copy_failed(&copy, err)) {
+    if (atoll_buffer_check(&copy.text, err) || atoll_buffer_check(&copy.reasoning, err) ||
+        atoll_buffer_check(&copy.raw, err)) {
         atoll_llm_outcome_fini(&copy);
         return -1;
     }
@@ -103,16 +101,6 @@ void atoll_llm_outcome_set(struct atoll_llm_outcome *outcome, enum atoll_llm_sta
 
 /* ---- bytes ---- */
 
-static void put_usage(const struct atoll_llm_usage *u, struct atoll_buffer *out)
-{
-    atoll_buffer_put_u64(out, u->input);
-    atoll_buffer_put_u64(out, u->cached_input);
-    atoll_buffer_put_u64(out, u->cache_write);
-    atoll_buffer_put_u64(out, u->output);
-    atoll_buffer_put_u64(out, u->reasoning);
-    atoll_buffer_put_u8(out, u->is_estimated != 0);
-}
-
 /* What decode would refuse must not get into a store: a clock that went back is no reason to lose an answer. */
 static double sane(double v, double high)
 {
@@ -133,7 +121,12 @@ void atoll_llm_outcome_encode(const struct atoll_llm_outcome *o, struct atoll_bu
     atoll_buffer_put_blob(out, o->text.data, o->text.length);
     atoll_buffer_put_blob(out, o->reasoning.data, o->reasoning.length);
     atoll_buffer_put_blob(out, o->raw.data, o->raw.length);
-    put_usage(&o->usage, out);
+    atoll_buffer_put_u64(out, o->usage.input);
+    atoll_buffer_put_u64(out, o->usage.cached_input);
+    atoll_buffer_put_u64(out, o->usage.cache_write);
+    atoll_buffer_put_u64(out, o->usage.output);
+    atoll_buffer_put_u64(out, o->usage.reasoning);
+    atoll_buffer_put_u8(out, o->usage.is_estimated != 0);
     atoll_buffer_put_f64(out, sane(o->cost_usd, DEAREST_USD));
     atoll_buffer_put_u32(out, o->tries);
     atoll_buffer_put_i64(out, o->started_unix_ns);
@@ -150,16 +143,6 @@ static int read_u8_in(struct atoll_reader *r, uint8_t limit)
         r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
     }
     return r->failed ? 0 : v;
-}
-
-static void read_usage(struct atoll_reader *r, struct atoll_llm_usage *u)
-{
-    u->input = atoll_reader_u64(r);
-    u->cached_input = atoll_reader_u64(r);
-    u->cache_write = atoll_reader_u64(r);
-    u->output = atoll_reader_u64(r);
-    u->reasoning = atoll_reader_u64(r);
-    u->is_estimated = read_u8_in(r, 2);
 }
 
 /* is_text: UTF-8 without a NUL inside, with one behind. */
@@ -192,7 +175,12 @@ static void read_fields(struct atoll_reader *r, struct atoll_llm_outcome *o)
     read_bytes(r, &o->text, 1);
     read_bytes(r, &o->reasoning, 1);
     read_bytes(r, &o->raw, 0);
-    read_usage(r, &o->usage);
+    o->usage.input = atoll_reader_u64(r);
+    o->usage.cached_input = atoll_reader_u64(r);
+    o->usage.cache_write = atoll_reader_u64(r);
+    o->usage.output = atoll_reader_u64(r);
+    o->usage.reasoning = atoll_reader_u64(r);
+    o->usage.is_estimated = read_u8_in(r, 2);
     o->cost_usd = atoll_reader_f64_in(r, 0, DEAREST_USD);
     o->tries = atoll_reader_u32(r);
     o->started_unix_ns = atoll_reader_i64(r);
@@ -225,4 +213,113 @@ int atoll_llm_outcome_decode(const void *bytes, size_t length, struct atoll_llm_
     atoll_llm_outcome_fini(outcome);
     *outcome = o;
     return 0;
+}
+
+/* ---- JSON ---- */
+
+/* Texts of fixed length come from configurations and providers: made fit for JSON rather than refused. */
+static json_t *line(const char *text)
+{
+    char clean[sizeof(((struct atoll_llm_outcome *)0)->detail)];
+    atoll_utf8_line(clean, sizeof(clean), text, strlen(text));
+    return json_string(clean);
+}
+
+static json_t *long_text(const struct atoll_buffer *text)
+{
+    return text->length ? json_stringn((const char *)text->data, text->length) : json_string("");
+}
+
+static json_t *count(uint64_t v)
+{
+    return json_integer((json_int_t)(v < INT64_MAX ? v : INT64_MAX));
+}
+
+static json_t *atoll_json(const struct atoll_llm_outcome *o, const char *id)
+{
+    const struct atoll_llm_usage *u = &o->usage;
+    json_t *usage =
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:b}", "input", count(u->input), "cached_input",
+                  count(u->cached_input), "cache_write", count(u->cache_write), "output", count(u->output),
+                  "reasoning", count(u->reasoning), "is_estimated", u->is_estimated != 0);
+    return json_pack(
+        "{s:s,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:f,s:I,s:I,s:f,s:f,s:b,s:s}", "status",
+        atoll_llm_status_name(o->status), "http_status", o->http_status, "detail", line(o->detail), "model",
+        line(o->model), "name", line(o->name), "endpoint", line(o->endpoint), "finish", line(o->finish),
+        "usage", usage, "cost_usd", sane(o->cost_usd, 1e300), "tries", (json_int_t)o->tries,
+        "started_unix_ns", (json_int_t)o->started_unix_ns, "first_byte_s", sane(o->first_byte_s, 1e300),
+        "elapsed_s", sane(o->elapsed_s, 1e300), "is_from_store", o->is_from_store != 0, "request", id);
+}
+
+/* A refusal's words stand where OpenAI's clients look for them. */
+static json_t *completion_json(const struct atoll_llm_outcome *o, const char *id)
+{
+    const struct atoll_llm_usage *u = &o->usage;
+    int is_refusal = o->status == ATOLL_LLM_REFUSED && o->text.length;
+    const char *finish = o->status == ATOLL_LLM_TRUNCATED ? "length"
+                         : o->status == ATOLL_LLM_REFUSED ? "content_filter"
+                                                          : "stop";
+    char name[48];
+    snprintf(name, sizeof(name), "chatcmpl-%.24s", id);
+    json_t *message = json_pack("{s:s,s:o}", "role", "assistant", "content",
+                                is_refusal ? json_null() : long_text(&o->text));
+    if ((o->reasoning.length &&
+         json_object_set_new(message, "reasoning_content", long_text(&o->reasoning))) ||
+        (is_refusal && json_object_set_new(message, "refusal", long_text(&o->text)))) {
+        json_decref(message);
+        return NULL;
+    }
+    json_t *usage =
+        json_pack("{s:o,s:o,s:o,s:{s:o},s:{s:o}}", "prompt_tokens", count(u->input), "completion_tokens",
+                  count(u->output), "total_tokens", count(u->input + u->output), "prompt_tokens_details",
+                  "cached_tokens", count(u->cached_input), "completion_tokens_details", "reasoning_tokens",
+                  count(u->reasoning));
+    return json_pack("{s:s,s:s,s:I,s:o,s:[{s:i,s:o,s:s}],s:o}", "id", name, "object", "chat.completion",
+                     "created", (json_int_t)(o->started_unix_ns / NS_PER_S), "model",
+                     line(*o->name ? o->name : o->model), "choices", "index", 0, "message", message,
+                     "finish_reason", finish, "usage", usage);
+}
+
+/* Embeddings have no text; their numbers are in the raw reply alone.  NULL: it is none. */
+static json_t *list_json(const struct atoll_llm_outcome *o)
+{
+    int is_list = o->status == ATOLL_LLM_OK && !o->text.length && o->raw.length && o->raw.data[0] == '{';
+    json_t *list =
+        is_list ? atoll_json_load(o->raw.data, o->raw.length, VALUE_LIMIT, JSON_REJECT_DUPLICATES, NULL)
+                : NULL;
+    if (json_is_array(json_object_get(list, "data"))) {
+        return list;
+    }
+    json_decref(list);
+    return NULL;
+}
+
+int atoll_llm_outcome_json(const struct atoll_llm_outcome *o, struct atoll_buffer *out, struct atoll_err *err)
+{
+    char id[ATOLL_ID_HEX];
+    const char *name = atoll_llm_status_name(o->status);
+    int is_answer = o->status <= ATOLL_LLM_REFUSED;
+    if (atoll_utf8_valid_bytes(o->text.data, o->text.length) < o->text.length ||
+        atoll_utf8_valid_bytes(o->reasoning.data, o->reasoning.length) < o->reasoning.length) {
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "outcome: a text that is not UTF-8");
+    }
+    atoll_id_hex(&o->request, id);
+    json_t *document = list_json(o), *about = atoll_json(o, id);
+    if (!document) {
+        document = is_answer ? completion_json(o, id)
+                             : json_pack("{s:{s:o,s:s,s:s,s:n}}", "error", "message", line(o->detail), "type",
+                                         name, "code", name, "param");
+    }
+    /* What a failed call left of an answer goes into "atoll". */
+    if ((!is_answer && o->text.length && json_object_set_new(about, "text", long_text(&o->text))) ||
+        (!is_answer && o->reasoning.length &&
+         json_object_set_new(about, "reasoning", long_text(&o->reasoning))) ||
+        !about || json_object_set(document, "atoll", about)) {
+        json_decref(document);
+        document = NULL;
+    }
+    json_decref(about);
+    int status = atoll_json_put(out, document, err);
+    json_decref(document);
+    return status;
 }

@@ -6,6 +6,9 @@
 #include "base/buffer.h"
 #include "base/id.h"
 
+#define ATOLL_OUTCOME_TEXT_BYTES ((size_t)4 << 20)
+#define ATOLL_OUTCOME_RAW_BYTES  ((size_t)64 << 20)
+
 /* The order is the order in stores: new ones go before COUNT. */
 enum atoll_llm_status {
     ATOLL_LLM_OK,
@@ -73,11 +76,10 @@ void atoll_llm_outcome_encode(const struct atoll_llm_outcome *outcome, struct at
 int atoll_llm_outcome_decode(const void *bytes, size_t length, struct atoll_llm_outcome *outcome,
                              struct atoll_err *err);
 /* As JSON: an OpenAI chat.completion object (or error object) with the object "atoll" beside it, without raw; what the
- * HTTP server answers and what a spool's reply file holds.  parse is tolerant: a reply file that holds a chat.completion of any
- * provider, or, where it does not begin with a brace, the answer's plain text (a person wrote it). */
+ * HTTP server answers and what a spool's reply file holds.  atoll_reply_parse (provider.h) reads it. */
 int atoll_llm_outcome_json(const struct atoll_llm_outcome *outcome, struct atoll_buffer *out,
                            struct atoll_err *err);
-int atoll_llm_outcome_parse(const void *bytes, size_t length, struct atoll_llm_outcome *outcome,
-                            struct atoll_err *err);
+/* Appends UTF-8 to one of its texts and keeps a NUL behind the end, which does not count; the limit leaves room for it. */
+void atoll_outcome_text_put(struct atoll_buffer *text, const void *bytes, size_t length);
 
 #endif

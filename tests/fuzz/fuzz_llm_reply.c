@@ -82,8 +82,7 @@ static void come_back(const struct atoll_llm_outcome *o)
         abort();
     compare(o, &again);
     atoll_buffer_clear(&bytes);
-    if (atoll_llm_outcome_json(o, &bytes, NULL) ||
-        atoll_llm_outcome_parse(bytes.data, bytes.length, &again, NULL))
+    if (atoll_llm_outcome_json(o, &bytes, NULL) || atoll_reply_parse(bytes.data, bytes.length, &again, NULL))
         abort();
     if (again.status != o->status || !same_text(&again.text, &o->text))
         abort();
@@ -98,8 +97,6 @@ static void ignore(void *context, const char *id)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t a = size > 1 ? data[size - 2] : 0, b = size ? data[size - 1] : 0;
-    double values[8];
-    size_t count;
     for (int i = 0; i < ATOLL_PROVIDER_COUNT; i++) {
         const struct exchange x = {.data = data,
                                    .size = size,
@@ -119,6 +116,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         atoll_llm_outcome_fini(&pieces);
         atoll_provider_models(x.provider, data, size, ignore, NULL, NULL);
     }
-    atoll_provider_embedding(data, size, a % 4, values, 8, &count, NULL);
     return 0;
 }

@@ -57,9 +57,9 @@ static void use_reply(const uint8_t *data, size_t size)
     atoll_llm_outcome_init(&o);
     atoll_llm_outcome_init(&again);
     atoll_buffer_init(&json, LIMIT);
-    if (!atoll_llm_outcome_parse(data, size, &o, NULL)) {
+    if (!atoll_reply_parse(data, size, &o, NULL)) {
         if (atoll_llm_outcome_json(&o, &json, NULL) ||
-            atoll_llm_outcome_parse(json.data, json.length, &again, NULL))
+            atoll_reply_parse(json.data, json.length, &again, NULL))
             abort();
         if (again.status != o.status || again.text.length != o.text.length ||
             (o.text.length && memcmp(again.text.data, o.text.data, o.text.length) != 0))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "llm-gateway/provider/provider.h"
 #include "llm-gateway/spool/spool_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,7 +40,7 @@ static void read_reply(const uint8_t *data, size_t size)
     struct atoll_buffer bytes;
     atoll_llm_outcome_init(&outcome);
     atoll_buffer_init(&bytes, (size_t)64 << 20);
-    if (atoll_llm_outcome_parse(data, size, &outcome, NULL) == 0 &&
+    if (atoll_reply_parse(data, size, &outcome, NULL) == 0 &&
         atoll_llm_outcome_json(&outcome, &bytes, NULL) != 0)
         abort(); /* what was read can be said */
     atoll_buffer_fini(&bytes);

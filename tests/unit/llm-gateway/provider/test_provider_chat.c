@@ -438,10 +438,6 @@ static void test_embeddings(void **state)
                                     .status = ATOLL_LLM_PROTOCOL,
                                     .detail = "no embeddings in the reply",
                                     .usage = ESTIMATED};
-    double values[3];
-    char *bytes;
-    size_t count = 0, length = reply_read(c.file, &bytes);
-    struct atoll_err err = ATOLL_ERR_INIT;
     r.operation = ATOLL_LLM_EMBED;
     expect_body(
         ATOLL_PROVIDER_CHAT, &r, &plain,
@@ -449,20 +445,6 @@ static void test_embeddings(void **state)
     expect_case(ATOLL_PROVIDER_CHAT, ATOLL_LLM_EMBED, &c);
     expect_case(ATOLL_PROVIDER_RESPONSES, ATOLL_LLM_EMBED, &c);
     expect_case(ATOLL_PROVIDER_CHAT, ATOLL_LLM_EMBED, &none);
-    assert_int_equal(atoll_provider_embedding(bytes, length, 0, values, 3, &count, &err), 0);
-    assert_int_equal(count, 3);
-    assert_true(values[2] == 3.5);
-    assert_int_equal(atoll_provider_embedding(bytes, length, 1, values, 3, &count, &err), 0);
-    assert_int_equal(count, 2);
-    assert_true(values[1] == -0.25);
-    assert_int_equal(atoll_provider_embedding(bytes, length, 2, values, 3, &count, &err), -1);
-    expect_err(&err, ATOLL_E_PROTOCOL, "number 2 is no list of numbers");
-    assert_int_equal(atoll_provider_embedding(bytes, length, 0, values, 2, &count, &err), -1);
-    expect_err(&err, ATOLL_E_LIMIT, "has 3 values, there is room for 2");
-    assert_int_equal(atoll_provider_embedding("x", 1, 0, values, 2, &count, &err), -1);
-    expect_err(&err, ATOLL_E_PROTOCOL, "embeddings: no JSON");
-    assert_int_equal(count, 2);
-    free(bytes);
 }
 
 static void note(void *context, const char *id)

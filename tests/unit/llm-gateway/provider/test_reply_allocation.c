@@ -137,13 +137,6 @@ static int run_models(struct atoll_err *err)
     return atoll_provider_models(ATOLL_PROVIDER_CHAT, list, sizeof list - 1, note, NULL, err);
 }
 
-static int run_embedding(struct atoll_err *err)
-{
-    double values[2];
-    size_t count;
-    return atoll_provider_embedding(list, sizeof list - 1, 0, values, 2, &count, err);
-}
-
 /* Decoded, copied, written and parsed. */
 static int run_outcome(struct atoll_err *err)
 {
@@ -155,7 +148,7 @@ static int run_outcome(struct atoll_err *err)
     int status = atoll_llm_outcome_decode(outcome_bytes.data, outcome_bytes.length, &a, err);
     status = status ? status : atoll_llm_outcome_copy(&a, &b, err);
     status = status ? status : atoll_llm_outcome_json(&b, &out, err);
-    status = status ? status : atoll_llm_outcome_parse(out.data, out.length, &b, err);
+    status = status ? status : atoll_reply_parse(out.data, out.length, &b, err);
     atoll_buffer_fini(&out);
     atoll_llm_outcome_fini(&a);
     atoll_llm_outcome_fini(&b);
@@ -166,7 +159,7 @@ static int run_words(struct atoll_err *err)
 {
     struct atoll_llm_outcome o;
     atoll_llm_outcome_init(&o);
-    int status = atoll_llm_outcome_parse("Hello", 5, &o, err);
+    int status = atoll_reply_parse("Hello", 5, &o, err);
     atoll_llm_outcome_fini(&o);
     return status;
 }
@@ -186,7 +179,7 @@ static const struct {
                   {"responses reader", run_responses_reader, 10},
                   {"anthropic reader", run_anthropic_reader, 10},
                   {"models", run_models, 5},
-                  {"embedding", run_embedding, 5},
+
                   {"outcome", run_outcome, 20},
                   {"words", run_words, 2}};
 
@@ -212,7 +205,7 @@ static int make_samples(void **state)
     request.schema = "{\"type\":\"object\"}";
     request.key = "k";
     atoll_llm_outcome_init(&o);
-    if (atoll_llm_outcome_parse(response, sizeof response - 1, &o, NULL)) {
+    if (atoll_reply_parse(response, sizeof response - 1, &o, NULL)) {
         return -1;
     }
     atoll_buffer_put_bytes(&o.reasoning, "Hm.", 4);

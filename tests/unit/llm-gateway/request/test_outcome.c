@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "llm-gateway/provider/provider.h"
 #include "llm-gateway/request/outcome.h"
 
 #define LIMIT ((size_t)256 << 20)
@@ -289,7 +290,7 @@ static void test_json_round_trips(void **state)
                 atoll_buffer_fini(&a.reasoning);
             }
             json(&a, &out);
-            if (atoll_llm_outcome_parse(out.data, out.length, &b, &err)) {
+            if (atoll_reply_parse(out.data, out.length, &b, &err)) {
                 fail_msg("%s: %s", atoll_llm_status_name(a.status), err.text);
             }
             expect_equal(&a, &b);
@@ -315,7 +316,7 @@ static void test_json_of_embeddings(void **state)
     atoll_buffer_put_bytes(&a.raw, reply, sizeof reply - 1);
     json(&a, &out);
     assert_memory_equal(out.data, reply, sizeof reply - 2);
-    assert_int_equal(atoll_llm_outcome_parse(out.data, out.length, &b, NULL), 0);
+    assert_int_equal(atoll_reply_parse(out.data, out.length, &b, NULL), 0);
     expect_equal(&a, &b);
     assert_int_equal(b.raw.length, out.length);
     atoll_buffer_fini(&out);
@@ -386,7 +387,7 @@ static void test_parse(void **state)
         struct atoll_llm_outcome o;
         struct atoll_err err = ATOLL_ERR_INIT;
         fill(&o);
-        if (atoll_llm_outcome_parse(parsed[i].file, strlen(parsed[i].file), &o, &err)) {
+        if (atoll_reply_parse(parsed[i].file, strlen(parsed[i].file), &o, &err)) {
             fail_msg("%s: %s", parsed[i].file, err.text);
         }
         assert_string_equal(atoll_llm_status_name(o.status), atoll_llm_status_name(parsed[i].status));
@@ -418,7 +419,7 @@ static void test_parse_refuses(void **state)
     fill(&before);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        assert_int_equal(atoll_llm_outcome_parse(cases[i].file, cases[i].length, &o, &err), -1);
+        assert_int_equal(atoll_reply_parse(cases[i].file, cases[i].length, &o, &err), -1);
         expect_err(&err, ATOLL_E_INPUT, cases[i].part);
         expect_equal(&o, &before);
     }
@@ -426,9 +427,9 @@ static void test_parse_refuses(void **state)
     char *text = malloc(length);
     struct atoll_err err = ATOLL_ERR_INIT;
     memset(text, 'x', length);
-    assert_int_equal(atoll_llm_outcome_parse(text, length - 1, &o, &err), 0);
+    assert_int_equal(atoll_reply_parse(text, length - 1, &o, &err), 0);
     assert_int_equal(o.text.length, length - 1);
-    assert_int_equal(atoll_llm_outcome_parse(text, length, &o, &err), -1);
+    assert_int_equal(atoll_reply_parse(text, length, &o, &err), -1);
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     free(text);
     atoll_llm_outcome_fini(&o);
