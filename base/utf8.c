@@ -65,3 +65,17 @@ void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t
     }
     ret_text[put] = '\0';
 }
+
+size_t atoll_utf8_cut(const char *text, size_t length)
+{
+    size_t at = length;
+    while (at > 0 && length - at < 4 && ((unsigned char)text[at - 1] & 0xc0) == 0x80) {
+        at--;
+    }
+    if (at == 0) {
+        return length;
+    }
+    unsigned char lead = (unsigned char)text[at - 1];
+    size_t needs = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    return length - (at - 1) < needs ? at - 1 : length;
+}

@@ -13,5 +13,7 @@ size_t atoll_utf8_valid_bytes(const void *bytes, size_t length);
 size_t atoll_utf8_character_bytes(const void *bytes, size_t left);
 /* Copies as one printable line: control characters become spaces, what is no UTF-8 '?'; cut between characters. */
 void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t length);
+/* How many of the first `length` bytes of a longer text to keep, so that the last character of them is whole. */
+size_t atoll_utf8_cut(const char *text, size_t length);
 
 #endif

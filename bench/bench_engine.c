@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "evolution/engine/engine.h"
 
@@ -32,13 +33,6 @@ struct bench {
     size_t sample_count;
     double candidates[SAMPLES], bytes[SAMPLES];
 };
-
-static double cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void die(const struct atoll_err *err)
 {
@@ -64,10 +58,10 @@ static void sink(void *context, const struct atoll_decision *d)
 static void step(struct bench *b, const struct atoll_event *event)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    double begin = cpu_ns();
+    double begin = atoll_clock_cpu_ns();
     if (atoll_engine_step(b->engine, event, sink, b, &err))
         die(&err);
-    double spent = cpu_ns() - begin - b->clock_ns;
+    double spent = atoll_clock_cpu_ns() - begin - b->clock_ns;
     struct cost *cost = &b->costs[event->type];
     cost->cpu_ns += spent;
     cost->events++;
@@ -77,10 +71,10 @@ static void step(struct bench *b, const struct atoll_event *event)
 
 static double clock_cost_ns(void)
 {
-    double begin = cpu_ns();
+    double begin = atoll_clock_cpu_ns();
     for (unsigned i = 0; i < 10000; i++)
-        cpu_ns();
-    return (cpu_ns() - begin) / 10000;
+        atoll_clock_cpu_ns();
+    return (atoll_clock_cpu_ns() - begin) / 10000;
 }
 
 static void fill_timings(struct atoll_evaluation *e, const struct atoll_task *task, double time_ns)
@@ -268,15 +262,15 @@ static void report_snapshot(struct bench *b)
     struct atoll_buffer bytes;
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(&bytes, (size_t)1 << 34);
-    double begin = cpu_ns();
+    double begin = atoll_clock_cpu_ns();
     if (atoll_engine_save(b->engine, &bytes, &err))
         die(&err);
-    double saved = cpu_ns();
+    double saved = atoll_clock_cpu_ns();
     struct atoll_engine *loaded = atoll_engine_load(bytes.data, bytes.length, &err);
     if (!loaded)
         die(&err);
     printf("snapshot %zu bytes, saved in %.2f ms, loaded in %.2f ms\n", bytes.length, (saved - begin) / 1e6,
-           (cpu_ns() - saved) / 1e6);
+           (atoll_clock_cpu_ns() - saved) / 1e6);
     atoll_engine_destroy(loaded);
     atoll_buffer_fini(&bytes);
 }

@@ -6,24 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "archive-h5/journal/journal.h"
 #include "archive-h5/journal/journal_reader.h"
 
 #define SAMPLES 180
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double cpu_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void make_event(struct atoll_event *e)
 {
@@ -45,9 +32,9 @@ static int fill(struct atoll_journal *j, const struct atoll_event *e, unsigned s
     memset(d, 0, sizeof d);
     d[0].type = ATOLL_DECIDE_EVALUATE;
     d[1].type = ATOLL_DECIDE_ELITE;
-    double begin = now_s(), cpu = cpu_s();
+    double begin = atoll_clock_mono_s(), cpu = 1e-9 * atoll_clock_cpu_ns();
     uint64_t records = 0, number, bytes = atoll_journal_durable_bytes(j);
-    for (unsigned n = 1; now_s() - begin < seconds; n++) {
+    for (unsigned n = 1; atoll_clock_mono_s() - begin < seconds; n++) {
         if (atoll_journal_append_event(j, e, &number, err) != 0 ||
             atoll_journal_append_decisions(j, number, d, 2, err) != 0)
             return -1;
@@ -57,10 +44,10 @@ static int fill(struct atoll_journal *j, const struct atoll_event *e, unsigned s
     }
     if (atoll_journal_sync(j, err) != 0)
         return -1;
-    double took = now_s() - begin;
+    double took = atoll_clock_mono_s() - begin;
     printf("write, sync every %3u results  %9.0f records/s  %8.1f MB/s  %6.2f us of processor per record\n",
            sync_every, (double)records / took, (double)(atoll_journal_durable_bytes(j) - bytes) / took * 1e-6,
-           (cpu_s() - cpu) / (double)records * 1e6);
+           (1e-9 * atoll_clock_cpu_ns() - cpu) / (double)records * 1e6);
     return 0;
 }
 
@@ -70,10 +57,10 @@ static int read_all(const char *path, struct atoll_err *err)
     struct atoll_journal_reader *r = atoll_journal_reader_open(path, err);
     uint64_t records = 0;
     int got = -1;
-    double begin = now_s();
+    double begin = atoll_clock_mono_s();
     while (r && (got = atoll_journal_reader_next(r, &record, err)) == 1)
         records++;
-    double took = now_s() - begin;
+    double took = atoll_clock_mono_s() - begin;
     atoll_journal_reader_close(r);
     if (got == 0)
         printf("read                          %9.0f records/s\n", (double)records / took);

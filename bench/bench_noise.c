@@ -8,17 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "core/candidate.h"
 #include "mpi-eval/backend/backends.h"
 #include "scheduler/doctor/calibrate_device.h"
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int fail(const struct atoll_err *err)
 {
@@ -61,7 +54,7 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
     prepared->report = compiled.report;
     for (unsigned i = 0; i < repeats; i++) {
         struct atoll_evaluation e;
-        double start = now_ns();
+        double start = atoll_clock_mono_ns();
 
         atoll_evaluation_init(&e);
         atoll_referee_evaluate(device->referee, 0, &order, prepared, compiled.object, compiled.object_length,
@@ -73,13 +66,13 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
         }
         medians[i] = e.timings[0].summary.median;
         candidate += e.candidate_ns;
-        wall += now_ns() - start;
+        wall += atoll_clock_mono_ns() - start;
         printf(
             "%3u  median %12.0f ns  half-width %6.3f %%  samples %4zu  discarded %3u  resolution %6.0f ns  "
             "wall %8.1f ms  share %4.1f %%%s\n",
             i, medians[i], 100 * e.timings[0].summary.relative_half_width, e.timings[0].sample_count,
-            e.timings[0].discarded_count, e.timings[0].resolution_ns, (now_ns() - start) / 1e6,
-            100 * e.candidate_ns / (now_ns() - start), unstable ? "  unstable" : "");
+            e.timings[0].discarded_count, e.timings[0].resolution_ns, (atoll_clock_mono_ns() - start) / 1e6,
+            100 * e.candidate_ns / (atoll_clock_mono_ns() - start), unstable ? "  unstable" : "");
         atoll_evaluation_fini(&e);
     }
     atoll_summary_of(medians, repeats, medians + repeats, &spread);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/random.h"
 #include "scheduler/campaign/campaign_progress_view.h"
@@ -57,20 +58,6 @@ static void die(const char *what, const struct atoll_err *err)
 {
     fprintf(stderr, "bench_scheduler: %s: %s\n", what, err ? err->text : "failed");
     exit(1);
-}
-
-static double clock_s(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int64_t unix_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static const char *part_path(const struct options *o, size_t part, char ret_path[PATH_MAX])
@@ -161,7 +148,7 @@ static struct atoll_progress_json hint_of(const struct maker *m, const struct at
                                        .journal_bytes = atoll_journal_durable_bytes(m->journal),
                                        .evaluated = m->evaluated,
                                        .correct = m->evaluated / 2,
-                                       .written_unix_ns = unix_ns(),
+                                       .written_unix_ns = atoll_clock_unix_ns(),
                                        .campaign_s = (double)m->evaluated / 10,
                                        .device_s = (double)m->evaluated / 12,
                                        .busy = 0.93,
@@ -199,7 +186,7 @@ static void attempt_start(struct maker *m, struct atoll_campaign *campaign)
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *dir;
     atoll_journal_destroy(m->journal);
-    m->journal = atoll_campaign_start_attempt(campaign, "4711", 1, unix_ns(), &dir, &err);
+    m->journal = atoll_campaign_start_attempt(campaign, "4711", 1, atoll_clock_unix_ns(), &dir, &err);
     if (!m->journal)
         die("attempt", &err);
     snprintf(m->attempt, sizeof m->attempt, "%.63s", strrchr(dir, '/') + 1);
@@ -249,8 +236,9 @@ static void part_make(struct maker *m, size_t part)
     }
     hint_write(m, campaign);
     results_append(m, behind);
-    if (part % 2 == 0 && (atoll_journal_append_close(m->journal, unix_ns(), "evaluations", &err) != 0 ||
-                          atoll_journal_sync(m->journal, &err) != 0))
+    if (part % 2 == 0 &&
+        (atoll_journal_append_close(m->journal, atoll_clock_unix_ns(), "evaluations", &err) != 0 ||
+         atoll_journal_sync(m->journal, &err) != 0))
         die("close", &err);
     atoll_journal_destroy(m->journal);
     m->journal = NULL;
@@ -270,7 +258,7 @@ static void campaign_make(const struct options *o)
 {
     struct maker m;
     char path[PATH_MAX];
-    double begin = clock_s(CLOCK_MONOTONIC);
+    double begin = atoll_clock_mono_s();
     folder_make(o->dir, "");
     folder_make(o->dir, "/suite");
     folder_make(o->dir, "/parts");
@@ -281,7 +269,7 @@ static void campaign_make(const struct options *o)
     for (size_t part = 0; part < o->parts; part++)
         part_make(&m, part);
     maker_fini(&m);
-    printf("made in %.0f s\n", clock_s(CLOCK_MONOTONIC) - begin);
+    printf("made in %.0f s\n", atoll_clock_mono_s() - begin);
 }
 
 /* ---- measuring ---- */
@@ -328,7 +316,7 @@ static void reading_take(const struct options *o, struct reading *ret)
     if (!all || !rows || !out)
         die("no memory", NULL);
     memset(ret, 0, sizeof *ret);
-    double wall = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = atoll_clock_mono_s(), cpu = 1e-9 * atoll_clock_cpu_ns();
     for (size_t i = 0; i < o->parts; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         char path[PATH_MAX];
@@ -336,9 +324,9 @@ static void reading_take(const struct options *o, struct reading *ret)
             die(path, &err);
         rows[i] = (struct atoll_campaign_progress_row){.name = "0000", .standing = &all[i]};
     }
-    atoll_campaign_progress_view_print(out, rows, o->parts, 1, unix_ns());
-    ret->wall_s = clock_s(CLOCK_MONOTONIC) - wall;
-    ret->cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    atoll_campaign_progress_view_print(out, rows, o->parts, 1, atoll_clock_unix_ns());
+    ret->wall_s = atoll_clock_mono_s() - wall;
+    ret->cpu_s = 1e-9 * atoll_clock_cpu_ns() - cpu;
     for (size_t i = 0; i < o->parts; i++) {
         ret->evaluated += all[i].evaluated;
         ret->walked += all[i].walked_bytes;
@@ -385,13 +373,13 @@ static void replay_tell(const struct options *o)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_replay_report report;
     char path[PATH_MAX];
-    double begin = clock_s(CLOCK_MONOTONIC);
+    double begin = atoll_clock_mono_s();
     struct atoll_campaign *campaign = atoll_campaign_open(part_path(o, 0, path), NULL, &err);
     if (!campaign || atoll_campaign_replay(campaign, NULL, NULL, &report, &err) != 0)
         die(path, &err);
     atoll_campaign_close(campaign);
     printf("for comparison: reading and checking every record of one part takes %.1f ms\n",
-           (clock_s(CLOCK_MONOTONIC) - begin) * 1e3);
+           (atoll_clock_mono_s() - begin) * 1e3);
 }
 
 static void hints_remove(const struct options *o)
@@ -440,13 +428,13 @@ static void hint_measure(struct options o, size_t tasks)
     struct atoll_campaign *campaign = part_create(&o, part_path(&o, 0, path), 0, tasks);
     attempt_start(&m, campaign);
     results_append(&m, 1000);
-    double cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    double cpu = 1e-9 * atoll_clock_cpu_ns();
     for (size_t i = 0; i < HINT_WRITES; i++) {
-        double begin = clock_s(CLOCK_MONOTONIC);
+        double begin = atoll_clock_mono_s();
         hint_write(&m, campaign);
-        took[i] = clock_s(CLOCK_MONOTONIC) - begin;
+        took[i] = atoll_clock_mono_s() - begin;
     }
-    cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    cpu = 1e-9 * atoll_clock_cpu_ns() - cpu;
     qsort(took, HINT_WRITES, sizeof *took, by_value);
     printf("%4zu tasks: CPU %.3f ms, median %.3f ms, 99 %% %.3f ms, worst %.3f ms\n", tasks,
            cpu / HINT_WRITES * 1e3, took[HINT_WRITES / 2] * 1e3, took[HINT_WRITES * 99 / 100] * 1e3,

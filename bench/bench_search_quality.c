@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "bench/contest.h"
 #include "bench/replay.h"
 #include "evolution/tuner/tune.h"
@@ -73,18 +74,11 @@ static void *series_work(void *data)
     return NULL;
 }
 
-static double spent_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static int series_run(struct series *s, const struct options *o, struct atoll_err *err)
 {
     pthread_t threads[JOB_LIMIT];
     size_t started = 0;
-    double start = spent_s();
+    double start = 1e-9 * atoll_clock_cpu_ns();
     if (atoll_curves_init(&s->curves, o->seeds, o->budget, err) != 0)
         return -1;
     while (started + 1 < o->jobs && pthread_create(&threads[started], NULL, series_work, s) == 0)
@@ -92,7 +86,7 @@ static int series_run(struct series *s, const struct options *o, struct atoll_er
     series_work(s);
     while (started > 0)
         pthread_join(threads[--started], NULL);
-    s->seconds = spent_s() - start;
+    s->seconds = 1e-9 * atoll_clock_cpu_ns() - start;
     if (!atomic_load(&s->failed))
         return 0;
     *err = s->err;

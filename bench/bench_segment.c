@@ -7,17 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "archive-h5/hdf5/segment.h"
 #include "base/random.h"
 
 #define SAMPLES 100u
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int add_evaluation(struct atoll_tables *t, uint64_t n, struct atoll_err *err)
 {
@@ -46,12 +40,12 @@ static int measure(const char *path, const struct atoll_tables *t, struct atoll_
     struct stat st;
     double rows =
         (double)(atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS) + atoll_tables_count(t, ATOLL_TABLE_SAMPLES));
-    double begin = now_s();
+    double begin = atoll_clock_mono_s();
     if (atoll_segment_write(path, t, NULL, NULL, err) != 0 || stat(path, &st) != 0)
         return -1;
-    double written = now_s();
+    double written = atoll_clock_mono_s();
     struct atoll_tables *again = atoll_segment_read(path, err);
-    double read = now_s();
+    double read = atoll_clock_mono_s();
     if (!again)
         return -1;
     printf("write, verify, rename  %10.0f rows/s  %.2f s  %.1f MB\n", rows / (written - begin),
@@ -71,11 +65,12 @@ int main(int argc, char **argv)
     struct atoll_row_campaign campaign;
     memset(&campaign, 0, sizeof campaign);
     int failed = !t || atoll_tables_append(t, ATOLL_TABLE_CAMPAIGN, &campaign, &err) != 0;
-    double begin = now_s();
+    double begin = atoll_clock_mono_s();
     for (uint64_t i = 0; !failed && i < count; i++)
         failed = add_evaluation(t, i, &err);
     if (!failed)
-        printf("rows in memory         %10.0f rows/s\n", (double)count * (SAMPLES + 1) / (now_s() - begin));
+        printf("rows in memory         %10.0f rows/s\n",
+               (double)count * (SAMPLES + 1) / (atoll_clock_mono_s() - begin));
     if (failed || measure(path, t, &err) != 0)
         fprintf(stderr, "%s\n", err.text);
     atoll_tables_destroy(t);

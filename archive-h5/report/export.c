@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+#include "base/json.h"
+
 /* The cell as characters: a number, a name, hex, or a borrowed text.  scratch: room for 80 bytes. ret_number:
  * 1 when it may stand unquoted in JSON. */
 static const char *cell_text(const struct atoll_tables *t, const struct atoll_column *column,
@@ -56,29 +58,9 @@ static void put_csv(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Bytes that are not UTF-8 are taken as Latin-1, so that nothing is lost. */
-static json_t *latin1(const char *text)
-{
-    char *wide = malloc(strlen(text) * 2 + 1);
-    size_t at = 0;
-    if (!wide)
-        return NULL;
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c >= 0x80)
-            wide[at++] = (char)(0xc0 | c >> 6);
-        wide[at++] = (char)(c >= 0x80 ? 0x80 | (c & 0x3f) : c);
-    }
-    json_t *string = json_stringn(wide, at);
-    free(wide);
-    return string;
-}
-
 static int put_json_text(FILE *out, const char *text)
 {
-    json_t *string = json_string(text);
-    if (!string)
-        string = latin1(text);
+    json_t *string = atoll_json_text(text);
     int failed = !string || json_dumpf(string, out, JSON_ENCODE_ANY) != 0;
     json_decref(string);
     return failed ? -1 : 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/utf8.h"
 #include "core/evaluation.h"
 #include "base/units.h"
 
@@ -77,22 +78,15 @@ static const char style[] =
     "footer{margin-top:44px;color:var(--soft);font-size:13px;max-width:76ch}\n"
     "@media print{body{background:#fff}.card,.task{break-inside:avoid}}\n";
 
-/* Length of the UTF-8 sequence at s when it is well-formed and printable, else 0. */
-static size_t sequence(const unsigned char *s)
+/* Length of the character at s when it is UTF-8 and printable, else 0. */
+static size_t printable(const unsigned char *s)
 {
-    if (*s < 0x80)
-        return *s >= 0x20 || *s == '\n' || *s == '\t' ? *s != 0x7f : 0;
-    size_t length = *s >= 0xf0 && *s < 0xf5   ? 4
-                    : *s >= 0xe0 && *s < 0xf0 ? 3
-                    : *s >= 0xc2 && *s < 0xe0 ? 2
-                                              : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f) || (s[0] == 0xc2 && s[1] < 0xa0) ||
-        (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
+    size_t length = atoll_utf8_character_bytes(s, 4);
+    if ((*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f ||
+        (s[0] == 0xc2 && length == 2 && s[1] < 0xa0) ||
+        (length == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe)) {
         return 0;
+    }
     return length;
 }
 
@@ -100,7 +94,7 @@ void atoll_html_text(struct atoll_buffer *out, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
     while (*s) {
-        size_t length = sequence(s);
+        size_t length = printable(s);
         if (length == 0) {
             atoll_buffer_printf(out, "&#65533;");
             s++;

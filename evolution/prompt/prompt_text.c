@@ -232,11 +232,7 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
 
 static size_t render_quote(const char *text, size_t length, size_t keep, struct atoll_buffer *out)
 {
-    size_t end = length;
-    if (keep < length) {
-        for (end = keep; end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80;)
-            end--; /* not inside of a character */
-    }
+    size_t end = keep < length ? atoll_utf8_cut(text, keep) : length;
     for (size_t at = 0; at < end;) {
         const char *line = memchr(text + at, '\n', end - at);
         size_t stop = line ? (size_t)(line - text) : end;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "core/plan/plan.h"
 #include "core/source/source_token.h"
 #include "evolution/reply/reply_text.h"
@@ -475,8 +476,9 @@ static const char *unusable(const struct reading *a, struct atoll_reply_span tex
                             struct atoll_err *err)
 {
     size_t keep = text.length < BEGINNING_BYTES ? text.length : BEGINNING_BYTES, bytes;
-    while (keep > 0 && keep < text.length && ((unsigned char)text.text[keep] & 0xc0) == 0x80)
-        keep--;
+    if (keep < text.length) {
+        keep = atoll_utf8_cut(text.text, keep);
+    }
     const char *why = a->why[0] ? a->why : text.length ? "no kernel is in it" : "the answer is empty";
     bytes = sizeof ATOLL_REPLY_UNUSABLE + strlen(why) + 8 + keep;
     char *source = atoll_arena_alloc(arena, bytes, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "llm-gateway/client/client_transport.h"
 
 #define NS_PER_S         1e9
@@ -42,10 +43,7 @@ static const struct atoll_client_transport *const transports[] = {
 
 static double monotonic_ns(void *context)
 {
-    struct timespec t;
-    (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * NS_PER_S + (double)t.tv_nsec;
+    return atoll_clock_mono_ns();
 }
 
 static double now_of(const struct atoll_client *client)

@@ -16,6 +16,7 @@
 
 #include <sodium.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "llm-gateway/client/client_transport.h"
 #include "llm-gateway/http/secret.h"
@@ -261,11 +262,9 @@ static void on_done(void *context, const struct atoll_transfer_end *end)
 static void on_header(void *context, const char *name, const char *value)
 {
     struct atoll_client_call *call = ((struct flight *)context)->call;
-    struct timespec now;
     if (!call)
         return;
-    clock_gettime(CLOCK_REALTIME, &now);
-    atoll_reply_headers_read(&call->headers, name, value, (double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+    atoll_reply_headers_read(&call->headers, name, value, atoll_clock_unix_s());
 }
 
 static int on_data(void *context, int http_status, const void *bytes, size_t length)

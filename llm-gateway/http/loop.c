@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define BATCH       256
 #define FD_LIMIT    ((size_t)1 << 20)
 #define TIMER_LIMIT ((size_t)1 << 20)
@@ -50,9 +52,7 @@ struct atoll_loop {
 
 static double system_now_ns(void *context)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return atoll_clock_mono_ns();
 }
 
 struct atoll_loop *atoll_loop_create(double (*now_ns)(void *context), void *context, struct atoll_err *err)

@@ -34,11 +34,7 @@ static double now_ns(void)
 /* The lock is held.  Until somebody signals or for so long. */
 static void wait_ns(struct atoll_lease_renewer *t, double ns)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    double sum = (double)until.tv_nsec + ns;
-    until.tv_sec += (time_t)(sum / 1e9);
-    until.tv_nsec = (long)(sum - (double)(time_t)(sum / 1e9) * 1e9);
+    struct timespec until = atoll_clock_after_ns(CLOCK_MONOTONIC, ns);
     pthread_cond_timedwait(&t->changed, &t->lock, &until);
 }
 

@@ -208,10 +208,7 @@ int atoll_referee_thread_destroy(struct atoll_referee_thread *x, double wait_ns)
         atoll_referee_cancel(x->referee);
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);
-    clock_gettime(CLOCK_REALTIME, &until);
-    long long end_ns = (long long)until.tv_nsec + (long long)wait_ns;
-    until.tv_sec += (time_t)(end_ns / 1000000000);
-    until.tv_nsec = (long)(end_ns % 1000000000);
+    until = atoll_clock_after_ns(CLOCK_REALTIME, wait_ns);
     if (pthread_timedjoin_np(x->thread, NULL, &until) != 0)
         return -1;
     pthread_mutex_destroy(&x->mutex);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "evolution/reply/reply.h"
 #include "evolution/prompt/prompt.h"
 
@@ -74,11 +75,8 @@ static int kernels_find(const struct kernels *k, const struct atoll_id *candidat
 static const char *text_keep(struct atoll_arena *arena, const void *bytes, size_t length, size_t limit,
                              struct atoll_err *err)
 {
-    const unsigned char *from = bytes;
-    size_t kept = !from ? 0 : length < limit ? length : limit;
-    while (kept && kept < length && (from[kept] & 0xc0) == 0x80)
-        kept--;
-    char *text = atoll_arena_text(arena, from ? bytes : "", kept, err);
+    size_t kept = !bytes ? 0 : length <= limit ? length : atoll_utf8_cut(bytes, limit);
+    char *text = atoll_arena_text(arena, bytes ? bytes : "", kept, err);
     for (size_t i = 0; text && i < kept; i++) {
         if (text[i] == '\0')
             text[i] = ' ';

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/campaign/prior.h"
 #include "evolution/engine/engine.h"
@@ -120,14 +121,6 @@ static int search_choose(struct atoll_plan_settings *settings, struct atoll_sear
         return atoll_err_errno(err, errno, "no random seed");
     }
     return atoll_model_options_apply(&settings->model, &settings->search, ret_search, err);
-}
-
-static int64_t unix_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Four tools take about so long for one kernel (docs/benchmarks/gpu.md). */
@@ -340,7 +333,7 @@ static int folder_create(const struct atoll_campaign_plan *plan, const struct at
     struct option_texts texts;
     struct atoll_campaign_option options[OPTION_ROWS];
     struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
-                                           .created_unix_ns = unix_ns(),
+                                           .created_unix_ns = atoll_clock_unix_ns(),
                                            .atoll_version = ATOLL_VERSION,
                                            .search = part->search,
                                            .options = options,

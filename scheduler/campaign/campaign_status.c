@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "base/json.h"
 #include "scheduler/campaign/sweep_request.h"
@@ -251,14 +252,6 @@ void atoll_campaign_status_fini(struct atoll_campaign_status *status)
 
 /* ---- for people ---- */
 
-static int64_t unix_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void job_print(const struct atoll_job *job, FILE *out)
 {
     char text[32];
@@ -343,7 +336,7 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
                 atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
     }
     history_print(s->sweep, out);
-    atoll_campaign_progress_view_print(out, s->rows, s->sweep->part_count, by_task, unix_ns());
+    atoll_campaign_progress_view_print(out, s->rows, s->sweep->part_count, by_task, atoll_clock_unix_ns());
 }
 
 /* ---- for programs ---- */
@@ -370,7 +363,7 @@ json_t *atoll_campaign_status_json(const struct atoll_campaign_status *s)
                        s->jobs_age_s < HUGE_VAL ? json_real(s->jobs_age_s) : json_null());
     if (object) {
         json_object_update_missing_new(
-            object, atoll_campaign_progress_view_json(s->rows, s->sweep->part_count, unix_ns()));
+            object, atoll_campaign_progress_view_json(s->rows, s->sweep->part_count, atoll_clock_unix_ns()));
     }
     return object;
 }

@@ -9,16 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "scheduler/campaign/campaign_queue.h"
-
-static double unix_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static int cache_path(enum atoll_launcher_kind kind, char path[PATH_MAX])
 {
@@ -84,7 +77,8 @@ static void list_keep(enum atoll_launcher_kind kind, const struct atoll_job_list
     for (size_t i = 0; i < list->count; i++) {
         json_array_append_new(jobs, job_to_json(&list->jobs[i]));
     }
-    object = json_pack("{s:f, s:s, s:o}", "asked_unix_s", unix_s(), "launcher", list->launcher, "jobs", jobs);
+    object = json_pack("{s:f, s:s, s:o}", "asked_unix_s", atoll_clock_unix_s(), "launcher", list->launcher,
+                       "jobs", jobs);
     text = object ? json_dumps(object, JSON_COMPACT) : NULL;
     if (text && cache_path(kind, path) == 0) {
         atoll_file_replace(atoll_file_ops_real(), path, text, strlen(text),
@@ -100,7 +94,7 @@ static int list_fill(const json_t *object, struct atoll_job_list *list)
     double asked = json_number_value(json_object_get(object, "asked_unix_s"));
 
     memset(list, 0, sizeof(*list));
-    list->age_s = unix_s() - asked;
+    list->age_s = atoll_clock_unix_s() - asked;
     if (!json_is_array(jobs) || !(asked > 0) || list->age_s < 0) {
         return -1;
     }

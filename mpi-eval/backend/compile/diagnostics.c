@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define TEMPORARY_LENGTH 8 /* "ccXXXXXX" */
 
 struct out {
@@ -113,19 +115,6 @@ static size_t trim(const char *text, struct out *out, int errors_only)
     return out->length;
 }
 
-/* A cut in the middle of a UTF-8 character would make the text unprintable for its readers. */
-static size_t cut_at_character(const char *text, size_t length)
-{
-    size_t at = length;
-    while (at > 0 && length - at < 4 && ((unsigned char)text[at - 1] & 0xC0) == 0x80)
-        at--;
-    if (at == 0)
-        return length;
-    unsigned char lead = (unsigned char)text[at - 1];
-    size_t needs = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-    return length - (at - 1) < needs ? at - 1 : length;
-}
-
 size_t atoll_diagnostics_trim(const char *text, const char *folder, char ret_text[ATOLL_DIAGNOSTICS_BYTES])
 {
     struct out out = {ret_text, 0, folder};
@@ -133,7 +122,7 @@ size_t atoll_diagnostics_trim(const char *text, const char *folder, char ret_tex
         trim(text, &out, 0);
     while (out.length > 0 && out.text[out.length - 1] == '\n')
         out.length--;
-    out.length = cut_at_character(out.text, out.length);
+    out.length = atoll_utf8_cut(out.text, out.length); /* else its readers could not print it */
     out.text[out.length] = '\0';
     return out.length;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "scheduler/launcher/launcher_ops.h"
 #include "scheduler/launcher/slurm/answer.h"
@@ -260,14 +261,6 @@ void atoll_slurm_mpi_types(double timeout_s, char *ret_types, size_t bytes)
     }
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int read_limits(struct atoll_launcher *launcher, struct atoll_cluster *cluster, struct atoll_err *err)
 {
     static const char *const argv[] = {"scontrol", "show", "config", NULL};
@@ -297,13 +290,13 @@ static int cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cl
     static const char *const ping[] = {"scontrol", "ping", NULL};
     struct atoll_cluster found = {0};
     struct atoll_process_result result;
-    double begin_s = now_s();
+    double begin_s = atoll_clock_mono_s();
     int status;
 
     if (order(launcher, ping, err) != 0) {
         return -1;
     }
-    found.answer_s = now_s() - begin_s;
+    found.answer_s = atoll_clock_mono_s() - begin_s;
     if (read_limits(launcher, &found, err) != 0 || run(launcher, partitions, &result, err) != 0) {
         return -1;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "scheduler/launcher/slurm/plugin_call.h"
 #include "scheduler/launcher/slurm/version.h"
 
@@ -108,22 +109,14 @@ static int put_limits(struct atoll_cluster *cluster, struct atoll_slurm_words *w
     return 0;
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 int atoll_slurm_call_cluster(struct atoll_cluster *ret_cluster, struct atoll_slurm_words *words)
 {
     partition_info_msg_t *partitions = NULL;
     node_info_msg_t *nodes = NULL;
-    double begin_s = now_s();
+    double begin_s = atoll_clock_mono_s();
 
     if (slurm_ping(0) == SLURM_SUCCESS) {
-        ret_cluster->answer_s = now_s() - begin_s;
+        ret_cluster->answer_s = atoll_clock_mono_s() - begin_s;
     }
     if (put_limits(ret_cluster, words) != 0) {
         return -1;
