@@ -1,4 +1,4 @@
-/* bench_scheduler.c - what it costs to know how far a campaign of many parts is: standings of all parts, with the hints
+/* bench_scheduler.c - what it costs to know how far a campaign of many parts is: progress of all parts, with the hints
  * that rank 0 keeps and without, from memory and from the disk; and what keeping a hint costs rank 0.
  * The parts are made by the writers of the real thing, with results that nothing measured.  --help lists the options. */
 #include <fcntl.h>
@@ -43,7 +43,7 @@ struct options {
 static void usage(FILE *out)
 {
     fputs("usage: bench_scheduler status|hint [OPTION...]\n"
-          "  status: the time to read the standings of all parts; hint: the time to write progress.json\n"
+          "  status: the time to read the progress of all parts; hint: the time to write progress.json\n"
           "  --parts N         parts of the campaign (250)\n"
           "  --tasks N         tasks of all parts together (250)\n"
           "  --evaluations N   evaluations of all parts together (1000000)\n"
@@ -322,7 +322,7 @@ static void reading_take(const struct options *o, struct reading *ret)
         char path[PATH_MAX];
         if (atoll_campaign_progress_read(part_path(o, i, path), &all[i], &err) != 0)
             die(path, &err);
-        rows[i] = (struct atoll_campaign_progress_row){.name = "0000", .standing = &all[i]};
+        rows[i] = (struct atoll_campaign_progress_row){.name = "0000", .progress = &all[i]};
     }
     atoll_campaign_progress_view_print(out, rows, o->parts, 1, atoll_clock_unix_ns());
     ret->wall_s = atoll_clock_mono_s() - wall;
@@ -355,7 +355,7 @@ static void readings_tell(const struct options *o, const char *name, int is_cold
             tree_forget(o);
         reading_take(o, &r[i]);
         if (r[i].evaluated != o->evaluations || r[i].ended != (o->parts + 1) / 2)
-            die("the standings are not what was written", NULL);
+            die("the progress are not what was written", NULL);
     }
     qsort(r, o->repeat, sizeof *r, by_wall);
     const struct reading *m = &r[o->repeat / 2];

@@ -204,7 +204,7 @@ void atoll_campaign_plan_fini(struct atoll_campaign_plan *plan)
     atoll_model_options_fini(&plan->settings->model);
 }
 
-void atoll_campaign_plan_say_reuse(const struct atoll_campaign_plan *plan)
+void atoll_campaign_plan_log_reuse(const struct atoll_campaign_plan *plan)
 {
     const struct atoll_option_list *reuse = &plan->settings->reuse;
     const struct atoll_reuse_counts *counts = &plan->reused;

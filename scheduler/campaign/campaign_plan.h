@@ -53,6 +53,6 @@ struct atoll_plan_part atoll_campaign_plan_whole(const struct atoll_campaign_pla
 int atoll_campaign_plan_create(struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
                                const char *dir, struct atoll_err *err);
 /* A line on standard error on what was taken over from earlier campaigns; nothing without --reuse. */
-void atoll_campaign_plan_say_reuse(const struct atoll_campaign_plan *plan);
+void atoll_campaign_plan_log_reuse(const struct atoll_campaign_plan *plan);
 
 #endif

@@ -20,16 +20,16 @@ const char *atoll_campaign_progress_state_name(enum atoll_campaign_progress_stat
 enum atoll_campaign_progress_state
 atoll_campaign_progress_row_state(const struct atoll_campaign_progress_row *row)
 {
-    if (!row->standing) {
+    if (!row->progress) {
         return ATOLL_STATE_UNREADABLE;
     }
-    if (row->standing->phase == ATOLL_CAMPAIGN_PROGRESS_ENDED) {
+    if (row->progress->phase == ATOLL_CAMPAIGN_PROGRESS_ENDED) {
         return ATOLL_STATE_ENDED;
     }
     if (row->is_held) {
         return ATOLL_STATE_RUNNING;
     }
-    return row->standing->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH ? ATOLL_STATE_FRESH : ATOLL_STATE_WAITING;
+    return row->progress->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH ? ATOLL_STATE_FRESH : ATOLL_STATE_WAITING;
 }
 
 static const char *state_text(const struct atoll_campaign_progress_row *row)
@@ -103,7 +103,7 @@ static void sums_make(const struct atoll_campaign_progress_row *rows, size_t cou
 {
     *ret_sums = (struct sums){.mean.all_final = 1};
     for (size_t i = 0; i < count; i++) {
-        const struct atoll_campaign_progress *s = rows[i].standing;
+        const struct atoll_campaign_progress *s = rows[i].progress;
         enum atoll_campaign_progress_state state = atoll_campaign_progress_row_state(&rows[i]);
 
         ret_sums->states[state]++;
@@ -180,22 +180,22 @@ static void print_task(FILE *out, const struct atoll_campaign_progress_row *row,
             t->baseline_ns > 0 ? atoll_duration_text(t->baseline_ns, baseline, sizeof(baseline)) : "-",
             t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
     print_speedup(out, speedup_of(t), t->final_ratio > 0);
-    print_count(out, is_counted(row->standing), task_evaluated(row->standing, t));
-    print_count(out, row->standing->has_hint, t->correct);
+    print_count(out, is_counted(row->progress), task_evaluated(row->progress, t));
+    print_count(out, row->progress->has_hint, t->correct);
     fprintf(out, "  %-8s %s%s%s\n", t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "",
             t->model);
 }
 
 static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row)
 {
-    if (!row->standing) {
+    if (!row->progress) {
         fprintf(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n", "-", "-", "-", "-", "-", "-",
                 state_text(row), row->name);
         print_trouble(out, row);
         return;
     }
-    for (size_t i = 0; i < row->standing->hint.task_count; i++) {
-        print_task(out, row, &row->standing->hint.tasks[i]);
+    for (size_t i = 0; i < row->progress->hint.task_count; i++) {
+        print_task(out, row, &row->progress->hint.tasks[i]);
     }
 }
 
@@ -211,7 +211,7 @@ static size_t done_count(const struct atoll_campaign_progress *s)
 
 static void print_part(FILE *out, const struct atoll_campaign_progress_row *row, int64_t now_unix_ns)
 {
-    const struct atoll_campaign_progress *s = row->standing;
+    const struct atoll_campaign_progress *s = row->progress;
     char device[32], age[32], done[48];
     struct mean mean = {.all_final = 1};
 
@@ -301,7 +301,7 @@ static json_t *asks_json(const struct atoll_progress_json *hint)
                      (json_int_t)a->tokens, "cost_usd", a->cost_usd);
 }
 
-static void add_standing(json_t *part, const struct atoll_campaign_progress *s, int64_t now_unix_ns)
+static void add_progress(json_t *part, const struct atoll_campaign_progress *s, int64_t now_unix_ns)
 {
     const struct atoll_progress_json *hint = &s->hint;
     json_t *more = json_pack(
@@ -344,8 +344,8 @@ json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_r
                                  state_text(&rows[i]), "holder", known_text(rows[i].holder), "error",
                                  known_text(rows[i].trouble));
 
-        if (rows[i].standing) {
-            add_standing(part, rows[i].standing, now_unix_ns);
+        if (rows[i].progress) {
+            add_progress(part, rows[i].progress, now_unix_ns);
         }
         json_array_append_new(parts, part);
     }

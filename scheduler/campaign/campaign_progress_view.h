@@ -11,7 +11,7 @@
 /* A part.  All borrowed. */
 struct atoll_campaign_progress_row {
     const char *name; /* "0000"; the folder's name where there is one part only */
-    const struct atoll_campaign_progress *standing; /* NULL: it cannot be read, and trouble says why */
+    const struct atoll_campaign_progress *progress; /* NULL: it cannot be read, and trouble says why */
     const char *trouble;
     int is_held;        /* somebody works on it: its lease is held */
     const char *holder; /* the job that does; NULL = not known */

@@ -1,6 +1,6 @@
 /* campaign_queue.h - the user's campaigns that want jobs: one small file each in a folder of the user's.
  * Layer: scheduler.  There is no daemon: whoever has a reason (submit, resume, watch, a job that ends) looks through the
- * queue and puts jobs into Slurm's as far as limits allow (pump.h).
+ * queue and puts jobs into Slurm's as far as limits allow (job_submitter.h).
  *
  * The folder is ATOLL_QUEUE, else $XDG_DATA_HOME/atoll/queue, else ~/.local/share/atoll/queue. */
 #ifndef ATOLL_SCHEDULER_CAMPAIGN_CAMPAIGN_QUEUE_H

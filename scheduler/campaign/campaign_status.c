@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "base/json.h"
-#include "scheduler/campaign/sweep_request.h"
+#include "scheduler/campaign/sweep_jobs.h"
 
 #define POLL_S        90.0
 #define AGE_TOLD_S    5.0
@@ -37,12 +37,12 @@ static void part_read(struct atoll_campaign_status *s, size_t i)
     s->rows[i].name = s->sweep->parts[i].name;
     atoll_lease_holder_self("status", 0, &self);
     if (atoll_sweep_part_path(s->sweep, i, path, sizeof(path), &err) != 0 ||
-        atoll_campaign_progress_read(path, &s->standings[i], &err) != 0) {
+        atoll_campaign_progress_read(path, &s->progresses[i], &err) != 0) {
         snprintf(s->troubles[i], sizeof(s->troubles[i]), "%s", err.text);
         s->rows[i].trouble = s->troubles[i];
         return;
     }
-    s->rows[i].standing = &s->standings[i];
+    s->rows[i].progress = &s->progresses[i];
     if (atoll_lease_look(path, &self, &s->leases[i], NULL) == 0 && s->leases[i].state == ATOLL_LEASE_HELD) {
         s->rows[i].is_held = 1;
         s->rows[i].holder = s->leases[i].holder.job;
@@ -53,11 +53,11 @@ static int parts_read(struct atoll_campaign_status *s, struct atoll_err *err)
 {
     size_t count = s->sweep->part_count;
 
-    s->standings = calloc(count, sizeof(*s->standings));
+    s->progresses = calloc(count, sizeof(*s->progresses));
     s->rows = calloc(count, sizeof(*s->rows));
     s->leases = calloc(count, sizeof(*s->leases));
     s->troubles = calloc(count, sizeof(*s->troubles));
-    if (!s->standings || !s->rows || !s->leases || !s->troubles) {
+    if (!s->progresses || !s->rows || !s->leases || !s->troubles) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", count);
     }
     for (size_t i = 0; i < count; i++) {
@@ -237,12 +237,12 @@ int atoll_campaign_status_read(const struct atoll_sweep *sweep, double max_age_s
 
 void atoll_campaign_status_fini(struct atoll_campaign_status *status)
 {
-    for (size_t i = 0; status->standings && i < status->sweep->part_count; i++) {
-        if (status->rows && status->rows[i].standing) {
-            atoll_campaign_progress_fini(&status->standings[i]);
+    for (size_t i = 0; status->progresses && i < status->sweep->part_count; i++) {
+        if (status->rows && status->rows[i].progress) {
+            atoll_campaign_progress_fini(&status->progresses[i]);
         }
     }
-    free(status->standings);
+    free(status->progresses);
     free(status->rows);
     free(status->leases);
     free(status->troubles);

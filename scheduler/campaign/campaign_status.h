@@ -27,7 +27,7 @@ const char *atoll_campaign_phase_name(enum atoll_campaign_phase phase);
 struct atoll_campaign_status {
     const struct atoll_sweep *sweep; /* borrowed */
     enum atoll_campaign_phase phase;
-    struct atoll_campaign_progress *standings; /* one for each part */
+    struct atoll_campaign_progress *progresses; /* one for each part */
     struct atoll_campaign_progress_row *rows;
     struct atoll_lease_seen *leases;
     char (*troubles)[ATOLL_ERR_TEXT_BYTES];

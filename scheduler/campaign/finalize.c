@@ -42,13 +42,13 @@ struct finalizer {
 static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
-    struct atoll_campaign_progress standing;
+    struct atoll_campaign_progress progress;
     char path[PATH_MAX];
 
     if (atoll_sweep_part_path(f->sweep, part, path, sizeof(path), err) != 0) {
         return -1;
     }
-    if (atoll_campaign_progress_read(path, &standing, &own) != 0) {
+    if (atoll_campaign_progress_read(path, &progress, &own) != 0) {
         f->open_count++;
         f->states[part] = PART_DAMAGED;
         if (!atoll_sweep_is_damage(own.code)) {
@@ -57,11 +57,11 @@ static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
         }
         return 0;
     }
-    f->states[part] = standing.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED ? PART_ENDED : PART_OPEN;
+    f->states[part] = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED ? PART_ENDED : PART_OPEN;
     f->open_count += f->states[part] == PART_OPEN;
-    f->evaluated += standing.evaluated;
-    f->duelled += standing.duelled;
-    atoll_campaign_progress_fini(&standing);
+    f->evaluated += progress.evaluated;
+    f->duelled += progress.duelled;
+    atoll_campaign_progress_fini(&progress);
     return 0;
 }
 
@@ -86,7 +86,7 @@ static int quarantine_tell(struct finalizer *f, size_t part, const struct atoll_
     }
     f->quarantined += report.quarantined_records;
     for (size_t i = 0; f->open_count == 0 && i < report.quarantined_count; i++) {
-        atoll_sweep_tell(
+        atoll_sweep_record(
             f->sweep->dir, report.quarantined[i].attempt, "quarantined",
             "part %s: %llu records that attempt %s wrote after its lease was lost are kept aside",
             f->sweep->parts[part].name, (unsigned long long)report.quarantined[i].records,
@@ -173,8 +173,8 @@ static int done_write(const struct finalizer *f, struct atoll_err *err)
     if (atoll_file_replace(atoll_file_ops_real(), path, text, (size_t)length, err) != 0) {
         return -1;
     }
-    atoll_sweep_tell(f->sweep->dir, "finalizer", "done",
-                     "every part has ended; archive and report are written");
+    atoll_sweep_record(f->sweep->dir, "finalizer", "done",
+                       "every part has ended; archive and report are written");
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/id.h"
+#include "core/search.h"
 #include "scheduler/campaign/campaign_plan.h"
 #include "scheduler/site/site.h"
 #include "scheduler/campaign/sweep.h"
@@ -44,5 +45,20 @@ struct atoll_plan_part atoll_submission_part(const struct atoll_submission *subm
                                              size_t first);
 /* Makes the folder.  Errors: EXISTS when something is there, and those of writing; what was begun is named, and can be removed. */
 int atoll_submission_make(struct atoll_submission *submission, struct atoll_err *err);
+
+/* Part `number` of `parts` has tasks first..first+count-1 of `tasks`; `jobs` work at once. */
+struct atoll_budget_share {
+    size_t number, parts;
+    size_t first, count, tasks;
+    size_t jobs;
+};
+
+/* Limits that are counted (evaluations, tokens) must give each part at least one: 0 would be no limit.  Errors: USAGE with the
+ * limit's option and the remedy. */
+int atoll_budget_share_check(const struct atoll_search *whole, size_t parts, struct atoll_err *err);
+/* The part's search: of what is counted and of money and device time its tasks' share, so that all parts together have what
+ * the whole has, to the last evaluation; of the clock its share of the jobs' time; a seed of its own. */
+struct atoll_search atoll_budget_share_of(const struct atoll_search *whole,
+                                          const struct atoll_budget_share *share);
 
 #endif

@@ -428,7 +428,7 @@ static void line_append(const char *path, const char *line)
     free(bytes);
 }
 
-void atoll_sweep_tell(const char *dir, const char *job, const char *what, const char *format, ...)
+void atoll_sweep_record(const char *dir, const char *job, const char *what, const char *format, ...)
 {
     char path[PATH_MAX], words[1024];
     json_t *object;

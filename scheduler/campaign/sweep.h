@@ -78,7 +78,7 @@ int atoll_sweep_is_done(const char *dir);
 
 /* Appends a line to history.jsonl, which `atoll status` shows: what happened to the campaign, in order.  job: whose; what: a
  * word for programs ("submitted", "lost"); text: for people.  Best effort. */
-void atoll_sweep_tell(const char *dir, const char *job, const char *what, const char *format, ...)
+void atoll_sweep_record(const char *dir, const char *job, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -40,7 +40,7 @@ static int cancel_one(const struct control_settings *settings, const struct atol
         atoll_sweep_jobs_cancel(sweep, settings->call_timeout_s, 0, &count, err) != 0) {
         return -1;
     }
-    atoll_sweep_tell(sweep->dir, "user", "cancelled", "%u jobs were cancelled", count);
+    atoll_sweep_record(sweep->dir, "user", "cancelled", "%u jobs were cancelled", count);
     if (atoll_finalize(sweep, 1, err) < 0) {
         return -1;
     }
@@ -59,7 +59,7 @@ static int pause_one(const struct control_settings *settings, const struct atoll
         atoll_sweep_jobs_cancel(sweep, settings->call_timeout_s, !settings->now, &count, err) != 0) {
         return -1;
     }
-    atoll_sweep_tell(sweep->dir, "user", "paused", "%u jobs were taken out of the queue", count);
+    atoll_sweep_record(sweep->dir, "user", "paused", "%u jobs were taken out of the queue", count);
     printf("%s: paused; %u jobs cancelled%s\n", sweep->dir, count,
            settings->now ? "" : ", running ones end when what is under way has come back");
     return 0;
@@ -95,15 +95,15 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
 static int submit_wanted(const struct atoll_job_submitter_settings *settings,
                          struct atoll_job_submitter_result *ret_result, struct atoll_err *err)
 {
-    int status = atoll_job_submitter(settings, ret_result, err);
+    int status = atoll_job_submitter_run(settings, ret_result, err);
 
     for (int i = 0; i < END_WAIT_S && status == 0 && ret_result->submitted == 0 && ret_result->ending > 0;
          i++) {
         if (i == 0) {
-            fprintf(settings->say, "%u jobs of it are about to end: waits for them\n", ret_result->ending);
+            fprintf(settings->log, "%u jobs of it are about to end: waits for them\n", ret_result->ending);
         }
         sleep(1);
-        status = atoll_job_submitter(settings, ret_result, err);
+        status = atoll_job_submitter_run(settings, ret_result, err);
     }
     return status;
 }
@@ -112,7 +112,7 @@ int atoll_continue_campaign(const struct atoll_sweep *sweep, double timeout_s, F
                             struct atoll_err *err)
 {
     const struct atoll_job_submitter_settings settings = {
-        .mine = sweep->id, .timeout_s = timeout_s, .say = out};
+        .mine = sweep->id, .timeout_s = timeout_s, .log = out};
     struct atoll_job_submitter_result result;
     struct atoll_err waiting = ATOLL_ERR_INIT;
     int done;
@@ -125,7 +125,7 @@ int atoll_continue_campaign(const struct atoll_sweep *sweep, double timeout_s, F
     if (done != 0) {
         if (done > 0) {
             fprintf(out, "%s: every part has ended; archive.h5 and report.html are there\n", sweep->dir);
-            if (atoll_job_submitter(&settings, &result, &waiting) != 0) {
+            if (atoll_job_submitter_run(&settings, &result, &waiting) != 0) {
                 fprintf(stderr, "atoll: warning: campaigns that waited for this one got no jobs: %s\n",
                         waiting.text);
             }
@@ -142,7 +142,7 @@ int atoll_continue_campaign(const struct atoll_sweep *sweep, double timeout_s, F
 static int continue_one(const struct control_settings *settings, const struct atoll_sweep *sweep,
                         struct atoll_err *err)
 {
-    atoll_sweep_tell(sweep->dir, "user", "continued", "goes on");
+    atoll_sweep_record(sweep->dir, "user", "continued", "goes on");
     return atoll_continue_campaign(sweep, settings->call_timeout_s, stdout, err);
 }
 

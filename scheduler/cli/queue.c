@@ -118,7 +118,7 @@ static int place_change(const struct queue_settings *settings, const struct atol
 static int run_queue(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct queue_settings *settings = given;
-    const struct atoll_job_submitter_settings jobs = {.say = settings->json ? NULL : stdout};
+    const struct atoll_job_submitter_settings jobs = {.log = settings->json ? NULL : stdout};
     struct atoll_job_submitter_result result;
     struct atoll_campaign_queue queue;
     int status;
@@ -136,7 +136,7 @@ static int run_queue(void *given, const char *const *arguments, size_t count, st
     }
     atoll_campaign_queue_fini(&queue);
     if (status == 0 && settings->submit) {
-        status = atoll_job_submitter(&jobs, &result, err);
+        status = atoll_job_submitter_run(&jobs, &result, err);
     }
     if (status != 0 || atoll_campaign_queue_load(&queue, err) != 0) {
         return -1;

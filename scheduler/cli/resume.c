@@ -54,7 +54,7 @@ static int resume_sweep(const struct resume_settings *settings, const char *dir,
     }
     sweep = atoll_sweep_open(dir, err);
     if (sweep) {
-        atoll_sweep_tell(sweep->dir, "user", "resumed", "goes on");
+        atoll_sweep_record(sweep->dir, "user", "resumed", "goes on");
         status = atoll_continue_campaign(sweep, 0, stdout, err);
     }
     atoll_sweep_close(sweep);

@@ -88,7 +88,7 @@ static int campaign_make(struct run_settings *settings, const char *const *suite
         status = atoll_campaign_plan_create(&plan, &whole, settings->out, err);
     }
     if (status == 0) {
-        atoll_campaign_plan_say_reuse(&plan);
+        atoll_campaign_plan_log_reuse(&plan);
     }
     atoll_campaign_plan_fini(&plan);
     return status;

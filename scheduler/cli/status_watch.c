@@ -238,7 +238,7 @@ static int watch_loop(const struct status_settings *settings, const struct folde
             struct atoll_err own = ATOLL_ERR_INIT;
 
             submitted_ns = atoll_clock_mono_ns();
-            if (atoll_job_submitter(&jobs, &result, &own) != 0) {
+            if (atoll_job_submitter_run(&jobs, &result, &own) != 0) {
                 fprintf(stderr, "atoll: warning: %s\n", own.text);
             }
         }

@@ -14,7 +14,7 @@
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/submission.h"
-#include "scheduler/campaign/sweep_request.h"
+#include "scheduler/campaign/sweep_jobs.h"
 
 struct submit_settings {
     struct atoll_submission_settings make; /* first: begins with submit_command's shared rows */
@@ -138,7 +138,7 @@ static int dry_run(struct atoll_submission *s, struct atoll_err *err)
 static int submit(const struct submit_settings *settings, struct atoll_submission *s, struct atoll_err *err)
 {
     const struct atoll_job_submitter_settings jobs = {
-        .mine = s->sweep.id, .timeout_s = settings->call_timeout_s, .say = settings->json ? NULL : stdout};
+        .mine = s->sweep.id, .timeout_s = settings->call_timeout_s, .log = settings->json ? NULL : stdout};
     const struct atoll_campaign_queue_entry entry = {.id = (char *)(uintptr_t)s->sweep.id,
                                                      .campaign = (char *)(uintptr_t)s->out,
                                                      .priority = s->sweep.priority,
@@ -151,8 +151,8 @@ static int submit(const struct submit_settings *settings, struct atoll_submissio
     if (atoll_submission_make(s, err) != 0) {
         return -1;
     }
-    atoll_campaign_plan_say_reuse(&s->plan);
-    if (atoll_campaign_queue_put(&entry, err) != 0 || atoll_job_submitter(&jobs, &result, err) != 0) {
+    atoll_campaign_plan_log_reuse(&s->plan);
+    if (atoll_campaign_queue_put(&entry, err) != 0 || atoll_job_submitter_run(&jobs, &result, err) != 0) {
         return atoll_err_add(err, "the campaign is made and waits; `atoll resume %s` tries again",
                              s->settings->out);
     }

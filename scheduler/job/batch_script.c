@@ -4,7 +4,38 @@
 
 #include <string.h>
 
-#include "scheduler/job/shell_text.h"
+static int is_plain(const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
+
+    return word[0] && strspn(word, letters) == strlen(word);
+}
+
+void atoll_shell_put(struct atoll_buffer *out, const char *word)
+{
+    if (is_plain(word)) {
+        atoll_buffer_put_bytes(out, word, strlen(word));
+        return;
+    }
+    atoll_buffer_put_u8(out, '\'');
+    for (const char *c = word; *c; c++) {
+        if (*c == '\'') {
+            atoll_buffer_put_bytes(out, "'\\''", 4);
+        } else {
+            atoll_buffer_put_u8(out, (uint8_t)*c);
+        }
+    }
+    atoll_buffer_put_u8(out, '\'');
+}
+
+void atoll_shell_put_comment(struct atoll_buffer *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        int is_control = (unsigned char)*c < 0x20 || *c == 0x7f;
+
+        atoll_buffer_put_u8(out, is_control ? ' ' : (uint8_t)*c);
+    }
+}
 
 static void put(struct atoll_buffer *out, const char *text)
 {
@@ -22,17 +53,6 @@ static void put_head(const struct atoll_batch_script *script, struct atoll_buffe
     put(out, " (");
     atoll_shell_put_comment(out, script->site_file);
     put(out, ")\n\n");
-}
-
-/* PBS keeps the output of a job in its own spool until the end and writes over that of the last try. */
-static void put_log(const struct atoll_batch_script *script, struct atoll_buffer *out)
-{
-    if (script->site->scheduler != ATOLL_SITE_PBS) {
-        return;
-    }
-    put(out, "log=");
-    atoll_shell_put(out, script->campaign);
-    put(out, "/log\nmkdir -p -- \"$log\" && exec >>\"$log/${PBS_JOBID:-unknown}.log\" 2>&1\n\n");
 }
 
 static void put_modules(const struct atoll_site *site, struct atoll_buffer *out)
@@ -161,7 +181,6 @@ int atoll_batch_script_text(const struct atoll_batch_script *script, struct atol
         return -1;
     }
     put_head(script, out);
-    put_log(script, out);
     put_modules(script->site, out);
     put_setup(script->site, out);
     put_environment(script->site, out);

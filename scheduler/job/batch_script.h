@@ -24,4 +24,10 @@ struct atoll_batch_script {
 int atoll_batch_script_text(const struct atoll_batch_script *script, struct atoll_buffer *out,
                             struct atoll_err *err);
 
+/* Texts inside a shell script: any bytes but NUL come out of bash as they went in. */
+/* One word between single quotes; plain ones (letters, digits, _ . / : = , + @ % -) as they are, "" as ''. */
+void atoll_shell_put(struct atoll_buffer *out, const char *word);
+/* A text for a comment: every control character becomes a blank, so that it cannot leave its line. */
+void atoll_shell_put_comment(struct atoll_buffer *out, const char *text);
+
 #endif

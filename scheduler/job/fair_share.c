@@ -1,12 +1,11 @@
 #include "scheduler/job/fair_share.h"
 
-int atoll_fair_share_has_turn(const struct atoll_job_submitter_claim *claim)
+int atoll_fair_share_has_turn(const struct atoll_fair_share_claim *claim)
 {
     return claim->missing > 0 && claim->has_room;
 }
 
-int atoll_job_submitter_is_before(const struct atoll_job_submitter_claim *a,
-                                  const struct atoll_job_submitter_claim *b)
+int atoll_fair_share_is_before(const struct atoll_fair_share_claim *a, const struct atoll_fair_share_claim *b)
 {
     if (!atoll_fair_share_has_turn(a) || !atoll_fair_share_has_turn(b)) {
         return atoll_fair_share_has_turn(a) && !atoll_fair_share_has_turn(b);
@@ -22,7 +21,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-unsigned atoll_job_submitter_elements(const struct atoll_job_submitter_array *array)
+unsigned atoll_fair_share_elements(const struct atoll_fair_share_array *array)
 {
     size_t count = array->missing;
 

@@ -5,24 +5,24 @@
 #include <stddef.h>
 
 /* A campaign as it stands for the next job. */
-struct atoll_job_submitter_claim {
+struct atoll_fair_share_claim {
     double priority, share;
     size_t live, missing; /* jobs that it has, and that it wants more */
     int has_room;         /* its launcher takes jobs, and the ceiling is not reached */
 };
 /* Whether a's turn is before b's: the higher priority; among equals who has least for its share.  Neither before the other:
  * the one that was queued first.  One that wants nothing or has no room has no turn. */
-int atoll_job_submitter_is_before(const struct atoll_job_submitter_claim *a,
-                                  const struct atoll_job_submitter_claim *b);
-int atoll_fair_share_has_turn(const struct atoll_job_submitter_claim *claim);
+int atoll_fair_share_is_before(const struct atoll_fair_share_claim *a,
+                               const struct atoll_fair_share_claim *b);
+int atoll_fair_share_has_turn(const struct atoll_fair_share_claim *claim);
 
-struct atoll_job_submitter_array {
+struct atoll_fair_share_array {
     size_t missing;
     unsigned ceiling, queued; /* ceiling 0: none */
     unsigned array_size;      /* of the site, 0: no bound */
     int is_allowed;           /* the site has arrays, and nobody else is served between two elements */
 };
 /* At least 1, which is no array. */
-unsigned atoll_job_submitter_elements(const struct atoll_job_submitter_array *array);
+unsigned atoll_fair_share_elements(const struct atoll_fair_share_array *array);
 
 #endif

@@ -1,5 +1,5 @@
 /* job_submitter.c - one look at all campaigns, one list of jobs per launcher, then one submission after the other to whom it is due.
- * The turn (a lease of the queue's folder, renewed between the calls) keeps two pumps apart.  A pump that gave up waiting would
+ * The turn (a lease of the queue's folder, renewed between the calls) keeps two processes that submit apart.  One that gave up waiting would
  * leave a job without successor: the one before counts it as one that is still there. */
 #include "scheduler/job/job_submitter.h"
 
@@ -14,7 +14,7 @@
 #include "scheduler/job/job_list.h"
 #include "scheduler/job/fair_share.h"
 #include "scheduler/campaign/campaign_queue.h"
-#include "scheduler/campaign/sweep_request.h"
+#include "scheduler/campaign/sweep_jobs.h"
 
 #define KINDS       4
 #define ARENA_BYTES ((size_t)16 << 20)
@@ -37,7 +37,7 @@ struct line {
     struct atoll_err why; /* has_failed: it cannot be asked */
 };
 
-struct pump {
+struct submitter {
     const struct atoll_job_submitter_settings *settings;
     struct atoll_job_submitter_result result;
     struct atoll_campaign_queue queue;
@@ -48,28 +48,29 @@ struct pump {
     struct atoll_lease *turn;
 };
 
-static void say(const struct pump *p, const char *campaign, const char *text)
+static void log_line(const struct submitter *s, const char *campaign, const char *text)
 {
-    if (p->settings->say) {
-        fprintf(p->settings->say, "%s: %s\n", campaign, text);
+    if (s->settings->log) {
+        fprintf(s->settings->log, "%s: %s\n", campaign, text);
     }
 }
 
-static void fail(struct pump *p, const struct atoll_campaign_queue_entry *entry, const struct atoll_err *why)
+static void fail(struct submitter *s, const struct atoll_campaign_queue_entry *entry,
+                 const struct atoll_err *why)
 {
-    p->result.failed++;
-    if (!p->settings->mine || strcmp(p->settings->mine, entry->id) == 0) {
-        p->failure = *why;
+    s->result.failed++;
+    if (!s->settings->mine || strcmp(s->settings->mine, entry->id) == 0) {
+        s->failure = *why;
     }
-    say(p, entry->campaign, why->text);
+    log_line(s, entry->campaign, why->text);
 }
 
-/* Between two calls to a scheduler.  Once another pump has the turn nothing more may be submitted here. */
-static int turn_keep(struct pump *p, struct atoll_err *err)
+/* Between two calls to a scheduler.  Once another process has the turn nothing more may be submitted here. */
+static int turn_keep(struct submitter *s, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
 
-    if (atoll_lease_renew(p->turn, &own) == 0 || own.code != ATOLL_E_BUSY) {
+    if (atoll_lease_renew(s->turn, &own) == 0 || own.code != ATOLL_E_BUSY) {
         return 0;
     }
     *err = own;
@@ -82,20 +83,20 @@ static int turn_keep(struct pump *p, struct atoll_err *err)
 static int is_open(const struct atoll_sweep *sweep, size_t part, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    struct atoll_campaign_progress standing;
+    struct atoll_campaign_progress progress;
     int is_ended;
 
     if (atoll_sweep_part_path(sweep, part, path, sizeof(path), err) != 0 ||
-        atoll_campaign_progress_read(path, &standing, err) != 0) {
+        atoll_campaign_progress_read(path, &progress, err) != 0) {
         return -1;
     }
-    is_ended = standing.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
-    atoll_campaign_progress_fini(&standing);
+    is_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+    atoll_campaign_progress_fini(&progress);
     return !is_ended;
 }
 
 /* Parts that have not ended and can be worked on; those that are damaged are told and passed over, unless all are. */
-static int open_count(const struct pump *p, const struct atoll_sweep *sweep, size_t *ret_count,
+static int open_count(const struct submitter *s, const struct atoll_sweep *sweep, size_t *ret_count,
                       struct atoll_err *err)
 {
     size_t count = 0, damaged = 0;
@@ -110,7 +111,7 @@ static int open_count(const struct pump *p, const struct atoll_sweep *sweep, siz
             return -1;
         }
         if (found < 0) {
-            say(p, sweep->dir, own.text);
+            log_line(s, sweep->dir, own.text);
         }
         count += found > 0;
     }
@@ -119,21 +120,21 @@ static int open_count(const struct pump *p, const struct atoll_sweep *sweep, siz
 }
 
 /* The job that asks ends in a moment: what it takes of a limit is free for the next one. */
-static int is_excepted(const struct pump *p, const char *job)
+static int is_excepted(const struct submitter *s, const char *job)
 {
-    return p->settings->except_job && strcmp(p->settings->except_job, job) == 0;
+    return s->settings->except_job && strcmp(s->settings->except_job, job) == 0;
 }
 
-static struct line *line_of(struct pump *p, const struct want *want)
+static struct line *line_of(struct submitter *s, const struct want *want)
 {
     enum atoll_launcher_kind kind = want->kind;
-    struct line *line = &p->lines[kind];
+    struct line *line = &s->lines[kind];
     struct atoll_err err = ATOLL_ERR_INIT;
 
     if (line->launcher || line->has_failed) {
         return line->has_failed ? NULL : line;
     }
-    line->launcher = atoll_launcher_create(kind, p->settings->timeout_s, &err);
+    line->launcher = atoll_launcher_create(kind, s->settings->timeout_s, &err);
     if (!line->launcher || atoll_job_list_ask(line->launcher, kind, &line->jobs, &err) != 0) {
         line->has_failed = 1;
         line->why = err;
@@ -142,7 +143,7 @@ static struct line *line_of(struct pump *p, const struct want *want)
     for (size_t i = 0; i < line->jobs.count; i++) {
         const struct atoll_job *job = &line->jobs.jobs[i];
 
-        line->queued += !atoll_job_has_ended(job->state) && !is_excepted(p, job->id);
+        line->queued += !atoll_job_has_ended(job->state) && !is_excepted(s, job->id);
     }
     return line;
 }
@@ -158,7 +159,7 @@ static unsigned ending_count(const struct line *line, const char *name)
     return count;
 }
 
-static int want_open(struct pump *p, const struct atoll_campaign_queue_entry *entry, struct want *want,
+static int want_open(struct submitter *s, const struct atoll_campaign_queue_entry *entry, struct want *want,
                      struct atoll_err *err)
 {
     char name[ATOLL_SWEEP_NAME_BYTES];
@@ -167,19 +168,19 @@ static int want_open(struct pump *p, const struct atoll_campaign_queue_entry *en
 
     *want = (struct want){.entry = entry, .sweep = atoll_sweep_open(entry->campaign, err)};
     want->site = want->sweep ? atoll_sweep_site(want->sweep, err) : NULL;
-    if (!want->site || open_count(p, want->sweep, &open, err) != 0) {
+    if (!want->site || open_count(s, want->sweep, &open, err) != 0) {
         return -1;
     }
     want->kind = want->site->launcher;
-    line = line_of(p, want);
+    line = line_of(s, want);
     if (!line) { /* each campaign behind it is told, not only the first */
-        fail(p, entry, &p->lines[want->kind].why);
+        fail(s, entry, &s->lines[want->kind].why);
         return 0;
     }
     atoll_sweep_job_name(want->sweep, name);
-    want->live = atoll_job_list_live(&line->jobs, name, p->settings->except_job);
-    if (p->settings->mine && strcmp(p->settings->mine, entry->id) == 0) {
-        p->result.ending = ending_count(line, name);
+    want->live = atoll_job_list_live(&line->jobs, name, s->settings->except_job);
+    if (s->settings->mine && strcmp(s->settings->mine, entry->id) == 0) {
+        s->result.ending = ending_count(line, name);
     }
     if (open > want->sweep->jobs) {
         open = want->sweep->jobs;
@@ -195,16 +196,16 @@ static void want_fini(struct want *want)
 }
 
 /* 1: it is there and wants jobs at some time; 0: it was taken out of the queue, or cannot be seen from here. */
-static int is_wanting(const struct pump *p, const struct atoll_campaign_queue_entry *entry)
+static int is_wanting(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
 {
     int is_there = atoll_sweep_look(entry->campaign);
 
     if (is_there < 0) {
-        if (p->settings->say) {
-            fprintf(p->settings->say,
+        if (s->settings->log) {
+            fprintf(s->settings->log,
                     "%s: cannot be seen from here and stays in the queue; where it is gone for good, remove "
                     "%s/%s.json\n",
-                    entry->campaign, p->queue.dir, entry->id);
+                    entry->campaign, s->queue.dir, entry->id);
         }
         return 0;
     }
@@ -217,49 +218,49 @@ static int is_wanting(const struct pump *p, const struct atoll_campaign_queue_en
 }
 
 /* 1: it wants to be looked at. */
-static int is_eligible(const struct pump *p, const struct atoll_campaign_queue_entry *entry)
+static int is_eligible(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
 {
     const char *other;
 
-    if (!is_wanting(p, entry)) {
+    if (!is_wanting(s, entry)) {
         return 0;
     }
     if (atoll_sweep_is_marked(entry->campaign, ATOLL_SWEEP_PAUSED)) {
-        say(p, entry->campaign, "paused; atoll continue lets it go on");
+        log_line(s, entry->campaign, "paused; atoll continue lets it go on");
         return 0;
     }
     other = atoll_sweep_waits_for((const char *const *)(uintptr_t)entry->after, entry->after_count);
-    if (other && p->settings->say) {
-        fprintf(p->settings->say, "%s: waits until %s is done\n", entry->campaign, other);
+    if (other && s->settings->log) {
+        fprintf(s->settings->log, "%s: waits until %s is done\n", entry->campaign, other);
     }
     return !other;
 }
 
-static int wants_collect(struct pump *p, struct atoll_err *err)
+static int wants_collect(struct submitter *s, struct atoll_err *err)
 {
     size_t count = 0;
     int status = 0;
 
-    p->wants = calloc(p->queue.count + 1, sizeof(*p->wants));
-    if (!p->wants) {
+    s->wants = calloc(s->queue.count + 1, sizeof(*s->wants));
+    if (!s->wants) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the queue");
     }
-    for (size_t i = 0; i < p->queue.count && status == 0; i++) {
-        const struct atoll_campaign_queue_entry *entry = &p->queue.entries[i];
+    for (size_t i = 0; i < s->queue.count && status == 0; i++) {
+        const struct atoll_campaign_queue_entry *entry = &s->queue.entries[i];
         struct atoll_err own = ATOLL_ERR_INIT;
 
-        status = turn_keep(p, err);
-        if (status != 0 || !is_eligible(p, entry)) {
+        status = turn_keep(s, err);
+        if (status != 0 || !is_eligible(s, entry)) {
             continue;
         }
-        if (want_open(p, entry, &p->wants[count], &own) == 0) {
+        if (want_open(s, entry, &s->wants[count], &own) == 0) {
             count++;
         } else {
-            fail(p, entry, &own);
-            want_fini(&p->wants[count]);
+            fail(s, entry, &own);
+            want_fini(&s->wants[count]);
         }
     }
-    p->count = count;
+    s->count = count;
     return status;
 }
 
@@ -270,56 +271,57 @@ static unsigned ceiling_of(const struct want *want)
     return want->sweep->max_queued ? want->sweep->max_queued : want->site->limits.queued;
 }
 
-static int has_room(struct pump *p, const struct want *want)
+static int has_room(struct submitter *s, const struct want *want)
 {
-    const struct line *line = line_of(p, want);
+    const struct line *line = line_of(s, want);
     unsigned ceiling = ceiling_of(want);
 
     return line && (ceiling == 0 || line->queued < ceiling);
 }
 
-static struct atoll_job_submitter_claim claim_of(struct pump *p, const struct want *want)
+static struct atoll_fair_share_claim claim_of(struct submitter *s, const struct want *want)
 {
-    return (struct atoll_job_submitter_claim){.priority = want->entry->priority,
-                                              .share = want->entry->share,
-                                              .live = want->live,
-                                              .missing = want->missing,
-                                              .has_room = has_room(p, want)};
+    return (struct atoll_fair_share_claim){.priority = want->entry->priority,
+                                           .share = want->entry->share,
+                                           .live = want->live,
+                                           .missing = want->missing,
+                                           .has_room = has_room(s, want)};
 }
 
-static struct want *next_due(struct pump *p)
+static struct want *next_due(struct submitter *s)
 {
-    struct atoll_job_submitter_claim best = {.missing = 0};
+    struct atoll_fair_share_claim best = {.missing = 0};
     struct want *found = NULL;
 
-    for (size_t i = 0; i < p->count; i++) {
-        struct atoll_job_submitter_claim claim = claim_of(p, &p->wants[i]);
+    for (size_t i = 0; i < s->count; i++) {
+        struct atoll_fair_share_claim claim = claim_of(s, &s->wants[i]);
 
-        if (atoll_job_submitter_is_before(&claim, &best)) {
+        if (atoll_fair_share_is_before(&claim, &best)) {
             best = claim;
-            found = &p->wants[i];
+            found = &s->wants[i];
         }
     }
     return found;
 }
 
 /* How many elements one array may bring now; 1: no array. */
-static unsigned elements_for(const struct pump *p, const struct want *want)
+static unsigned elements_for(const struct submitter *s, const struct want *want)
 {
-    const struct atoll_job_submitter_array array = {.missing = want->missing,
-                                                    .ceiling = ceiling_of(want),
-                                                    .queued = (unsigned)p->lines[want->kind].queued,
-                                                    .array_size = want->site->limits.array_size,
-                                                    .is_allowed = want->site->limits.has_arrays &&
-                                                                  p->count == 1 && !want->is_single};
+    const struct atoll_fair_share_array array = {.missing = want->missing,
+                                                 .ceiling = ceiling_of(want),
+                                                 .queued = (unsigned)s->lines[want->kind].queued,
+                                                 .array_size = want->site->limits.array_size,
+                                                 .is_allowed = want->site->limits.has_arrays &&
+                                                               s->count == 1 && !want->is_single};
 
-    return atoll_job_submitter_elements(&array);
+    return atoll_fair_share_elements(&array);
 }
 
-static int submit_some(struct pump *p, struct want *want, struct atoll_arena *arena, struct atoll_err *err)
+static int submit_some(struct submitter *s, struct want *want, struct atoll_arena *arena,
+                       struct atoll_err *err)
 {
-    struct line *line = &p->lines[want->kind];
-    unsigned count = elements_for(p, want);
+    struct line *line = &s->lines[want->kind];
+    unsigned count = elements_for(s, want);
     struct atoll_job_request request;
     char id[ATOLL_JOB_ID_BYTES];
     const char *script = atoll_sweep_script(want->sweep, arena, err);
@@ -331,13 +333,13 @@ static int submit_some(struct pump *p, struct want *want, struct atoll_arena *ar
     if (atoll_launcher_submit(line->launcher, &request, id, err) != 0) {
         return -1;
     }
-    atoll_sweep_tell(want->sweep->dir, id, "submitted", "through %s", atoll_launcher_name(line->launcher));
-    if (p->settings->say) {
-        fprintf(p->settings->say, "%s: job %s%s is in the queue (%s)\n", want->sweep->dir, id,
+    atoll_sweep_record(want->sweep->dir, id, "submitted", "through %s", atoll_launcher_name(line->launcher));
+    if (s->settings->log) {
+        fprintf(s->settings->log, "%s: job %s%s is in the queue (%s)\n", want->sweep->dir, id,
                 count > 1 ? ", an array," : "", atoll_launcher_name(line->launcher));
     }
     atoll_job_list_forget(want->kind);
-    p->result.submitted += count;
+    s->result.submitted += count;
     want->live += count;
     want->missing -= count;
     line->queued += count;
@@ -346,52 +348,53 @@ static int submit_some(struct pump *p, struct want *want, struct atoll_arena *ar
 
 /* A limit of the site ends what one launcher takes now; a refusal is the campaign's own.  An array is refused as a whole where
  * some of its elements would have been taken. */
-static void submit_failed(struct pump *p, struct want *want, const struct atoll_err *why)
+static void submit_failed(struct submitter *s, struct want *want, const struct atoll_err *why)
 {
-    if (why->code == ATOLL_E_LIMIT && elements_for(p, want) > 1) {
+    if (why->code == ATOLL_E_LIMIT && elements_for(s, want) > 1) {
         want->is_single = 1;
         return;
     }
-    p->result.wanted += (unsigned)want->missing;
+    s->result.wanted += (unsigned)want->missing;
     want->missing = 0;
     if (why->code == ATOLL_E_LIMIT) {
-        say(p, want->sweep->dir, why->text);
-        say(p, want->sweep->dir,
+        log_line(s, want->sweep->dir, why->text);
+        log_line(
+            s, want->sweep->dir,
             want->live
                 ? "the rest is submitted when its jobs have ended"
                 : "it has no job in the queue; atoll watch, or atoll resume later, submits what it wants");
-        p->lines[want->kind].has_failed = 1;
+        s->lines[want->kind].has_failed = 1;
         return;
     }
-    p->lines[want->kind].has_failed |= why->code == ATOLL_E_TIMEOUT;
-    fail(p, want->entry, why);
+    s->lines[want->kind].has_failed |= why->code == ATOLL_E_TIMEOUT;
+    fail(s, want->entry, why);
 }
 
-static int submit_all(struct pump *p, struct atoll_err *err)
+static int submit_all(struct submitter *s, struct atoll_err *err)
 {
     struct want *want;
 
-    while ((want = next_due(p)) != NULL) {
+    while ((want = next_due(s)) != NULL) {
         struct atoll_err own = ATOLL_ERR_INIT;
-        struct atoll_arena *arena = turn_keep(p, err) == 0 ? atoll_arena_create(ARENA_BYTES, err) : NULL;
+        struct atoll_arena *arena = turn_keep(s, err) == 0 ? atoll_arena_create(ARENA_BYTES, err) : NULL;
 
         if (!arena) {
             return -1;
         }
-        if (submit_some(p, want, arena, &own) != 0) {
-            submit_failed(p, want, &own);
+        if (submit_some(s, want, arena, &own) != 0) {
+            submit_failed(s, want, &own);
         }
         atoll_arena_destroy(arena);
     }
-    for (size_t i = 0; p->wants && i < p->count; i++) {
-        p->result.wanted += (unsigned)p->wants[i].missing;
+    for (size_t i = 0; s->wants && i < s->count; i++) {
+        s->result.wanted += (unsigned)s->wants[i].missing;
     }
     return 0;
 }
 
 /* ---- one at a time ---- */
 
-/* Longer than a pump takes between two beats: some calls to a scheduler. */
+/* Longer than a round takes between two beats: some calls to a scheduler. */
 static double silence_s(const struct atoll_job_submitter_settings *settings)
 {
     double calls_s = 3 * (settings->timeout_s > 0 ? settings->timeout_s : 30);
@@ -399,73 +402,73 @@ static double silence_s(const struct atoll_job_submitter_settings *settings)
     return calls_s > ATOLL_LEASE_TIME_S ? calls_s : ATOLL_LEASE_TIME_S;
 }
 
-static struct atoll_lease *turn_take(const struct pump *p, struct atoll_err *err)
+static struct atoll_lease *turn_take(const struct submitter *s, struct atoll_err *err)
 {
     struct atoll_lease_watch watch = {0};
     struct atoll_lease_holder self;
     double until_ns = atoll_clock_mono_ns() + TURN_WAIT_S * 1e9;
     uint32_t silent = 0;
 
-    atoll_lease_holder_self("pump", 0, &self);
+    atoll_lease_holder_self("job-submitter", 0, &self);
     for (;;) {
         const struct timespec pause = {.tv_nsec = 200000000};
         struct atoll_lease_seen seen;
         struct atoll_err own = ATOLL_ERR_INIT;
-        struct atoll_lease *lease = atoll_lease_claim(p->queue.dir, &self, silent, NULL, &own);
+        struct atoll_lease *lease = atoll_lease_claim(s->queue.dir, &self, silent, NULL, &own);
 
         if (lease) {
             return lease;
         }
         if (own.code != ATOLL_E_BUSY || atoll_clock_mono_ns() > until_ns ||
-            atoll_lease_look(p->queue.dir, &self, &seen, &own) != 0) {
+            atoll_lease_look(s->queue.dir, &self, &seen, &own) != 0) {
             *err = own;
             return NULL;
         }
-        silent = atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > silence_s(p->settings)
+        silent = atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > silence_s(s->settings)
                      ? seen.epoch
                      : 0;
         nanosleep(&pause, NULL);
     }
 }
 
-static void pump_fini(struct pump *p)
+static void submitter_fini(struct submitter *s)
 {
-    for (size_t i = 0; i < p->count; i++) {
-        want_fini(&p->wants[i]);
+    for (size_t i = 0; i < s->count; i++) {
+        want_fini(&s->wants[i]);
     }
-    free(p->wants);
+    free(s->wants);
     for (size_t i = 0; i < KINDS; i++) {
-        atoll_job_list_fini(&p->lines[i].jobs);
-        atoll_launcher_destroy(p->lines[i].launcher);
+        atoll_job_list_fini(&s->lines[i].jobs);
+        atoll_launcher_destroy(s->lines[i].launcher);
     }
-    atoll_campaign_queue_fini(&p->queue);
+    atoll_campaign_queue_fini(&s->queue);
 }
 
 /* With the turn: the queue as it is now. */
-static int work(struct pump *p, struct atoll_err *err)
+static int work(struct submitter *s, struct atoll_err *err)
 {
-    atoll_campaign_queue_fini(&p->queue);
-    if (atoll_campaign_queue_load(&p->queue, err) != 0 || wants_collect(p, err) != 0 ||
-        submit_all(p, err) != 0) {
+    atoll_campaign_queue_fini(&s->queue);
+    if (atoll_campaign_queue_load(&s->queue, err) != 0 || wants_collect(s, err) != 0 ||
+        submit_all(s, err) != 0) {
         return -1;
     }
-    if (p->result.submitted == 0 && p->failure.code != ATOLL_OK) {
-        *err = p->failure;
+    if (s->result.submitted == 0 && s->failure.code != ATOLL_OK) {
+        *err = s->failure;
         return -1;
     }
     return 0;
 }
 
-int atoll_job_submitter(const struct atoll_job_submitter_settings *settings,
-                        struct atoll_job_submitter_result *ret_result, struct atoll_err *err)
+int atoll_job_submitter_run(const struct atoll_job_submitter_settings *settings,
+                            struct atoll_job_submitter_result *ret_result, struct atoll_err *err)
 {
-    struct pump p = {.settings = settings};
-    int status = atoll_campaign_queue_load(&p.queue, err);
+    struct submitter s = {.settings = settings};
+    int status = atoll_campaign_queue_load(&s.queue, err);
 
-    p.turn = status == 0 ? turn_take(&p, err) : NULL;
-    status = p.turn ? work(&p, err) : -1;
-    *ret_result = p.result;
-    pump_fini(&p);
-    atoll_lease_release(p.turn);
+    s.turn = status == 0 ? turn_take(&s, err) : NULL;
+    status = s.turn ? work(&s, err) : -1;
+    *ret_result = s.result;
+    submitter_fini(&s);
+    atoll_lease_release(s.turn);
     return status;
 }

@@ -16,7 +16,7 @@ struct atoll_job_submitter_settings {
         *mine; /* id of the campaign that the caller cares for: what goes wrong with others is said, and is no
                          error; NULL: all are its own */
     double timeout_s; /* of each call to a scheduler; 0 = 30 */
-    FILE *say;        /* a line for each thing done or left; NULL nothing */
+    FILE *log;        /* a line for each thing done or left; NULL nothing */
 };
 struct atoll_job_submitter_result {
     unsigned submitted;
@@ -26,7 +26,7 @@ struct atoll_job_submitter_result {
 };
 
 /* Errors: those of the queue; BUSY when the turn was lost or not got; when nothing was submitted what went wrong last. */
-int atoll_job_submitter(const struct atoll_job_submitter_settings *settings,
-                        struct atoll_job_submitter_result *ret_result, struct atoll_err *err);
+int atoll_job_submitter_run(const struct atoll_job_submitter_settings *settings,
+                            struct atoll_job_submitter_result *ret_result, struct atoll_err *err);
 
 #endif

@@ -1,105 +1,410 @@
 /* pilot.c - the loop of a job.
  *
  * CHOOSE a part -> RUN a step on it -> JUDGE by its journals -> CHOOSE ...
- * until every part has ended (FINALIZE), none is free, time is over (CONTINUE), or the user or the scheduler wants it to go.
- * A step that failed is repeated without the nodes that the scheduler calls bad; three without any result give the part up. */
+ * until every part has ended (the job finishes the campaign), none is free, time is over (the campaign continues in another
+ * job), or the user or the scheduler wants this one to go.  A step that failed is repeated without the nodes that the scheduler
+ * calls bad; three without any result give the part up. */
 #include "scheduler/job/pilot.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "archive-h5/campaign/campaign_progress.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "base/clock.h"
-#include "scheduler/job/broadcast.h"
+#include "scheduler/campaign/finalize.h"
+#include "scheduler/campaign/sweep_jobs.h"
+#include "scheduler/job/job_submitter.h"
+#include "scheduler/job/pilot_choice.h"
+#include "scheduler/job/pilot_step.h"
+#include "scheduler/job/step.h"
 #include "scheduler/launcher/local/launch.h"
-#include "scheduler/job/pilot_state.h"
+#include "scheduler/site/allocation.h"
+#include "scheduler/site/node_list.h"
 
 #define LOOK_AGAIN_S  2
 #define END_RESERVE_S 30.0 /* before the job's end nothing of ours runs any more */
 #define RESERVE_SHARE 0.05 /* but at most this share of the job */
-#define START_WORTH_S                                                                                        \
-    45.0 /* with less time left no step is started: it would only drain (mpi-eval/coordinator/drain.h) */
-#define WORTH_SHARE 0.75
+/* With less time left no step is started: it would only drain (mpi-eval/coordinator). */
+#define START_WORTH_S  45.0
+#define WORTH_SHARE    0.75
+#define WARNING_SLACK  1.2 /* of the time at which the site warns */
+#define ARENA_BYTES    ((size_t)8 << 20)
+#define HOSTS_IN_WORDS 64 /* for mpirun a longer list is no word of a command line */
+#define HOSTS_BYTES    ((size_t)4 << 20)
+#define WORDS          (32 + 64) /* ours, and the longest list of --eval-option */
+#define STEP_FAILED_S  5         /* after a failed step: the scheduler learns of a lost node a little later */
+#define NODE_ASKS      20u       /* until the scheduler knows of a lost node, or it was no node */
 
-double atoll_pilot_reserve_s(const struct pilot *p)
+struct pilot {
+    const struct atoll_pilot_settings *settings;
+    const struct atoll_sweep *sweep;
+    struct atoll_launcher *launcher; /* NULL: none answers */
+    struct atoll_allocation allocation;
+    struct atoll_lease_holder self;
+    struct atoll_pilot_choice *choice;
+    struct atoll_node_list nodes, bad;
+    double total_s;      /* of the job, when it began */
+    double reserve_s;    /* of that so much is kept for the job's own end */
+    double lease_time_s; /* of the parts' leases */
+    char programs[PATH_MAX], drain_file[PATH_MAX], paused_file[PATH_MAX];
+    uint64_t results; /* of all steps of this pilot */
+};
+
+static double left_s(const struct pilot *p)
 {
-    double share = RESERVE_SHARE * p->total_s;
-
-    return share < END_RESERVE_S ? share : END_RESERVE_S;
+    return atoll_allocation_remaining_s(&p->allocation) - p->reserve_s;
 }
 
-double atoll_pilot_left_s(const struct pilot *p)
-{
-    return atoll_allocation_remaining_s(&p->allocation) - atoll_pilot_reserve_s(p);
-}
-
-static int is_time_over(const struct pilot *p)
-{
-    double worth = WORTH_SHARE * p->total_s;
-
-    return atoll_pilot_left_s(p) < (worth < START_WORTH_S ? worth : START_WORTH_S);
-}
-
-static int is_unwanted(const struct pilot *p)
-{
-    return atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_PAUSED) ||
-           atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_CANCELLED);
-}
-
-int atoll_pilot_is_interrupted(const struct pilot *p)
+static int is_interrupted(const struct pilot *p)
 {
     return p->settings->interrupts && *p->settings->interrupts;
 }
 
-double atoll_pilot_lease_time_s(const struct pilot *p)
+/* ---- the command of a step ---- */
+
+struct step_texts {
+    char part[PATH_MAX], program[PATH_MAX], takeover[16], restarts[16], until[32], lease[32], hosts[PATH_MAX];
+    const char *arguments[WORDS];
+    size_t count;
+};
+
+static void add(struct step_texts *t, const char *word)
 {
-    return p->settings->lease_time_s > 0 ? p->settings->lease_time_s : ATOLL_LEASE_TIME_S;
+    if (t->count < WORDS - 1) {
+        t->arguments[t->count++] = word;
+        t->arguments[t->count] = NULL;
+    }
 }
 
-/* Where the programs are started from: the nodes' own disks where the site wants that and it works. */
-static int programs_place(struct pilot *p, struct atoll_err *err)
+static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, struct step_texts *t)
 {
-    char beside[PATH_MAX];
-    struct atoll_err why = ATOLL_ERR_INIT;
+    snprintf(t->program, sizeof(t->program), "%.4000s/atoll-eval", p->programs);
+    snprintf(t->restarts, sizeof(t->restarts), "%u", p->allocation.restarts);
+    add(t, "--job");
+    add(t, p->allocation.job);
+    add(t, "--restarts");
+    add(t, t->restarts);
+    add(t, "--on-signal");
+    add(t, "drain");
+    add(t, "--drain-file");
+    add(t, p->drain_file);
+    add(t, "--drain-file");
+    add(t, p->paused_file);
+    if (p->settings->lease_time_s > 0) {
+        snprintf(t->lease, sizeof(t->lease), "%.17g", p->settings->lease_time_s);
+        add(t, "--lease-time");
+        add(t, t->lease);
+    }
+    if (silent_epoch) {
+        snprintf(t->takeover, sizeof(t->takeover), "%u", silent_epoch);
+        add(t, "--takeover");
+        add(t, t->takeover);
+    }
+    if (left_s(p) < HUGE_VAL) {
+        snprintf(t->until, sizeof(t->until), "%.0f", (double)time(NULL) + left_s(p));
+        add(t, "--until");
+        add(t, t->until);
+    }
+    for (size_t i = 0; i < p->settings->eval_word_count; i++) {
+        add(t, p->settings->eval_words[i]);
+    }
+    add(t, t->part);
+}
 
-    if (atoll_launch_beside("atoll-eval", beside, sizeof(beside), err) != 0) {
+/* The file of hosts that some launchers need: mpiexec leaves nodes out by it. */
+static int hosts_write(const struct pilot *p, struct step_texts *texts, struct atoll_step_request *request,
+                       struct atoll_err *err)
+{
+    enum atoll_site_start start = p->settings->site->step.start;
+    struct atoll_buffer text;
+    int status;
+
+    if (start != ATOLL_SITE_MPIEXEC &&
+        !(start == ATOLL_SITE_MPIRUN && request->node_count > HOSTS_IN_WORDS)) {
+        return 0;
+    }
+    atoll_buffer_init(&text, HOSTS_BYTES);
+    status = atoll_step_hosts(p->settings->site, request, &text, err);
+    if (status == 0) {
+        snprintf(texts->hosts, sizeof(texts->hosts), "%.3900s/.hosts-%.60s", p->sweep->dir,
+                 p->allocation.job);
+        status = atoll_file_replace(atoll_file_ops_real(), texts->hosts, text.data, text.length, err);
+    }
+    atoll_buffer_fini(&text);
+    request->host_file = texts->hosts;
+    return status;
+}
+
+/* On all nodes of the allocation but the bad ones. */
+static int step_words(const struct pilot *p, struct step_texts *texts, struct atoll_arena *arena,
+                      const char *const **ret_words, struct atoll_err *err)
+{
+    const char **nodes = atoll_arena_alloc_array(arena, p->nodes.count + 1, sizeof(*nodes), err);
+    const char **out = atoll_arena_alloc_array(arena, p->nodes.count + 1, sizeof(*out), err);
+    struct atoll_step_request request = {.nodes = nodes,
+                                         .left_out = out,
+                                         .evaluators_per_node = p->sweep->evaluators_per_node,
+                                         .gpus_per_node = p->sweep->gpus_per_node,
+                                         .program = texts->program,
+                                         .arguments = texts->arguments};
+
+    if (!nodes || !out) {
         return -1;
     }
-    *strrchr(beside, '/') = '\0';
-    if (atoll_broadcast(p->settings->site, &p->nodes, p->allocation.job, beside, p->programs,
-                        sizeof(p->programs), &why) != 0) {
-        atoll_log(ATOLL_LOG_WARNING, "pilot.programs", "%s; the programs are started from %s", why.text,
-                  p->programs);
-    } else {
-        atoll_log(ATOLL_LOG_INFO, "pilot.programs", "the programs are started from %s", p->programs);
+    for (size_t i = 0; i < p->nodes.count; i++) {
+        if (atoll_node_list_has(&p->bad, p->nodes.names[i])) {
+            out[request.left_out_count++] = p->nodes.names[i];
+        } else {
+            nodes[request.node_count++] = p->nodes.names[i];
+        }
+    }
+    if (request.node_count == 0) {
+        return atoll_err_set(err, ATOLL_E_CHILD, "no node of the job is left that the scheduler calls good");
+    }
+    return hosts_write(p, texts, &request, err) != 0
+               ? -1
+               : atoll_step_command(p->settings->site, &request, arena, ret_words, err);
+}
+
+/* ---- a step on a part ---- */
+
+static int evaluated_count(const char *part, uint64_t *ret_count, int *ret_ended, struct atoll_err *err)
+{
+    struct atoll_campaign_progress progress;
+
+    if (atoll_campaign_progress_read(part, &progress, err) != 0) {
+        return -1;
+    }
+    *ret_count = progress.evaluated + progress.duelled;
+    *ret_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+    atoll_campaign_progress_fini(&progress);
+    return 0;
+}
+
+/* After a step, also a good one, which goes on when it loses a node: nodes that the scheduler calls bad are left out from now
+ * on, and named. */
+static void bad_nodes_find(struct pilot *p)
+{
+    char names[ATOLL_ALLOCATION_NODES_BYTES];
+    struct atoll_node_list bad;
+    struct atoll_err err = ATOLL_ERR_INIT;
+
+    if (!p->launcher || p->nodes.count < 2 ||
+        atoll_launcher_bad_nodes(p->launcher, p->allocation.nodes, names, sizeof(names), &err) != 0 ||
+        atoll_node_list_parse(names, &bad, &err) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < bad.count; i++) {
+        if (!atoll_node_list_has(&p->bad, bad.names[i])) {
+            atoll_log(ATOLL_LOG_WARNING, "pilot.node",
+                      "node %s is down or draining: the job goes on without it", bad.names[i]);
+            atoll_sweep_record(p->sweep->dir, p->allocation.job, "node",
+                               "node %s is left out: the scheduler calls it bad", bad.names[i]);
+        }
+    }
+    atoll_node_list_fini(&p->bad);
+    p->bad = bad;
+}
+
+struct step_watch {
+    struct pilot *pilot;
+    const char *part;
+    uint64_t evaluators; /* most that answered */
+    unsigned asked;
+};
+
+/* A step goes on without what it lost.  Evaluators that are missing may be on a node that is down, of which the scheduler learns
+ * a little later; only while some are missing is it asked. */
+static void step_look(void *context)
+{
+    struct step_watch *watch = context;
+    struct pilot *p = watch->pilot;
+    struct atoll_campaign_progress progress;
+    size_t known = p->bad.count;
+    uint64_t now;
+
+    if (p->nodes.count < 2 || atoll_campaign_progress_read(watch->part, &progress, NULL) != 0) {
+        return;
+    }
+    now = progress.has_hint ? progress.hint.evaluators : 0;
+    atoll_campaign_progress_fini(&progress);
+    if (now >= watch->evaluators) {
+        watch->evaluators = now;
+        watch->asked = 0;
+    } else if (watch->asked++ < NODE_ASKS) {
+        bad_nodes_find(p);
+        watch->evaluators = p->bad.count > known ? now : watch->evaluators;
+    }
+}
+
+/* What the step brought is in the part's journals; it is recorded when it did not go as it should. */
+static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_step_result *result,
+                       uint64_t gained, int has_ended)
+{
+    static const char *const ends[] = {[ATOLL_STEP_EXITED] = "ended",
+                                       [ATOLL_STEP_SILENT] = "stood still and was killed",
+                                       [ATOLL_STEP_LATE] = "was still there at the job's end and was killed"};
+    const char *name = p->sweep->parts[part].name;
+    int is_good = result->end == ATOLL_STEP_EXITED && result->status == 0;
+
+    p->results += gained;
+    atoll_log(is_good ? ATOLL_LOG_INFO : ATOLL_LOG_WARNING, "pilot.step",
+              "part %s: the step %s with status %d after %llu results%s", name, ends[result->end],
+              result->status, (unsigned long long)gained, has_ended ? "; the part has ended" : "");
+    if (result->end == ATOLL_STEP_EXITED && result->status == atoll_code_exit_status(ATOLL_E_BUSY)) {
+        return; /* another job took the part first */
+    }
+    if (!is_good) {
+        atoll_sweep_record(p->sweep->dir, p->allocation.job, "lost",
+                           "part %s: the step %s with status %d after %llu results", name, ends[result->end],
+                           result->status, (unsigned long long)gained);
+        if (!is_interrupted(p)) {
+            sleep(STEP_FAILED_S);
+        }
+    }
+    bad_nodes_find(p);
+    atoll_pilot_choice_record(p->choice, part, is_good || gained > 0);
+}
+
+/* silent_epoch: as atoll_pilot_choose gives it. */
+static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
+{
+    struct step_texts texts = {.count = 0};
+    struct step_watch watch = {.pilot = p, .part = texts.part};
+    struct atoll_pilot_step_settings settings = {.part = texts.part,
+                                                 .self = &p->self,
+                                                 .look = step_look,
+                                                 .context = &watch,
+                                                 .drain_file = p->drain_file,
+                                                 .interrupts = p->settings->interrupts,
+                                                 .lease_time_s = p->lease_time_s,
+                                                 .end_mono_ns = atoll_clock_mono_ns() +
+                                                                (left_s(p) + p->reserve_s / 2) * 1e9};
+    struct atoll_pilot_step_result result;
+    struct atoll_arena *arena = atoll_arena_create(ARENA_BYTES, err);
+    uint64_t before, after;
+    int has_ended, status = -1;
+
+    if (!arena || atoll_sweep_part_path(p->sweep, part, texts.part, sizeof(texts.part), err) != 0 ||
+        evaluated_count(texts.part, &before, &has_ended, err) != 0) {
+        goto done;
+    }
+    arguments_fill(p, silent_epoch, &texts);
+    if (step_words(p, &texts, arena, &settings.words, err) != 0) {
+        goto done;
+    }
+    atoll_log(ATOLL_LOG_INFO, "pilot.part", "takes part %s%s", p->sweep->parts[part].name,
+              silent_epoch ? ", whose job was lost" : "");
+    atoll_sweep_record(p->sweep->dir, p->allocation.job, silent_epoch ? "takeover" : "part",
+                       "takes part %s%s", p->sweep->parts[part].name,
+                       silent_epoch ? ", whose holder stood still" : "");
+    if (atoll_pilot_step_run(&settings, &result, err) == 0 &&
+        evaluated_count(texts.part, &after, &has_ended, err) == 0) {
+        step_judge(p, part, &result, after > before ? after - before : 0, has_ended);
+        status = 0;
+    }
+done:
+    atoll_arena_destroy(arena);
+    return status;
+}
+
+/* ---- the end of the job ---- */
+
+/* The campaign goes on without this job: under the same id where the site does that, else as a new job.  why: "time is over" */
+static int campaign_continue(struct pilot *p, const char *why, struct atoll_err *err)
+{
+    const struct atoll_job_submitter_settings submitter = {.mine = p->sweep->id,
+                                                           .except_job = p->allocation.job,
+                                                           .timeout_s = p->settings->call_timeout_s,
+                                                           .log = stderr};
+    struct atoll_job_submitter_result result;
+
+    if (p->settings->site->end.go_on == ATOLL_SITE_REQUEUE && p->launcher && p->allocation.is_job) {
+        atoll_sweep_record(p->sweep->dir, p->allocation.job, "requeue", "%s: the job asks to be queued again",
+                           why);
+        if (atoll_launcher_requeue(p->launcher, p->allocation.job, err) == 0) {
+            return 0;
+        }
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.requeue", err);
+        atoll_err_clear(err);
+    }
+    atoll_sweep_record(p->sweep->dir, p->allocation.job, "successor", "%s: another job is submitted", why);
+    return atoll_job_submitter_run(&submitter, &result, err);
+}
+
+/* Every part has ended: archive and report are made, jobs of the campaign that still wait are cancelled, and campaigns that
+ * waited for this one get their jobs. */
+static int campaign_finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
+{
+    const struct atoll_job_submitter_settings submitter = {
+        .except_job = p->allocation.job, .timeout_s = p->settings->call_timeout_s, .log = stderr};
+    struct atoll_job_submitter_result result;
+    struct atoll_err own = ATOLL_ERR_INIT;
+    unsigned count;
+    int done = atoll_finalize(p->sweep, 0, err);
+
+    if (done < 0) {
+        return -1;
+    }
+    *ret_end = done ? ATOLL_PILOT_DONE : ATOLL_PILOT_NO_WORK;
+    if (!done) {
+        return 0;
+    }
+    /* Also where another job wrote the archive: nobody knows whether that one came to the rest. */
+    atoll_log(ATOLL_LOG_INFO, "pilot.done", "every part has ended: %s/archive.h5 and report.html are there",
+              p->sweep->dir);
+    if (p->launcher && atoll_sweep_jobs_cancel(p->sweep, p->settings->call_timeout_s, 1, &count, &own) != 0) {
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.waiting", &own);
+        atoll_err_clear(&own);
+    }
+    if (atoll_job_submitter_run(&submitter, &result, &own) != 0) {
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.submit", &own);
     }
     return 0;
 }
 
-/* 1: go on; 0: *ret_end says why not. */
-static int may_go_on(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
+/* Whether the scheduler itself is ending the job: 1, 0, -1 nobody answers.  A job that the user cancelled is "completing" like
+ * one that was preempted or requeued from outside: the first must not come back, the others come back by themselves.  One that
+ * ran into its limit is ended too, and nobody else lets it go on. */
+static int is_being_ended(struct pilot *p)
 {
-    if (is_unwanted(p)) {
-        *ret_end = ATOLL_PILOT_PAUSED;
+    struct atoll_job job;
+
+    if (!p->launcher || atoll_launcher_ask(p->launcher, p->allocation.job, &job, NULL) != 0) {
+        return -1;
+    }
+    if (job.state == ATOLL_JOB_RUNNING || job.state == ATOLL_JOB_SUSPENDED) {
         return 0;
     }
-    if (!atoll_pilot_is_interrupted(p) && !is_time_over(p)) {
-        return 1;
+    return strcmp(job.reason, "TimeLimit") != 0 && atoll_allocation_remaining_s(&p->allocation) > 0;
+}
+
+/* Asked to go: a warning that time is nearly over, a preemption, or a cancel, which alone ends the job for good. */
+static int interrupted_leave(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
+{
+    double warned_s = WARNING_SLACK * p->settings->site->end.before_s;
+    int is_time = atoll_allocation_remaining_s(&p->allocation) < warned_s, is_ended = is_being_ended(p);
+
+    *ret_end = ATOLL_PILOT_LEFT;
+    if (p->settings->site->end.go_on == ATOLL_SITE_END || is_ended > 0 || (is_ended < 0 && !is_time)) {
+        atoll_sweep_record(p->sweep->dir, p->allocation.job, "left", "the job was asked to go");
+        return 0;
     }
-    /* Nobody is submitted for a campaign whose parts have all ended: what is left to write is written here. */
-    if (atoll_pilot_choice_all_ended(p->choice)) {
-        return 1;
-    }
-    if (atoll_pilot_is_interrupted(p)) {
-        return atoll_pilot_interrupted(p, ret_end, err);
-    }
+    *ret_end = ATOLL_PILOT_CONTINUES;
+    return campaign_continue(p, is_time ? "time is nearly over" : "the scheduler wants the nodes", err);
+}
+
+static int time_over_leave(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
+{
     atoll_log(ATOLL_LOG_INFO, "pilot.time", "%.0f s are left: no step is started any more",
               atoll_allocation_remaining_s(&p->allocation));
-    *ret_end = ATOLL_PILOT_CONTINUES;
     if (p->settings->site->end.go_on == ATOLL_SITE_END) {
         *ret_end = ATOLL_PILOT_LEFT;
         return 0;
@@ -110,10 +415,11 @@ static int may_go_on(struct pilot *p, enum atoll_pilot_end *ret_end, struct atol
             "the job's time is over and it brought no result: another one would not either; see "
             "the lines above for why");
     }
-    return atoll_pilot_continue(p, "time is over", err) == 0 ? 0 : -1;
+    *ret_end = ATOLL_PILOT_CONTINUES;
+    return campaign_continue(p, "time is over", err);
 }
 
-static int given_up(const struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
+static int no_work_leave(const struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
     size_t count = atoll_pilot_choice_given_up(p->choice);
 
@@ -123,8 +429,8 @@ static int given_up(const struct pilot *p, enum atoll_pilot_end *ret_end, struct
                   "every open part has a job that works on it: this one leaves");
         return 0;
     }
-    atoll_sweep_tell(p->sweep->dir, p->allocation.job, "given-up",
-                     "%zu parts were given up: damaged, or three steps without a result", count);
+    atoll_sweep_record(p->sweep->dir, p->allocation.job, "given-up",
+                       "%zu parts were given up: damaged, or three steps without a result", count);
     return atoll_err_set(err, ATOLL_E_CHILD,
                          "%zu parts were given up, damaged or after three steps in a row without any result; "
                          "the log above says why; when "
@@ -132,39 +438,44 @@ static int given_up(const struct pilot *p, enum atoll_pilot_end *ret_end, struct
                          count, p->sweep->dir);
 }
 
-/* 1: again; 0: left; -1. */
-static int turn(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
-{
-    enum atoll_offer choice;
-    uint32_t silent_epoch = 0;
-    size_t part = 0;
-    int status;
+/* ---- the loop ---- */
 
-    if (atoll_pilot_choose(p->choice, atoll_clock_mono_ns(), &choice, &part, &silent_epoch, err) != 0) {
-        return -1;
+static int parts_run(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
+{
+    double worth_s = WORTH_SHARE * p->total_s < START_WORTH_S ? WORTH_SHARE * p->total_s : START_WORTH_S;
+
+    for (;;) {
+        enum atoll_offer offer;
+        uint32_t silent_epoch = 0;
+        size_t part = 0;
+
+        if (atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_PAUSED) ||
+            atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_CANCELLED)) {
+            *ret_end = ATOLL_PILOT_PAUSED;
+            return 0;
+        }
+        /* Nobody is submitted for a campaign whose parts have all ended: what is left to write is written here. */
+        if ((is_interrupted(p) || left_s(p) < worth_s) && !atoll_pilot_choice_all_ended(p->choice)) {
+            return is_interrupted(p) ? interrupted_leave(p, ret_end, err) : time_over_leave(p, ret_end, err);
+        }
+        if (atoll_pilot_choose(p->choice, atoll_clock_mono_ns(), &offer, &part, &silent_epoch, err) != 0) {
+            return -1;
+        }
+        switch (offer) {
+        case ATOLL_OFFER_ENDED: return campaign_finish(p, ret_end, err);
+        case ATOLL_OFFER_NONE: return no_work_leave(p, ret_end, err);
+        case ATOLL_OFFER_WAIT: sleep(LOOK_AGAIN_S); break;
+        case ATOLL_OFFER_PART:
+            if (part_run(p, part, silent_epoch, err) != 0) {
+                return -1;
+            }
+            break;
+        }
     }
-    switch (choice) {
-    case ATOLL_OFFER_ENDED: return atoll_pilot_finish(p, ret_end, err);
-    case ATOLL_OFFER_NONE: return given_up(p, ret_end, err);
-    case ATOLL_OFFER_WAIT: sleep(LOOK_AGAIN_S); return 1;
-    case ATOLL_OFFER_PART: break;
-    }
-    status = atoll_pilot_part_run(p, part, silent_epoch, err);
-    return status == 0 ? 1 : -1;
 }
 
-static int loop(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
-{
-    int go_on;
-
-    do {
-        go_on = may_go_on(p, ret_end, err);
-        go_on = go_on > 0 ? turn(p, ret_end, err) : go_on;
-    } while (go_on > 0);
-    return go_on;
-}
-
-static size_t place_of_job(const char *job)
+/* The part with which a job begins: jobs that start together have numbers that differ. */
+static size_t first_part(const char *job)
 {
     size_t sum = 0;
 
@@ -178,13 +489,17 @@ static int pilot_init(struct pilot *p, const struct atoll_pilot_settings *settin
 {
     struct atoll_err why = ATOLL_ERR_INIT;
 
-    *p = (struct pilot){.settings = settings, .sweep = settings->sweep};
+    *p = (struct pilot){.settings = settings,
+                        .sweep = settings->sweep,
+                        .lease_time_s =
+                            settings->lease_time_s > 0 ? settings->lease_time_s : ATOLL_LEASE_TIME_S};
     p->launcher = atoll_launcher_create(settings->site->launcher, settings->call_timeout_s, &why);
     if (!p->launcher) {
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.launcher", &why);
     }
     atoll_allocation_find(p->launcher, &p->allocation);
     p->total_s = atoll_allocation_remaining_s(&p->allocation);
+    p->reserve_s = RESERVE_SHARE * p->total_s < END_RESERVE_S ? RESERVE_SHARE * p->total_s : END_RESERVE_S;
     atoll_lease_holder_self(p->allocation.job, p->allocation.restarts, &p->self);
     snprintf(p->drain_file, sizeof(p->drain_file), "%.3900s/.drain-%.60s", p->sweep->dir, p->allocation.job);
     snprintf(p->paused_file, sizeof(p->paused_file), "%.4000s/paused", p->sweep->dir);
@@ -192,38 +507,50 @@ static int pilot_init(struct pilot *p, const struct atoll_pilot_settings *settin
         0) {
         return -1;
     }
-    p->choice = atoll_pilot_choice_create(p->sweep, &p->self, place_of_job(p->allocation.job),
-                                          atoll_pilot_lease_time_s(p), err);
+    p->choice =
+        atoll_pilot_choice_create(p->sweep, &p->self, first_part(p->allocation.job), p->lease_time_s, err);
     return p->choice ? 0 : -1;
 }
 
-static void pilot_fini(struct pilot *p)
+/* Where the programs are started from: the nodes' own disks where the site wants that and it works. */
+static int programs_place(struct pilot *p, struct atoll_err *err)
 {
-    atoll_pilot_choice_destroy(p->choice);
-    atoll_node_list_fini(&p->nodes);
-    atoll_node_list_fini(&p->bad);
-    atoll_launcher_destroy(p->launcher);
+    char beside[PATH_MAX];
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int is_copied;
+
+    if (atoll_launch_beside("atoll-eval", beside, sizeof(beside), err) != 0) {
+        return -1;
+    }
+    *strrchr(beside, '/') = '\0';
+    is_copied = atoll_step_programs_copy(p->settings->site, &p->nodes, p->allocation.job, beside, p->programs,
+                                         sizeof(p->programs), &why) == 0;
+    atoll_log(is_copied ? ATOLL_LOG_INFO : ATOLL_LOG_WARNING, "pilot.programs",
+              "%s%sthe programs are started from %s", why.text, is_copied ? "" : "; ", p->programs);
+    return 0;
 }
 
 int atoll_pilot_run(const struct atoll_pilot_settings *settings, enum atoll_pilot_end *ret_end,
                     struct atoll_err *err)
 {
-    struct pilot pilot;
+    struct pilot p;
     char left[32];
-    int status = pilot_init(&pilot, settings, err);
+    int status = pilot_init(&p, settings, err);
 
     if (status == 0) {
-        atoll_log(ATOLL_LOG_INFO, "pilot.start", "job %s (start %u) on %zu nodes, %s left",
-                  pilot.allocation.job, pilot.allocation.restarts + 1, pilot.nodes.count,
-                  pilot.total_s < HUGE_VAL ? atoll_duration_text(pilot.total_s * 1e9, left, sizeof(left))
-                                           : "time without limit");
-        if (pilot.allocation.restarts > 0) {
-            atoll_sweep_tell(pilot.sweep->dir, pilot.allocation.job, "restart",
-                             "started again (%u times so far)", pilot.allocation.restarts);
+        atoll_log(ATOLL_LOG_INFO, "pilot.start", "job %s (start %u) on %zu nodes, %s left", p.allocation.job,
+                  p.allocation.restarts + 1, p.nodes.count,
+                  p.total_s < HUGE_VAL ? atoll_duration_text(p.total_s * 1e9, left, sizeof(left))
+                                       : "time without limit");
+        if (p.allocation.restarts > 0) {
+            atoll_sweep_record(p.sweep->dir, p.allocation.job, "restart", "started again (%u times so far)",
+                               p.allocation.restarts);
         }
-        status = programs_place(&pilot, err);
-        status = status == 0 ? loop(&pilot, ret_end, err) : status;
+        status = programs_place(&p, err) != 0 ? -1 : parts_run(&p, ret_end, err);
     }
-    pilot_fini(&pilot);
+    atoll_pilot_choice_destroy(p.choice);
+    atoll_node_list_fini(&p.nodes);
+    atoll_node_list_fini(&p.bad);
+    atoll_launcher_destroy(p.launcher);
     return status;
 }

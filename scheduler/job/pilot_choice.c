@@ -57,13 +57,13 @@ void atoll_pilot_choice_destroy(struct atoll_pilot_choice *choice)
 
 static int ended_look(const char *dir, struct part *part, struct atoll_err *err)
 {
-    struct atoll_campaign_progress standing;
+    struct atoll_campaign_progress progress;
 
-    if (atoll_campaign_progress_read(dir, &standing, err) != 0) {
+    if (atoll_campaign_progress_read(dir, &progress, err) != 0) {
         return -1;
     }
-    part->has_ended = standing.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
-    atoll_campaign_progress_fini(&standing);
+    part->has_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+    atoll_campaign_progress_fini(&progress);
     return 0;
 }
 
@@ -174,7 +174,7 @@ int atoll_pilot_choice_all_ended(struct atoll_pilot_choice *choice)
     return 1;
 }
 
-void atoll_pilot_choice_note(struct atoll_pilot_choice *choice, size_t part, int has_progress)
+void atoll_pilot_choice_record(struct atoll_pilot_choice *choice, size_t part, int has_progress)
 {
     choice->parts[part].failures = has_progress ? 0 : choice->parts[part].failures + 1;
 }

@@ -28,7 +28,7 @@ int atoll_pilot_choose(struct atoll_pilot_choice *choice, double now_ns, enum at
 int atoll_pilot_choice_all_ended(struct atoll_pilot_choice *choice);
 /* How a step on the part went: evaluated more than before or not.  After three steps in a row without anything the part is
  * given up by this job. */
-void atoll_pilot_choice_note(struct atoll_pilot_choice *choice, size_t part, int has_progress);
+void atoll_pilot_choice_record(struct atoll_pilot_choice *choice, size_t part, int has_progress);
 size_t atoll_pilot_choice_given_up(const struct atoll_pilot_choice *choice);
 
 #endif

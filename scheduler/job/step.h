@@ -1,5 +1,5 @@
 /* step.h - the command line of one step inside an allocation: how this site starts MPI ranks on its nodes.
- * Layer: scheduler, pure.
+ * Layer: scheduler; all but atoll_step_programs_copy is pure.
  *
  * Rank 0 shares the first node with that node's evaluators.  Layouts:
  *   exact    every node gets as many evaluators, the first node one rank more: nodes * evaluators + 1 ranks.  srun deals them
@@ -12,6 +12,7 @@
 
 #include <signal.h>
 
+#include "scheduler/site/node_list.h"
 #include "scheduler/site/site.h"
 
 #define ATOLL_STEP_WORD_LIMIT 4096
@@ -48,5 +49,12 @@ int atoll_step_command(const struct atoll_site *site, const struct atoll_step_re
 int atoll_step_broadcast(const struct atoll_site *site, const struct atoll_step_request *request,
                          const char *source, const char *target, struct atoll_arena *arena,
                          const char *const **ret_words, struct atoll_err *err);
+
+/* Copies atoll-eval and what it starts to every node below the site's scratch folder.  from: folder of the programs,
+ * absolute.  ret_folder: where they are now; `from` itself where the site wants no copies or there is one node.  Errors:
+ * what the commands said; then everything can be started from `from`. */
+int atoll_step_programs_copy(const struct atoll_site *site, const struct atoll_node_list *nodes,
+                             const char *job, const char *from, char *ret_folder, size_t bytes,
+                             struct atoll_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 #include "tests/support/expect.h"
 
-#include "scheduler/campaign/budget_share.h"
+#include "scheduler/campaign/submission.h"
 
 static struct atoll_budget_share share_of(size_t number, size_t parts, size_t tasks, size_t jobs)
 {

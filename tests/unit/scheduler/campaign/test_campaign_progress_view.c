@@ -74,10 +74,10 @@ static char *printed(size_t count, int by_task)
     return out;
 }
 
-static void states_follow_from_lease_and_standing(void **state)
+static void states_follow_from_lease_and_progress(void **state)
 {
     static const struct {
-        const struct atoll_campaign_progress *standing;
+        const struct atoll_campaign_progress *progress;
         int is_held;
         const char *name;
     } cases[] = {{&fresh, 0, "fresh"},     {&fresh, 1, "running"}, {&running, 1, "running"},
@@ -86,7 +86,7 @@ static void states_follow_from_lease_and_standing(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct atoll_campaign_progress_row row = {.standing = cases[i].standing, .is_held = cases[i].is_held};
+        struct atoll_campaign_progress_row row = {.progress = cases[i].progress, .is_held = cases[i].is_held};
 
         assert_string_equal(atoll_campaign_progress_state_name(atoll_campaign_progress_row_state(&row)),
                             cases[i].name);
@@ -204,7 +204,7 @@ static void json_tells_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_follow_from_lease_and_standing),
+        cmocka_unit_test(states_follow_from_lease_and_progress),
         cmocka_unit_test(parts_have_a_line_each),
         cmocka_unit_test(tasks_have_a_line_each),
         cmocka_unit_test(heads_fit),

@@ -257,9 +257,9 @@ static void test_a_torn_line_takes_no_other_with_it(void **state)
     write_bytes(ATOLL_SWEEP_HISTORY, "{\"unix_s\":1,\"job\":\"1\",\"wh", 25);
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
-    atoll_sweep_tell(folder, "12", "lost", "a \"b\"\n%s", "\xe4\x01");
-    atoll_sweep_tell(folder, "12", "lost", "%s", long_text);
-    atoll_sweep_tell("/nowhere", "12", "lost", "nobody hears it");
+    atoll_sweep_record(folder, "12", "lost", "a \"b\"\n%s", "\xe4\x01");
+    atoll_sweep_record(folder, "12", "lost", "%s", long_text);
+    atoll_sweep_record("/nowhere", "12", "lost", "nobody hears it");
     snprintf(line, sizeof line, "%s/" ATOLL_SWEEP_HISTORY, folder);
     FILE *file = fopen(line, "r");
     assert_non_null(fgets(line, sizeof line, file));

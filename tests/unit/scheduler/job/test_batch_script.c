@@ -266,30 +266,6 @@ static void test_missing_module_ends_the_job(void **state)
     atoll_site_destroy(site);
 }
 
-/* PBS: the log is the script's own affair. */
-static void test_pbs_log(void **state)
-{
-    struct atoll_site *site = parse("version: 1\nname: x\nscheduler: pbs\nstep: {start: mpiexec}\n");
-    char program[300], campaign[300], path[360];
-    const struct atoll_batch_script script = {site, program, campaign, "/c/site.yaml", NULL};
-    static const char talk[] = "#!/bin/bash\necho said \"$2\"\n";
-    size_t length;
-
-    (void)state;
-    snprintf(program, sizeof(program), "%s/talk", folder);
-    snprintf(campaign, sizeof(campaign), "%s/pbs campaign", folder);
-    snprintf(path, sizeof(path), "%s/log/17.pbs.log", campaign);
-    write_bytes(program, talk, sizeof(talk) - 1, 0755);
-    write_script(&script, "pbs.sh");
-    setenv("PBS_JOBID", "17.pbs", 1);
-    assert_int_equal(run("pbs.sh"), 0);
-    assert_int_equal(run("pbs.sh"), 0);
-    const char *log = read_whole(path, &length);
-    assert_non_null(log);
-    assert_non_null(strstr(strstr(log, "said ") + 1, "said ")); /* appended */
-    atoll_site_destroy(site);
-}
-
 static void test_refusals(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -324,7 +300,6 @@ int main(void)
         cmocka_unit_test(test_signals_reach_the_pilot),
         cmocka_unit_test(test_a_killed_pilot_is_told),
         cmocka_unit_test(test_missing_module_ends_the_job),
-        cmocka_unit_test(test_pbs_log),
         cmocka_unit_test(test_refusals),
     };
 

@@ -2,13 +2,13 @@
 
 #include "scheduler/job/fair_share.h"
 
-/* As the pump does it: the first of those that nobody is before. */
-static int due(const struct atoll_job_submitter_claim *claims, int count)
+/* As the job submitter does it: the first of those that nobody is before. */
+static int due(const struct atoll_fair_share_claim *claims, int count)
 {
     int best = -1;
     for (int i = 0; i < count; i++)
         if (atoll_fair_share_has_turn(&claims[i]) &&
-            (best < 0 || atoll_job_submitter_is_before(&claims[i], &claims[best])))
+            (best < 0 || atoll_fair_share_is_before(&claims[i], &claims[best])))
             best = i;
     return best;
 }
@@ -16,7 +16,7 @@ static int due(const struct atoll_job_submitter_claim *claims, int count)
 static void test_who_is_due(void **state)
 {
     static const struct {
-        struct atoll_job_submitter_claim claims[3];
+        struct atoll_fair_share_claim claims[3];
         int due;
     } cases[] = {
         {{{0, 1, 0, 0, 1}, {0, 1, 0, 0, 1}, {9, 1, 0, 0, 1}}, -1}, /* nobody wants anything */
@@ -33,7 +33,7 @@ static void test_who_is_due(void **state)
 
 static void test_jobs_are_divided_by_shares(void **state)
 {
-    struct atoll_job_submitter_claim claims[3] = {{0, 1, 0, 100, 1}, {0, 3, 0, 100, 1}, {0, 6, 0, 5, 1}};
+    struct atoll_fair_share_claim claims[3] = {{0, 1, 0, 100, 1}, {0, 3, 0, 100, 1}, {0, 6, 0, 5, 1}};
     for (int i = 0; i < 45; i++) {
         int k = due(claims, 3);
         claims[k].live++;
@@ -47,13 +47,13 @@ static void test_jobs_are_divided_by_shares(void **state)
 static void test_how_many_elements(void **state)
 {
     static const struct {
-        struct atoll_job_submitter_array array;
+        struct atoll_fair_share_array array;
         unsigned count;
     } cases[] = {{{8, 0, 0, 0, 1}, 8},    {{8, 0, 0, 0, 0}, 1},  {{8, 10, 7, 0, 1}, 3}, {{8, 10, 9, 0, 1}, 1},
                  {{8, 10, 10, 0, 1}, 1},  {{8, 3, 70, 0, 1}, 1}, {{8, 0, 0, 4, 1}, 4},  {{8, 6, 0, 4, 1}, 4},
                  {{1, 0, 0, 1001, 1}, 1}, {{0, 0, 0, 0, 1}, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(atoll_job_submitter_elements(&cases[i].array), cases[i].count);
+        assert_int_equal(atoll_fair_share_elements(&cases[i].array), cases[i].count);
 }
 
 int main(void)

@@ -116,11 +116,11 @@ static void test_three_steps_without_a_result_give_a_part_up(void **state)
 {
     struct atoll_pilot_choice *choice = choice_create(0);
     for (int i = 0; i < 2; i++)
-        atoll_pilot_choice_note(choice, 0, 0);
-    atoll_pilot_choice_note(choice, 0, 1); /* one result, and it counts from the beginning */
+        atoll_pilot_choice_record(choice, 0, 0);
+    atoll_pilot_choice_record(choice, 0, 1); /* one result, and it counts from the beginning */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(part_after(choice, 0, ATOLL_OFFER_PART, 0), 0);
-        atoll_pilot_choice_note(choice, 0, 0);
+        atoll_pilot_choice_record(choice, 0, 0);
     }
     assert_int_equal(atoll_pilot_choice_given_up(choice), 1);
     assert_int_equal(part_after(choice, 0, ATOLL_OFFER_PART, 0), 1);
