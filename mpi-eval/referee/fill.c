@@ -6,13 +6,6 @@
 #include "base/random.h"
 #include "mpi-eval/referee/wide.h"
 
-const char *atoll_fill_name(enum atoll_fill_kind kind)
-{
-    static const char *const names[ATOLL_FILL_COUNT] = {"poison", "zeros", "random values",
-                                                        "another draw's answer"};
-    return (unsigned)kind < ATOLL_FILL_COUNT ? names[kind] : "unknown";
-}
-
 static void pattern_poison(struct atoll_fill *f, uint64_t key)
 {
     size_t bytes = atoll_dtype_bytes(f->dtype);

@@ -35,6 +35,5 @@ void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t cou
 void atoll_fill_write(const struct atoll_fill *fill, void *base);
 /* Whether element `index` of base still is the fill's, bit for bit. */
 int atoll_fill_holds(const struct atoll_fill *fill, const void *base, size_t index);
-const char *atoll_fill_name(enum atoll_fill_kind kind);
 
 #endif

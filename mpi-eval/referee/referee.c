@@ -13,6 +13,13 @@
 
 #define CASE_LIMIT 4096
 
+const char *atoll_phase_name(enum atoll_phase phase)
+{
+    static const char *const names[ATOLL_PHASE_COUNT] = {"answer", "inputs", "flush",     "fork",
+                                                         "span",   "death",  "untouched", "outputs"};
+    return (unsigned)phase < ATOLL_PHASE_COUNT ? names[phase] : "unknown";
+}
+
 double atoll_referee_now_ns(void)
 {
     return atoll_clock_raw_ns();

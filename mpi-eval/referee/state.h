@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 
 #include "mpi-eval/referee/input_set.h"
-#include "mpi-eval/referee/phase.h"
 #include "mpi-eval/referee/referee.h"
 
 struct atoll_backend;

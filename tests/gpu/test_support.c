@@ -114,10 +114,11 @@ static void guards_tell(void **state)
     static const struct {
         unsigned shift, word;
     } cases[] = {{0, 0}, {0, 511}, {2, 17}, {5, 300}};
+    static const uint64_t cleared[2] = {0, UINT64_MAX};
     for (size_t i = 0; i < 4; i++) {
         uint64_t at = b.area + 4096 + cases[i].shift, result = b.area;
         atoll_support_guard(&b.batch, at, 4096, i);
-        atoll_support_guard_clear(&b.batch, result);
+        atoll_command_batch_write(&b.batch, result, cleared, sizeof(cleared));
         atoll_support_guard_check(&b.batch, at, 4096, i, result);
         atoll_command_batch_read(&b.batch, result, 16);
         atoll_command_batch_write(&b.batch, at + cases[i].word * 8 + 3, "", 1);

@@ -11,11 +11,6 @@
 
 #define OBJECT_BYTES ((uint64_t)64 << 20)
 
-struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee)
-{
-    return referee->device_state;
-}
-
 static struct atoll_compiler *compiler_of(const struct atoll_setup *setup, const char *flags, unsigned slots,
                                           struct atoll_err *err)
 {

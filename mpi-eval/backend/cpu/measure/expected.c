@@ -79,11 +79,6 @@ void atoll_expected_cache_destroy(struct atoll_expected_cache *cache)
     free(cache);
 }
 
-size_t atoll_expected_cache_held_bytes(const struct atoll_expected_cache *cache)
-{
-    return cache->held_bytes;
-}
-
 static int same_input_set(const struct atoll_input_set *a, const struct atoll_input_set *b)
 {
     return a->variant == b->variant && a->series == b->series && a->number == b->number &&

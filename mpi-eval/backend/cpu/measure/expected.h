@@ -51,6 +51,5 @@ size_t atoll_expected_cache_kept(const struct atoll_expected_cache *cache, uint3
  * is none. */
 struct atoll_expected *atoll_expected_cache_other(struct atoll_expected_cache *cache, uint32_t task,
                                                   uint32_t variant, const struct atoll_input_set *not_this);
-size_t atoll_expected_cache_held_bytes(const struct atoll_expected_cache *cache);
 
 #endif

@@ -208,9 +208,3 @@ int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dt
     }
     return 1;
 }
-
-size_t atoll_fingerprint_bytes(const struct atoll_fingerprint *print)
-{
-    return print->block_count * 2 * sizeof(double) +
-           print->sample_count * (sizeof(size_t) + 2 * sizeof(double));
-}

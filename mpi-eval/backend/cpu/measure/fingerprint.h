@@ -30,6 +30,5 @@ int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct ato
 void atoll_fingerprint_fini(struct atoll_fingerprint *print);
 /* 1 matches; 0 does not, or cannot tell: compare in full. */
 int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dtype dtype, const void *data);
-size_t atoll_fingerprint_bytes(const struct atoll_fingerprint *print);
 
 #endif

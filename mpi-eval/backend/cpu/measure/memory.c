@@ -70,11 +70,6 @@ void atoll_memory_destroy(struct atoll_memory *memory)
     free(memory);
 }
 
-size_t atoll_memory_held_bytes(const struct atoll_memory *memory)
-{
-    return memory->held_bytes;
-}
-
 /* Reserved and replaced, so that the mapping starts where a huge page may. */
 static void *map_aligned(int fd, size_t bytes)
 {

@@ -28,7 +28,6 @@ struct atoll_memory;
  * instruction. */
 struct atoll_memory *atoll_memory_create(size_t limit_bytes, size_t cache_bytes, struct atoll_err *err);
 void atoll_memory_destroy(struct atoll_memory *memory);
-size_t atoll_memory_held_bytes(const struct atoll_memory *memory);
 
 /* One tensor or scratch of one sample. */
 struct atoll_block {

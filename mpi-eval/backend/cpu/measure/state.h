@@ -23,7 +23,10 @@ struct atoll_cpu {
     struct atoll_expected_cache *expected_cache;
 };
 
-struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee);
+static inline struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee)
+{
+    return (struct atoll_cpu *)referee->device_state;
+}
 
 int atoll_cpu_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
                       const struct atoll_device_info *device, struct atoll_err *err);

@@ -20,8 +20,6 @@
 #include "mpi-eval/backend/cpu/compile/object.h"
 #include "mpi-eval/backend/cpu/process/sample.h"
 
-#define POPULATE_READ 22 /* MADV_POPULATE_READ, Linux 5.14 */
-
 int atoll_zygote_reply(const struct atoll_control_reply *reply)
 {
     ssize_t sent;
@@ -181,18 +179,6 @@ static int load_object(struct atoll_zygote *zygote, struct atoll_err *err)
     return visit.status == 0
                ? 0
                : atoll_err_set(err, ATOLL_E_INTERNAL, "cannot make the object's data read-only");
-}
-
-void atoll_zygote_touch(const struct atoll_zygote *zygote)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < zygote->range_count; i++) {
-        const struct atoll_zygote_range *range = &zygote->ranges[i];
-        if (madvise(range->begin, range->bytes, POPULATE_READ) == 0)
-            continue;
-        for (size_t at = 0; at < range->bytes; at += page)
-            (void)*(volatile char *)(range->begin + at);
-    }
 }
 
 /* Children are forked where candidates run, so that the referee's core is free for inputs meanwhile. */

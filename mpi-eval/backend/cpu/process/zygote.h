@@ -28,9 +28,6 @@ struct atoll_zygote {
 int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err);
 /* Serves runs until the referee hangs up.  Returns the exit status. */
 int atoll_zygote_serve(struct atoll_zygote *zygote);
-/* In a sample child: maps those pages, which fork does not copy, so that the candidate pays for no page fault
- * on its code. */
-void atoll_zygote_touch(const struct atoll_zygote *zygote);
 int atoll_zygote_reply(const struct atoll_control_reply *reply); /* 0, or -1: the referee is gone */
 
 #endif

@@ -45,11 +45,6 @@ void atoll_expected_store_reset(struct atoll_expected_store *s, uint64_t bytes)
     s->bytes = bytes;
 }
 
-uint64_t atoll_expected_store_bytes(const struct atoll_expected_store *s)
-{
-    return s->bytes;
-}
-
 static struct atoll_sealed **bucket_of(struct atoll_expected_store *s, uint32_t task,
                                        const struct atoll_input_set *d)
 {

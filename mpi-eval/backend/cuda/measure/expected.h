@@ -33,7 +33,6 @@ struct atoll_expected_store *atoll_expected_store_create(struct atoll_err *err);
 void atoll_expected_store_destroy(struct atoll_expected_store *store);
 /* Sealed memory of `bytes` bytes, empty: all that was sealed is forgotten (another process, another size). */
 void atoll_expected_store_reset(struct atoll_expected_store *store, uint64_t bytes);
-uint64_t atoll_expected_store_bytes(const struct atoll_expected_store *store);
 
 /* The record of an input set, made when it is new; NULL when there is no memory. */
 struct atoll_sealed *atoll_expected_store_take(struct atoll_expected_store *store, uint32_t task,

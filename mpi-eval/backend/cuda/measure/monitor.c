@@ -290,18 +290,17 @@ int atoll_monitor_read(struct atoll_monitor *m, const pid_t *ours, size_t ours_c
 
 static const struct {
     uint64_t bit;
-    const char *text;
     int disturbing;
 } reasons[] = {
-    {ATOLL_nvmlClocksThrottleReasonGpuIdle, "idle", 0},
-    {ATOLL_nvmlClocksThrottleReasonApplicationsClocksSetting, "clocks set", 0},
-    {ATOLL_nvmlClocksThrottleReasonSwPowerCap, "power cap", 0},
-    {ATOLL_nvmlClocksThrottleReasonHwSlowdown, "hardware slow-down", 1},
-    {ATOLL_nvmlClocksThrottleReasonSyncBoost, "sync boost", 0},
-    {ATOLL_nvmlClocksThrottleReasonSwThermalSlowdown, "thermal", 1},
-    {ATOLL_nvmlClocksThrottleReasonHwThermalSlowdown, "hardware thermal", 1},
-    {ATOLL_nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "power brake", 1},
-    {ATOLL_nvmlClocksThrottleReasonDisplayClockSetting, "display clocks", 0},
+    {ATOLL_nvmlClocksThrottleReasonGpuIdle, 0},
+    {ATOLL_nvmlClocksThrottleReasonApplicationsClocksSetting, 0},
+    {ATOLL_nvmlClocksThrottleReasonSwPowerCap, 0},
+    {ATOLL_nvmlClocksThrottleReasonHwSlowdown, 1},
+    {ATOLL_nvmlClocksThrottleReasonSyncBoost, 0},
+    {ATOLL_nvmlClocksThrottleReasonSwThermalSlowdown, 1},
+    {ATOLL_nvmlClocksThrottleReasonHwThermalSlowdown, 1},
+    {ATOLL_nvmlClocksThrottleReasonHwPowerBrakeSlowdown, 1},
+    {ATOLL_nvmlClocksThrottleReasonDisplayClockSetting, 0},
 };
 
 uint64_t atoll_monitor_disturbing(uint64_t throttle_reasons)
@@ -311,20 +310,6 @@ uint64_t atoll_monitor_disturbing(uint64_t throttle_reasons)
         disturbing |= reasons[i].disturbing ? throttle_reasons & reasons[i].bit : 0;
     }
     return disturbing;
-}
-
-const char *atoll_monitor_throttle_text(uint64_t throttle_reasons, char *ret_text, size_t bytes)
-{
-    size_t length = 0;
-    snprintf(ret_text, bytes, "none");
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons && length + 1 < bytes; i++) {
-        if (throttle_reasons & reasons[i].bit) {
-            int added =
-                snprintf(ret_text + length, bytes - length, "%s%s", length ? ", " : "", reasons[i].text);
-            length += added > 0 ? (size_t)added : 0;
-        }
-    }
-    return ret_text;
 }
 
 /* ---- around samples ---- */

@@ -55,8 +55,6 @@ int atoll_monitor_read(struct atoll_monitor *monitor, const pid_t *ours, size_t 
 /* Of the bits of throttle_reasons those that discard a sample (heat, hardware slow-down; MEASUREMENT.md 3): a power cap
  * is the steady state of heavy kernels. */
 uint64_t atoll_monitor_disturbing(uint64_t throttle_reasons);
-/* "power cap, thermal" for the bits, "none" without any; returns ret_text. */
-const char *atoll_monitor_throttle_text(uint64_t throttle_reasons, char *ret_text, size_t bytes);
 
 /* What the monitor says around samples: slowdowns, memory errors.  Optional: without a monitor nothing is known. */
 struct atoll_watch {

@@ -45,11 +45,6 @@ void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, si
         atoll_command_batch_function(batch, i, kernels[i].module, kernels[i].name);
 }
 
-unsigned atoll_support_result_count(void)
-{
-    return ATOLL_SUPPORT_KERNEL_COUNT;
-}
-
 uint64_t atoll_support_blocks(uint64_t items)
 {
     uint64_t blocks = items / ATOLL_SUPPORT_BLOCK + (items % ATOLL_SUPPORT_BLOCK != 0);
@@ -158,12 +153,6 @@ void atoll_support_guard(struct atoll_command_batch *batch, uint64_t address, ui
 {
     struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key};
     LAUNCH(batch, guard, atoll_support_blocks(bytes / 8), p);
-}
-
-void atoll_support_guard_clear(struct atoll_command_batch *batch, uint64_t result)
-{
-    uint64_t start[2] = {0, ~(uint64_t)0};
-    atoll_command_batch_write(batch, result, start, sizeof start);
 }
 
 void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,

@@ -25,10 +25,9 @@
  * besides the architecture; what must not be contracted is written so. */
 const char *atoll_support_text(void);
 const char *atoll_support_calibration_text(void);
-/* Loads both and looks their kernels up (FUNCTION results: skip atoll_support_result_count() of them). */
+/* Loads both and looks their kernels up (FUNCTION results: skip ATOLL_SUPPORT_KERNEL_COUNT of them). */
 void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, size_t length,
                         const void *calibration_cubin, size_t calibration_length);
-unsigned atoll_support_result_count(void);
 
 /* ---- before the candidate ---- */
 
@@ -47,9 +46,8 @@ struct atoll_support_fill {
 void atoll_support_fill(struct atoll_command_batch *batch, const struct atoll_support_fill *fill,
                         uint64_t address, uint64_t count);
 /* A keyed pattern over [address, address + bytes), bytes a multiple of 8; check adds to the 16-byte result slot at
- * `result`, which guard_clear sets up: u64 number of changed words, u64 index of the first one (all ones: none).  Any
- * address will do. */
-void atoll_support_guard_clear(struct atoll_command_batch *batch, uint64_t result);
+ * `result`, which starts with 0 and all ones: u64 number of changed words, u64 index of the first one.  Any address will
+ * do. */
 void atoll_support_guard(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key);
 void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,
                                uint64_t key, uint64_t result);

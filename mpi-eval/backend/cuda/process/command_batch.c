@@ -70,11 +70,6 @@ void atoll_command_batch_free(struct atoll_command_batch *batch, uint32_t memory
     step_put(batch, ATOLL_DEVICE_COMMAND_FREE, memory, 0, 0, 0);
 }
 
-void atoll_command_batch_memory_info(struct atoll_command_batch *batch)
-{
-    step_put(batch, ATOLL_DEVICE_COMMAND_MEMORY_INFO, 0, 0, 0, 0);
-}
-
 static void map_put(struct atoll_buffer *out, const struct atoll_device_command_map *m)
 {
     atoll_buffer_put_u32(out, m->offset);

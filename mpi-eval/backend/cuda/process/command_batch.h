@@ -26,7 +26,6 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_FUNCTION, /* function slot, module slot, name -> struct atoll_device_command_function */
     ATOLL_DEVICE_COMMAND_ALLOC,    /* memory slot, bytes -> u64 address; what was in the slot is freed */
     ATOLL_DEVICE_COMMAND_FREE,     /* memory slot */
-    ATOLL_DEVICE_COMMAND_MEMORY_INFO, /* -> u64 free, u64 total bytes */
     ATOLL_DEVICE_COMMAND_LAUNCH,      /* struct atoll_device_command_launch */
     ATOLL_DEVICE_COMMAND_WRITE,       /* address, bytes: host to device */
     ATOLL_DEVICE_COMMAND_READ,        /* address, count -> bytes, after all commands before it */
@@ -90,7 +89,6 @@ void atoll_command_batch_function(struct atoll_command_batch *batch, uint32_t fu
                                   const char *name);
 void atoll_command_batch_alloc(struct atoll_command_batch *batch, uint32_t memory, uint64_t bytes);
 void atoll_command_batch_free(struct atoll_command_batch *batch, uint32_t memory);
-void atoll_command_batch_memory_info(struct atoll_command_batch *batch);
 void atoll_command_batch_launch(struct atoll_command_batch *batch,
                                 const struct atoll_device_command_launch *launch);
 void atoll_command_batch_write(struct atoll_command_batch *batch, uint64_t address, const void *bytes,

@@ -368,16 +368,6 @@ static unsigned memory_alloc(struct atoll_cuda_executor *x, const struct atoll_d
     return r;
 }
 
-static unsigned memory_info(struct atoll_cuda_executor *x)
-{
-    size_t free_bytes = 0, total = 0;
-    unsigned r = x->cuda->cuMemGetInfo(&free_bytes, &total);
-    uint64_t values[2] = {free_bytes, total};
-    if (r == ATOLL_CUDA_SUCCESS)
-        result_u64(x, values, 2);
-    return r;
-}
-
 /* Reserves the place of a read in the results; what is read now is zero. */
 static unsigned char *read_place(struct atoll_cuda_executor *x, size_t bytes, size_t *ret_place)
 {
@@ -518,7 +508,6 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
     case ATOLL_DEVICE_COMMAND_FUNCTION: return function_get(x, s);
     case ATOLL_DEVICE_COMMAND_ALLOC: return memory_alloc(x, s);
     case ATOLL_DEVICE_COMMAND_FREE: return memory_free(x, s->slot);
-    case ATOLL_DEVICE_COMMAND_MEMORY_INFO: return memory_info(x);
     case ATOLL_DEVICE_COMMAND_LAUNCH: return launch(x, l);
     case ATOLL_DEVICE_COMMAND_WRITE: return memory_write(x, s);
     case ATOLL_DEVICE_COMMAND_READ: return memory_read(x, s);

@@ -407,15 +407,10 @@ static void a_device_may_tell_of_no_events(void **state)
     }
 }
 
-static void throttling_has_words(void **state)
+static void heat_disturbs_and_a_power_cap_does_not(void **state)
 {
-    char text[96];
     const uint64_t heat = ATOLL_nvmlClocksThrottleReasonSwThermalSlowdown;
     const uint64_t cap = ATOLL_nvmlClocksThrottleReasonSwPowerCap;
-    assert_string_equal(atoll_monitor_throttle_text(0, text, sizeof text), "none");
-    assert_string_equal(atoll_monitor_throttle_text(cap | heat, text, sizeof text), "power cap, thermal");
-    assert_string_equal(atoll_monitor_throttle_text(UINT64_C(1) << 60, text, sizeof text), "none");
-    assert_string_equal(atoll_monitor_throttle_text(~UINT64_C(0), text, 12), "idle, clock");
     assert_int_equal(atoll_monitor_disturbing(cap | heat), heat);
     assert_int_equal(atoll_monitor_disturbing(cap | ATOLL_nvmlClocksThrottleReasonGpuIdle), 0);
     assert_int_equal(atoll_monitor_disturbing(~UINT64_C(0)), 0x8 | 0x20 | 0x40 | 0x80);
@@ -434,7 +429,7 @@ int main(void)
         cmocka_unit_test(others_are_told_from_ours),
         cmocka_unit_test_setup(xids_are_taken_once, setup),
         cmocka_unit_test(a_device_may_tell_of_no_events),
-        cmocka_unit_test(throttling_has_words),
+        cmocka_unit_test(heat_disturbs_and_a_power_cap_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,6 @@ static void all_put(struct atoll_command_batch *batch)
     atoll_command_batch_function(batch, 7, 3, "kernel");
     atoll_command_batch_alloc(batch, 2, (uint64_t)1 << 37);
     atoll_command_batch_free(batch, 2);
-    atoll_command_batch_memory_info(batch);
     atoll_command_batch_launch(batch, &sent);
     atoll_command_batch_write(batch, 1000, "bytes", 6);
     atoll_command_batch_read(batch, 2000, 77);
@@ -71,7 +70,6 @@ static void batch_round_trip(void **state)
         {ATOLL_DEVICE_COMMAND_FUNCTION, 7, 3, 0, 0, 0, 6},
         {ATOLL_DEVICE_COMMAND_ALLOC, 2, 0, 0, (uint64_t)1 << 37, 0, 0},
         {ATOLL_DEVICE_COMMAND_FREE, 2, 0, 0, 0, 0, 0},
-        {ATOLL_DEVICE_COMMAND_MEMORY_INFO, 0, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_LAUNCH, 511, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_WRITE, 0, 0, 1000, 6, 6, 0},
         {ATOLL_DEVICE_COMMAND_READ, 0, 0, 2000, 77, 0, 0},
