@@ -137,18 +137,16 @@ static int match_run(struct match *m, enum side side, const struct atoll_input_s
     return match_end(m, trial.verdict, "%s", trial.detail);
 }
 
-/* Finalists are compared in full on every input set, others as often as a candidate that is evaluated. */
-static int needs_full(const struct match *m)
-{
-    return m->order->purpose == ATOLL_DUEL_FINAL || m->score.pair_count < m->referee->setup.full_compares;
-}
-
 /* Both sides on one input set, the challenger first when `swapped`; what is expected is held over both. */
 static int match_pair(struct match *m, const struct atoll_input_set *input_set, int swapped, double ret_ns[2])
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t placement = atoll_placement_at(atoll_referee_placement(m->referee), m->input_sets);
-    void *held = m->referee->backend->hold(m->referee, m->known, input_set, needs_full(m), &err);
+    /* Finalists are compared in full on every input set, others as often as a candidate that is evaluated. */
+    void *held = m->referee->backend->hold(
+        m->referee, m->known, input_set,
+        (m->order->purpose == ATOLL_DUEL_FINAL || m->score.pair_count < m->referee->setup.full_compares),
+        &err);
     if (!held)
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
     enum side first = swapped ? CHALLENGER : ELITE, second = swapped ? ELITE : CHALLENGER;
@@ -239,22 +237,6 @@ static int match_sanitize(struct match *m)
     return v == ATOLL_V_CORRECT ? 0 : match_end(m, v, "%s", m->watched);
 }
 
-static void lanes_open(struct match *m)
-{
-    const struct atoll_task *task = m->known->task;
-    double sum = 0;
-    for (size_t i = 0; i < task->variant_count; i++) {
-        const struct atoll_variant *v = &task->variants[i];
-        if (v->kind != ATOLL_VARIANT_BENCH || !atoll_variant_is_here(m->referee->backend, v))
-            continue;
-        m->lanes[m->lane_count].variant = (uint32_t)i;
-        m->lanes[m->lane_count++].weight = v->weight;
-        sum += v->weight;
-    }
-    for (size_t i = 0; i < m->lane_count; i++)
-        m->lanes[i].weight /= sum;
-}
-
 /* Median over pairs, weighted geometric mean over variants. */
 static double side_time(const struct match *m, enum side side)
 {
@@ -280,7 +262,18 @@ static double margin_of(const struct match *m)
 static void match_play(struct match *m)
 {
     struct atoll_duel *d = m->duel;
-    lanes_open(m);
+    const struct atoll_task *task = m->known->task;
+    double sum = 0;
+    for (size_t i = 0; i < task->variant_count; i++) {
+        const struct atoll_variant *v = &task->variants[i];
+        if (v->kind != ATOLL_VARIANT_BENCH || !atoll_variant_is_here(m->referee->backend, v))
+            continue;
+        m->lanes[m->lane_count].variant = (uint32_t)i;
+        m->lanes[m->lane_count++].weight = v->weight;
+        sum += v->weight;
+    }
+    for (size_t i = 0; i < m->lane_count; i++)
+        m->lanes[i].weight /= sum;
     atoll_duel_score_init(&m->score, margin_of(m), m->order->alpha, m->order->pair_limit);
     int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)

@@ -113,11 +113,6 @@ static enum atoll_comparing comparing_now(const struct session *s, const struct 
     return r->sampling.count + (full - r->full) >= min ? ATOLL_COMPARING_FULL : ATOLL_COMPARING_HELD;
 }
 
-static double series_wall_ns(const struct series *r)
-{
-    return atoll_referee_now_ns() - r->begin_ns - r->first_ns;
-}
-
 /* A new input set costs many samples' time: the pool grows for intervals that are still wide, and for at most this share
  * of a candidate's wall limit. */
 static int may_grow(const struct series *r)
@@ -126,13 +121,6 @@ static int may_grow(const struct series *r)
     return r->sampling.count < rules->sample_min ||
            (atoll_sampling_half_width(&r->sampling) > GROWTH_WIDTH * rules->interval_target &&
             r->growth_ns < GROWTH_SHARE * rules->wall_limit_ns);
-}
-
-static void clock_record(struct session *s, const struct atoll_trial *trial)
-{
-    s->e->profile.throttle_reasons |= trial->throttle_reasons;
-    if (trial->clock_hz > 0 && s->clock_count < CLOCK_LIMIT)
-        s->clocks_hz[s->clock_count++] = trial->clock_hz;
 }
 
 static int series_step(struct session *s, struct series *r)
@@ -157,9 +145,12 @@ static int series_step(struct session *s, struct series *r)
     r->full += trial.compared_fully ? 1 : 0;
     snprintf(r->note, sizeof r->note, "%.127s", trial.detail);
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
-    clock_record(s, &trial);
+    s->e->profile.throttle_reasons |= trial.throttle_reasons;
+    if (trial.clock_hz > 0 && s->clock_count < CLOCK_LIMIT)
+        s->clocks_hz[s->clock_count++] = trial.clock_hz;
     if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns, trial.disturbed))
-        r->state = atoll_sampling_add(&r->sampling, trial.ns, series_wall_ns(r));
+        r->state =
+            atoll_sampling_add(&r->sampling, trial.ns, atoll_referee_now_ns() - r->begin_ns - r->first_ns);
     return 0;
 }
 
@@ -307,22 +298,6 @@ static int sample_step(struct session *s, uint32_t variant)
     return failed;
 }
 
-/* Level 7: after everything that is timed. */
-static void session_count(struct session *s)
-{
-    struct atoll_evaluation *e = s->e;
-    struct atoll_summary clocks;
-    double *scratch = s->clock_count ? malloc(s->clock_count * sizeof *scratch) : NULL;
-    if (scratch) {
-        atoll_summary_of(s->clocks_hz, s->clock_count, scratch, &clocks);
-        e->profile.clock_hz = clocks.median;
-    }
-    free(scratch);
-    if (e->verdict == ATOLL_V_CORRECT && e->timing_count)
-        atoll_counting_run(s->referee, s->known, &s->candidate, s->order, e->timings[0].variant,
-                           e->timings[0].summary.median, e);
-}
-
 static void cascade(struct session *s, const struct atoll_prepared *prepared, const void *object,
                     size_t object_length)
 {
@@ -342,7 +317,17 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     if (!failed && each_variant(s, ATOLL_VARIANT_BENCH, sample_step) == 0)
         e->level = 6;
     e->sampling_ns = atoll_referee_now_ns() - begin;
-    session_count(s);
+    /* Level 7: after everything that is timed. */
+    struct atoll_summary clocks;
+    double *scratch = s->clock_count ? malloc(s->clock_count * sizeof *scratch) : NULL;
+    if (scratch) {
+        atoll_summary_of(s->clocks_hz, s->clock_count, scratch, &clocks);
+        e->profile.clock_hz = clocks.median;
+    }
+    free(scratch);
+    if (e->verdict == ATOLL_V_CORRECT && e->timing_count)
+        atoll_counting_run(s->referee, s->known, &s->candidate, s->order, e->timings[0].variant,
+                           e->timings[0].summary.median, e);
 }
 
 /* bench/ only: the shape of an evaluation without a measurement. */

@@ -23,15 +23,6 @@ static void pattern_poison(struct atoll_fill *f, uint64_t key)
         memcpy(f->pattern + i * bytes, element, bytes);
 }
 
-static void pattern_random(struct atoll_fill *f, uint64_t key)
-{
-    for (size_t i = 0; i < ATOLL_FILL_PERIOD; i++) {
-        double unit = atoll_random_unit(atoll_random_at(key, i));
-        atoll_dtype_store(f->dtype, f->pattern, i,
-                          atoll_dtype_is_float(f->dtype) ? 4.0 * unit - 2.0 : floor(100 * unit));
-    }
-}
-
 void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t count, const double *stale,
                      uint64_t key)
 {
@@ -44,8 +35,13 @@ void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t cou
     memset(fill->pattern, 0, sizeof fill->pattern);
     if (fill->kind == ATOLL_FILL_POISON)
         pattern_poison(fill, key);
-    else if (fill->kind == ATOLL_FILL_RANDOM)
-        pattern_random(fill, key);
+    else if (fill->kind == ATOLL_FILL_RANDOM) {
+        for (size_t i = 0; i < ATOLL_FILL_PERIOD; i++) {
+            double unit = atoll_random_unit(atoll_random_at(key, i));
+            atoll_dtype_store(fill->dtype, fill->pattern, i,
+                              atoll_dtype_is_float(fill->dtype) ? 4.0 * unit - 2.0 : floor(100 * unit));
+        }
+    }
     size_t period = ATOLL_FILL_PERIOD * atoll_dtype_bytes(dtype);
     for (size_t at = 0; at < ATOLL_FILL_AHEAD; at += period)
         memcpy(fill->pattern + period + at, fill->pattern,

@@ -75,14 +75,6 @@ static size_t reserved_line(const char *body)
     return 0;
 }
 
-static size_t line_of(const char *source, const char *body)
-{
-    size_t line = 1;
-    for (; source < body; source++)
-        line += *source == '\n';
-    return line;
-}
-
 int atoll_prepare_within(const struct atoll_prepared *p, const struct atoll_variant *v,
                          const struct atoll_expression *e, const char *what, int64_t low, int64_t high,
                          struct atoll_err *err)
@@ -168,15 +160,6 @@ static void prefix_print(const struct atoll_prepared *p, size_t first_line, stru
         atoll_buffer_printf(out, "\n");
 }
 
-static void unit_print(const struct preparation *w, struct atoll_buffer *out)
-{
-    prefix_print(w->p, w->first_line, out);
-    atoll_buffer_put_bytes(out, w->p->body, strlen(w->p->body));
-    atoll_buffer_printf(out, "\n");
-    if (w->parts->unit_end)
-        w->parts->unit_end(w->p, out);
-}
-
 static int symbols_make(const struct preparation *w, struct atoll_err *err)
 {
     struct atoll_prepared *p = w->p;
@@ -196,7 +179,11 @@ static int unit_make(const struct preparation *w, struct atoll_err *err)
     struct atoll_prepared *p = w->p;
     struct atoll_buffer out;
     atoll_buffer_init(&out, UNIT_LIMIT);
-    unit_print(w, &out);
+    prefix_print(w->p, w->first_line, &out);
+    atoll_buffer_put_bytes(&out, w->p->body, strlen(w->p->body));
+    atoll_buffer_printf(&out, "\n");
+    if (w->parts->unit_end)
+        w->parts->unit_end(w->p, &out);
     int failed = atoll_buffer_check(&out, err);
     if (!failed) {
         p->unit_length = out.length;
@@ -205,12 +192,6 @@ static int unit_make(const struct preparation *w, struct atoll_err *err)
     }
     atoll_buffer_fini(&out);
     return failed ? -1 : symbols_make(w, err);
-}
-
-/* A failure of ours is an error of the caller's; everything else is the candidate's verdict. */
-static int is_ours(const struct atoll_err *err)
-{
-    return err->code == ATOLL_E_MEMORY || err->code == ATOLL_E_INTERNAL;
 }
 
 static int levels_pass(struct preparation *w, struct atoll_err *err)
@@ -222,12 +203,17 @@ static int levels_pass(struct preparation *w, struct atoll_err *err)
     if (!failed) {
         p->behaviour = atoll_behaviour_classify(p->language, p->body, p->plan, &p->choice);
         verdict = ATOLL_V_FORBIDDEN;
-        w->first_line = line_of(w->source, p->body);
+        const char *source = w->source;
+        size_t line = 1;
+        for (; source < p->body; source++)
+            line += *source == '\n';
+        w->first_line = line;
         failed = body_check(p, w->first_line, &mine);
     }
     if (!failed)
         return unit_make(w, err);
-    if (is_ours(&mine)) {
+    /* A failure of ours is an error of the caller's; everything else is the candidate's verdict. */
+    if (mine.code == ATOLL_E_MEMORY || mine.code == ATOLL_E_INTERNAL) {
         if (err)
             *err = mine;
         return -1;

@@ -249,40 +249,6 @@ static const char *cc_version(const struct atoll_compiler *compiler)
     return ((const struct cc *)compiler)->version;
 }
 
-static void fill_limits(struct cc *cc, const struct atoll_compiler_settings *settings)
-{
-    cc->limits[0] = (struct atoll_limit){RLIMIT_AS, settings->memory_bytes};
-    cc->limits[1] = (struct atoll_limit){RLIMIT_FSIZE, settings->output_bytes};
-    cc->limits[2] = (struct atoll_limit){RLIMIT_CORE, 0};
-    /* Bounds what outlives us: cc dies with its parent, cc1 only with its work. */
-    cc->limits[3] = (struct atoll_limit){RLIMIT_CPU, (rlim_t)(settings->deadline_ns / 1e9) + 2};
-}
-
-static void fill_environment(struct cc *cc)
-{
-    static char temporary[] = "TMPDIR=.", home[] = "HOME=.";
-    size_t count = 0;
-    for (char *const *e = cc->toolchain.environment; *e; e++)
-        cc->environment[count++] = *e;
-    cc->environment[count++] = temporary;
-    cc->environment[count++] = home;
-    cc->environment[count] = NULL;
-}
-
-static int make_slots(struct cc *cc, unsigned count, struct atoll_err *err)
-{
-    cc->scratch = atoll_scratch_create(err);
-    if (!cc->scratch)
-        return -1;
-    for (unsigned i = 0; i < count; i++) {
-        cc->slot_count = i + 1;
-        if (slot_init(&cc->slots[i], atoll_scratch_path(cc->scratch), i, cc->toolchain.paths,
-                      cc->toolchain.path_count, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int set_up(struct cc *cc, const struct atoll_compiler_settings *settings, struct atoll_err *err)
 {
     if (split_flags(cc, settings->flags, err) != 0 ||
@@ -295,9 +261,28 @@ static int set_up(struct cc *cc, const struct atoll_compiler_settings *settings,
         cc->version = NULL;
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's version");
     }
-    fill_limits(cc, settings);
-    fill_environment(cc);
-    return make_slots(cc, settings->slots, err);
+    cc->limits[0] = (struct atoll_limit){RLIMIT_AS, settings->memory_bytes};
+    cc->limits[1] = (struct atoll_limit){RLIMIT_FSIZE, settings->output_bytes};
+    cc->limits[2] = (struct atoll_limit){RLIMIT_CORE, 0};
+    /* Bounds what outlives us: cc dies with its parent, cc1 only with its work. */
+    cc->limits[3] = (struct atoll_limit){RLIMIT_CPU, (rlim_t)(settings->deadline_ns / 1e9) + 2};
+    static char temporary[] = "TMPDIR=.", home[] = "HOME=.";
+    size_t count = 0;
+    for (char *const *e = cc->toolchain.environment; *e; e++)
+        cc->environment[count++] = *e;
+    cc->environment[count++] = temporary;
+    cc->environment[count++] = home;
+    cc->environment[count] = NULL;
+    cc->scratch = atoll_scratch_create(err);
+    if (!cc->scratch)
+        return -1;
+    for (unsigned i = 0; i < settings->slots; i++) {
+        cc->slot_count = i + 1;
+        if (slot_init(&cc->slots[i], atoll_scratch_path(cc->scratch), i, cc->toolchain.paths,
+                      cc->toolchain.path_count, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* What a candidate needs, tried once. */
@@ -375,23 +360,20 @@ static int start_cc(struct cc *cc, struct slot *slot, struct atoll_err *err)
     return status;
 }
 
-static void start_job(struct cc *cc, struct slot *slot)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    slot->job = atoll_compile_queue_take(&cc->queued);
-    slot->output_length = 0;
-    slot->ran_ns = 0;
-    slot->timed_out = 0;
-    slot->since_ns = atoll_clock_mono_ns();
-    if (start_cc(cc, slot, &err) != 0)
-        finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
-}
-
 static void start_jobs(struct cc *cc)
 {
     for (unsigned i = 0; i < cc->slot_count && cc->queued.first && !cc->paused; i++) {
-        if (!cc->slots[i].job)
-            start_job(cc, &cc->slots[i]);
+        if (!cc->slots[i].job) {
+            struct slot *slot = &cc->slots[i];
+            struct atoll_err err = ATOLL_ERR_INIT;
+            slot->job = atoll_compile_queue_take(&cc->queued);
+            slot->output_length = 0;
+            slot->ran_ns = 0;
+            slot->timed_out = 0;
+            slot->since_ns = atoll_clock_mono_ns();
+            if (start_cc(cc, slot, &err) != 0)
+                finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+        }
     }
 }
 

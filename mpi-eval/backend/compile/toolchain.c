@@ -114,15 +114,6 @@ static void add_search_dirs(struct atoll_toolchain *t, char *answer)
     }
 }
 
-static void add_own_folder(struct atoll_toolchain *t)
-{
-    char *real = realpath(t->path, NULL);
-    char *slash = real ? strrchr(real, '/') : NULL;
-    if (slash)
-        add_path(t, real, (size_t)(slash - real));
-    free(real);
-}
-
 static int describe(struct atoll_toolchain *t, struct atoll_err *err)
 {
     char answer[ANSWER_BYTES];
@@ -135,7 +126,11 @@ static int describe(struct atoll_toolchain *t, struct atoll_err *err)
         return -1;
     for (size_t i = 0; i < sizeof system_paths / sizeof system_paths[0]; i++)
         add_path(t, system_paths[i], strlen(system_paths[i]));
-    add_own_folder(t);
+    char *real = realpath(t->path, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    if (slash)
+        add_path(t, real, (size_t)(slash - real));
+    free(real);
     add_search_dirs(t, answer);
     add_list(t, getenv("LD_LIBRARY_PATH"));
     return t->version ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's version");

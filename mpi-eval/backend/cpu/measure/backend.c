@@ -38,18 +38,6 @@ static size_t memory_share(const struct atoll_cpu *c, double divisor, double lea
     return (size_t)fmin(fmax(mib, least_mib), most_mib) << 20;
 }
 
-static void oracle_runner_set(struct atoll_cpu *c)
-{
-    unsigned count = 0;
-    for (size_t i = 0; i < CPU_SETSIZE && count < ATOLL_DEVICE_CORE_LIMIT; i++)
-        if (CPU_ISSET(i, &c->device.affinity))
-            c->oracle_cores[count++] = (int)i;
-    c->oracle_runner = c->runner;
-    c->oracle_runner.spin = 0;
-    c->oracle_runner.cores = c->oracle_cores;
-    c->oracle_runner.thread_count = count;
-}
-
 static int memories_open(struct atoll_referee *r, struct atoll_cpu *c, struct atoll_err *err)
 {
     size_t cache = (size_t)r->info.last_level_cache_bytes;
@@ -79,7 +67,14 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
     if (atoll_device_open(r->setup.threads, &c->device, err) != 0)
         return -1;
     c->runner = atoll_device_runner(&c->device);
-    oracle_runner_set(c);
+    unsigned count = 0;
+    for (size_t i = 0; i < CPU_SETSIZE && count < ATOLL_DEVICE_CORE_LIMIT; i++)
+        if (CPU_ISSET(i, &c->device.affinity))
+            c->oracle_cores[count++] = (int)i;
+    c->oracle_runner = c->runner;
+    c->oracle_runner.spin = 0;
+    c->oracle_runner.cores = c->oracle_cores;
+    c->oracle_runner.thread_count = count;
     atoll_device_describe(&c->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
     if (memories_open(r, c, err) != 0)
         return -1;

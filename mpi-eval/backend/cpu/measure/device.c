@@ -70,22 +70,6 @@ static double cache_bytes(hwloc_topology_t topology)
     return 0;
 }
 
-static void describe_machine(struct atoll_device_info *info)
-{
-    hwloc_topology_t topology;
-    snprintf(info->model, sizeof info->model, "unknown processor");
-    if (hwloc_topology_init(&topology) != 0)
-        return;
-    if (hwloc_topology_load(topology) == 0) {
-        hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
-        const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
-        if (model)
-            snprintf(info->model, sizeof info->model, "%s", model);
-        info->last_level_cache_bytes = cache_bytes(topology);
-    }
-    hwloc_topology_destroy(topology);
-}
-
 static double clock_resolution(void)
 {
     struct timespec a, b;
@@ -126,7 +110,18 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
         snprintf(info.node, sizeof info.node, "localhost");
     snprintf(info.uuid, sizeof info.uuid, "cores ");
     cores_text(device, info.uuid + 6, sizeof info.uuid - 6);
-    describe_machine(&info);
+    hwloc_topology_t topology;
+    snprintf(info.model, sizeof info.model, "unknown processor");
+    if (hwloc_topology_init(&topology) == 0) {
+        if (hwloc_topology_load(topology) == 0) {
+            hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+            const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+            if (model)
+                snprintf(info.model, sizeof info.model, "%s", model);
+            info.last_level_cache_bytes = cache_bytes(topology);
+        }
+        hwloc_topology_destroy(topology);
+    }
     snprintf(info.toolchain, sizeof info.toolchain, "%.127s", toolchain);
     atoll_runner_isolation(isolation, sizeof isolation);
     snprintf(info.isolation, sizeof info.isolation, "%s; flush %s; clock probe none", isolation,

@@ -29,14 +29,6 @@ struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, siz
     return a;
 }
 
-static size_t expected_bytes(const struct atoll_truth *t)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
-        bytes += t->counts[i] * sizeof(double) * ((t->values[i] != NULL) + (size_t)(t->scale[i] != NULL));
-    return bytes;
-}
-
 /* Drops the arrays, keeps fingerprints and hashes. */
 static void expected_shrink(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
@@ -160,21 +152,6 @@ static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const
     return expected;
 }
 
-static void expected_refill(struct atoll_expected_cache *a, const struct atoll_task *task,
-                            struct atoll_expected *expected, const struct atoll_truth *truth, int is_full)
-{
-    expected_shrink(a, expected);
-    expected_drop_inputs(a, expected);
-    expected->truth = *truth;
-    expected->is_full = is_full;
-    expected->bytes = expected_bytes(truth);
-    a->held_bytes += expected->bytes;
-    for (size_t i = 0; i < task->tensor_count; i++)
-        if (truth->inputs[i])
-            expected->input_bytes += truth->counts[i] * atoll_dtype_bytes(task->tensors[i].dtype);
-    a->input_held_bytes += expected->input_bytes;
-}
-
 static size_t kept_count(const struct atoll_expected_cache *a, uint32_t task, uint32_t variant)
 {
     size_t n = 0;
@@ -201,7 +178,19 @@ static int see_answer(void *context, const struct atoll_truth *truth, struct ato
         q->known = expected_new(q->cache, q->task, q->number, q->input_set, truth, err);
     if (!q->known || atoll_truth_copy(truth, q->task, q->full, &own, err) != 0)
         return -1;
-    expected_refill(q->cache, q->task, q->known, &own, q->full);
+    expected_shrink(q->cache, q->known);
+    expected_drop_inputs(q->cache, q->known);
+    q->known->truth = own;
+    q->known->is_full = q->full;
+    size_t bytes = 0;
+    for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
+        bytes += own.counts[i] * sizeof(double) * ((own.values[i] != NULL) + (size_t)(own.scale[i] != NULL));
+    q->known->bytes = bytes;
+    q->cache->held_bytes += q->known->bytes;
+    for (size_t i = 0; i < q->task->tensor_count; i++)
+        if (own.inputs[i])
+            q->known->input_bytes += own.counts[i] * atoll_dtype_bytes(q->task->tensors[i].dtype);
+    q->cache->input_held_bytes += q->known->input_bytes;
     return 0;
 }
 

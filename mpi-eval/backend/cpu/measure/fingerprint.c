@@ -101,22 +101,6 @@ static int compare_indices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void samples_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
-                         const double *scale)
-{
-    for (size_t i = 0; i < p->sample_count; i++)
-        p->indices[i] =
-            p->sample_count == p->count
-                ? i
-                : (size_t)atoll_random_below(atoll_random_at(p->key ^ 0x73616d70ull, i), p->count);
-    qsort(p->indices, p->sample_count, sizeof *p->indices, compare_indices);
-    for (size_t i = 0; i < p->sample_count; i++) {
-        size_t k = p->indices[i];
-        p->values[i] = values[k];
-        p->tolerances[i] = bound_of(t, values[k], scale ? scale[k] : 0.0);
-    }
-}
-
 int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct atoll_tolerance *tolerance,
                            const double *values, const double *scale, size_t count, uint64_t key,
                            struct atoll_err *err)
@@ -134,7 +118,16 @@ int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct ato
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the fingerprint of %zu elements", count);
     }
     blocks_fill(&p, tolerance, values, scale);
-    samples_fill(&p, tolerance, values, scale);
+    for (size_t i = 0; i < p.sample_count; i++)
+        p.indices[i] = p.sample_count == p.count
+                           ? i
+                           : (size_t)atoll_random_below(atoll_random_at(p.key ^ 0x73616d70ull, i), p.count);
+    qsort(p.indices, p.sample_count, sizeof *p.indices, compare_indices);
+    for (size_t i = 0; i < p.sample_count; i++) {
+        size_t k = p.indices[i];
+        p.values[i] = values[k];
+        p.tolerances[i] = bound_of(tolerance, values[k], scale ? scale[k] : 0.0);
+    }
     *ret_print = p;
     return 0;
 }

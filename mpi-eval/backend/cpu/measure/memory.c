@@ -185,17 +185,12 @@ static long region_take(struct atoll_memory *m, size_t bytes, struct atoll_err *
     return i;
 }
 
-static uint64_t guard_word(uint64_t key, size_t index)
-{
-    return atoll_mix64(key + index * 0x9e3779b97f4a7c15ull);
-}
-
 /* Writes (check 0) or checks the pattern over [begin, end) of the file; returns the first wrong offset or
  * end. */
 static size_t guard_range(const struct atoll_block *b, size_t begin, size_t end, int check)
 {
     for (size_t p = begin; p < end;) {
-        uint64_t word = guard_word(b->guard_key, p / 8);
+        uint64_t word = atoll_mix64(b->guard_key + (p / 8) * 0x9e3779b97f4a7c15ull);
         size_t from = p % 8, n = 8 - from < end - p ? 8 - from : end - p;
         const unsigned char *pattern = (const unsigned char *)&word + from;
         if (!check)

@@ -131,22 +131,18 @@ static int question_open_input(struct question *q, size_t tensor, struct atoll_e
                            atoll_block_data(b), err);
 }
 
-static void fill_nan(double *values, size_t count)
-{
-    double nans[512];
-    for (size_t i = 0; i < 512; i++)
-        nans[i] = (double)NAN;
-    for (size_t i = 0; i < count; i += 512)
-        atoll_wide_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof *nans);
-}
-
 static int question_open_expected(struct question *q, size_t tensor, struct atoll_err *err)
 {
     size_t count = q->counts[tensor];
     struct atoll_block *b = question_open(q, 3 * tensor + 1, count * sizeof(double), 0, err);
     if (!b)
         return -1;
-    fill_nan(atoll_block_data(b), count);
+    double *values = atoll_block_data(b);
+    double nans[512];
+    for (size_t i = 0; i < 512; i++)
+        nans[i] = (double)NAN;
+    for (size_t i = 0; i < count; i += 512)
+        atoll_wide_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof *nans);
     if (!q->oracle->has_scale[tensor])
         return 0;
     b = question_open(q, 3 * tensor + 2, count * sizeof(double), 0, err);

@@ -36,18 +36,6 @@ static int launch_check(const struct atoll_prepared *p, const struct atoll_varia
     return 0;
 }
 
-static void argument_print(struct atoll_buffer *out, const struct atoll_arg *a, size_t word)
-{
-    if (a->kind == ATOLL_ARG_TENSOR || a->kind == ATOLL_ARG_SCRATCH)
-        atoll_buffer_printf(out, ", atoll_w_[%zu].atoll_p_", word);
-    else if (a->kind == ATOLL_ARG_INTEGER)
-        atoll_buffer_printf(out, ", (%s)atoll_w_[%zu].atoll_i_", a->width == ATOLL_I32 ? "int" : "long long",
-                            word);
-    else
-        atoll_buffer_printf(out, ", (%s)atoll_w_[%zu].atoll_d_", a->width == ATOLL_F32 ? "float" : "double",
-                            word);
-}
-
 /* Every name of a shim is one that a body and its macros cannot have. */
 static void shim_print(struct atoll_buffer *out, const struct atoll_launch *l, size_t k)
 {
@@ -59,8 +47,17 @@ static void shim_print(struct atoll_buffer *out, const struct atoll_launch *l, s
                         parameters);
     atoll_buffer_printf(out, "void atoll_shim_%zu%s\n{\n    (void)atoll_w_;\n    %s(atoll_b_, atoll_e_", k,
                         parameters, l->symbol);
-    for (size_t i = 0; i < l->arg_count; i++)
-        argument_print(out, &l->args[i], i);
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const struct atoll_arg *a = &l->args[i];
+        if (a->kind == ATOLL_ARG_TENSOR || a->kind == ATOLL_ARG_SCRATCH)
+            atoll_buffer_printf(out, ", atoll_w_[%zu].atoll_p_", i);
+        else if (a->kind == ATOLL_ARG_INTEGER)
+            atoll_buffer_printf(out, ", (%s)atoll_w_[%zu].atoll_i_",
+                                a->width == ATOLL_I32 ? "int" : "long long", i);
+        else
+            atoll_buffer_printf(out, ", (%s)atoll_w_[%zu].atoll_d_",
+                                a->width == ATOLL_F32 ? "float" : "double", i);
+    }
     atoll_buffer_printf(out, ");\n}\n");
 }
 

@@ -111,23 +111,19 @@ static int stage_fill_tensor(struct stage *s, size_t tensor, int warming, struct
     return 0;
 }
 
-static void stage_fill_scratch(struct stage *s, size_t index)
-{
-    const struct atoll_block *b = &s->blocks[s->known->task->tensor_count + index];
-    atoll_fill_init(&s->scratch_fill, ATOLL_F32, b->bytes / 4, NULL,
-                    atoll_random_at(s->order->placement ^ 0x73637261ull, index));
-    atoll_fill_write(&s->scratch_fill, atoll_block_data(b));
-    memset((char *)atoll_block_data(b) + b->bytes / 4 * 4, 0x5a, b->bytes % 4);
-}
-
 /* Contents of every block; a sample's child may be set up meanwhile. */
 static int stage_fill(struct stage *s, int warming, struct atoll_err *err)
 {
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
         if (stage_fill_tensor(s, i, warming, err) != 0)
             return -1;
-    for (size_t i = 0; i < s->candidate->prepared->plan->scratch_count; i++)
-        stage_fill_scratch(s, i);
+    for (size_t i = 0; i < s->candidate->prepared->plan->scratch_count; i++) {
+        const struct atoll_block *b = &s->blocks[s->known->task->tensor_count + i];
+        atoll_fill_init(&s->scratch_fill, ATOLL_F32, b->bytes / 4, NULL,
+                        atoll_random_at(s->order->placement ^ 0x73637261ull, i));
+        atoll_fill_write(&s->scratch_fill, atoll_block_data(b));
+        memset((char *)atoll_block_data(b) + b->bytes / 4 * 4, 0x5a, b->bytes % 4);
+    }
     return 0;
 }
 
@@ -222,13 +218,6 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     s->request.context = s->referee->compiler;
     stage_watch(s);
     return stage_launches(s, err);
-}
-
-static void stage_clear(struct stage *s)
-{
-    for (size_t i = 0; i < s->block_count; i++)
-        atoll_block_close(s->cpu->memory, &s->blocks[i]);
-    s->block_count = 0;
 }
 
 static int stage_open_runner(struct stage *s, struct atoll_err *err)
@@ -522,7 +511,9 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
     s->variant = &known->task->variants[order->input_set->variant];
     if (trial_do(s, ret_trial, &err) != 0)
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
-    stage_clear(s);
+    for (size_t i = 0; i < s->block_count; i++)
+        atoll_block_close(s->cpu->memory, &s->blocks[i]);
+    s->block_count = 0;
     atoll_expected_cache_release(s->cpu->expected_cache, s->stale);
     atoll_expected_cache_release(s->cpu->expected_cache, s->expected);
     free(s);

@@ -420,17 +420,6 @@ static int has_failed(const struct course *course)
     return course->ended || course->lost;
 }
 
-static void await_standing(const struct atoll_runner *runner, struct course *course)
-{
-    atomic_store_explicit(&runner->page->armed, 2, memory_order_release);
-    if (!runner->spin)
-        atoll_futex_wake(&runner->page->armed, 1);
-    await_word(runner, &runner->page->standing, runner->spin, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS,
-               course);
-    if (course->timed_out)
-        course->lost = 1;
-}
-
 static double time_span(struct atoll_runner *runner, const struct atoll_run_request *request,
                         struct course *course)
 {
@@ -449,15 +438,6 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
     if (request->window_end)
         request->window_end(request->context);
     return end - begin;
-}
-
-static void await_death(const struct atoll_runner *runner, struct course *course)
-{
-    if (course->ended || course->lost)
-        return;
-    int status = receive_reply(runner, DEATH_TIMEOUT_NS, &course->end);
-    course->ended = status == 1 && course->end.type == ATOLL_CONTROL_ENDED;
-    course->lost = !course->ended;
 }
 
 static unsigned count_late(const struct atoll_run_request *request, const struct course *course)
@@ -505,21 +485,6 @@ static void describe(struct atoll_run_result *result, const struct course *cours
     }
 }
 
-/* A sample that never became ready is our trouble, whatever it ended with. */
-static void describe_unready(struct atoll_runner *runner, struct atoll_run_result *result,
-                             const struct course *course)
-{
-    char trouble[sizeof runner->page->trouble];
-    memcpy(trouble, runner->page->trouble, sizeof trouble);
-    trouble[sizeof trouble - 1] = '\0';
-    result->status = ATOLL_RUN_LOST;
-    if (course->lost)
-        snprintf(result->detail, sizeof result->detail, "atoll-worker is lost");
-    else
-        snprintf(result->detail, sizeof result->detail, "the sample did not start: %.200s",
-                 trouble[0] ? trouble : "it ended");
-}
-
 int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_request *request,
                        struct atoll_err *err)
 {
@@ -552,18 +517,6 @@ struct usage {
     int64_t switches, cpu_ns;
 };
 
-static void account(const struct atoll_runner *runner, const struct usage *stood,
-                    struct atoll_run_result *result)
-{
-    const struct atoll_control_reply *end = &runner->course.end;
-    if (!runner->course.ended || end->switches < stood->switches || end->cpu_ns < stood->cpu_ns)
-        return;
-    result->preemptions = (long)(end->switches - stood->switches);
-    double lost = result->ns * runner->thread_count - (double)(end->cpu_ns - stood->cpu_ns);
-    if (runner->spin) /* what no other program took, the candidate gave away itself */
-        result->lost_ns = lost > 0 && result->preemptions > 0 ? lost : 0;
-}
-
 /* From threads that stand to the end of the child. */
 static void play(struct atoll_runner *runner, const struct atoll_run_request *request,
                  struct atoll_run_result *result)
@@ -574,11 +527,21 @@ static void play(struct atoll_runner *runner, const struct atoll_run_request *re
     result->ns = time_span(runner, request, course);
     double seen = ring + result->ns;
     int done = !course->ended && !course->lost && !course->timed_out;
-    await_death(runner, course);
+    if (!course->ended && !course->lost) {
+        int status = receive_reply(runner, DEATH_TIMEOUT_NS, &course->end);
+        course->ended = status == 1 && course->end.type == ATOLL_CONTROL_ENDED;
+        course->lost = !course->ended;
+    }
     result->stop_ns = atoll_clock_raw_ns() - seen;
     result->status = judge(course, done);
     result->late_count = done ? count_late(request, course) : 0;
-    account(runner, &stood, result);
+    const struct atoll_control_reply *end = &runner->course.end;
+    if (runner->course.ended && end->switches >= stood.switches && end->cpu_ns >= stood.cpu_ns) {
+        result->preemptions = (long)(end->switches - stood.switches);
+        double lost = result->ns * runner->thread_count - (double)(end->cpu_ns - stood.cpu_ns);
+        if (runner->spin) /* what no other program took, the candidate gave away itself */
+            result->lost_ns = lost > 0 && result->preemptions > 0 ? lost : 0;
+    }
     describe(result, course, request->deadline_ns);
 }
 
@@ -589,13 +552,30 @@ void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_req
     struct atoll_run_result result = {.status = ATOLL_RUN_LOST, .preemptions = -1, .lost_ns = -1};
     atoll_runner_arm(runner);
     double begin = atoll_clock_raw_ns();
-    if (!has_failed(course))
-        await_standing(runner, course);
+    if (!has_failed(course)) {
+        atomic_store_explicit(&runner->page->armed, 2, memory_order_release);
+        if (!runner->spin)
+            atoll_futex_wake(&runner->page->armed, 1);
+        await_word(runner, &runner->page->standing, runner->spin, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS,
+                   course);
+        if (course->timed_out)
+            course->lost = 1;
+    }
     result.setup_ns = course->wait_ns + atoll_clock_raw_ns() - begin;
     if (!has_failed(course))
         play(runner, request, &result);
-    else
-        describe_unready(runner, &result, course);
+    else {
+        /* A sample that never became ready is our trouble, whatever it ended with. */
+        char trouble[sizeof runner->page->trouble];
+        memcpy(trouble, runner->page->trouble, sizeof trouble);
+        trouble[sizeof trouble - 1] = '\0';
+        result.status = ATOLL_RUN_LOST;
+        if (course->lost)
+            snprintf(result.detail, sizeof result.detail, "atoll-worker is lost");
+        else
+            snprintf(result.detail, sizeof result.detail, "the sample did not start: %.200s",
+                     trouble[0] ? trouble : "it ended");
+    }
     if (result.status == ATOLL_RUN_LOST) {
         stop_worker(runner); /* a sample that still lives dies with it */
         if (!result.detail[0])

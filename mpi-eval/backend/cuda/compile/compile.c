@@ -80,19 +80,6 @@ static int start_child(struct nvrtc *n, struct slot *slot, struct atoll_err *err
     return atoll_compile_child_start(&slot->child, &spawn, err);
 }
 
-static void put_request(const struct nvrtc *n, const struct slot *slot, struct atoll_buffer *b)
-{
-    const struct atoll_compile_job *job = slot->job;
-    atoll_buffer_put_u64(b, slot->serial);
-    atoll_buffer_put_text(b, job->file_name);
-    atoll_buffer_put_blob(b, job->text, job->length + 1);
-    atoll_buffer_put_u32(b, (uint32_t)(n->options.count + job->define_count));
-    for (size_t i = 0; i < n->options.count; i++)
-        atoll_buffer_put_text(b, n->options.texts[i]);
-    for (size_t i = 0; i < job->define_count; i++)
-        atoll_buffer_put_text(b, job->defines[i]);
-}
-
 static void finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_status status,
                    const char *diagnostics, const char *report)
 {
@@ -108,7 +95,15 @@ static void send_job(struct nvrtc *n, struct slot *slot)
     atoll_buffer_init(&request, ATOLL_COMPILE_WIRE_REQUEST_BYTES);
     slot->serial = ++n->serial;
     slot->since_ns = atoll_clock_mono_ns();
-    put_request(n, slot, &request);
+    const struct atoll_compile_job *job = slot->job;
+    atoll_buffer_put_u64(&request, slot->serial);
+    atoll_buffer_put_text(&request, job->file_name);
+    atoll_buffer_put_blob(&request, job->text, job->length + 1);
+    atoll_buffer_put_u32(&request, (uint32_t)(n->options.count + job->define_count));
+    for (size_t i = 0; i < n->options.count; i++)
+        atoll_buffer_put_text(&request, n->options.texts[i]);
+    for (size_t i = 0; i < job->define_count; i++)
+        atoll_buffer_put_text(&request, job->defines[i]);
     if (atoll_compile_child_send(&slot->child, &request) != 0)
         finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compile request", "");
     atoll_buffer_fini(&request);
@@ -471,19 +466,6 @@ static void fill_identity(struct nvrtc *n)
     atoll_buffer_fini(&b);
 }
 
-static int fill_environment(struct nvrtc *n, struct atoll_err *err)
-{
-    const char *libraries = getenv("LD_LIBRARY_PATH");
-    size_t count = 0;
-    if (!(n->environment[count++] = strdup("LC_ALL=C")) ||
-        asprintf(&n->environment[count++], "ATOLL_NVRTC=%s", n->toolkit.nvrtc) < 0 ||
-        (libraries && asprintf(&n->environment[count++], "LD_LIBRARY_PATH=%s", libraries) < 0)) {
-        n->environment[count - 1] = NULL;
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the environment of compile children");
-    }
-    return 0;
-}
-
 static void open_cache(struct nvrtc *n, const char *folder)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -498,8 +480,17 @@ static int set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *settings, 
 {
     const struct atoll_compiler_settings *s = &settings->compiler;
     if (atoll_toolkit_init(&n->toolkit, settings->program, settings->include_path, err) != 0 ||
-        atoll_compile_options_init(&n->options, s, &n->toolkit, err) != 0 || fill_environment(n, err) != 0 ||
-        atoll_filter_init(&n->filter, ATOLL_FILTER_COMPILE, err) != 0)
+        atoll_compile_options_init(&n->options, s, &n->toolkit, err) != 0)
+        return -1;
+    const char *libraries = getenv("LD_LIBRARY_PATH");
+    size_t count = 0;
+    if (!(n->environment[count++] = strdup("LC_ALL=C")) ||
+        asprintf(&n->environment[count++], "ATOLL_NVRTC=%s", n->toolkit.nvrtc) < 0 ||
+        (libraries && asprintf(&n->environment[count++], "LD_LIBRARY_PATH=%s", libraries) < 0)) {
+        n->environment[count - 1] = NULL;
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the environment of compile children");
+    }
+    if (atoll_filter_init(&n->filter, ATOLL_FILTER_COMPILE, err) != 0)
         return -1;
     if (asprintf(&n->version, "nvrtc %s %s%s%s", n->toolkit.version, n->target,
                  s->flags && s->flags[0] ? " " : "", s->flags ? s->flags : "") < 0) {

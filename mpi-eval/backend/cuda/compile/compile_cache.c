@@ -64,11 +64,6 @@ static int open_folder(const char *folder, struct atoll_err *err)
                          folder);
 }
 
-static int is_entry(const char *name)
-{
-    return strlen(name) == ATOLL_ID_HEX - 1 && strspn(name, "0123456789abcdef") == ATOLL_ID_HEX - 1;
-}
-
 /* All entries into *ret_files (malloc, NULL when there are none or no memory); left-over temporary files go. */
 static size_t list(const struct atoll_compile_cache *cache, struct file **ret_files, uint64_t *ret_bytes)
 {
@@ -85,7 +80,8 @@ static size_t list(const struct atoll_compile_cache *cache, struct file **ret_fi
             continue;
         if (strncmp(e->d_name, TEMPORARY, strlen(TEMPORARY)) == 0 && st.st_mtime + STALE_AFTER < time(NULL))
             unlinkat(cache->fd, e->d_name, 0);
-        if (!is_entry(e->d_name))
+        if (!(strlen(e->d_name) == ATOLL_ID_HEX - 1 &&
+              strspn(e->d_name, "0123456789abcdef") == ATOLL_ID_HEX - 1))
             continue;
         if (count == room) {
             room = room ? 2 * room : 64;

@@ -112,18 +112,6 @@ static int catch_crashes(void)
     return failed ? -1 : 0;
 }
 
-/* The wall-clock deadline is the parent's; this one ends a child whose parent is gone. */
-static void limit_time(const struct server *s)
-{
-    struct rusage used;
-    struct rlimit limit;
-    if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
-        return;
-    rlim_t seconds = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + s->seconds + 2;
-    limit.rlim_cur = seconds < limit.rlim_max ? seconds : limit.rlim_max;
-    setrlimit(RLIMIT_CPU, &limit);
-}
-
 /* Half of the address space in use after a job, or many jobs: a fresh child is better. */
 static int must_leave(const struct server *s)
 {
@@ -152,19 +140,6 @@ static void put_log(struct server *s, struct _nvrtcProgram *program)
     free(log);
 }
 
-static void put_cubin(struct server *s, struct _nvrtcProgram *program, unsigned result)
-{
-    size_t bytes = 0;
-    char *cubin = NULL;
-    if (result == ATOLL_NVRTC_SUCCESS &&
-        s->nvrtc->nvrtcGetCUBINSize(program, &bytes) == ATOLL_NVRTC_SUCCESS && bytes > 0 &&
-        bytes <= s->output_bytes && (cubin = malloc(bytes)) &&
-        s->nvrtc->nvrtcGetCUBIN(program, cubin) != ATOLL_NVRTC_SUCCESS)
-        bytes = 0;
-    atoll_buffer_put_blob(&s->reply, cubin ? cubin : "", cubin ? bytes : 0);
-    free(cubin);
-}
-
 /* The toolkit's own needs the C library's headers, which are not here; kernels want the one type of it that they are
  * given (docs/spec/plan.md, tensormap). */
 static const char cuda_h[] = "#pragma once\n"
@@ -186,7 +161,14 @@ static int request_serve(struct server *s, uint64_t serial, const char *name, co
 {
     struct _nvrtcProgram *program;
     s->jobs++;
-    limit_time(s);
+    /* The wall-clock deadline is the parent's; this one ends a child whose parent is gone. */
+    struct rusage used;
+    struct rlimit limit;
+    if (getrusage(RUSAGE_SELF, &used) == 0 && getrlimit(RLIMIT_CPU, &limit) == 0) {
+        rlim_t seconds = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + s->seconds + 2;
+        limit.rlim_cur = seconds < limit.rlim_max ? seconds : limit.rlim_max;
+        setrlimit(RLIMIT_CPU, &limit);
+    }
     unsigned result = compile(s, name, text, options, count, &program);
     int leaves = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY || must_leave(s);
     atoll_buffer_clear(&s->reply);
@@ -194,7 +176,15 @@ static int request_serve(struct server *s, uint64_t serial, const char *name, co
     atoll_buffer_put_u32(&s->reply, result);
     atoll_buffer_put_u32(&s->reply, (uint32_t)leaves);
     put_log(s, program);
-    put_cubin(s, program, result);
+    size_t bytes = 0;
+    char *cubin = NULL;
+    if (result == ATOLL_NVRTC_SUCCESS &&
+        s->nvrtc->nvrtcGetCUBINSize(program, &bytes) == ATOLL_NVRTC_SUCCESS && bytes > 0 &&
+        bytes <= s->output_bytes && (cubin = malloc(bytes)) &&
+        s->nvrtc->nvrtcGetCUBIN(program, cubin) != ATOLL_NVRTC_SUCCESS)
+        bytes = 0;
+    atoll_buffer_put_blob(&s->reply, cubin ? cubin : "", cubin ? bytes : 0);
+    free(cubin);
     if (program)
         s->nvrtc->nvrtcDestroyProgram(&program);
     return send_frame(&s->reply) && !leaves;

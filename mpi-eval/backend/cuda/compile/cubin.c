@@ -143,17 +143,6 @@ static enum atoll_mix class_of(unsigned operation, uint64_t low, uint64_t high)
     return class;
 }
 
-/* Adds the instructions of code to mix; padding (NOP) does not count.  length: whole instructions are read. */
-static void sass_count(const unsigned char *code, size_t length, uint32_t mix[ATOLL_MIX_COUNT])
-{
-    for (size_t at = 0; at + INSTRUCTION_BYTES <= length; at += INSTRUCTION_BYTES) {
-        uint64_t low = word_at(code + at);
-        unsigned operation = (unsigned)low & OPERATION_MASK;
-        if (operation != NOP)
-            mix[class_of(operation, low, word_at(code + at + 8))]++;
-    }
-}
-
 /* ---- the ELF file ---- */
 
 /* Attribute codes, as cuobjdump names them. */
@@ -274,20 +263,6 @@ static void param_take(struct atoll_cubin_kernel *k, const unsigned char *p)
         k->param_count = ordinal + 1;
 }
 
-static void kernel_attributes(struct atoll_cubin_kernel *k, const unsigned char *at, size_t length)
-{
-    const unsigned char *end = at + length;
-    struct attribute a;
-    while (attribute_next(&at, end, &a)) {
-        if (a.format != FORMAT_SIZED)
-            continue;
-        if (a.code == EIATTR_KPARAM_INFO && a.length >= 12)
-            param_take(k, a.bytes);
-        else if ((a.code == EIATTR_MAX_THREADS || a.code == EIATTR_REQNTID) && a.length >= 12)
-            k->threads_limit = u32_at(a.bytes) * u32_at(a.bytes + 4) * u32_at(a.bytes + 8);
-    }
-}
-
 /* ---- symbols ---- */
 
 struct symbols {
@@ -391,7 +366,13 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         snprintf(k->name, sizeof k->name, "%s", name);
         k->registers = s.sh_info >> 24; /* of images without the attribute */
         k->code_bytes = (uint32_t)s.sh_size;
-        sass_count(m->bytes + s.sh_offset, (size_t)s.sh_size, k->mix);
+        /* Adds the instructions of code to mix; padding (NOP) does not count.  length: whole instructions are read. */
+        for (size_t at = 0; at + INSTRUCTION_BYTES <= ((size_t)s.sh_size); at += INSTRUCTION_BYTES) {
+            uint64_t low = word_at((m->bytes + s.sh_offset) + at);
+            unsigned operation = (unsigned)low & OPERATION_MASK;
+            if (operation != NOP)
+                k->mix[class_of(operation, low, word_at((m->bytes + s.sh_offset) + at + 8))]++;
+        }
     }
     return 0;
 }
@@ -414,9 +395,19 @@ static void details_read(const struct image *m, const struct symbols *t)
         if (strcmp(name, ".nv.info") == 0 && s.sh_type != SHT_NOBITS)
             module_attributes(m, t, m->bytes + s.sh_offset, (size_t)s.sh_size);
         else if ((of = after(name, ".nv.info.")) && s.sh_type != SHT_NOBITS &&
-                 (k = kernel_find(m->cubin, of)))
-            kernel_attributes(k, m->bytes + s.sh_offset, (size_t)s.sh_size);
-        else if ((of = after(name, ".nv.shared.")) && (k = kernel_find(m->cubin, of)))
+                 (k = kernel_find(m->cubin, of))) {
+            const unsigned char *at = m->bytes + s.sh_offset;
+            const unsigned char *end = at + ((size_t)s.sh_size);
+            struct attribute a;
+            while (attribute_next(&at, end, &a)) {
+                if (a.format != FORMAT_SIZED)
+                    continue;
+                if (a.code == EIATTR_KPARAM_INFO && a.length >= 12)
+                    param_take(k, a.bytes);
+                else if ((a.code == EIATTR_MAX_THREADS || a.code == EIATTR_REQNTID) && a.length >= 12)
+                    k->threads_limit = u32_at(a.bytes) * u32_at(a.bytes + 4) * u32_at(a.bytes + 8);
+            }
+        } else if ((of = after(name, ".nv.shared.")) && (k = kernel_find(m->cubin, of)))
             k->static_shared_bytes = shared_of(m->cubin, (uint32_t)s.sh_size);
         else if (after(name, ".nv.global") || (after(name, ".nv.constant") && !after(name, ".nv.constant0")))
             m->cubin->state_bytes += s.sh_size;

@@ -62,18 +62,6 @@ static int check_cubin(const void *object, size_t length, struct atoll_err *err)
     return atoll_err_set(err, ATOLL_E_CHILD, "what it makes is no cubin");
 }
 
-/* The toolkit that nvcc belongs to: the folder above bin. */
-static void find_root(const char *nvcc, char *ret_root, size_t bytes)
-{
-    char resolved[PATH_MAX];
-    snprintf(ret_root, bytes, "%s", realpath(nvcc, resolved) ? resolved : nvcc);
-    for (int i = 0; i < 2; i++) {
-        char *slash = strrchr(ret_root, '/');
-        if (slash && slash != ret_root)
-            *slash = '\0';
-    }
-}
-
 struct atoll_compiler *atoll_nvcc_create(const char *path, const struct atoll_compiler_settings *settings,
                                          char *const *includes, size_t include_count, struct atoll_err *err)
 {
@@ -83,7 +71,14 @@ struct atoll_compiler *atoll_nvcc_create(const char *path, const struct atoll_co
     char root[PATH_MAX];
     struct atoll_buffer all;
     size_t count = 0;
-    find_root(path, root, sizeof root);
+    /* The toolkit that nvcc belongs to: the folder above bin. */
+    char resolved[PATH_MAX];
+    snprintf(root, (sizeof root), "%s", realpath(path, resolved) ? resolved : path);
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(root, '/');
+        if (slash && slash != root)
+            *slash = '\0';
+    }
     folders[count++] = root;
     atoll_buffer_init(&all, (size_t)64 << 10);
     atoll_buffer_printf(&all, "-arch=%s", settings->target);

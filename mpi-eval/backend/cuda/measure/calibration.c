@@ -130,16 +130,6 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The smallest step between two times of empty launches is what the device's clock can tell apart. */
-static double resolution_of(double *sorted, size_t count)
-{
-    double least = RESOLUTION_MAX_NS;
-    for (size_t i = 1; i < count; i++)
-        if (sorted[i] - sorted[i - 1] >= 0.5)
-            least = fmin(least, sorted[i] - sorted[i - 1]);
-    return least;
-}
-
 /* Work is queued ahead, as it is in a sample. */
 static int empty_batch(struct calibration *c, double *ret_ns, struct atoll_err *err)
 {
@@ -179,7 +169,12 @@ static int empty_measure(struct calibration *c, struct atoll_err *err)
         c->info->empty_launch_ns = s.min;
     if (!(*c->jitter_ns > 0) || s.p90 - s.p10 < *c->jitter_ns)
         *c->jitter_ns = s.p90 - s.p10;
-    double resolution = resolution_of(ns, count);
+    /* The smallest step between two times of empty launches is what the device's clock can tell apart. */
+    double least = RESOLUTION_MAX_NS;
+    for (size_t i = 1; i < count; i++)
+        if (ns[i] - ns[i - 1] >= 0.5)
+            least = fmin(least, ns[i] - ns[i - 1]);
+    double resolution = least;
     if (!(c->info->clock_resolution_ns > 0) || resolution < c->info->clock_resolution_ns)
         c->info->clock_resolution_ns = resolution;
     return 0;

@@ -75,11 +75,6 @@ void atoll_cuda_device_drop(struct atoll_cuda_device *d)
 
 /* ---- memory ---- */
 
-static uint64_t memory_budget(const struct atoll_cuda_device *d)
-{
-    return d->facts.free_bytes > MARGIN_BYTES ? d->facts.free_bytes - MARGIN_BYTES : 0;
-}
-
 /* Allocates the areas whose wanted size differs from what there is: first frees, then takes. */
 static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 {
@@ -113,7 +108,9 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err)
 {
-    uint64_t *w = d->wanted, budget = memory_budget(d), fixed = w[ATOLL_AREA_FLUSH] + w[ATOLL_AREA_RESULT];
+    uint64_t *w = d->wanted,
+             budget = (d->facts.free_bytes > MARGIN_BYTES ? d->facts.free_bytes - MARGIN_BYTES : 0),
+             fixed = w[ATOLL_AREA_FLUSH] + w[ATOLL_AREA_RESULT];
     uint64_t arena = w[ATOLL_AREA_ARENA] > arena_wanted ? w[ATOLL_AREA_ARENA] : arena_wanted;
     uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
     budget = budget > fixed ? budget - fixed : 0;
@@ -174,14 +171,6 @@ int atoll_cuda_device_place(struct atoll_cuda_device *d, const uint64_t *bytes, 
 
 /* ---- the process ---- */
 
-static int support_load(struct atoll_cuda_device *d, struct atoll_err *err)
-{
-    atoll_command_batch_clear(&d->batch);
-    atoll_support_load(&d->batch, d->support.bytes, d->support.length, d->calibration.bytes,
-                       d->calibration.length);
-    return atoll_cuda_device_run_own(d, "kernels of ours", err);
-}
-
 int atoll_cuda_device_qualify(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     uint64_t key = atoll_random_at(d->referee->salt ^ 0x7175616cull, ++d->clock),
@@ -204,16 +193,6 @@ int atoll_cuda_device_qualify(struct atoll_cuda_device *d, struct atoll_err *err
     if (length == 8 && got == atoll_support_known_answer_expected(d->facts.limits.multiprocessors, key))
         return 0;
     return atoll_err_set(err, ATOLL_E_CHILD, "device %s computes a wrong known answer", d->facts.uuid);
-}
-
-static void fixed_areas_set(struct atoll_cuda_device *d)
-{
-    uint64_t cache = (uint64_t)fmax(d->facts.last_level_cache_bytes, 0);
-    uint64_t flush = FLUSH_CACHES * ((cache + 4095) / 4096 * 4096);
-    d->wanted[ATOLL_AREA_FLUSH] = flush > FLUSH_MIN ? flush : FLUSH_MIN;
-    d->wanted[ATOLL_AREA_RESULT] = ATOLL_CUDA_RESULT_BYTES;
-    if (!d->wanted[ATOLL_AREA_ARENA])
-        d->wanted[ATOLL_AREA_ARENA] = ARENA_MIN;
 }
 
 /* By its UUID: another device may have taken its number.  A part of one keeps the name that it was chosen by. */
@@ -241,8 +220,16 @@ static int process_start(struct atoll_cuda_device *d, struct atoll_err *err)
 
 static int process_equip(struct atoll_cuda_device *d, struct atoll_err *err)
 {
-    fixed_areas_set(d);
-    int rc = support_load(d, err);
+    uint64_t cache = (uint64_t)fmax(d->facts.last_level_cache_bytes, 0);
+    uint64_t flush = FLUSH_CACHES * ((cache + 4095) / 4096 * 4096);
+    d->wanted[ATOLL_AREA_FLUSH] = flush > FLUSH_MIN ? flush : FLUSH_MIN;
+    d->wanted[ATOLL_AREA_RESULT] = ATOLL_CUDA_RESULT_BYTES;
+    if (!d->wanted[ATOLL_AREA_ARENA])
+        d->wanted[ATOLL_AREA_ARENA] = ARENA_MIN;
+    atoll_command_batch_clear(&d->batch);
+    atoll_support_load(&d->batch, d->support.bytes, d->support.length, d->calibration.bytes,
+                       d->calibration.length);
+    int rc = atoll_cuda_device_run_own(d, "kernels of ours", err);
     if (rc == 0)
         rc = atoll_cuda_device_reserve(d, ARENA_MIN, ARENA_MIN, 0, err);
     if (rc > 0)
@@ -295,14 +282,6 @@ int atoll_cuda_compile(struct atoll_cuda_device *d, const char *name, const char
     return failed;
 }
 
-static int texts_compile(struct atoll_cuda_device *d, struct atoll_err *err)
-{
-    const char *support = atoll_support_text(), *calibration = atoll_support_calibration_text();
-    if (atoll_cuda_compile(d, "support.cu", support, strlen(support), &d->support, err) != 0)
-        return -1;
-    return atoll_cuda_compile(d, "calibration.cu", calibration, strlen(calibration), &d->calibration, err);
-}
-
 static void info_fill(const struct atoll_cuda_device *d, struct atoll_device_info *info)
 {
     struct atoll_id id = atoll_id_of(d->facts.uuid, strlen(d->facts.uuid));
@@ -335,7 +314,10 @@ static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
     if (d->referee->setup.backend_null)
         return 0;
     atoll_watch_open(&d->watch, d->uuid);
-    if (texts_compile(d, err) != 0)
+    const char *support = atoll_support_text(), *calibration = atoll_support_calibration_text();
+    if (atoll_cuda_compile(d, "support.cu", support, strlen(support), &d->support, err) != 0)
+        return -1;
+    if (atoll_cuda_compile(d, "calibration.cu", calibration, strlen(calibration), &d->calibration, err) != 0)
         return -1;
     struct atoll_err why = ATOLL_ERR_INIT;
     if (process_equip(d, &why) == 0)

@@ -21,19 +21,6 @@ static enum atoll_verdict say(char *ret_detail, enum atoll_verdict verdict, cons
     return verdict;
 }
 
-static enum atoll_verdict kernel_missing(const struct atoll_cubin *cubin, const char *symbol,
-                                         char *ret_detail)
-{
-    size_t n = (size_t)snprintf(ret_detail, ATOLL_DETAIL_BYTES,
-                                "the source has no kernel \"%s\" that the plan launches; it has", symbol);
-    for (size_t i = 0; i < cubin->kernel_count && n < ATOLL_DETAIL_BYTES / 2; i++)
-        n += (size_t)snprintf(ret_detail + n, ATOLL_DETAIL_BYTES - n, "%s \"%s\"", i ? "," : "",
-                              cubin->kernels[i].name);
-    snprintf(ret_detail + n, ATOLL_DETAIL_BYTES - n, "%s (kernels are extern \"C\")",
-             cubin->kernel_count ? "" : " none");
-    return ATOLL_V_LAUNCH_ERROR;
-}
-
 enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared, const void *object,
                                           size_t length, const char *report, struct atoll_cubin *ret_cubin,
                                           char *ret_detail)
@@ -50,8 +37,17 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
     for (size_t k = 0; k < prepared->plan->launch_count; k++) {
         const struct atoll_launch *l = &prepared->plan->launches[k];
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(ret_cubin, l->symbol);
-        if (!kernel)
-            return kernel_missing(ret_cubin, l->symbol, ret_detail);
+        if (!kernel) {
+            size_t n =
+                (size_t)snprintf(ret_detail, ATOLL_DETAIL_BYTES,
+                                 "the source has no kernel \"%s\" that the plan launches; it has", l->symbol);
+            for (size_t i = 0; i < ret_cubin->kernel_count && n < ATOLL_DETAIL_BYTES / 2; i++)
+                n += (size_t)snprintf(ret_detail + n, ATOLL_DETAIL_BYTES - n, "%s \"%s\"", i ? "," : "",
+                                      ret_cubin->kernels[i].name);
+            snprintf(ret_detail + n, ATOLL_DETAIL_BYTES - n, "%s (kernels are extern \"C\")",
+                     ret_cubin->kernel_count ? "" : " none");
+            return ATOLL_V_LAUNCH_ERROR;
+        }
         if (atoll_cuda_launch_fits(l, kernel, &err) != 0)
             return say(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
     }

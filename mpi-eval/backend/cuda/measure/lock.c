@@ -68,18 +68,6 @@ static void command_read(char *ret_text, size_t bytes)
     ret_text[n] = 0;
 }
 
-static void holder_write(int fd)
-{
-    struct holder me = {.host = ""};
-    char text[sizeof me + 4];
-    if (gethostname(me.host, sizeof me.host - 1) != 0)
-        me.host[0] = 0;
-    command_read(me.command, sizeof me.command);
-    int n = snprintf(text, sizeof text, "%ld\n%s\n%s\n", (long)getpid(), me.host, me.command);
-    if (ftruncate(fd, 0) == 0)
-        (void)!pwrite(fd, text, (size_t)n, 0); /* of another user's file: nobody's pid */
-}
-
 /* The text up to the end of the line, as far as it is of such characters; past the line. */
 static const char *line_read(const char *at, int (*is_such)(int), char *ret_text, size_t bytes)
 {
@@ -92,20 +80,15 @@ static const char *line_read(const char *at, int (*is_such)(int), char *ret_text
     return *at ? at + 1 : at;
 }
 
-static void holder_read(int fd, struct holder *ret)
-{
-    char text[sizeof *ret + 4] = "";
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    text[n > 0 ? n : 0] = 0;
-    const char *at = line_read(text, isdigit, ret->pid, sizeof ret->pid);
-    at = line_read(at, isgraph, ret->host, sizeof ret->host);
-    line_read(at, isprint, ret->command, sizeof ret->command);
-}
-
 static int refuse(int fd, const char *uuid, const char *path, struct atoll_err *err)
 {
     struct holder h;
-    holder_read(fd, &h);
+    char text[sizeof h + 4] = "";
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    const char *at = line_read(text, isdigit, h.pid, sizeof h.pid);
+    at = line_read(at, isgraph, h.host, sizeof h.host);
+    line_read(at, isprint, h.command, sizeof h.command);
     return atoll_err_set(
         err, ATOLL_E_BUSY,
         "device %s is measured already by process %s on %s, started by \"%s\" (%s); give every evaluator "
@@ -133,7 +116,14 @@ int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
         close(fd);
         return rc;
     }
-    holder_write(fd);
+    struct holder me = {.host = ""};
+    char text[sizeof me + 4];
+    if (gethostname(me.host, sizeof me.host - 1) != 0)
+        me.host[0] = 0;
+    command_read(me.command, sizeof me.command);
+    int n = snprintf(text, sizeof text, "%ld\n%s\n%s\n", (long)getpid(), me.host, me.command);
+    if (ftruncate(fd, 0) == 0)
+        (void)!pwrite(fd, text, (size_t)n, 0); /* of another user's file: nobody's pid */
     return fd;
 }
 

@@ -189,18 +189,6 @@ static void state_read(const struct atoll_monitor *m, struct atoll_monitor_readi
     }
 }
 
-static void ecc_read(const struct atoll_monitor *m, struct atoll_monitor_reading *r)
-{
-    unsigned long long corrected = 0;
-    unsigned long long uncorrected = 0;
-    r->has_ecc = !m->nvml->nvmlDeviceGetTotalEccErrors(m->device, ATOLL_NVML_MEMORY_ERROR_TYPE_CORRECTED,
-                                                       ATOLL_NVML_VOLATILE_ECC, &corrected) &&
-                 !m->nvml->nvmlDeviceGetTotalEccErrors(m->device, ATOLL_NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
-                                                       ATOLL_NVML_VOLATILE_ECC, &uncorrected);
-    r->ecc_corrected = r->has_ecc ? corrected : 0;
-    r->ecc_uncorrected = r->has_ecc ? uncorrected : 0;
-}
-
 static int is_ours(unsigned int pid, const pid_t *ours, size_t ours_count)
 {
     for (size_t i = 0; i < ours_count; i++) {
@@ -279,7 +267,15 @@ int atoll_monitor_read(struct atoll_monitor *m, const pid_t *ours, size_t ours_c
         return -1;
     }
     state_read(m, &reading);
-    ecc_read(m, &reading);
+    unsigned long long corrected = 0;
+    unsigned long long uncorrected = 0;
+    reading.has_ecc =
+        !m->nvml->nvmlDeviceGetTotalEccErrors(m->device, ATOLL_NVML_MEMORY_ERROR_TYPE_CORRECTED,
+                                              ATOLL_NVML_VOLATILE_ECC, &corrected) &&
+        !m->nvml->nvmlDeviceGetTotalEccErrors(m->device, ATOLL_NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+                                              ATOLL_NVML_VOLATILE_ECC, &uncorrected);
+    reading.ecc_corrected = reading.has_ecc ? corrected : 0;
+    reading.ecc_uncorrected = reading.has_ecc ? uncorrected : 0;
     processes_read(m, ours, ours_count, &reading);
     events_read(m, &reading);
     *ret_reading = reading;
@@ -353,15 +349,6 @@ static void xids_record(const struct atoll_monitor_reading *r, struct atoll_tria
         atoll_log(ATOLL_LOG_WARNING, "eval.device.xid", "the driver reports %s", text);
 }
 
-/* Corrected errors change no result; a device that has many of them is about to have others. */
-static void corrected_log(struct atoll_watch *w, const struct atoll_monitor_reading *r)
-{
-    if (w->has_ecc && r->ecc_corrected > w->ecc_corrected)
-        atoll_log(ATOLL_LOG_WARNING, "eval.device.ecc", "%llu memory errors of the device were corrected",
-                  (unsigned long long)(r->ecc_corrected - w->ecc_corrected));
-    w->ecc_corrected = r->ecc_corrected;
-}
-
 int atoll_watch_judge(struct atoll_watch *w, const struct atoll_monitor_reading *r, struct atoll_trial *t)
 {
     uint64_t errors = r->has_ecc && w->has_ecc && r->ecc_uncorrected > w->ecc_uncorrected
@@ -370,7 +357,11 @@ int atoll_watch_judge(struct atoll_watch *w, const struct atoll_monitor_reading 
     w->reasons = r->has_throttle ? r->throttle_reasons : 0;
     xids_record(r, t);
     if (r->has_ecc) {
-        corrected_log(w, r);
+        /* Corrected errors change no result; a device that has many of them is about to have others. */
+        if (w->has_ecc && r->ecc_corrected > w->ecc_corrected)
+            atoll_log(ATOLL_LOG_WARNING, "eval.device.ecc", "%llu memory errors of the device were corrected",
+                      (unsigned long long)(r->ecc_corrected - w->ecc_corrected));
+        w->ecc_corrected = r->ecc_corrected;
         w->has_ecc = 1;
         w->ecc_uncorrected = r->ecc_uncorrected;
     }

@@ -196,16 +196,6 @@ static int launches_count(struct counting *c)
     return counts_take(c);
 }
 
-/* Useful operations over the bytes that went to and from the device's memory. */
-static void intensity_set(struct counting *c)
-{
-    struct atoll_profile *p = c->profile;
-    struct atoll_work work;
-    double bytes = p->counters[ATOLL_COUNTER_DRAM_READ_BYTES] + p->counters[ATOLL_COUNTER_DRAM_WRITE_BYTES];
-    if (bytes > 0 && atoll_task_work(c->stage.known->task, c->stage.variant, &work, NULL) == 0)
-        p->intensity_flops_per_byte = work.flops / bytes;
-}
-
 static void count(struct counting *c)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -218,7 +208,12 @@ static void count(struct counting *c)
         return;
     c->profile->tier = ATOLL_TIER_COUNTERS;
     c->profile->reason[0] = 0;
-    intensity_set(c);
+    /* Useful operations over the bytes that went to and from the device's memory. */
+    struct atoll_profile *p = c->profile;
+    struct atoll_work work;
+    double bytes = p->counters[ATOLL_COUNTER_DRAM_READ_BYTES] + p->counters[ATOLL_COUNTER_DRAM_WRITE_BYTES];
+    if (bytes > 0 && atoll_task_work(c->stage.known->task, c->stage.variant, &work, NULL) == 0)
+        p->intensity_flops_per_byte = work.flops / bytes;
 }
 
 void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,

@@ -258,15 +258,6 @@ static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *
     return 0;
 }
 
-/* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
-static void inputs_touch(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
-{
-    for (size_t i = 0; i < s->task->tensor_count; i++)
-        if (s->task->tensors[i].role != ATOLL_ROLE_OUT)
-            atoll_support_touch(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
-                                key_of(s, 3, 1), s->result + AT_FLUSH);
-}
-
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           struct atoll_err *err)
 {
@@ -279,8 +270,13 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
     if ((s->is_warm && warming_add(s, batch, err) != 0) ||
         contents_make(s, batch, s->input_set->seed, err) != 0)
         return -1;
-    if (s->is_warm)
-        inputs_touch(s, batch);
+    if (s->is_warm) {
+        /* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
+        for (size_t i = 0; i < s->task->tensor_count; i++)
+            if (s->task->tensors[i].role != ATOLL_ROLE_OUT)
+                atoll_support_touch(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+                                    key_of(s, 3, 1), s->result + AT_FLUSH);
+    }
     atoll_support_gate(batch); /* what follows hides the rest of the way to the first launch */
     atoll_command_batch_event(batch, ATOLL_SAMPLE_FILLED);
     atoll_support_clock_probe(batch, s->result + AT_PROBES);

@@ -85,11 +85,6 @@ int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_tas
     return 0;
 }
 
-static uint64_t sign_bit(enum atoll_dtype dtype)
-{
-    return (uint64_t)1 << (8 * atoll_dtype_bytes(dtype) - 1);
-}
-
 static struct atoll_fill_params poison(const struct atoll_support_fill *fill, struct atoll_fill_params p)
 {
     p.form = ATOLL_FILL_FORM_BITS;
@@ -114,7 +109,7 @@ static struct atoll_fill_params plausible(const struct atoll_support_fill *fill,
         return p;
     }
     p.form = ATOLL_FILL_FORM_FLOAT;
-    p.sign = sign_bit(fill->dtype);
+    p.sign = (uint64_t)1 << (8 * atoll_dtype_bytes(fill->dtype) - 1);
     p.top = atoll_dtype_encode(p.dtype, 2 * size);
     while (p.top && !isfinite(atoll_dtype_decode(p.dtype, p.top)))
         p.top--;

@@ -91,21 +91,6 @@ static void *take_copy(struct atoll_command_batch_reply *reply, uint64_t bytes)
     return copy;
 }
 
-static void compare_here(const struct atoll_cuda_sample *s, size_t tensor, const void *data,
-                         const double *values, const double *scale, char *detail)
-{
-    struct atoll_finding *f = malloc(sizeof *f);
-    struct atoll_check check = {.task = s->task,
-                                .variant = s->variant,
-                                .tensor = tensor,
-                                .data = data,
-                                .values = values,
-                                .scale = scale};
-    if (f && atoll_check_compare(&check, f, NULL) == 0 && f->wrong && f->detail[0])
-        snprintf(detail, ATOLL_DETAIL_BYTES, "%s", f->detail);
-    free(f);
-}
-
 /* Unwritten elements are the device's finding: the fill is known there. */
 static void evidence_add(struct atoll_cuda_device *d, struct atoll_cuda_sample *s, size_t tensor,
                          const struct atoll_support_finding *finding, char *detail)
@@ -125,8 +110,18 @@ static void evidence_add(struct atoll_cuda_device *d, struct atoll_cuda_sample *
     void *data = take_copy(&d->reply, s->layout.buffers[tensor].bytes);
     double *values = take_copy(&d->reply, count * 8);
     double *scale = s->plain.scale[tensor] ? take_copy(&d->reply, count * 8) : NULL;
-    if (data && values && (scale || !s->plain.scale[tensor]))
-        compare_here(s, tensor, data, values, scale, detail);
+    if (data && values && (scale || !s->plain.scale[tensor])) {
+        struct atoll_finding *f = malloc(sizeof *f);
+        struct atoll_check check = {.task = s->task,
+                                    .variant = s->variant,
+                                    .tensor = tensor,
+                                    .data = data,
+                                    .values = values,
+                                    .scale = scale};
+        if (f && atoll_check_compare(&check, f, NULL) == 0 && f->wrong && f->detail[0])
+            snprintf(detail, ATOLL_DETAIL_BYTES, "%s", f->detail);
+        free(f);
+    }
     free(data);
     free(values);
     free(scale);
@@ -396,21 +391,6 @@ static int is_hardware(int32_t code)
     return 0;
 }
 
-static int run_refused(struct trial *s, struct atoll_err *err)
-{
-    const struct atoll_command_batch_reply *r = &s->device->reply;
-    char text[256];
-    long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->command);
-    if (k < 0) {
-        atoll_err_set(err, ATOLL_E_CHILD, "command %u of a sample was refused: %s", r->command, r->text);
-        atoll_cuda_device_drop(s->device);
-        return TRIAL_AGAIN;
-    }
-    return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
-                       s->candidate->prepared->plan->launches[k].symbol,
-                       atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
-}
-
 /* The process is gone: whose doing was it? */
 static int run_lost(struct trial *s, struct atoll_err *err)
 {
@@ -480,8 +460,19 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
     int rc = atoll_cuda_device_run(d, deadline, err);
     if (rc != 0)
         return rc > 0 ? run_lost(s, err) : TRIAL_FAILED;
-    if (d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
-        return run_refused(s, err);
+    if (d->reply.status == ATOLL_COMMAND_BATCH_REFUSED) {
+        const struct atoll_command_batch_reply *r = &s->device->reply;
+        char text[256];
+        long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->command);
+        if (k < 0) {
+            atoll_err_set(err, ATOLL_E_CHILD, "command %u of a sample was refused: %s", r->command, r->text);
+            atoll_cuda_device_drop(s->device);
+            return TRIAL_AGAIN;
+        }
+        return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
+                           s->candidate->prepared->plan->launches[k].symbol,
+                           atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
+    }
     rc = run_time(s, err);
     if (rc == 0)
         run_account(s);
@@ -489,28 +480,6 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
 }
 
 /* ---- the check ---- */
-
-static void clock_record(struct trial *s)
-{
-    double hz = 0;
-    int count = 0;
-    for (int i = 0; i < 2; i++)
-        if (s->results.probes[i].ns > 0 && s->results.probes[i].cycles > 0) {
-            hz += 1e9 * (double)s->results.probes[i].cycles / (double)s->results.probes[i].ns;
-            count++;
-        }
-    s->trial->clock_hz = count ? hz / count : 0;
-}
-
-static void check_account(struct trial *s)
-{
-    const struct atoll_command_batch_reply *r = &s->device->reply;
-    double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
-    first = first >= 0 && first <= wall ? first : 0;
-    s->referee->phases.ns[ATOLL_PHASE_UNTOUCHED] += first;
-    s->referee->phases.ns[ATOLL_PHASE_OUTPUTS] += wall - first;
-    s->mark_ns = now;
-}
 
 static int trial_check(struct trial *s, struct atoll_err *err)
 {
@@ -525,8 +494,20 @@ static int trial_check(struct trial *s, struct atoll_err *err)
         atoll_cuda_device_drop(d);
     if (rc != 0)
         return rc;
-    check_account(s);
-    clock_record(s);
+    const struct atoll_command_batch_reply *r = &s->device->reply;
+    double now = atoll_referee_now_ns(), wall = now - s->mark_ns, first = r->seen_ns[ATOLL_SAMPLE_FILLED];
+    first = first >= 0 && first <= wall ? first : 0;
+    s->referee->phases.ns[ATOLL_PHASE_UNTOUCHED] += first;
+    s->referee->phases.ns[ATOLL_PHASE_OUTPUTS] += wall - first;
+    s->mark_ns = now;
+    double hz = 0;
+    int count = 0;
+    for (int i = 0; i < 2; i++)
+        if (s->results.probes[i].ns > 0 && s->results.probes[i].cycles > 0) {
+            hz += 1e9 * (double)s->results.probes[i].cycles / (double)s->results.probes[i].ns;
+            count++;
+        }
+    s->trial->clock_hz = count ? hz / count : 0;
     return trial_conclude(s, err);
 }
 

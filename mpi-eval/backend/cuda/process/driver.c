@@ -69,12 +69,6 @@ static void uuid_text(const struct atoll_cuda_uuid *uuid, char *text, size_t byt
              b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-/* A UUID may be cut where it is unique, as the driver allows it. */
-static int is_named(const char *uuid, const char *wanted)
-{
-    return strncmp(wanted, "GPU-", 4) == 0 && wanted[4] && strncmp(uuid, wanted, strlen(wanted)) == 0;
-}
-
 int atoll_cuda_device_find(const struct atoll_cuda *cuda, const char *wanted, int *ret_device,
                            struct atoll_err *err)
 {
@@ -97,7 +91,9 @@ int atoll_cuda_device_find(const struct atoll_cuda *cuda, const char *wanted, in
             continue;
         if (cuda->cuDeviceGetUuid(&uuid, *ret_device) == ATOLL_CUDA_SUCCESS)
             uuid_text(&uuid, text, sizeof text);
-        if (is_named(text, wanted) || (end != wanted && !*end && ordinal == i))
+        /* A UUID may be cut where it is unique, as the driver allows it. */
+        if ((strncmp(wanted, "GPU-", 4) == 0 && wanted[4] && strncmp(text, wanted, strlen(wanted)) == 0) ||
+            (end != wanted && !*end && ordinal == i))
             return 0;
     }
     return atoll_err_set(err, ATOLL_E_MISSING, "CUDA device %s is not here; %d device%s can be seen", wanted,

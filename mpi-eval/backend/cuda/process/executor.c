@@ -210,20 +210,15 @@ static unsigned gate_close(struct atoll_cuda_executor *x, uint32_t function,
     return launch(x, l);
 }
 
-static void events_record_seen(struct atoll_cuda_executor *x)
-{
-    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
-        if ((x->recorded >> i & 1) && isnan(x->reply->seen_ns[i]) &&
-            x->cuda->cuEventQuery(x->events[i]) == ATOLL_CUDA_SUCCESS)
-            x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
-}
-
 /* What has passed by now was not held back: it is recorded as seen before. */
 static void gate_open(struct atoll_cuda_executor *x)
 {
     if (!x->is_gated)
         return;
-    events_record_seen(x);
+    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
+        if ((x->recorded >> i & 1) && isnan(x->reply->seen_ns[i]) &&
+            x->cuda->cuEventQuery(x->events[i]) == ATOLL_CUDA_SUCCESS)
+            x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
     x->reply->opened_ns = atoll_clock_raw_ns() - x->begin_ns;
     __atomic_store_n(x->gate, 1u, __ATOMIC_SEQ_CST);
     x->is_gated = 0;
@@ -259,18 +254,6 @@ static unsigned stream_wait_watching(struct atoll_cuda_executor *x)
         x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
     }
     return stream_wait(x);
-}
-
-static void events_read(struct atoll_cuda_executor *x)
-{
-    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++) {
-        float ms;
-        if (!(x->recorded >> i & 1) || !(x->recorded & 1))
-            continue;
-        if (x->cuda->cuEventElapsedTime(&ms, x->events[0], x->events[i]) == ATOLL_CUDA_SUCCESS)
-            x->reply->event_ns[i] = (double)ms * 1e6;
-        x->reply->event_count = i + 1;
-    }
 }
 
 /* ---- modules, and the functions in them; a function ends with its module ---- */
@@ -368,21 +351,6 @@ static unsigned memory_alloc(struct atoll_cuda_executor *x, const struct atoll_d
     return r;
 }
 
-/* Reserves the place of a read in the results; what is read now is zero. */
-static unsigned char *read_place(struct atoll_cuda_executor *x, size_t bytes, size_t *ret_place)
-{
-    static const unsigned char zeros[4096];
-    struct atoll_buffer *out = &x->reply->results;
-    atoll_buffer_put_u32(out, (uint32_t)bytes);
-    *ret_place = out->length;
-    for (size_t left = bytes; left > 0 && !out->failed;) {
-        size_t n = left < sizeof zeros ? left : sizeof zeros;
-        atoll_buffer_put_bytes(out, zeros, n);
-        left -= n;
-    }
-    return out->failed ? NULL : out->data + *ret_place;
-}
-
 /* There is room. */
 static unsigned char *staging_take(struct atoll_cuda_executor *x, size_t bytes)
 {
@@ -397,7 +365,18 @@ static unsigned memory_read(struct atoll_cuda_executor *x, const struct atoll_de
     size_t place, bytes = (size_t)s->count;
     if (s->count > ATOLL_COMMAND_BATCH_BYTES)
         return refuse(x, "more is read than a reply holds");
-    unsigned char *to = read_place(x, bytes, &place);
+    /* Reserves the place of a read in the results; what is read now is zero. */
+    size_t *ret_place = &place;
+    static const unsigned char zeros[4096];
+    struct atoll_buffer *out = &x->reply->results;
+    atoll_buffer_put_u32(out, (uint32_t)bytes);
+    *ret_place = out->length;
+    for (size_t left = bytes; left > 0 && !out->failed;) {
+        size_t n = left < sizeof zeros ? left : sizeof zeros;
+        atoll_buffer_put_bytes(out, zeros, n);
+        left -= n;
+    }
+    unsigned char *to = out->failed ? NULL : out->data + *ret_place;
     if (!to)
         return refuse(x, "more is read than a reply holds");
     if (bytes > STAGING_BYTES - x->staged || x->reading_count == READ_LIMIT) {
@@ -415,13 +394,6 @@ static unsigned memory_write(struct atoll_cuda_executor *x, const struct atoll_d
     if (s->length <= STAGING_BYTES - x->staged)
         from = memcpy(staging_take(x, s->length), s->bytes, s->length);
     return x->cuda->cuMemcpyHtoDAsync(s->address, from, s->length, x->stream);
-}
-
-static void reads_settle(struct atoll_cuda_executor *x)
-{
-    for (size_t i = 0; i < x->reading_count; i++)
-        memcpy(x->reply->results.data + x->readings[i].place, x->staging + x->readings[i].staged,
-               x->readings[i].bytes);
 }
 
 /* ---- hardware counters over the launches of a batch, which are repeated pass by pass ---- */
@@ -556,8 +528,17 @@ static void commands_run(struct atoll_cuda_executor *x, struct atoll_device_comm
         batch_fail(x, r);
         return;
     }
-    events_read(x);
-    reads_settle(x);
+    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++) {
+        float ms;
+        if (!(x->recorded >> i & 1) || !(x->recorded & 1))
+            continue;
+        if (x->cuda->cuEventElapsedTime(&ms, x->events[0], x->events[i]) == ATOLL_CUDA_SUCCESS)
+            x->reply->event_ns[i] = (double)ms * 1e6;
+        x->reply->event_count = i + 1;
+    }
+    for (size_t i = 0; i < x->reading_count; i++)
+        memcpy(x->reply->results.data + x->readings[i].place, x->staging + x->readings[i].staged,
+               x->readings[i].bytes);
 }
 
 void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *batch, size_t length,

@@ -107,24 +107,6 @@ static void environment_add(struct environment *e, const char *name, const char 
     e->list[++e->count] = NULL;
 }
 
-/* part: of a GPU ("MIG-..."), which the driver shows alone and only by this variable; NULL: all that the user shows.
- * scratch: NULL without a watcher. */
-static void environment_init(struct environment *e, const char *part, const char *scratch)
-{
-    static const char *const kept[] = {"LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH",
-                                       "ATOLL_CUPTI"};
-    e->count = 0;
-    e->list[0] = NULL;
-    environment_add(e, "LC_ALL", "C");
-    environment_add(e, "CUDA_CACHE_DISABLE", "1");      /* cubins only: nothing to write anywhere */
-    environment_add(e, "CUDA_MODULE_LOADING", "EAGER"); /* no load in a first launch */
-    environment_add(e, "CUDA_VISIBLE_DEVICES", part ? part : getenv("CUDA_VISIBLE_DEVICES"));
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        environment_add(e, kept[i], getenv(kept[i]));
-    environment_add(e, "TMPDIR", scratch);
-    environment_add(e, "PATH", scratch ? "/usr/bin:/bin" : NULL); /* watchers may be scripts */
-}
-
 /* It reads what it needs to load the driver, and writes to devices alone: no file of anybody's can be changed by it. */
 static int sandbox_make(struct atoll_filter *ret_filter, int *ret_ruleset, struct atoll_err *err)
 {
@@ -149,20 +131,6 @@ static char *no_const(const char *text)
     return same;
 }
 
-/* device: as the process is to look for it. */
-static void arguments_set(const struct atoll_cuda_worker_settings *settings, const char *program,
-                          const char *device, char *ret_arguments[ARGUMENT_LIMIT])
-{
-    size_t n = 0;
-    for (; settings->watcher && settings->watcher[n] && n < ARGUMENT_LIMIT - 4; n++)
-        ret_arguments[n] = no_const(settings->watcher[n]);
-    ret_arguments[n++] = no_const(settings->watcher ? program : "atoll-worker-cuda");
-    ret_arguments[n++] = no_const(device);
-    if (settings->watcher)
-        ret_arguments[n++] = no_const(ATOLL_CUDA_LINK_ORDERLY);
-    ret_arguments[n] = NULL;
-}
-
 static pid_t process_spawn(const struct atoll_cuda_worker_settings *settings, const char *program,
                            const char *device, const struct environment *environment, int socket,
                            struct atoll_err *err)
@@ -171,7 +139,15 @@ static pid_t process_spawn(const struct atoll_cuda_worker_settings *settings, co
     struct atoll_filter filter = {0};
     int ruleset = -1;
     char *arguments[ARGUMENT_LIMIT];
-    arguments_set(settings, program, device, arguments);
+    /* device: as the process is to look for it. */
+    size_t n = 0;
+    for (; settings->watcher && settings->watcher[n] && n < ARGUMENT_LIMIT - 4; n++)
+        arguments[n] = no_const(settings->watcher[n]);
+    arguments[n++] = no_const(settings->watcher ? program : "atoll-worker-cuda");
+    arguments[n++] = no_const(device);
+    if (settings->watcher)
+        arguments[n++] = no_const(ATOLL_CUDA_LINK_ORDERLY);
+    arguments[n] = NULL;
     if (!settings->watcher && sandbox_make(&filter, &ruleset, err) != 0)
         return -1;
     struct atoll_spawn spawn = {.path = settings->watcher ? settings->watcher[0] : program,
@@ -205,8 +181,22 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
     w->is_watched = settings->watcher != NULL;
     struct environment environment;
     int is_part = settings->uuid && strncmp(settings->uuid, "MIG-", 4) == 0;
-    environment_init(&environment, is_part ? settings->uuid : NULL,
-                     settings->watcher ? settings->scratch : NULL);
+    /* part: of a GPU ("MIG-..."), which the driver shows alone and only by this variable; NULL: all that the user shows.
+     * scratch: NULL without a watcher. */
+    const char *part = is_part ? settings->uuid : NULL;
+    const char *scratch = settings->watcher ? settings->scratch : NULL;
+    static const char *const kept[] = {"LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH",
+                                       "ATOLL_CUPTI"};
+    environment.count = 0;
+    environment.list[0] = NULL;
+    environment_add(&environment, "LC_ALL", "C");
+    environment_add(&environment, "CUDA_CACHE_DISABLE", "1"); /* cubins only: nothing to write anywhere */
+    environment_add(&environment, "CUDA_MODULE_LOADING", "EAGER"); /* no load in a first launch */
+    environment_add(&environment, "CUDA_VISIBLE_DEVICES", part ? part : getenv("CUDA_VISIBLE_DEVICES"));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        environment_add(&environment, kept[i], getenv(kept[i]));
+    environment_add(&environment, "TMPDIR", scratch);
+    environment_add(&environment, "PATH", scratch ? "/usr/bin:/bin" : NULL); /* watchers may be scripts */
     snprintf(ordinal, sizeof ordinal, "%u", settings->ordinal);
     w->pid = process_spawn(settings, program ? program : beside,
                            is_part          ? "0"

@@ -180,19 +180,6 @@ static int variants_run(struct run *r, struct atoll_referee *referee, uint64_t n
 
 /* ---- the process and its report ---- */
 
-static int process_start(struct run *r, struct atoll_cuda_device *device, const char *const *watcher,
-                         const char *scratch)
-{
-    struct atoll_cuda_worker_settings settings;
-    struct atoll_err err = ATOLL_ERR_INIT;
-    atoll_cuda_device_settings(device, &settings);
-    settings.watcher = watcher;
-    settings.scratch = scratch;
-    settings.start_limit_ns = r->until_ns - atoll_referee_now_ns();
-    r->worker = atoll_cuda_worker_create(&settings, &err);
-    return r->worker ? 0 : give_up(r, "%.400s", err.text);
-}
-
 static size_t file_read(const char *path, char *ret_bytes, size_t bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -207,22 +194,6 @@ static size_t file_read(const char *path, char *ret_bytes, size_t bytes)
     return length;
 }
 
-/* A finding counts however the run ended; that there is none, only of a run that came to its end. */
-static void report_read(struct run *r, const char *path, int has_failed)
-{
-    struct atoll_sanitizer_report said;
-    char *bytes = malloc(REPORT_BYTES);
-    size_t length = bytes ? file_read(path, bytes, REPORT_BYTES) : 0;
-    atoll_sanitizer_report_read(bytes ? bytes : "", length, &said);
-    if (said.state == ATOLL_SANITIZER_FOUND || !has_failed)
-        *r->report = said;
-    else if (said.text[0])
-        append(r->report->text, sizeof r->report->text, "; it says: %s", said.text);
-    if (r->report->state == ATOLL_SANITIZER_UNFINISHED && !r->report->text[0])
-        give_up(r, "its report has no end");
-    free(bytes);
-}
-
 static void run_in(struct run *r, struct atoll_referee *referee, const char *path,
                    enum atoll_sanitizer_tool tool, const char *scratch)
 {
@@ -230,13 +201,32 @@ static void run_in(struct run *r, struct atoll_referee *referee, const char *pat
     char report[4096];
     snprintf(report, sizeof report, "%s/report", scratch);
     atoll_sanitizer_arguments(path, tool, report, watcher);
-    int rc = process_start(r, atoll_cuda_device_of(referee), watcher, scratch);
+    struct atoll_cuda_device *device = atoll_cuda_device_of(referee);
+    struct atoll_cuda_worker_settings settings;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_cuda_device_settings(device, &settings);
+    settings.watcher = watcher;
+    settings.scratch = scratch;
+    settings.start_limit_ns = r->until_ns - atoll_referee_now_ns();
+    r->worker = atoll_cuda_worker_create(&settings, &err);
+    int rc = r->worker ? 0 : give_up(r, "%.400s", err.text);
     if (rc == 0)
         rc = module_load(r) != 0 || variants_run(r, referee, tool) != 0;
     if (r->worker && atoll_cuda_worker_end(r->worker, r->until_ns - atoll_referee_now_ns()) != 0 && rc == 0)
         rc = give_up(r, "not finished in time");
     atoll_cuda_worker_destroy(r->worker);
-    report_read(r, report, rc != 0);
+    /* A finding counts however the run ended; that there is none, only of a run that came to its end. */
+    struct atoll_sanitizer_report said;
+    char *bytes = malloc(REPORT_BYTES);
+    size_t length = bytes ? file_read(report, bytes, REPORT_BYTES) : 0;
+    atoll_sanitizer_report_read(bytes ? bytes : "", length, &said);
+    if (said.state == ATOLL_SANITIZER_FOUND || rc == 0)
+        *r->report = said;
+    else if (said.text[0])
+        append(r->report->text, sizeof r->report->text, "; it says: %s", said.text);
+    if (r->report->state == ATOLL_SANITIZER_UNFINISHED && !r->report->text[0])
+        give_up(r, "its report has no end");
+    free(bytes);
 }
 
 void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_loaded_candidate *candidate,
@@ -268,29 +258,6 @@ struct words {
     char clean[64], notes[NOTES_BYTES];
 };
 
-static void report_note(struct words *w, const char *name, const struct atoll_sanitizer_report *report)
-{
-    if (report->state == ATOLL_SANITIZER_CLEAN) {
-        append(w->clean, sizeof w->clean, "%s%s", w->clean[0] ? ", " : "", name);
-        if (report->warnings)
-            append(w->notes, sizeof w->notes, "; %s warns %llu times", name,
-                   (unsigned long long)report->warnings);
-    } else if (report->state == ATOLL_SANITIZER_FOUND) {
-        append(w->notes, sizeof w->notes,
-               "; %s, not believed of a kernel with barriers or copies of its own: %s", name, report->text);
-    } else {
-        append(w->notes, sizeof w->notes, "; %s did not look: %s", name, report->text);
-    }
-}
-
-static void words_say(const struct words *w, char *ret_detail)
-{
-    if (w->clean[0])
-        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "clean under compute-sanitizer (%s)%s", w->clean, w->notes);
-    else
-        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer%s", w->notes);
-}
-
 static enum atoll_verdict tools_run(struct atoll_referee *referee,
                                     const struct atoll_loaded_candidate *candidate, const char *path,
                                     char *ret_detail)
@@ -315,9 +282,24 @@ static enum atoll_verdict tools_run(struct atoll_referee *referee,
                 append(ret_detail, ATOLL_DETAIL_BYTES, " (errors: %llu)", (unsigned long long)report.errors);
             return ATOLL_V_WRONG;
         }
-        report_note(&words, name, &report);
+        if (report.state == ATOLL_SANITIZER_CLEAN) {
+            append(words.clean, sizeof words.clean, "%s%s", words.clean[0] ? ", " : "", name);
+            if (report.warnings)
+                append(words.notes, sizeof words.notes, "; %s warns %llu times", name,
+                       (unsigned long long)report.warnings);
+        } else if (report.state == ATOLL_SANITIZER_FOUND) {
+            append(words.notes, sizeof words.notes,
+                   "; %s, not believed of a kernel with barriers or copies of its own: %s", name,
+                   report.text);
+        } else {
+            append(words.notes, sizeof words.notes, "; %s did not look: %s", name, report.text);
+        }
     }
-    words_say(&words, ret_detail);
+    if (words.clean[0])
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "clean under compute-sanitizer (%s)%s", words.clean,
+                 words.notes);
+    else
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "not run under compute-sanitizer%s", words.notes);
     return ATOLL_V_CORRECT;
 }
 

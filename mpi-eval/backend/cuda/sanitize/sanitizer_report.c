@@ -93,19 +93,6 @@ static void heading_take(struct scan *s, const char *line)
     }
 }
 
-static void line_take(struct scan *s, const char *line)
-{
-    const char *summary = strstr(line, "SUMMARY: "), *text = line + strspn(line, " ");
-    if (!*text)
-        s->detail_lines = 0;
-    else if (summary && !begins(text, "LEAK"))
-        summary_take(s, summary + strlen("SUMMARY: "));
-    else if (text - line <= 1)
-        heading_take(s, text);
-    else if (s->detail_lines > 0 && s->detail_lines--)
-        text_add(s->report, text);
-}
-
 /* What follows the mark, printable, without blanks at its end; 0 where the line is none of the tool's. */
 static int line_copy(const char *bytes, size_t length, char ret_line[LINE_BYTES])
 {
@@ -128,8 +115,17 @@ void atoll_sanitizer_report_read(const char *bytes, size_t length, struct atoll_
     while (length > 0) {
         const char *end = memchr(bytes, '\n', length);
         size_t n = end ? (size_t)(end - bytes) : length;
-        if (line_copy(bytes, n, line))
-            line_take(&s, line);
+        if (line_copy(bytes, n, line)) {
+            const char *summary = strstr(line, "SUMMARY: "), *text = line + strspn(line, " ");
+            if (!*text)
+                s.detail_lines = 0;
+            else if (summary && !begins(text, "LEAK"))
+                summary_take(&s, summary + strlen("SUMMARY: "));
+            else if (text - line <= 1)
+                heading_take(&s, text);
+            else if (s.detail_lines > 0 && s.detail_lines--)
+                text_add(s.report, text);
+        }
         bytes += n + (end != NULL);
         length -= n + (end != NULL);
     }
