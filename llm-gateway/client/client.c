@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
+#include "llm-gateway/budget/store.h"
 #include "llm-gateway/client/client_transport.h"
 
 #define NS_PER_S         1e9
@@ -38,8 +38,61 @@ struct atoll_client {
     int is_turning, has_concluded;
 };
 
+/* ---- answers from a recording; what it does not hold is a MISS, for there is no gateway ---- */
+
+static void *replay_create(const char *where, const char *token_file, const struct atoll_client_clock *clock,
+                           struct atoll_err *err)
+{
+    return atoll_store_open(where, ATOLL_STORE_READ, err);
+}
+
+static void replay_destroy(void *transport)
+{
+    atoll_store_close(transport);
+}
+
+static int replay_start(void *transport, struct atoll_client_call *call,
+                        const struct atoll_llm_request *request, struct atoll_err *err)
+{
+    call->id = atoll_llm_request_id(request);
+    int found = atoll_store_find(transport, request, &call->outcome, err);
+    if (found < 0)
+        return -1;
+    if (!found) {
+        char hex[ATOLL_ID_HEX];
+        atoll_id_hex(&call->id, hex);
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_MISS,
+                              "the recording does not hold request %.16s of model %.64s", hex,
+                              request->model);
+    }
+    call->outcome.is_from_store = found;
+    call->is_concluded = 1;
+    return 0;
+}
+
+static void replay_stop(void *transport, struct atoll_client_call *call)
+{
+}
+
+static int replay_turn(void *transport, struct atoll_client_call *const *calls, size_t count,
+                       struct atoll_err *err)
+{
+    return 0;
+}
+
+static const struct atoll_client_transport replay = {
+    .prefix = "replay:",
+    .create = replay_create,
+    .destroy = replay_destroy,
+    .start = replay_start,
+    .stop = replay_stop,
+    .turn = replay_turn,
+};
+
+/* ---- */
+
 static const struct atoll_client_transport *const transports[] = {
-    &atoll_client_http, &atoll_client_https, &atoll_client_unix, &atoll_client_spool, &atoll_client_replay};
+    &atoll_client_http, &atoll_client_https, &atoll_client_unix, &atoll_client_spool, &replay};
 
 static double monotonic_ns(void *context)
 {
@@ -51,20 +104,16 @@ static double now_of(const struct atoll_client *client)
     return client->clock.now_ns(client->clock.context);
 }
 
-static const struct atoll_client_transport *find_transport(const char *where)
-{
-    for (size_t i = 0; i < sizeof transports / sizeof *transports; i++) {
-        size_t length = strlen(transports[i]->prefix);
-        if (strncmp(where, transports[i]->prefix, length) == 0 && where[length])
-            return transports[i];
-    }
-    return NULL;
-}
-
 struct atoll_client *atoll_client_create_at(const char *where, const char *token_file,
                                             const struct atoll_client_clock *clock, struct atoll_err *err)
 {
-    const struct atoll_client_transport *transport = find_transport(where ? where : "");
+    const struct atoll_client_transport *transport = NULL;
+    for (size_t i = 0; where && !transport && i < sizeof(transports) / sizeof(*transports); i++) {
+        size_t length = strlen(transports[i]->prefix);
+        if (strncmp(where, transports[i]->prefix, length) == 0 && where[length]) {
+            transport = transports[i];
+        }
+    }
     if (!transport) {
         atoll_err_set(
             err, ATOLL_E_USAGE,
@@ -102,23 +151,7 @@ static void free_call(struct atoll_client_call *call)
     free(call);
 }
 
-static struct atoll_client_call *find_call(const struct atoll_client *client, uint64_t number)
-{
-    for (size_t i = 0; i < client->count; i++) {
-        if (client->calls[i] && client->calls[i]->number == number)
-            return client->calls[i];
-    }
-    return NULL;
-}
-
 /* ---- ends ---- */
-
-void atoll_client_conclude(struct atoll_client_call *call)
-{
-    call->is_concluded = 1;
-    if (atoll_id_is_zero(&call->outcome.request))
-        call->outcome.request = call->id;
-}
 
 /* From this side: the transport is told, and what troubled it last is part of the text. */
 static void give_up(struct atoll_client *client, struct atoll_client_call *call, enum atoll_llm_status status,
@@ -130,7 +163,7 @@ static void give_up(struct atoll_client *client, struct atoll_client_call *call,
     call->name[0] = '\0'; /* nothing to settle */
     atoll_llm_outcome_fini(&call->outcome);
     atoll_llm_outcome_set(&call->outcome, status, "%s%s%s", why, *last ? "; last: " : "", last);
-    atoll_client_conclude(call);
+    call->is_concluded = 1;
     client->has_concluded = 1;
 }
 
@@ -169,6 +202,9 @@ static void deliver(struct atoll_client *client, size_t index)
 {
     struct atoll_client_call *call = client->calls[index];
     client->calls[index] = NULL;
+    if (atoll_id_is_zero(&call->outcome.request)) {
+        call->outcome.request = call->id;
+    }
     remember_settlement(client, call);
     call->done(call->context, &call->outcome);
     free_call(call);
@@ -230,7 +266,7 @@ void atoll_client_destroy(struct atoll_client *client)
             atoll_llm_outcome_fini(&call->outcome);
             atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_CANCELLED,
                                   "the client of the gateway was closed");
-            atoll_client_conclude(call);
+            call->is_concluded = 1;
         }
     }
     client->transport->destroy(client->handle);
@@ -243,26 +279,30 @@ void atoll_client_destroy(struct atoll_client *client)
 
 /* ---- calls ---- */
 
-static int reserve(struct atoll_client *client, struct atoll_err *err)
-{
-    if (client->count < client->capacity)
-        return 0;
-    size_t capacity = client->capacity ? 2 * client->capacity : 64;
-    if (capacity > CALL_LIMIT)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "%u calls of the gateway are open: wait for some of them",
-                             CALL_LIMIT);
-    void *calls = realloc(client->calls, capacity * sizeof *client->calls);
-    if (!calls)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu calls of the gateway", capacity);
-    client->calls = calls;
-    client->capacity = capacity;
-    return 0;
-}
-
-static void init_call(struct atoll_client *client, struct atoll_client_call *call,
-                      const struct atoll_llm_request *request, atoll_client_done *done, void *context)
+int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request *request,
+                     atoll_client_done *done, void *context, uint64_t *ret_call, struct atoll_err *err)
 {
     double deadline_s = request->deadline_s > 0.0 ? request->deadline_s : DEFAULT_S;
+    if (!client->handle) {
+        return atoll_err_set(err, ATOLL_E_USAGE, "the client of the gateway is being closed");
+    }
+    if (client->count == client->capacity) {
+        size_t capacity = client->capacity ? 2 * client->capacity : 64;
+        if (capacity > CALL_LIMIT) {
+            return atoll_err_set(err, ATOLL_E_LIMIT,
+                                 "%u calls of the gateway are open: wait for some of them", CALL_LIMIT);
+        }
+        void *calls = realloc(client->calls, capacity * sizeof(*client->calls));
+        if (!calls) {
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu calls of the gateway", capacity);
+        }
+        client->calls = calls;
+        client->capacity = capacity;
+    }
+    struct atoll_client_call *call = calloc(1, sizeof(*call));
+    if (!call) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
+    }
     call->number = client->last_number + 1;
     call->done = done;
     call->context = context;
@@ -272,19 +312,6 @@ static void init_call(struct atoll_client *client, struct atoll_client_call *cal
     atoll_buffer_init(&call->body, BODY_BYTES);
     atoll_buffer_init(&call->reply, REPLY_BYTES);
     atoll_llm_outcome_init(&call->outcome);
-}
-
-int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request *request,
-                     atoll_client_done *done, void *context, uint64_t *ret_call, struct atoll_err *err)
-{
-    if (!client->handle)
-        return atoll_err_set(err, ATOLL_E_USAGE, "the client of the gateway is being closed");
-    if (reserve(client, err) != 0)
-        return -1;
-    struct atoll_client_call *call = calloc(1, sizeof *call);
-    if (!call)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
-    init_call(client, call, request, done, context);
     if (client->transport->start(client->handle, call, request, err) != 0) {
         free_call(call);
         return -1;
@@ -300,9 +327,12 @@ int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request
 
 void atoll_client_cancel(struct atoll_client *client, uint64_t number)
 {
-    struct atoll_client_call *call = find_call(client, number);
-    if (call && !call->is_concluded)
-        give_up(client, call, ATOLL_LLM_CANCELLED, "cancelled");
+    for (size_t i = 0; i < client->count; i++) {
+        struct atoll_client_call *call = client->calls[i];
+        if (call && call->number == number && !call->is_concluded) {
+            give_up(client, call, ATOLL_LLM_CANCELLED, "cancelled");
+        }
+    }
     arm(client);
 }
 
@@ -322,12 +352,4 @@ void atoll_client_settled(struct atoll_client *client, uint64_t number)
 int atoll_client_fd(const struct atoll_client *client)
 {
     return client->transport->fd ? client->transport->fd(client->handle) : -1;
-}
-
-unsigned atoll_client_count(const struct atoll_client *client)
-{
-    unsigned count = 0;
-    for (size_t i = 0; i < client->count; i++)
-        count += client->calls[i] != NULL;
-    return count;
 }

@@ -28,6 +28,5 @@ void atoll_client_settled(struct atoll_client *client, uint64_t call);
 int atoll_client_turn(struct atoll_client *client, struct atoll_err *err);
 int atoll_client_fd(
     const struct atoll_client *client); /* readable when a turn is due; -1: poll by time (spool: 20 ms) */
-unsigned atoll_client_count(const struct atoll_client *client);
 
 #endif

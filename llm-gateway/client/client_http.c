@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -56,16 +55,6 @@ static double now_of(const struct transport *t)
 
 /* ---- create ---- */
 
-static int is_loopback(const char *host)
-{
-    static const char *const names[] = {"localhost", "127.", "[::1]"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strncmp(host, names[i], strlen(names[i])) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 /* "HOST:PORT", perhaps with a path, "/v1" or a slash at the end, as it stands in other programs' settings. */
 static int set_url(struct transport *t, const char *scheme, const char *where, struct atoll_err *err)
 {
@@ -78,7 +67,8 @@ static int set_url(struct transport *t, const char *scheme, const char *where, s
         return atoll_err_set(err, ATOLL_E_USAGE, "gateway '%s%.80s': HOST:PORT is expected", scheme, where);
     if ((size_t)snprintf(t->url, sizeof t->url, "%s%.*s", scheme, (int)length, where) >= sizeof t->url)
         return atoll_err_set(err, ATOLL_E_USAGE, "gateway '%s%.80s...': too long", scheme, where);
-    t->is_near = is_loopback(where);
+    t->is_near = strncmp(where, "localhost", 9) == 0 || strncmp(where, "127.", 4) == 0 ||
+                 strncmp(where, "[::1]", 5) == 0;
     return 0;
 }
 
@@ -103,26 +93,6 @@ static void on_timer(void *context, int fd, uint32_t events)
     (void)n;
 }
 
-static int open_loop(struct transport *t, struct atoll_err *err)
-{
-    t->loop = atoll_loop_create(t->clock.now_ns, t->clock.context, err);
-    if (!t->loop || !(t->transfers = atoll_transfers_create(t->loop, 0, err)))
-        return -1;
-    t->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (t->timer_fd < 0)
-        return atoll_err_set(err, ATOLL_E_IO, "no timer for the client of the gateway");
-    return atoll_loop_watch(t->loop, t->timer_fd, EPOLLIN, on_timer, t, err);
-}
-
-static int read_token(struct transport *t, const char *token_file, struct atoll_err *err)
-{
-    const char *path = token_file ? token_file : getenv("ATOLL_GATEWAY_TOKEN_FILE");
-    if (!path || !*path)
-        return 0;
-    t->token = atoll_secret_of_file(path, err);
-    return t->token ? 0 : -1;
-}
-
 static void destroy(void *transport)
 {
     struct transport *t = transport;
@@ -137,7 +107,8 @@ static void destroy(void *transport)
 static void *create(const char *scheme, const char *where, const char *token_file,
                     const struct atoll_client_clock *clock, struct atoll_err *err)
 {
-    struct transport *t = calloc(1, sizeof *t);
+    const char *path = token_file ? token_file : getenv("ATOLL_GATEWAY_TOKEN_FILE");
+    struct transport *t = calloc(1, sizeof(*t));
     if (!t) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a client of the gateway");
         return NULL;
@@ -145,13 +116,24 @@ static void *create(const char *scheme, const char *where, const char *token_fil
     t->clock = *clock;
     t->timer_fd = -1;
     t->retry = (struct atoll_retry_settings){UINT32_MAX, FIRST_PAUSE_S, LONGEST_PAUSE_S};
-    randombytes_buf(&t->random.key, sizeof t->random.key);
-    int failed = scheme ? set_url(t, scheme, where, err) : set_socket(t, where, err);
-    if (failed || read_token(t, token_file, err) != 0 || open_loop(t, err) != 0) {
-        destroy(t);
-        return NULL;
+    randombytes_buf(&t->random.key, sizeof(t->random.key));
+    if ((scheme ? set_url(t, scheme, where, err) : set_socket(t, where, err)) != 0 ||
+        (path && *path && !(t->token = atoll_secret_of_file(path, err))) ||
+        !(t->loop = atoll_loop_create(clock->now_ns, clock->context, err)) ||
+        !(t->transfers = atoll_transfers_create(t->loop, 0, err))) {
+        goto failed;
     }
-    return t;
+    t->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (t->timer_fd < 0) {
+        atoll_err_set(err, ATOLL_E_IO, "no timer for the client of the gateway");
+        goto failed;
+    }
+    if (atoll_loop_watch(t->loop, t->timer_fd, EPOLLIN, on_timer, t, err) == 0) {
+        return t;
+    }
+failed:
+    destroy(t);
+    return NULL;
 }
 
 static void *create_http(const char *where, const char *token_file, const struct atoll_client_clock *clock,
@@ -194,19 +176,13 @@ static enum atoll_llm_status status_of(int http_status)
                                 : ATOLL_LLM_PROTOCOL;
 }
 
-/* The object "atoll" cannot stand inside a text: its quotes would be escaped. */
-static int is_of_gateway(const struct atoll_buffer *reply)
-{
-    static const char mark[] = "\"atoll\":{";
-    return reply->length && memmem(reply->data, reply->length, mark, sizeof mark - 1);
-}
-
 /* 1: the outcome is the gateway's own. */
 static int parse_reply(struct atoll_client_call *call, int http_status)
 {
+    static const char mark[] = "\"atoll\":{"; /* it cannot stand inside a text: its quotes would be escaped */
     struct atoll_err why = ATOLL_ERR_INIT;
     int is_read = atoll_reply_parse(call->reply.data, call->reply.length, &call->outcome, &why) == 0;
-    if (is_read && is_of_gateway(&call->reply))
+    if (is_read && call->reply.length && memmem(call->reply.data, call->reply.length, mark, sizeof(mark) - 1))
         return 1;
     if (http_status >= 200 && http_status < 300) {
         int is_object = call->reply.length && call->reply.data[0] == '{';
@@ -256,15 +232,15 @@ static void on_done(void *context, const struct atoll_transfer_end *end)
     if (call->outcome.status == ATOLL_LLM_CANCELLED)
         call->outcome.status = ATOLL_LLM_NETWORK;
     if (is_final || !plan_again(t, call))
-        atoll_client_conclude(call);
+        call->is_concluded = 1;
 }
 
 static void on_header(void *context, const char *name, const char *value)
 {
     struct atoll_client_call *call = ((struct flight *)context)->call;
-    if (!call)
-        return;
-    atoll_reply_headers_read(&call->headers, name, value, atoll_clock_unix_s());
+    if (call) {
+        atoll_reply_headers_read(&call->headers, name, value, atoll_clock_unix_s());
+    }
 }
 
 static int on_data(void *context, int http_status, const void *bytes, size_t length)
@@ -278,22 +254,6 @@ static int on_data(void *context, int http_status, const void *bytes, size_t len
 
 /* ---- requests ---- */
 
-static int launch(struct transport *t, struct atoll_client_call *call, struct atoll_transfer *transfer,
-                  struct atoll_err *err)
-{
-    struct flight *flight = calloc(1, sizeof *flight);
-    if (!flight)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
-    *flight = (struct flight){t, call};
-    transfer->context = flight;
-    if (atoll_transfers_start(t->transfers, transfer, &call->transfer, err) != 0) {
-        free(flight);
-        return -1;
-    }
-    call->flight = flight;
-    return 0;
-}
-
 static int start_transfer(struct transport *t, struct atoll_client_call *call, struct atoll_err *err)
 {
     char url[URL_BYTES + 32], authorization[HEADER_BYTES];
@@ -304,6 +264,11 @@ static int start_transfer(struct transport *t, struct atoll_client_call *call, s
         .silence_s =
             (call->deadline_ns - now_of(t)) / NS_PER_S + 1.0, /* an answer comes whole, after minutes */
     };
+    struct flight *flight = calloc(1, sizeof(*flight));
+    if (!flight) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
+    }
+    *flight = (struct flight){t, call};
     snprintf(url, sizeof url, "%s/v1/%s", t->url,
              call->operation == ATOLL_LLM_EMBED ? "embeddings" : "chat/completions");
     if (t->token)
@@ -322,9 +287,14 @@ static int start_transfer(struct transport *t, struct atoll_client_call *call, s
         .on_header = on_header,
         .on_data = on_data,
         .on_done = on_done,
+        .context = flight,
     };
-    int failed = launch(t, call, &transfer, err);
-    sodium_memzero(authorization, sizeof authorization);
+    int failed = atoll_transfers_start(t->transfers, &transfer, &call->transfer, err);
+    sodium_memzero(authorization, sizeof(authorization));
+    call->flight = failed ? NULL : flight;
+    if (failed) {
+        free(flight);
+    }
     return failed;
 }
 
@@ -341,7 +311,7 @@ static void send_call(void *context)
         return;
     atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_NETWORK, "%s", why.text);
     if (!plan_again(t, call))
-        atoll_client_conclude(call);
+        call->is_concluded = 1;
 }
 
 /* A call without a key gets one of its own, so that sending it twice asks it once. */

@@ -70,11 +70,6 @@ static void stop(void *transport, struct atoll_client_call *call)
     atoll_spool_client_withdraw(t->spool, call->name);
 }
 
-static void trouble(struct atoll_client_call *call, const struct atoll_err *why)
-{
-    atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_NETWORK, "%s", why->text);
-}
-
 static void look(struct transport *t, struct atoll_client_call *call)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
@@ -82,13 +77,13 @@ static void look(struct transport *t, struct atoll_client_call *call)
     int is_given_up =
         found > 0 && call->outcome.status == ATOLL_LLM_CANCELLED; /* by a gateway that ended; not by us */
     if (found > 0 && !is_given_up) {
-        atoll_client_conclude(call);
+        call->is_concluded = 1;
         return;
     }
     if (is_given_up || (found < 0 && why.code == ATOLL_E_NOTFOUND))
         found = atoll_spool_client_again(t->spool, call->name, call->body.data, call->body.length, &why);
     if (found < 0)
-        trouble(call, &why);
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_NETWORK, "%s", why.text);
     plan_look(t, call);
 }
 

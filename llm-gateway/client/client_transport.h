@@ -1,5 +1,5 @@
 /* client_transport.h - how a client's calls travel: one table of functions per form of address.
- * Layer: llm-gateway, private.  Transports never call the caller's functions: they conclude calls, and client.c says so. */
+ * Layer: llm-gateway, private.  Transports never call the caller's functions: they conclude calls, and client.c delivers them. */
 #ifndef ATOLL_LLM_GATEWAY_CLIENT_CLIENT_TRANSPORT_H
 #define ATOLL_LLM_GATEWAY_CLIENT_CLIENT_TRANSPORT_H
 
@@ -19,8 +19,8 @@ struct atoll_client_call {
     double deadline_ns;
     struct atoll_id id; /* of the request */
     enum atoll_llm_operation operation;
-    struct atoll_buffer body; /* the request's JSON */
-    int is_concluded;
+    struct atoll_buffer body;         /* the request's JSON */
+    int is_concluded;                 /* its outcome is filled; client.c delivers it */
     struct atoll_llm_outcome outcome; /* once it is concluded; until then its detail is the last trouble */
     /* ---- the transport's ---- */
     void *transport;
@@ -49,10 +49,7 @@ struct atoll_client_transport {
                 double next_ns); /* NULL; fd is readable then at the latest, of the clock's time */
 };
 extern const struct atoll_client_transport atoll_client_http, atoll_client_https, atoll_client_unix,
-    atoll_client_spool, atoll_client_replay;
-
-/* The call's outcome is filled; client.c delivers it. */
-void atoll_client_conclude(struct atoll_client_call *call);
+    atoll_client_spool;
 
 /* create with another clock, for tests. */
 struct atoll_client *atoll_client_create_at(const char *where, const char *token_file,

@@ -9,7 +9,6 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "llm-gateway/provider/provider_row.h"
-#include "llm-gateway/request/request_form.h"
 #include "base/utf8.h"
 
 #define LIST_VALUE_LIMIT 1000000 /* JSON values of a list of models or embeddings */

@@ -8,7 +8,6 @@
 #include <sodium.h>
 
 #include "base/json.h"
-#include "llm-gateway/request/request_form.h"
 #include "base/utf8.h"
 
 #define NAME_BYTES 256u
@@ -140,7 +139,7 @@ json_t *atoll_llm_schema_load(const char *schema, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     json_t *document =
-        atoll_json_load(schema, strlen(schema), REQUEST_VALUE_LIMIT, JSON_REJECT_DUPLICATES, &why);
+        atoll_json_load(schema, strlen(schema), ATOLL_LLM_REQUEST_VALUES, JSON_REJECT_DUPLICATES, &why);
     if (json_is_object(document)) {
         return document;
     }

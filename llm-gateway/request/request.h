@@ -5,6 +5,8 @@
 #ifndef ATOLL_LLM_GATEWAY_REQUEST_REQUEST_H
 #define ATOLL_LLM_GATEWAY_REQUEST_REQUEST_H
 
+#include <jansson.h>
+
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/id.h"
@@ -75,5 +77,11 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request);
 uint64_t atoll_llm_request_input_bound(const struct atoll_llm_request *request);
 /* A likely count (bytes / 3), for rate buckets only. */
 uint64_t atoll_llm_request_input_estimate(const struct atoll_llm_request *request);
+
+#define ATOLL_LLM_REQUEST_VALUES 100000 /* JSON values of a request, its schema among them */
+/* Limits, ranges and UTF-8 of all members.  INPUT, which names the member as its JSON does. */
+int atoll_llm_request_check(const struct atoll_llm_request *request, struct atoll_err *err);
+/* The schema as an object.  INPUT, MEMORY. */
+json_t *atoll_llm_schema_load(const char *schema, struct atoll_err *err);
 
 #endif

@@ -2,11 +2,11 @@
  * what the table does not know is ignored. */
 #include "llm-gateway/request/request.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "llm-gateway/request/request_form.h"
 
 /* Texts whose every byte is escaped as \u00XX, and all else. */
 #define BODY_BYTES (6 * ATOLL_LLM_TEXT_BYTES + ((size_t)1 << 20))
@@ -17,9 +17,14 @@ struct decoder {
     struct atoll_err *err;
 };
 
-/* A member of the body, or of its object "atoll". */
+/* A member of the body, or of its object "atoll": a text, a real or an integer for the request's field at offset, or what its
+ * own function makes of it. */
+enum kind { TEXT, REAL, COUNT32, COUNT64, OWN };
 struct member {
     const char *key;
+    enum kind kind;
+    size_t offset;
+    int64_t low, high;
     int (*read)(struct decoder *d, const char *path, const json_t *value);
 };
 
@@ -27,22 +32,6 @@ static int expected(struct decoder *d, const char *path, const char *what)
 {
     return atoll_err_set(d->err, ATOLL_E_INPUT, "%s: %s is expected", path, what);
 }
-
-static int read_members(struct decoder *d, const json_t *object, const char *prefix,
-                        const struct member *members, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char path[64];
-        const json_t *value = json_object_get(object, members[i].key);
-        snprintf(path, sizeof path, "%s%s", prefix, members[i].key);
-        if (value && !json_is_null(value) && members[i].read(d, path, value)) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* ---- values ---- */
 
 static int take_text(struct decoder *d, const char *path, const json_t *value, const char **ret_text)
 {
@@ -55,33 +44,45 @@ static int take_text(struct decoder *d, const char *path, const json_t *value, c
     return copy ? 0 : -1;
 }
 
-static int take_integer(struct decoder *d, const char *path, const json_t *value, int64_t low, int64_t high,
-                        int64_t *ret_value)
+static int take_member(struct decoder *d, const struct member *m, const char *path, const json_t *value)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < low || json_integer_value(value) > high) {
+    void *field = (char *)&d->request + m->offset;
+    json_int_t v = json_integer_value(value);
+    switch (m->kind) {
+    case OWN: return m->read(d, path, value);
+    case TEXT: return take_text(d, path, value, field);
+    case REAL:
+        if (!json_is_number(value)) {
+            return expected(d, path, "a number");
+        }
+        *(double *)field = json_number_value(value);
+        return 0;
+    case COUNT32:
+    case COUNT64: break;
+    }
+    if (!json_is_integer(value) || v < m->low || v > m->high) {
         return atoll_err_set(d->err, ATOLL_E_INPUT, "%s: an integer from %lld to %lld is expected", path,
-                             (long long)low, (long long)high);
+                             (long long)m->low, (long long)m->high);
     }
-    *ret_value = json_integer_value(value);
+    if (m->kind == COUNT32) {
+        *(uint32_t *)field = (uint32_t)v;
+    } else {
+        *(int64_t *)field = v;
+    }
     return 0;
 }
 
-static int take_count(struct decoder *d, const char *path, const json_t *value, int64_t low, uint32_t *ret)
+static int read_members(struct decoder *d, const json_t *object, const char *prefix,
+                        const struct member *members, size_t count)
 {
-    int64_t v = 0;
-    if (take_integer(d, path, value, low, UINT32_MAX, &v)) {
-        return -1;
+    for (size_t i = 0; i < count; i++) {
+        char path[64];
+        const json_t *value = json_object_get(object, members[i].key);
+        snprintf(path, sizeof(path), "%s%s", prefix, members[i].key);
+        if (value && !json_is_null(value) && take_member(d, &members[i], path, value) != 0) {
+            return -1;
+        }
     }
-    *ret = (uint32_t)v;
-    return 0;
-}
-
-static int take_real(struct decoder *d, const char *path, const json_t *value, double *ret_value)
-{
-    if (!json_is_number(value)) {
-        return expected(d, path, "a number");
-    }
-    *ret_value = json_number_value(value);
     return 0;
 }
 
@@ -208,31 +209,6 @@ static int read_input(struct decoder *d, const char *path, const json_t *value)
 
 /* ---- members of the body ---- */
 
-static int read_model(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_text(d, path, value, &d->request.model);
-}
-
-static int read_limit(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_count(d, path, value, 1, &d->request.max_output_tokens);
-}
-
-static int read_temperature(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_real(d, path, value, &d->request.temperature);
-}
-
-static int read_top_p(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_real(d, path, value, &d->request.top_p);
-}
-
-static int read_seed(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_integer(d, path, value, -1, INT64_MAX, &d->request.seed);
-}
-
 /* Newer words stand for the nearest of ours. */
 static const struct {
     const char *word;
@@ -254,30 +230,33 @@ static int read_effort(struct decoder *d, const char *path, const json_t *value)
     return expected(d, path, "minimal, low, medium or high");
 }
 
-static int read_schema(struct decoder *d, const char *path, const json_t *schema)
-{
-    struct atoll_buffer text;
-    atoll_buffer_init(&text, ATOLL_LLM_TEXT_BYTES);
-    int status = json_is_object(schema) ? atoll_json_put(&text, schema, d->err)
-                                        : expected(d, "response_format.json_schema.schema", "an object");
-    if (!status) {
-        d->request.schema = atoll_arena_text(d->arena, (const char *)text.data, text.length, d->err);
-        status = d->request.schema ? 0 : -1;
-    }
-    atoll_buffer_fini(&text);
-    return status;
-}
-
 static int read_format(struct decoder *d, const char *path, const json_t *value)
 {
     const char *type = atoll_json_member(value, "type");
+    const json_t *schema = json_object_get(json_object_get(value, "json_schema"), "schema");
+    struct atoll_buffer text;
     if (strcmp(type, "text") == 0) {
         return 0;
     }
     if (strcmp(type, "json_schema") != 0) {
         return expected(d, path, "type text or json_schema");
     }
-    return read_schema(d, path, json_object_get(json_object_get(value, "json_schema"), "schema"));
+    if (!json_is_object(schema)) {
+        return expected(d, "response_format.json_schema.schema", "an object");
+    }
+    atoll_buffer_init(&text, ATOLL_LLM_TEXT_BYTES);
+    if (atoll_json_put(&text, schema, d->err) == 0) {
+        d->request.schema = atoll_arena_text(d->arena, (const char *)text.data, text.length, d->err);
+    }
+    atoll_buffer_fini(&text);
+    return d->request.schema ? 0 : -1;
+}
+
+static int read_answer_count(struct decoder *d, const char *path, const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) == 1
+               ? 0
+               : expected(d, path, "an integer from 1 to 1");
 }
 
 static int read_stream(struct decoder *d, const char *path, const json_t *value)
@@ -287,56 +266,33 @@ static int read_stream(struct decoder *d, const char *path, const json_t *value)
                                                 "%s: the gateway answers in one piece; send false", path);
 }
 
-static int read_answer_count(struct decoder *d, const char *path, const json_t *value)
-{
-    int64_t one;
-    return take_integer(d, path, value, 1, 1, &one);
-}
+static int read_atoll(struct decoder *d, const char *path, const json_t *value);
 
-/* ---- members of "atoll" ---- */
-
-static int read_sample(struct decoder *d, const char *path, const json_t *value)
-{
-    int64_t v = 0;
-    int status = take_integer(d, path, value, 0, INT64_MAX, &v);
-    d->request.sample = (uint64_t)v;
-    return status;
-}
-
-static int read_key(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_text(d, path, value, &d->request.key);
-}
-
-static int read_campaign(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_text(d, path, value, &d->request.campaign);
-}
-
-static int read_task(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_text(d, path, value, &d->request.task);
-}
-
-static int read_purpose(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_text(d, path, value, &d->request.purpose);
-}
-
-static int read_generation(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_count(d, path, value, 0, &d->request.generation);
-}
-
-static int read_deadline(struct decoder *d, const char *path, const json_t *value)
-{
-    return take_real(d, path, value, &d->request.deadline_s);
-}
-
+/* "input" stands before "messages": a body with both is a chat.  n: one answer is all there is. */
+#define AT(m) offsetof(struct atoll_llm_request, m)
+static const struct member members[] = {
+    {.key = "model", TEXT, AT(model)},
+    {.key = "input", OWN, .read = read_input},
+    {.key = "messages", OWN, .read = read_messages},
+    {.key = "max_tokens", COUNT32, AT(max_output_tokens), 1, UINT32_MAX},
+    {.key = "max_completion_tokens", COUNT32, AT(max_output_tokens), 1, UINT32_MAX},
+    {.key = "temperature", REAL, AT(temperature)},
+    {.key = "top_p", REAL, AT(top_p)},
+    {.key = "seed", COUNT64, AT(seed), -1, INT64_MAX},
+    {.key = "reasoning_effort", OWN, .read = read_effort},
+    {.key = "response_format", OWN, .read = read_format},
+    {.key = "stream", OWN, .read = read_stream},
+    {.key = "n", OWN, .read = read_answer_count},
+    {.key = "atoll", OWN, .read = read_atoll},
+};
 static const struct member atoll_members[] = {
-    {"sample", read_sample},       {"key", read_key},         {"campaign", read_campaign},
-    {"task", read_task},           {"purpose", read_purpose}, {"generation", read_generation},
-    {"deadline_s", read_deadline},
+    {.key = "sample", COUNT64, AT(sample), 0, INT64_MAX},
+    {.key = "key", TEXT, AT(key)},
+    {.key = "campaign", TEXT, AT(campaign)},
+    {.key = "task", TEXT, AT(task)},
+    {.key = "purpose", TEXT, AT(purpose)},
+    {.key = "generation", COUNT32, AT(generation), 0, UINT32_MAX},
+    {.key = "deadline_s", REAL, AT(deadline_s)},
 };
 
 static int read_atoll(struct decoder *d, const char *path, const json_t *value)
@@ -345,34 +301,6 @@ static int read_atoll(struct decoder *d, const char *path, const json_t *value)
         return expected(d, path, "an object");
     }
     return read_members(d, value, "atoll.", atoll_members, sizeof atoll_members / sizeof *atoll_members);
-}
-
-/* "input" stands before "messages": a body with both is a chat. */
-static const struct member members[] = {
-    {"model", read_model},
-    {"input", read_input},
-    {"messages", read_messages},
-    {"max_tokens", read_limit},
-    {"max_completion_tokens", read_limit},
-    {"temperature", read_temperature},
-    {"top_p", read_top_p},
-    {"seed", read_seed},
-    {"reasoning_effort", read_effort},
-    {"response_format", read_format},
-    {"stream", read_stream},
-    {"n", read_answer_count},
-    {"atoll", read_atoll},
-};
-
-static int read_body(struct decoder *d, const json_t *body)
-{
-    if (!json_is_object(body)) {
-        return expected(d, "request", "an object");
-    }
-    if (read_members(d, body, "", members, sizeof members / sizeof *members)) {
-        return -1;
-    }
-    return atoll_llm_request_check(&d->request, d->err);
 }
 
 int atoll_llm_request_decode(const void *bytes, size_t length, struct atoll_arena *arena,
@@ -384,14 +312,17 @@ int atoll_llm_request_decode(const void *bytes, size_t length, struct atoll_aren
         return atoll_err_set(err, ATOLL_E_INPUT, "request: %zu bytes, the limit is %zu", length,
                              (size_t)BODY_BYTES);
     }
-    json_t *body = atoll_json_load(bytes, length, REQUEST_VALUE_LIMIT, JSON_REJECT_DUPLICATES, &why);
+    json_t *body = atoll_json_load(bytes, length, ATOLL_LLM_REQUEST_VALUES, JSON_REJECT_DUPLICATES, &why);
     if (!body) {
         return atoll_err_set(err, why.code == ATOLL_E_MEMORY ? ATOLL_E_MEMORY : ATOLL_E_INPUT, "request: %s",
                              why.text);
     }
     atoll_llm_request_init(&d.request);
-    int status = read_body(&d, body);
+    int status = json_is_object(body)
+                     ? read_members(&d, body, "", members, sizeof(members) / sizeof(*members))
+                     : expected(&d, "request", "an object");
     json_decref(body);
+    status = status ? status : atoll_llm_request_check(&d.request, err);
     if (!status) {
         *ret_request = d.request;
     }

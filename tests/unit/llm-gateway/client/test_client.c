@@ -94,7 +94,6 @@ static void test_addresses(void **state)
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         struct atoll_client *client = atoll_client_create(right[i], NULL, NULL);
         assert_non_null(client);
-        assert_int_equal(atoll_client_count(client), 0);
         assert_true(atoll_client_fd(client) >= 0);
         atoll_client_settled(client, 1);
         atoll_client_cancel(client, 1);
@@ -141,7 +140,6 @@ static void test_spool_there_and_back(void **state)
     char name[ATOLL_SPOOL_NAME_BYTES];
     assert_int_equal(atoll_client_fd(client), -1);
     uint64_t call = ask(client, "k1", 0, &a);
-    assert_int_equal(atoll_client_count(client), 1);
     turn(client);
     assert_int_equal(a.count, 0);
     name_of("k1", name);
@@ -151,7 +149,6 @@ static void test_spool_there_and_back(void **state)
     scene->now_ns += 0.021 * S;
     turn(client);
     expect_answer(&a, ATOLL_LLM_OK, "32 lanes");
-    assert_int_equal(atoll_client_count(client), 0);
     assert_int_equal(scene_count(scene, "*"), 2); /* until it is durable elsewhere */
     atoll_client_settled(client, call);
     assert_int_equal(scene_count(scene, "*"), 0);
@@ -301,7 +298,6 @@ static void test_callbacks_may_ask_and_cancel(void **state)
     }
     assert_int_equal(chain.count, 101);
     expect_answer(&other, ATOLL_LLM_CANCELLED, "");
-    assert_int_equal(atoll_client_count(chain.client), 0);
     atoll_client_destroy(chain.client);
 }
 
@@ -318,7 +314,6 @@ static void test_wrong_requests(void **state)
     assert_int_equal(atoll_client_ask(client, &request, on_answer, &a, &call, &err), -1);
     expect_err(&err, ATOLL_E_INPUT, "model");
     assert_true(call == 77);
-    assert_int_equal(atoll_client_count(client), 0);
     atoll_client_destroy(client);
     assert_int_equal(a.count, 0);
 }
