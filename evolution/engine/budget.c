@@ -22,7 +22,7 @@ static double mean_ns(const struct atoll_engine *e)
     return mean_of(e->device_ns - e->opening_ns, e->answers - e->opening_answers, UNKNOWN_COST_NS);
 }
 
-double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t)
+double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     uint64_t answers = t->answers - t->opening_answers;
     double ns = t->device_ns - t->opening_ns;
@@ -40,7 +40,7 @@ static double finals_ns(const struct atoll_engine *e)
 {
     double sum = 0, mean = mean_of(e->duels_ns, e->duels, DUEL_COST * mean_ns(e));
     for (uint32_t i = 0; i < e->task_count; i++) {
-        const struct atoll_engine_task *t = &e->tasks[i];
+        const struct atoll_task_state *t = &e->tasks[i];
         if (t->stage == ATOLL_STAGE_OPEN && t->final != ATOLL_FINAL_OVER)
             sum += mean_of(t->duels_ns, t->duels, mean);
     }

@@ -23,6 +23,6 @@ int atoll_budget_allows_final(const struct atoll_engine *e);
 /* Whether who decides can keep up with the evaluators if every candidate is proposed by the tuner's model. */
 int atoll_budget_affords_model(const struct atoll_engine *e);
 /* What one more answer of a task will probably cost its device, from its own past, else from all tasks'. */
-double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_engine_task *t);
+double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_task_state *t);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atoll_decision_type type,
-                                         const struct atoll_engine_task *t, uint32_t individual)
+                                         const struct atoll_task_state *t, uint32_t individual)
 {
     const struct atoll_individual *r = &e->individuals.items[individual];
     struct atoll_decision d;
@@ -79,7 +79,7 @@ void atoll_decide_abandon(struct atoll_engine *e, const struct atoll_proposal *p
     atoll_decide(e, &d);
 }
 
-void atoll_decide_task_done(struct atoll_engine *e, struct atoll_engine_task *t, enum atoll_reason reason)
+void atoll_decide_task_done(struct atoll_engine *e, struct atoll_task_state *t, enum atoll_reason reason)
 {
     struct atoll_decision d;
     memset(&d, 0, sizeof d);

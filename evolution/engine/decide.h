@@ -7,7 +7,7 @@
 
 /* A decision about one individual: task, island, cell, identities, result. */
 struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atoll_decision_type type,
-                                         const struct atoll_engine_task *t, uint32_t individual);
+                                         const struct atoll_task_state *t, uint32_t individual);
 /* Hands it out, with only the fields of its type. */
 void atoll_decide(struct atoll_engine *e, const struct atoll_decision *decision);
 
@@ -21,6 +21,6 @@ int atoll_decide_again(struct atoll_engine *e, const struct atoll_proposal *p, s
 /* After a resume: p was not answered, its number goes out once more. */
 void atoll_decide_redispatch(struct atoll_engine *e, const struct atoll_proposal *p);
 void atoll_decide_abandon(struct atoll_engine *e, const struct atoll_proposal *p);
-void atoll_decide_task_done(struct atoll_engine *e, struct atoll_engine_task *t, enum atoll_reason reason);
+void atoll_decide_task_done(struct atoll_engine *e, struct atoll_task_state *t, enum atoll_reason reason);
 
 #endif

@@ -30,8 +30,8 @@
 #define UNSTABLE_LIMIT 20
 #define SHORTEST_NS    1e-3 /* nothing is faster; ratios of times stay finite */
 
-static const struct atoll_engine_task *find_task(const struct atoll_engine *engine, uint32_t task,
-                                                 uint32_t model)
+static const struct atoll_task_state *find_task(const struct atoll_engine *engine, uint32_t task,
+                                                uint32_t model)
 {
     for (uint32_t i = 0; i < engine->task_count; i++)
         if (engine->tasks[i].number == task && engine->tasks[i].model == model)
@@ -41,7 +41,7 @@ static const struct atoll_engine_task *find_task(const struct atoll_engine *engi
 
 const struct atoll_task *atoll_engine_task(const struct atoll_engine *engine, uint32_t task)
 {
-    const struct atoll_engine_task *t = find_task(engine, task, 0);
+    const struct atoll_task_state *t = find_task(engine, task, 0);
     return t ? t->task : NULL;
 }
 
@@ -90,7 +90,7 @@ int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, con
 int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, uint32_t model,
                              struct atoll_task_status *ret_status)
 {
-    const struct atoll_engine_task *t = find_task(engine, task, model);
+    const struct atoll_task_state *t = find_task(engine, task, model);
     if (!t)
         return -1;
     struct atoll_task_status s = {
@@ -132,12 +132,12 @@ void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_
     };
 }
 
-static struct atoll_engine_task *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
+static struct atoll_task_state *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
     return &e->tasks[e->individuals.items[p->individual].task];
 }
 
-static void charge(struct atoll_engine *e, struct atoll_engine_task *t, double occupied_ns)
+static void charge(struct atoll_engine *e, struct atoll_task_state *t, double occupied_ns)
 {
     t->answers++;
     e->answers++;
@@ -160,7 +160,7 @@ static struct atoll_proposal take(struct atoll_engine *e, struct atoll_proposal 
 static int retry(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_err *err)
 {
     struct atoll_proposal taken = take(e, p);
-    struct atoll_engine_task *t = task_of(e, &taken);
+    struct atoll_task_state *t = task_of(e, &taken);
     if (taken.decision.evaluation == t->best_duel)
         t->best_duel = e->next_evaluation;
     return atoll_decide_again(e, &taken, err);
@@ -180,7 +180,7 @@ static void record_time(struct atoll_engine *e, const struct atoll_individual *r
         atoll_tune_record(tune, &r->choice, &outcome);
 }
 
-static int settle_with_strategy(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+static int settle_with_strategy(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                                 struct atoll_err *err)
 {
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
@@ -191,7 +191,7 @@ static int settle_with_strategy(struct atoll_engine *e, struct atoll_engine_task
 static int abandon(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_err *err)
 {
     struct atoll_proposal taken = take(e, p);
-    struct atoll_engine_task *t = task_of(e, &taken);
+    struct atoll_task_state *t = task_of(e, &taken);
     struct atoll_individual *r = &e->individuals.items[taken.individual];
     r->state = ATOLL_INDIVIDUAL_ABANDONED;
     atoll_decide_abandon(e, &taken);
@@ -201,7 +201,7 @@ static int abandon(struct atoll_engine *e, struct atoll_proposal *p, struct atol
     return settle_with_strategy(e, t, taken.individual, err);
 }
 
-static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
+static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_individual *r,
                   const struct atoll_evaluation *evaluation)
 {
     double time_ns = atoll_evaluation_time_ns(evaluation, t->task);
@@ -221,7 +221,7 @@ static void judge(struct atoll_engine *e, struct atoll_engine_task *t, struct at
                                t->baseline_ns, t->floor_ns);
 }
 
-static void settle_baseline(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual)
+static void settle_baseline(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual)
 {
     if (e->individuals.items[individual].state != ATOLL_V_CORRECT) {
         if (!t->done)
@@ -251,7 +251,7 @@ static int is_best_instance(struct atoll_engine *e, uint32_t individual)
 }
 
 /* Of a plan that does not fit the task nobody knows the behaviour.  A challenger may become an improvement when it wins. */
-static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+static void remember_step(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                           int became_elite)
 {
     const struct atoll_individual *child = &e->individuals.items[individual];
@@ -272,7 +272,7 @@ static void remember_step(struct atoll_engine *e, struct atoll_engine_task *t, u
 static int use(struct atoll_engine *e, const struct atoll_proposal *p,
                const struct atoll_evaluation *evaluation, struct atoll_err *err)
 {
-    struct atoll_engine_task *t = task_of(e, p);
+    struct atoll_task_state *t = task_of(e, p);
     struct atoll_individual *r = &e->individuals.items[p->individual];
     uint32_t island = r->island;
     int failed = 0;
@@ -323,7 +323,7 @@ static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event,
         (unsigned)evaluation->verdict >= ATOLL_VERDICT_COUNT || b.memory >= ATOLL_BEHAVIOUR_LEVELS ||
         b.algorithm >= ATOLL_BEHAVIOUR_LEVELS || b.coordination >= ATOLL_BEHAVIOUR_LEVELS)
         return IGNORED;
-    struct atoll_engine_task *t = task_of(e, p);
+    struct atoll_task_state *t = task_of(e, p);
     int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
     int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
     charge(e, t, evaluation->occupied_ns);
@@ -344,7 +344,7 @@ static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, s
         return IGNORED;
     charge(e, task_of(e, p), duel->occupied_ns);
     /* What a duel costs is known from those that were carried out. */
-    struct atoll_engine_task *t = task_of(e, p);
+    struct atoll_task_state *t = task_of(e, p);
     if (duel->verdict == ATOLL_V_CORRECT && isfinite(duel->occupied_ns) && duel->occupied_ns > 0) {
         t->duels++;
         t->duels_ns += duel->occupied_ns;
@@ -377,7 +377,7 @@ void atoll_engine_destroy(struct atoll_engine *engine)
         return;
     atoll_sources_fini(&engine->sources);
     for (uint32_t i = 0; i < engine->task_count; i++)
-        atoll_engine_task_fini(engine, &engine->tasks[i]);
+        atoll_task_state_fini(engine, &engine->tasks[i]);
     free(engine->tasks);
     atoll_individuals_fini(&engine->individuals);
     atoll_proposals_fini(&engine->proposals);
@@ -418,7 +418,7 @@ static int on_source(struct atoll_engine *e, const struct atoll_event *event, st
         return IGNORED;
     uint32_t island = event->island % e->search.islands;
     for (uint32_t i = 0; i < e->task_count; i++) {
-        struct atoll_engine_task *t = &e->tasks[i];
+        struct atoll_task_state *t = &e->tasks[i];
         if (t->number != event->task || t->done)
             continue;
         used = 1;

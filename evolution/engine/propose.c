@@ -13,7 +13,7 @@
 
 #define ANY_TEMPLATE_SHARE 0.25 /* of proposals that tune any template instead of the parent's own */
 
-static int queue(struct atoll_engine_task *t, const struct atoll_pending *pending, struct atoll_err *err)
+static int queue(struct atoll_task_state *t, const struct atoll_pending *pending, struct atoll_err *err)
 {
     if (atoll_array_reserve(&t->pending, &t->pending_capacity, t->pending_count + 1, sizeof *t->pending, err))
         return -1;
@@ -22,7 +22,7 @@ static int queue(struct atoll_engine_task *t, const struct atoll_pending *pendin
 }
 
 /* 1 new, 0 known, -1 error. */
-static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+static int add_source(struct atoll_engine *e, struct atoll_task_state *t, const char *language,
                       const char *text, enum atoll_operator op, uint32_t *ret_source, struct atoll_err *err)
 {
     uint32_t known = e->sources.count;
@@ -40,7 +40,7 @@ static int add_source(struct atoll_engine *e, struct atoll_engine_task *t, const
     return 1;
 }
 
-int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+int atoll_propose_text(struct atoll_engine *e, struct atoll_task_state *t, const char *language,
                        const char *text, struct atoll_pending *pending, struct atoll_err *err)
 {
     int added = add_source(e, t, language, text, (enum atoll_operator)pending->op, &pending->source, err);
@@ -55,7 +55,7 @@ int atoll_propose_text(struct atoll_engine *e, struct atoll_engine_task *t, cons
     return queue(t, pending, err) ? -1 : 1;
 }
 
-int atoll_propose_source(struct atoll_engine *e, struct atoll_engine_task *t, const char *language,
+int atoll_propose_source(struct atoll_engine *e, struct atoll_task_state *t, const char *language,
                          const char *text, enum atoll_operator op, uint32_t island, int as_baseline,
                          struct atoll_err *err)
 {
@@ -68,7 +68,7 @@ int atoll_propose_source(struct atoll_engine *e, struct atoll_engine_task *t, co
     return added < 0 ? -1 : 0;
 }
 
-int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
+int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     if (t->done || t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         return 0;
@@ -76,7 +76,7 @@ int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_engine_
            atoll_strategy_of(e)->ready(e, t);
 }
 
-enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_engine_task *t)
+enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     if (t->stage == ATOLL_STAGE_BASELINE)
         return ATOLL_TURN_BASELINE;
@@ -84,13 +84,13 @@ enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct at
     return waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED ? ATOLL_TURN_SEED : ATOLL_TURN_OPEN;
 }
 
-int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_engine_task *t)
+int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return !t->done && t->stage == ATOLL_STAGE_OPEN && !t->under_way && !t->asks &&
            !atoll_propose_ready(e, t);
 }
 
-uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_engine_task *t)
+uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_task_state *t)
 {
     uint32_t island = t->next_island;
     t->next_island = (island + 1) % e->search.islands;
@@ -98,7 +98,7 @@ uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_engine_
 }
 
 /* 1 sent, 0 known already, -1 error. */
-static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
+static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_individual *r,
                 struct atoll_err *err)
 {
     struct atoll_source *s = &e->sources.items[r->source];
@@ -124,7 +124,7 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
 }
 
 /* Sends what was queued; what turns out to be known is told to the strategy. */
-static int send_pending(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_pending *p,
+static int send_pending(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_pending *p,
                         struct atoll_err *err)
 {
     struct atoll_source *s = &e->sources.items[p->source];
@@ -143,13 +143,13 @@ static int send_pending(struct atoll_engine *e, struct atoll_engine_task *t, con
     return sent < 0 ? -1 : 0;
 }
 
-static uint32_t any_template(struct atoll_engine_task *t)
+static uint32_t any_template(struct atoll_task_state *t)
 {
     return t->templates[atoll_random_below(atoll_random_next(&t->random), t->template_count)];
 }
 
 /* The parent's own template, or now and then, or where the parent is none, any. */
-static uint32_t choose_template(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t parent)
+static uint32_t choose_template(struct atoll_engine *e, struct atoll_task_state *t, uint32_t parent)
 {
     int any = atoll_random_unit(atoll_random_next(&t->random)) < ANY_TEMPLATE_SHARE;
     if (!any && parent != ATOLL_NONE) {
@@ -160,7 +160,7 @@ static uint32_t choose_template(struct atoll_engine *e, struct atoll_engine_task
     return any_template(t);
 }
 
-static void drop_template(struct atoll_engine_task *t, uint32_t source)
+static void drop_template(struct atoll_task_state *t, uint32_t source)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->template_count; i++)
@@ -169,7 +169,7 @@ static void drop_template(struct atoll_engine_task *t, uint32_t source)
     t->template_count = kept;
 }
 
-static int choose_instance(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
+static int choose_instance(struct atoll_engine *e, struct atoll_task_state *t, uint32_t source,
                            uint32_t parent, struct atoll_choice *ret_choice, struct atoll_err *err)
 {
     struct atoll_tune *tune = e->sources.items[source].tune;
@@ -194,7 +194,7 @@ static uint32_t parent_in(const struct atoll_engine *e, uint32_t source, uint32_
 }
 
 /* Proposes of the template of r until one is new; the template goes when nothing is left. */
-static int send_tuned(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_individual *r,
+static int send_tuned(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_individual *r,
                       struct atoll_err *err)
 {
     int proposed, sent = 0;
@@ -209,7 +209,7 @@ static int send_tuned(struct atoll_engine *e, struct atoll_engine_task *t, struc
     return proposed < 0 || sent < 0 ? -1 : 0;
 }
 
-int atoll_propose_tuned(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island, uint32_t parent,
+int atoll_propose_tuned(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, uint32_t parent,
                         struct atoll_err *err)
 {
     uint32_t source = choose_template(e, t, parent);
@@ -217,14 +217,14 @@ int atoll_propose_tuned(struct atoll_engine *e, struct atoll_engine_task *t, uin
     return send_tuned(e, t, &r, err);
 }
 
-int atoll_propose_sampled(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+int atoll_propose_sampled(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island,
                           struct atoll_err *err)
 {
     struct atoll_individual r = {.source = any_template(t), .parent = ATOLL_NONE, .island = island};
     return send_tuned(e, t, &r, err);
 }
 
-static int is_new(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t source,
+static int is_new(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t source,
                   const struct atoll_choice *choice)
 {
     const struct atoll_source *s = &e->sources.items[source];
@@ -239,8 +239,8 @@ static int is_new(const struct atoll_engine *e, const struct atoll_engine_task *
 }
 
 /* Another value of this parameter, from a random one on; 0 when none is legal and new. */
-static int vary(const struct atoll_engine *e, struct atoll_engine_task *t, uint32_t source,
-                uint32_t parameter, struct atoll_choice *choice)
+static int vary(const struct atoll_engine *e, struct atoll_task_state *t, uint32_t source, uint32_t parameter,
+                struct atoll_choice *choice)
 {
     const struct atoll_plan *plan = e->sources.items[source].plan;
     size_t count = plan->params[parameter].value_count;
@@ -253,7 +253,7 @@ static int vary(const struct atoll_engine *e, struct atoll_engine_task *t, uint3
     return 0;
 }
 
-int atoll_propose_variant(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+int atoll_propose_variant(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_pending *pending,
                           uint32_t source, uint32_t parameter, struct atoll_err *err)
 {
     if (!e->sources.items[source].tune)
@@ -274,7 +274,7 @@ int atoll_propose_variant(struct atoll_engine *e, struct atoll_engine_task *t, s
     return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
 }
 
-int atoll_propose_instance(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_pending *pending,
+int atoll_propose_instance(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_pending *pending,
                            struct atoll_err *err)
 {
     if (!t->template_count)
@@ -288,7 +288,7 @@ int atoll_propose_instance(struct atoll_engine *e, struct atoll_engine_task *t, 
     return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
 }
 
-int atoll_propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+int atoll_propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     if (t->stage == ATOLL_STAGE_BASELINE) {
         struct atoll_pending p = {.source = t->baseline_source,

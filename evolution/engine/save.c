@@ -68,7 +68,7 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
         c->in->failed = 1;
     }
     for (uint32_t i = 0; i < e->model_count; i++) {
-        struct atoll_engine_model *m = &e->models[i];
+        struct atoll_model_state *m = &e->models[i];
         if (c->out)
             atoll_buffer_put_text(c->out, m->name);
         else
@@ -126,7 +126,7 @@ static int load_task(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof *e->tasks, err))
         return -1;
     struct atoll_task *task = atoll_task_decode(bytes, length, err);
-    if (!task || atoll_engine_task_init(&e->tasks[e->task_count], e, task, bytes, length, err))
+    if (!task || atoll_task_state_init(&e->tasks[e->task_count], e, task, bytes, length, err))
         return -1;
     e->task_count++;
     return 0;
@@ -178,7 +178,7 @@ static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct a
     return 0;
 }
 
-static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_engine_task *t,
+static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_task_state *t,
                         struct atoll_err *err)
 {
     uint32_t waiting = t->pending_count - t->pending_next;
@@ -210,7 +210,7 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
     return 0;
 }
 
-static void counters_codec(struct atoll_codec *c, struct atoll_engine_task *t)
+static void counters_codec(struct atoll_codec *c, struct atoll_task_state *t)
 {
     uint64_t *const counters[] = {&t->evaluated,   &t->correct,    &t->under_way,       &t->answers,
                                   &t->challenges,  &t->promotions, &t->noop_challenges, &t->noop_promotions,
@@ -235,7 +235,7 @@ static void failures_codec(struct atoll_codec *c, struct atoll_failures *f, uint
         position_codec(c, &f->items[i], individual_count, 0);
 }
 
-static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_engine_task *t,
+static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_task_state *t,
                       struct atoll_err *err)
 {
     atoll_codec_u32(c, &t->number);

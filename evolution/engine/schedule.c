@@ -12,7 +12,7 @@
 
 #define ANSWER_CHARGE_NS 1e6 /* charged for every answer, so that what costs no device time is not free */
 
-void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_engine_task *t)
+void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_task_state *t)
 {
     if (!e->search.stagnation_limit || t->since_elite < e->search.stagnation_limit || t->done ||
         e->open_count < 2)
@@ -34,7 +34,7 @@ void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason)
 
 /* The lower goes first.  Seeds of the task that had least tries; then whoever promises most, and now and then whoever
  * had least. */
-static double order_of(const struct atoll_engine *e, const struct atoll_engine_task *t, enum atoll_turn turn)
+static double order_of(const struct atoll_engine *e, const struct atoll_task_state *t, enum atoll_turn turn)
 {
     if (turn == ATOLL_TURN_SEED)
         return (double)(t->answers + t->under_way);
@@ -47,13 +47,13 @@ static double order_of(const struct atoll_engine *e, const struct atoll_engine_t
     return -atoll_share_promise(&t->share, expected_ns + ANSWER_CHARGE_NS, t->under_way, t->floor_ns);
 }
 
-static struct atoll_engine_task *next_task(const struct atoll_engine *e, const uint64_t *alive)
+static struct atoll_task_state *next_task(const struct atoll_engine *e, const uint64_t *alive)
 {
-    struct atoll_engine_task *next = NULL;
+    struct atoll_task_state *next = NULL;
     enum atoll_turn first = ATOLL_TURN_OPEN;
     double least = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
-        struct atoll_engine_task *t = &e->tasks[i];
+        struct atoll_task_state *t = &e->tasks[i];
         /* Its model's evaluators must have room; where no model has a name, all are alike. */
         uint32_t slots = e->model_count ? e->models[t->model].slots : e->slots;
         if (alive[t->model] >= (uint64_t)slots * e->search.queue_depth || !atoll_propose_ready(e, t))
@@ -77,7 +77,7 @@ static int fill(struct atoll_engine *e, struct atoll_err *err)
     for (uint32_t i = 0; i < e->task_count; i++)
         alive[e->tasks[i].model] += e->tasks[i].under_way;
     while (atoll_budget_allows(e)) {
-        struct atoll_engine_task *t = next_task(e, alive);
+        struct atoll_task_state *t = next_task(e, alive);
         if (!t)
             break;
         uint64_t before = t->under_way;
@@ -109,7 +109,7 @@ static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct a
 {
     *ret_missing = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
-        struct atoll_engine_task *t = &e->tasks[i];
+        struct atoll_task_state *t = &e->tasks[i];
         /* Nobody could carry out its final duel, while there are devices of other models. */
         int waits = e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
         if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits && atoll_final_next(e, t, err))
@@ -123,7 +123,7 @@ static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct a
 static void end_at_goal(struct atoll_engine *e)
 {
     for (uint32_t i = 0; i < e->task_count && e->search.floor_goal > 0; i++) {
-        struct atoll_engine_task *t = &e->tasks[i];
+        struct atoll_task_state *t = &e->tasks[i];
         if (!t->done && t->best != ATOLL_NONE &&
             100 * t->floor_ns >= e->search.floor_goal * e->individuals.items[t->best].time_ns)
             atoll_decide_task_done(e, t, ATOLL_REASON_FLOOR);

@@ -11,7 +11,7 @@
 #include "evolution/engine/state.h"
 
 /* Ends a task that stagnates. Called when it has one more evaluation. */
-void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_engine_task *t);
+void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_task_state *t);
 /* Ends the search: all tasks are done, finals follow. */
 void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason);
 /* After every event: budgets, proposals up to the queue depth, exhausted tasks, finals, the stop. */

@@ -19,8 +19,8 @@ static struct atoll_tune_settings tuners_of(const struct atoll_search *search)
     return settings;
 }
 
-int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, struct atoll_task *task,
-                           const void *bytes, size_t length, struct atoll_err *err)
+int atoll_task_state_init(struct atoll_task_state *t, struct atoll_engine *e, struct atoll_task *task,
+                          const void *bytes, size_t length, struct atoll_err *err)
 {
     memset(t, 0, sizeof *t);
     t->task = task;
@@ -43,11 +43,11 @@ int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, 
         atoll_island_init(&t->islands[i]);
     return 0;
 failed:
-    atoll_engine_task_fini(e, t);
+    atoll_task_state_fini(e, t);
     return -1;
 }
 
-void atoll_engine_task_fini(const struct atoll_engine *e, struct atoll_engine_task *t)
+void atoll_task_state_fini(const struct atoll_engine *e, struct atoll_task_state *t)
 {
     struct atoll_task *task;
     if (t->strategy)

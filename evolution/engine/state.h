@@ -54,7 +54,7 @@ enum atoll_stage {
 enum atoll_final { ATOLL_FINAL_NONE, ATOLL_FINAL_UNDER_WAY, ATOLL_FINAL_OVER, ATOLL_FINAL_COUNT };
 
 /* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
-struct atoll_engine_task {
+struct atoll_task_state {
     uint32_t number;               /* of the task, as events and decisions say it */
     uint32_t model;                /* device model */
     const struct atoll_task *task; /* owned, decoded from bytes */
@@ -99,7 +99,7 @@ struct atoll_engine_task {
 };
 
 /* Device models, in the order of their appearance. */
-struct atoll_engine_model {
+struct atoll_model_state {
     char name[96];
     uint32_t slots;
     int64_t seen_ns; /* campaign time when its last slot went; 0 before one did */
@@ -112,7 +112,7 @@ struct atoll_engine {
     int64_t campaign_ns;
     uint32_t slots; /* of all models */
     uint32_t model_count;
-    struct atoll_engine_model models[ATOLL_MODEL_LIMIT];
+    struct atoll_model_state models[ATOLL_MODEL_LIMIT];
     uint64_t next_evaluation, next_ask; /* from 1 */
     uint64_t tokens;                    /* spent */
     double cost_usd;
@@ -124,7 +124,7 @@ struct atoll_engine {
     /* sums over all tasks of what is above, so that nothing is summed per proposal */
     double opening_ns, duels_ns;
     uint64_t answers, opening_answers, duels;
-    struct atoll_engine_task *tasks; /* every task on every model */
+    struct atoll_task_state *tasks; /* every task on every model */
     uint32_t task_count, task_capacity;
     uint32_t number_count; /* tasks, each on all models */
     uint32_t open_count;   /* tasks that are not done */
@@ -138,14 +138,14 @@ struct atoll_engine {
 };
 
 /* Position of a task that is in the engine: what individuals, sources and asks say. */
-static inline uint32_t atoll_task_position(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static inline uint32_t atoll_task_position(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return (uint32_t)(t - e->tasks);
 }
 
 /* Empty state for a task; takes task over (also on failure). */
-int atoll_engine_task_init(struct atoll_engine_task *t, struct atoll_engine *e, struct atoll_task *task,
-                           const void *bytes, size_t length, struct atoll_err *err);
-void atoll_engine_task_fini(const struct atoll_engine *e, struct atoll_engine_task *t);
+int atoll_task_state_init(struct atoll_task_state *t, struct atoll_engine *e, struct atoll_task *task,
+                          const void *bytes, size_t length, struct atoll_err *err);
+void atoll_task_state_fini(const struct atoll_engine *e, struct atoll_task_state *t);
 
 #endif

@@ -19,14 +19,14 @@ static int faster(const struct atoll_engine *e, uint32_t a, uint32_t b)
     return b == ATOLL_NONE || at(e, a)->time_ns < at(e, b)->time_ns;
 }
 
-static int may_be_best(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t individual)
+static int may_be_best(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t individual)
 {
     const struct atoll_individual *r = at(e, individual);
     return individual != t->best && individual != t->best_refused && r->state == ATOLL_V_CORRECT &&
            r->time_ns * (1 + e->search.margin) < at(e, t->best)->time_ns;
 }
 
-void atoll_best_announce(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual)
+void atoll_best_announce(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual)
 {
     t->best = individual;
     t->best_refused = ATOLL_NONE;
@@ -34,7 +34,7 @@ void atoll_best_announce(struct atoll_engine *e, struct atoll_engine_task *t, ui
     atoll_decide(e, &d);
 }
 
-int atoll_best_consider(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+int atoll_best_consider(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                         uint32_t defeated, struct atoll_err *err)
 {
     if (t->best == ATOLL_NONE || defeated == t->best) {
@@ -53,7 +53,7 @@ int atoll_best_consider(struct atoll_engine *e, struct atoll_engine_task *t, uin
     return atoll_best_continue(e, t, err);
 }
 
-int atoll_best_continue(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+int atoll_best_continue(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     uint32_t next = t->best_waiting;
     if (next == ATOLL_NONE || t->best_duel || t->done)
@@ -70,7 +70,7 @@ int atoll_best_continue(struct atoll_engine *e, struct atoll_engine_task *t, str
 }
 
 /* It proved wrong: where it was the best, the baseline is again, and the fastest elite its challenger. */
-static int withdraw(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+static int withdraw(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                     struct atoll_err *err)
 {
     if (t->best_waiting == individual)
@@ -90,14 +90,14 @@ static int withdraw(struct atoll_engine *e, struct atoll_engine_task *t, uint32_
     return next == ATOLL_NONE ? 0 : atoll_best_consider(e, t, next, ATOLL_NONE, err);
 }
 
-static void update_fitness(const struct atoll_engine *e, const struct atoll_engine_task *t,
+static void update_fitness(const struct atoll_engine *e, const struct atoll_task_state *t,
                            struct atoll_individual *r)
 {
     r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
                                t->baseline_ns, t->floor_ns);
 }
 
-static int disqualify(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+static int disqualify(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                       enum atoll_verdict verdict, struct atoll_err *err)
 {
     struct atoll_individual *r = &e->individuals.items[individual];
@@ -122,7 +122,7 @@ static int disqualify(struct atoll_engine *e, struct atoll_engine_task *t, uint3
 
 /* The time relative to the defender's, where both ran side by side, is what it is worth: a lucky time must not
  * put it before others, nor keep its template's other instances from challenging. */
-static void correct_time(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+static void correct_time(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                          const struct atoll_duel *duel)
 {
     struct atoll_individual *r = &e->individuals.items[p->individual];
@@ -139,7 +139,7 @@ static void correct_time(struct atoll_engine *e, struct atoll_engine_task *t, co
         s->best_ns = paired;
 }
 
-int atoll_challenger_lost(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_challenger_lost(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                           const struct atoll_duel *duel, struct atoll_err *err)
 {
     struct atoll_decision d = p->decision;
@@ -151,7 +151,7 @@ int atoll_challenger_lost(struct atoll_engine *e, struct atoll_engine_task *t, c
     return 0;
 }
 
-int atoll_challenger_won(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_challenger_won(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                          struct atoll_err *err)
 {
     t->promotions++;
@@ -161,7 +161,7 @@ int atoll_challenger_won(struct atoll_engine *e, struct atoll_engine_task *t, co
     return atoll_null_control_inject(e, t, p->individual, err);
 }
 
-int atoll_best_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_best_settle(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                       const struct atoll_duel *duel, struct atoll_err *err)
 {
     int failed = 0;

@@ -8,22 +8,22 @@
 #include "evolution/engine/state.h"
 
 /* Makes it the best, and hands the decision out. */
-void atoll_best_announce(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual);
+void atoll_best_announce(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual);
 /* A new elite.  defeated: whom it beat in a duel, ATOLL_NONE. */
-int atoll_best_consider(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+int atoll_best_consider(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                         uint32_t defeated, struct atoll_err *err);
 /* Sends the one that waits when it is time. */
-int atoll_best_continue(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err);
+int atoll_best_continue(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err);
 /* The duel over the best was answered, or given up (duel NULL). */
-int atoll_best_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_best_settle(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                       const struct atoll_duel *duel, struct atoll_err *err);
 
 /* Counts a won challenge; now and then the winner gets a null control. */
-int atoll_challenger_won(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_challenger_won(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                          struct atoll_err *err);
 /* A duel that was not won: a candidate that proved wrong leaves every cell and is not the best any more; another's
  * lucky time is corrected. */
-int atoll_challenger_lost(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_challenger_lost(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                           const struct atoll_duel *duel, struct atoll_err *err);
 
 #endif

@@ -18,7 +18,7 @@ static int faster(const struct atoll_engine *e, uint32_t a, uint32_t b)
 }
 
 /* defeated: whom it beat in a duel, ATOLL_NONE where the cell was empty. */
-static int promote(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island, uint32_t individual,
+static int promote(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, uint32_t individual,
                    uint32_t defeated, struct atoll_err *err)
 {
     struct atoll_island *home = &t->islands[island];
@@ -35,7 +35,7 @@ static int promote(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t
     return atoll_best_consider(e, t, individual, defeated, err);
 }
 
-static int worth_a_duel(const struct atoll_engine *e, const struct atoll_engine_task *t,
+static int worth_a_duel(const struct atoll_engine *e, const struct atoll_task_state *t,
                         const struct atoll_cell *cell, uint32_t individual)
 {
     double limit = individual_at(e, cell->elite)->time_ns;
@@ -46,7 +46,7 @@ static int worth_a_duel(const struct atoll_engine *e, const struct atoll_engine_
     return !e->finishing || faster(e, individual, t->best);
 }
 
-int atoll_challenge_enter(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+int atoll_challenge_enter(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island,
                           uint32_t individual, int challenges, struct atoll_err *err)
 {
     struct atoll_cell *cell = &t->islands[island].cells[individual_at(e, individual)->cell];
@@ -63,7 +63,7 @@ int atoll_challenge_enter(struct atoll_engine *e, struct atoll_engine_task *t, u
     return atoll_duel_challenge(e, t, island, individual, cell->elite, err);
 }
 
-static int settle_cell(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+static int settle_cell(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                        const struct atoll_duel *duel, struct atoll_err *err)
 {
     uint32_t island = p->decision.island;
@@ -84,7 +84,7 @@ static int settle_cell(struct atoll_engine *e, struct atoll_engine_task *t, cons
     return atoll_challenge_enter(e, t, island, next, 1, err);
 }
 
-static int settle_promotion(struct atoll_engine *e, struct atoll_engine_task *t,
+static int settle_promotion(struct atoll_engine *e, struct atoll_task_state *t,
                             const struct atoll_proposal *p, const struct atoll_duel *duel,
                             struct atoll_err *err)
 {
@@ -93,7 +93,7 @@ static int settle_promotion(struct atoll_engine *e, struct atoll_engine_task *t,
 }
 
 /* What a null control does wrong, its original does. */
-static int settle_null_control(struct atoll_engine *e, struct atoll_engine_task *t,
+static int settle_null_control(struct atoll_engine *e, struct atoll_task_state *t,
                                const struct atoll_proposal *p, const struct atoll_duel *duel,
                                struct atoll_err *err)
 {
@@ -108,7 +108,7 @@ static int settle_null_control(struct atoll_engine *e, struct atoll_engine_task 
     return atoll_challenger_lost(e, t, &original, duel, err);
 }
 
-typedef int settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+typedef int settle(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                    const struct atoll_duel *duel, struct atoll_err *err);
 
 static settle *const settles[ATOLL_DUEL_PURPOSE_COUNT] = {
@@ -120,7 +120,7 @@ static settle *const settles[ATOLL_DUEL_PURPOSE_COUNT] = {
 int atoll_challenge_result(struct atoll_engine *e, const struct atoll_proposal *p,
                            const struct atoll_duel *duel, struct atoll_err *err)
 {
-    struct atoll_engine_task *t = &e->tasks[individual_at(e, p->individual)->task];
+    struct atoll_task_state *t = &e->tasks[individual_at(e, p->individual)->task];
     atoll_duel_close(e, p, duel);
     return settles[p->decision.purpose](e, t, p, duel, err);
 }

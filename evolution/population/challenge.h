@@ -7,7 +7,7 @@
 
 /* A correct candidate arrives on an island (its own, or as a migrant).  challenges: whether it may challenge
  * where the cell is occupied (a template's instance that is not its template's best may not). */
-int atoll_challenge_enter(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+int atoll_challenge_enter(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island,
                           uint32_t individual, int challenges, struct atoll_err *err);
 /* A duel was answered, or given up (duel NULL); p is no longer under way. */
 int atoll_challenge_result(struct atoll_engine *e, const struct atoll_proposal *p,

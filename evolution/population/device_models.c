@@ -17,7 +17,7 @@ static int is_ours(const struct atoll_engine *e, const char *language)
 
 /* The first baseline is measured first (a task lists baselines before seeds), without one in this language the first
  * seed; the others are queued in the task's order. */
-static int add_seeds(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int add_seeds(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     int any = 1; /* no baseline is in the language that is evolved */
     for (size_t i = 0; i < t->task->seed_count; i++)
@@ -40,8 +40,8 @@ static int add(struct atoll_engine *e, uint32_t number, uint32_t model, const vo
     if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof *e->tasks, err))
         return -1;
     struct atoll_task *task = atoll_task_decode(bytes, length, err);
-    struct atoll_engine_task *t = &e->tasks[e->task_count];
-    if (!task || atoll_engine_task_init(t, e, task, bytes, length, err))
+    struct atoll_task_state *t = &e->tasks[e->task_count];
+    if (!task || atoll_task_state_init(t, e, task, bytes, length, err))
         return -1;
     t->number = number;
     t->model = model;
@@ -78,7 +78,7 @@ static int add_model(struct atoll_engine *e, const char *name, struct atoll_err 
     return 0;
 }
 
-static struct atoll_engine_model *find(struct atoll_engine *e, const char *name)
+static struct atoll_model_state *find(struct atoll_engine *e, const char *name)
 {
     for (uint32_t i = 0; i < e->model_count; i++)
         if (strcmp(e->models[i].name, name) == 0)
@@ -121,16 +121,16 @@ int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *
 }
 
 /* Where no model has a name all are alike. */
-int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_engine_task *t)
+int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return e->model_count ? e->models[t->model].slots > 0 : e->slots > 0;
 }
 
-void atoll_models_abandon(struct atoll_engine *e, const struct atoll_engine_task *only)
+void atoll_models_abandon(struct atoll_engine *e, const struct atoll_task_state *only)
 {
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         struct atoll_proposal *p = &e->proposals.items[i];
-        struct atoll_engine_task *t = &e->tasks[e->individuals.items[p->individual].task];
+        struct atoll_task_state *t = &e->tasks[e->individuals.items[p->individual].task];
         if (!p->decision.type || (only && t != only))
             continue;
         atoll_decide_abandon(e, p);
@@ -149,7 +149,7 @@ int atoll_models_give_up(struct atoll_engine *e)
         if (atoll_models_has_slots(e, &e->tasks[i]) && e->tasks[i].final != ATOLL_FINAL_OVER)
             return 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
-        struct atoll_engine_task *t = &e->tasks[i];
+        struct atoll_task_state *t = &e->tasks[i];
         if (atoll_models_has_slots(e, t) || t->final == ATOLL_FINAL_OVER)
             continue;
         if (e->campaign_ns - e->models[t->model].seen_ns < GRACE_NS) { /* it may be started again */

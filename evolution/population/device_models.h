@@ -14,9 +14,9 @@ int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *
 /* None, until the next capacity. */
 void atoll_models_forget_slots(struct atoll_engine *e);
 /* Gives up what is under way of a task, NULL: of all. */
-void atoll_models_abandon(struct atoll_engine *e, const struct atoll_engine_task *only);
+void atoll_models_abandon(struct atoll_engine *e, const struct atoll_task_state *only);
 /* Whether the model of a task has evaluators. */
-int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_engine_task *t);
+int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Ends the tasks of models that have had no evaluator for a minute, once all others are over: 1, all tasks are over
  * then. */
 int atoll_models_give_up(struct atoll_engine *e);

@@ -4,7 +4,7 @@
 
 #include "evolution/engine/decide.h"
 
-static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_decision *d,
+static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_decision *d,
                 uint32_t individual, uint32_t elite, struct atoll_err *err)
 {
     const struct atoll_individual *defender = &e->individuals.items[elite];
@@ -18,7 +18,7 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, struct atol
     return atoll_decide_send(e, d, individual, elite, err);
 }
 
-int atoll_duel_challenge(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+int atoll_duel_challenge(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island,
                          uint32_t individual, uint32_t elite, struct atoll_err *err)
 {
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, individual);
@@ -43,7 +43,7 @@ void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, co
         atoll_error_close(&e->error, duel->p_value, duel->better && duel->p_value <= p->decision.alpha);
 }
 
-int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+int atoll_duel_final(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                      struct atoll_err *err)
 {
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, individual);
@@ -52,7 +52,7 @@ int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32
     return send(e, t, &d, individual, t->baseline, err);
 }
 
-int atoll_duel_null_control(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+int atoll_duel_null_control(struct atoll_engine *e, struct atoll_task_state *t, uint32_t mutant,
                             struct atoll_err *err)
 {
     const struct atoll_individual *r = &e->individuals.items[mutant];

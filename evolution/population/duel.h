@@ -6,15 +6,15 @@
 #include "evolution/engine/state.h"
 
 /* The next challenge of the run, with its share of the error. */
-int atoll_duel_challenge(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
+int atoll_duel_challenge(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island,
                          uint32_t individual, uint32_t elite, struct atoll_err *err);
 /* The challenge, if p is one, was answered, or given up (duel NULL). */
 void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, const struct atoll_duel *duel);
 /* A null control against its original. */
-int atoll_duel_null_control(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+int atoll_duel_null_control(struct atoll_engine *e, struct atoll_task_state *t, uint32_t mutant,
                             struct atoll_err *err);
 /* Against the baseline. */
-int atoll_duel_final(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t individual,
+int atoll_duel_final(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                      struct atoll_err *err);
 
 /* Confirmed to be better; duel may be NULL. */

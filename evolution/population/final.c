@@ -19,20 +19,20 @@ static const struct atoll_individual *at(const struct atoll_engine *e, uint32_t 
 }
 
 /* Speedup by single times; one of the baseline that was too long would promise too much for all. */
-static double promise(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t individual)
+static double promise(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t individual)
 {
     double baseline_ns = t->final_baseline_ns > 0 ? t->final_baseline_ns : t->baseline_ns;
     return baseline_ns / at(e, individual)->time_ns;
 }
 
-static int may_compete(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t individual)
+static int may_compete(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t individual)
 {
     return individual != ATOLL_NONE && individual != t->baseline && !at(e, individual)->finalist &&
            at(e, individual)->state == ATOLL_V_CORRECT && !atoll_null_control_is(at(e, individual));
 }
 
 /* What another one must promise: more than what is confirmed, and clearly more than what held. */
-static double bar(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static double bar(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     if (t->finalist == ATOLL_NONE)
         return 1 + e->search.margin;
@@ -42,7 +42,7 @@ static double bar(const struct atoll_engine *e, const struct atoll_engine_task *
 }
 
 /* The best, then whoever promises most: also who lost a challenge, for those had to pass a stricter test. */
-static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     uint32_t next = ATOLL_NONE, task = atoll_task_position(e, t);
     double most = bar(e, t);
@@ -56,7 +56,7 @@ static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_e
     return next;
 }
 
-int atoll_final_next(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+int atoll_final_next(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     uint32_t next = t->baseline == ATOLL_NONE ? ATOLL_NONE : next_finalist(e, t);
     if (next == ATOLL_NONE || t->finals_failed >= FAILURE_LIMIT ||
@@ -70,7 +70,7 @@ int atoll_final_next(struct atoll_engine *e, struct atoll_engine_task *t, struct
     return atoll_duel_final(e, t, next, err);
 }
 
-int atoll_final_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                        const struct atoll_duel *duel, struct atoll_err *err)
 {
     t->final = ATOLL_FINAL_NONE;
@@ -97,7 +97,7 @@ int atoll_final_settle(struct atoll_engine *e, struct atoll_engine_task *t, cons
 }
 
 /* Without a comparison a best that is not the baseline stays what it is: not confirmed. */
-void atoll_final_conclude(struct atoll_engine *e, struct atoll_engine_task *t)
+void atoll_final_conclude(struct atoll_engine *e, struct atoll_task_state *t)
 {
     uint32_t winner = t->finalist;
     t->final = ATOLL_FINAL_OVER;

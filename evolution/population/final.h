@@ -6,11 +6,11 @@
 #include "evolution/engine/state.h"
 
 /* The next step of a done task that has nothing under way: a final duel, or the end. */
-int atoll_final_next(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err);
+int atoll_final_next(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err);
 /* A final duel was answered, or given up (duel NULL). */
-int atoll_final_settle(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_proposal *p,
+int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                        const struct atoll_duel *duel, struct atoll_err *err);
 /* No more final duels: says what the task's best is and what it is worth. */
-void atoll_final_conclude(struct atoll_engine *e, struct atoll_engine_task *t);
+void atoll_final_conclude(struct atoll_engine *e, struct atoll_task_state *t);
 
 #endif

@@ -4,7 +4,7 @@
 
 /* Of an island's elites, of other cells than the parent's and not in the ask already: the fittest, then random ones: what
  * is best and what is different. */
-static void add_elites(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_island *island,
+static void add_elites(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_island *island,
                        struct atoll_asked *asked)
 {
     const struct atoll_individual *all = e->individuals.items;
@@ -31,7 +31,7 @@ static void add_elites(struct atoll_engine *e, struct atoll_engine_task *t, cons
 }
 
 /* of_parent: of the asked parent, or else those of others that an operator outside wrote. */
-static void add_failures(const struct atoll_engine *e, const struct atoll_engine_task *t,
+static void add_failures(const struct atoll_engine *e, const struct atoll_task_state *t,
                          struct atoll_asked *asked, int of_parent)
 {
     for (uint32_t i = 0; i < t->failures.count && asked->ask.failure_count < ATOLL_ASK_FAILURE_LIMIT; i++) {
@@ -43,7 +43,7 @@ static void add_failures(const struct atoll_engine *e, const struct atoll_engine
     }
 }
 
-void atoll_inspire(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_asked *asked)
+void atoll_inspire(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_asked *asked)
 {
     uint32_t home = asked->ask.island;
     for (uint32_t i = 0; i < e->search.islands; i++)

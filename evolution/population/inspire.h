@@ -9,6 +9,6 @@
 /* Adds to an ask about a task's parent: search.inspirations elites of other cells (of its island first, then of the
  * others; the fittest first, random among equals of a cell), the parent's last failed children, and advice where
  * gradients are on. */
-void atoll_inspire(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_asked *asked);
+void atoll_inspire(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_asked *asked);
 
 #endif

@@ -23,13 +23,13 @@ static uint32_t fastest(const struct atoll_engine *e, const struct atoll_island 
     return best;
 }
 
-static uint32_t random_other(const struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island)
+static uint32_t random_other(const struct atoll_engine *e, struct atoll_task_state *t, uint32_t island)
 {
     uint32_t step = (uint32_t)atoll_random_below(atoll_random_next(&t->random), e->search.islands - 1);
     return (island + 1 + step) % e->search.islands;
 }
 
-static int send(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t from, uint32_t to,
+static int send(struct atoll_engine *e, struct atoll_task_state *t, uint32_t from, uint32_t to,
                 struct atoll_err *err)
 {
     uint32_t migrant = fastest(e, &t->islands[from]);
@@ -43,7 +43,7 @@ static int send(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t fr
 }
 
 /* An island without a new elite for long gets, now and then, what another one found. */
-static int help(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island, struct atoll_err *err)
+static int help(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, struct atoll_err *err)
 {
     const struct atoll_search *s = &e->search;
     if (!(s->stagnation_migration > 0) || !ends_generations(s, &t->islands[island], 1) ||
@@ -53,7 +53,7 @@ static int help(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t is
     return send(e, t, random_other(e, t, island), island, err);
 }
 
-int atoll_migrate(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island, struct atoll_err *err)
+int atoll_migrate(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, struct atoll_err *err)
 {
     if (e->search.islands < 2)
         return 0;

@@ -9,7 +9,6 @@
  * fastest elite goes along the topology: to the next island of a ring, or to a random one.  An island that stagnates
  * (no new elite for stagnation_generations) receives the fastest of a random other island at the end of a generation,
  * with probability stagnation_migration.  A migrant enters an empty cell or challenges; it is never merged. */
-int atoll_migrate(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t island,
-                  struct atoll_err *err);
+int atoll_migrate(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, struct atoll_err *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define COMMENT_LIMIT 256 /* what a mutant's text has more than its original's */
 
-int atoll_null_control_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t original,
+int atoll_null_control_inject(struct atoll_engine *e, struct atoll_task_state *t, uint32_t original,
                               struct atoll_err *err)
 {
     const struct atoll_individual *r = &e->individuals.items[original];
@@ -29,7 +29,7 @@ int atoll_null_control_inject(struct atoll_engine *e, struct atoll_engine_task *
     return failed ? -1 : 0;
 }
 
-int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_task_state *t, uint32_t mutant,
                                  struct atoll_err *err)
 {
     const struct atoll_individual *r = &e->individuals.items[mutant];

@@ -14,9 +14,9 @@ static inline int atoll_null_control_is(const struct atoll_individual *individua
 }
 
 /* Queues the mutant of an individual that was promoted, unless it had one before. */
-int atoll_null_control_inject(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t original,
+int atoll_null_control_inject(struct atoll_engine *e, struct atoll_task_state *t, uint32_t original,
                               struct atoll_err *err);
 /* A mutant was evaluated. */
-int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_engine_task *t, uint32_t mutant,
+int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_task_state *t, uint32_t mutant,
                                  struct atoll_err *err);
 #endif

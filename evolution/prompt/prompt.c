@@ -66,31 +66,25 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
 #define USER_LEAST   ((size_t)4 << 10) /* below, what is ours alone would not fit */
 
 struct row {
-    const char *name, *title;
+    const char *title;
     atoll_prompt_writer *write;
     unsigned promise; /* of 1000 parts of the user text */
     unsigned rank;    /* who is served first with what is left: the lowest */
 };
 
 static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
-    [ATOLL_PROMPT_TASK] = {"task", "Task", atoll_prompt_write_task, 110, 1},
-    [ATOLL_PROMPT_REFERENCE] = {"reference", "Reference", atoll_prompt_write_reference, 90, 3},
-    [ATOLL_PROMPT_DEVICE] = {"device", "Device", atoll_prompt_write_device, 40, 4},
-    [ATOLL_PROMPT_STATE] = {"state", "State of the search", atoll_prompt_write_state, 30, 5},
-    [ATOLL_PROMPT_PARENT] = {"parent", "Parent kernel", atoll_prompt_write_parent, 360, 2},
-    [ATOLL_PROMPT_DIAGNOSIS] = {"diagnosis", "Diagnosis", atoll_prompt_write_diagnosis, 70, 6},
-    [ATOLL_PROMPT_INSPIRATION] = {"inspiration", "Kernels from other cells", atoll_prompt_write_inspiration,
-                                  120, 10},
-    [ATOLL_PROMPT_ADVICE] = {"advice", "Directions", atoll_prompt_write_advice, 40, 7},
-    [ATOLL_PROMPT_FAILURES] = {"failures", "Recent failures", atoll_prompt_write_failures, 80, 9},
-    [ATOLL_PROMPT_PLAN] = {"plan", "Step to carry out", atoll_prompt_write_plan, 40, 8},
-    [ATOLL_PROMPT_ANSWER] = {"answer", "Your answer", atoll_prompt_write_answer, 20, 0},
+    [ATOLL_PROMPT_TASK] = {"Task", atoll_prompt_write_task, 110, 1},
+    [ATOLL_PROMPT_REFERENCE] = {"Reference", atoll_prompt_write_reference, 90, 3},
+    [ATOLL_PROMPT_DEVICE] = {"Device", atoll_prompt_write_device, 40, 4},
+    [ATOLL_PROMPT_STATE] = {"State of the search", atoll_prompt_write_state, 30, 5},
+    [ATOLL_PROMPT_PARENT] = {"Parent kernel", atoll_prompt_write_parent, 360, 2},
+    [ATOLL_PROMPT_DIAGNOSIS] = {"Diagnosis", atoll_prompt_write_diagnosis, 70, 6},
+    [ATOLL_PROMPT_INSPIRATION] = {"Kernels from other cells", atoll_prompt_write_inspiration, 120, 10},
+    [ATOLL_PROMPT_ADVICE] = {"Directions", atoll_prompt_write_advice, 40, 7},
+    [ATOLL_PROMPT_FAILURES] = {"Recent failures", atoll_prompt_write_failures, 80, 9},
+    [ATOLL_PROMPT_PLAN] = {"Step to carry out", atoll_prompt_write_plan, 40, 8},
+    [ATOLL_PROMPT_ANSWER] = {"Your answer", atoll_prompt_write_answer, 20, 0},
 };
-
-const char *atoll_prompt_section_name(enum atoll_prompt_section section)
-{
-    return (unsigned)section < ATOLL_PROMPT_SECTION_COUNT ? rows[section].name : "unknown";
-}
 
 void atoll_prompt_init(struct atoll_prompt *prompt)
 {

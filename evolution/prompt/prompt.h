@@ -42,7 +42,6 @@ enum atoll_prompt_section {
     ATOLL_PROMPT_ANSWER, /* the answer's form, last */
     ATOLL_PROMPT_SECTION_COUNT
 };
-const char *atoll_prompt_section_name(enum atoll_prompt_section section);
 
 struct atoll_prompt_input {
     const struct atoll_ask *ask;

@@ -11,17 +11,17 @@
 #include "evolution/engine/propose.h"
 #include "evolution/strategy/strategy.h"
 
-int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_engine_task *t)
+int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return e->search.ask_share > 0 && !e->asks_spent && !t->asks_spent && !atoll_budget_asks_reason(e);
 }
 
-int atoll_ask_allowed(const struct atoll_engine *e, const struct atoll_engine_task *t)
+int atoll_ask_allowed(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return !atoll_ask_is_outside(e, t) || t->asks < e->search.asks;
 }
 
-struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct atoll_engine_task *t,
+struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct atoll_task_state *t,
                                    enum atoll_ask_kind kind, enum atoll_operator op, uint32_t island,
                                    uint32_t parent)
 {
@@ -59,14 +59,14 @@ static void send(struct atoll_engine *e, const struct atoll_asked *asked)
     atoll_decide(e, &d);
 }
 
-static int hand_over(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int hand_over(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                      const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
     return strategy->replied ? strategy->replied(e, t, asked, reply, accepted, err) : 0;
 }
 
-static int answer_here(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int answer_here(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                        struct atoll_err *err)
 {
     struct atoll_reply reply;
@@ -78,7 +78,7 @@ static int answer_here(struct atoll_engine *e, struct atoll_engine_task *t, cons
     return hand_over(e, t, asked, &reply, accepted, err);
 }
 
-int atoll_ask_make_here(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+int atoll_ask_make_here(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                         struct atoll_err *err)
 {
     struct atoll_asked made = *asked;
@@ -86,7 +86,7 @@ int atoll_ask_make_here(struct atoll_engine *e, struct atoll_engine_task *t, con
     return answer_here(e, t, &made, err);
 }
 
-int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    struct atoll_err *err)
 {
     struct atoll_asks *asks = &e->asks;
@@ -102,14 +102,14 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_engine_task *t, const st
     return 0;
 }
 
-int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_engine_task *t)
+int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_task_state *t)
 {
     return atoll_ask_is_outside(e, t) && e->search.ask_share < 1 && t->template_count &&
            atoll_random_unit(atoll_random_next(&t->random)) >= e->search.ask_share;
 }
 
 /* Sources that are new to the task are queued, as many as were wanted. */
-static int accept(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int accept(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                   const struct atoll_reply *reply, uint32_t *ret_accepted, struct atoll_err *err)
 {
     *ret_accepted = 0;
@@ -141,7 +141,7 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
     if (at == asks->count)
         return 1;
     struct atoll_asked asked = asks->items[at];
-    struct atoll_engine_task *t = &e->tasks[asked.task];
+    struct atoll_task_state *t = &e->tasks[asked.task];
     memmove(&asks->items[at], &asks->items[at + 1], (asks->count - at - 1) * sizeof *asks->items);
     asks->count--;
     t->asks--;

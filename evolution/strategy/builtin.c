@@ -46,8 +46,7 @@ static int is_above(const struct atoll_engine *e, const struct atoll_source *s, 
                level_of(e->individuals.items[kernel].cell, dimension);
 }
 
-uint64_t atoll_builtin_issues(const struct atoll_engine *e, const struct atoll_engine_task *t,
-                              uint32_t kernel)
+uint64_t atoll_builtin_issues(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t kernel)
 {
     const struct atoll_individual *r = &e->individuals.items[kernel];
     unsigned higher = 0; /* dimensions in which some source has a better instance */
@@ -78,7 +77,7 @@ static uint32_t template_for(const struct atoll_engine *e, uint32_t kernel, unsi
     return found;
 }
 
-static int write_stage(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int write_stage(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                        uint32_t *ret_accepted, struct atoll_err *err)
 {
     unsigned stage = asked->ask.stage;
@@ -101,7 +100,7 @@ static int write_stage(struct atoll_engine *e, struct atoll_engine_task *t, cons
 
 /* A plan of the member: one of its parameters takes other values; beyond those, another template; beyond those,
  * whatever the tuner does next near the member. */
-static int carry_out(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int carry_out(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                      struct atoll_pending *p, struct atoll_err *err)
 {
     uint32_t source = e->individuals.items[asked->parent].source;
@@ -116,7 +115,7 @@ static int carry_out(struct atoll_engine *e, struct atoll_engine_task *t, const 
     return atoll_propose_instance(e, t, p, err);
 }
 
-static int write_some(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int write_some(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                       uint32_t *ret_accepted, struct atoll_err *err)
 {
     for (uint32_t i = 0; i < asked->ask.count; i++) {
@@ -133,7 +132,7 @@ static int write_some(struct atoll_engine *e, struct atoll_engine_task *t, const
     return 0;
 }
 
-int atoll_builtin_answer(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+int atoll_builtin_answer(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                          struct atoll_reply *ret_reply, uint32_t *ret_accepted, struct atoll_err *err)
 {
     int is_staged = asked->ask.op == ATOLL_OPERATOR_STAGED;

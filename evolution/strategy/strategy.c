@@ -1,58 +1,10 @@
-/* strategy.c - the table of strategies, and the two that keep no state.
- *
- * Islands, the steady state: a free slot goes to the next island, which picks a parent among its elites and derives a
- * candidate from it, by the tuner or by asking (ALGORITHMS.md 1-5).
- * Repeated, the control of every comparison: independent samples; nothing that was measured is used for what is tried
- * next. */
+/* strategy.c - the table of strategies. */
 #include "evolution/strategy/strategy.h"
 
-#include "evolution/engine/propose.h"
-#include "evolution/population/inspire.h"
-#include "evolution/population/select.h"
-
-static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
-{
-    return t->template_count > 0 || (atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t));
-}
-
-static int islands_propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
-{
-    /* Without outside operators no random number is drawn for them, and without templates they get everything. */
-    int asks = atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t) &&
-               (!t->template_count || atoll_random_unit(atoll_random_next(&t->random)) < e->search.ask_share);
-    uint32_t island = atoll_propose_island(e, t), parent = ATOLL_NONE;
-    struct atoll_look look = {&e->individuals, &t->transitions, t->evaluated};
-    for (uint32_t i = 0; i < e->search.islands && parent == ATOLL_NONE; i++) {
-        uint32_t from = (island + i) % e->search.islands;
-        parent = atoll_select_parent(&e->search, &look, &t->islands[from], from, &t->random);
-    }
-    if (!asks)
-        return atoll_propose_tuned(e, t, island, parent, err);
-    struct atoll_asked asked =
-        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL, island, parent);
-    atoll_inspire(e, t, &asked);
-    return atoll_ask_make(e, t, &asked, err);
-}
-
-static const struct atoll_strategy islands = {.name = "islands", .ready = ready, .propose = islands_propose};
-
-static int repeated_propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
-{
-    uint32_t island = atoll_propose_island(e, t);
-    if (!atoll_ask_is_outside(e, t) || !atoll_ask_allowed(e, t))
-        return atoll_propose_sampled(e, t, island, err);
-    struct atoll_asked asked =
-        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE, island, ATOLL_NONE);
-    return atoll_ask_make(e, t, &asked, err);
-}
-
-static const struct atoll_strategy repeated = {
-    .name = "repeated", .ready = ready, .propose = repeated_propose};
-
 static const struct atoll_strategy *const strategies[ATOLL_STRATEGY_COUNT] = {
-    [ATOLL_STRATEGY_ISLANDS] = &islands,          [ATOLL_STRATEGY_BEAM] = &atoll_strategy_beam,
-    [ATOLL_STRATEGY_TREE] = &atoll_strategy_tree, [ATOLL_STRATEGY_STAGED] = &atoll_strategy_staged,
-    [ATOLL_STRATEGY_REPEATED] = &repeated,
+    [ATOLL_STRATEGY_ISLANDS] = &atoll_strategy_islands,   [ATOLL_STRATEGY_BEAM] = &atoll_strategy_beam,
+    [ATOLL_STRATEGY_TREE] = &atoll_strategy_tree,         [ATOLL_STRATEGY_STAGED] = &atoll_strategy_staged,
+    [ATOLL_STRATEGY_REPEATED] = &atoll_strategy_repeated,
 };
 
 const struct atoll_strategy *atoll_strategy_of(const struct atoll_engine *e)

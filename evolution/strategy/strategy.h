@@ -13,25 +13,27 @@
 struct atoll_strategy {
     const char *name; /* as search settings say it */
     /* The state of a task, into t->strategy; NULL where it needs none.  Called once, before anything else. */
-    int (*create)(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err);
+    int (*create)(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err);
     void (*destroy)(void *state);
     /* Whether propose would do something now. */
-    int (*ready)(const struct atoll_engine *e, const struct atoll_engine_task *t);
+    int (*ready)(const struct atoll_engine *e, const struct atoll_task_state *t);
     /* Uses one slot: sends a candidate, queues some, or makes an ask.  Must get on: called while ready says so. */
-    int (*propose)(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err);
+    int (*propose)(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err);
     /* A candidate of the task has its verdict or was abandoned; ask: whose it was, 0 = nobody's.  individual
      * ATOLL_NONE: a candidate of that ask turned out to be known already and is not evaluated.  NULL: not needed. */
-    int (*settled)(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t ask, uint32_t individual,
+    int (*settled)(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err);
     /* An ask was answered: of what it brought, `accepted` candidates are queued now and will be settled one by one.
      * May be called before atoll_ask_make returns.  NULL: it never asks. */
-    int (*replied)(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *ask,
+    int (*replied)(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *ask,
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err);
     /* Its state, saved or loaded into what create made.  NULL: none. */
-    int (*codec)(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_codec *codec,
+    int (*codec)(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *codec,
                  struct atoll_err *err);
 };
 
+extern const struct atoll_strategy atoll_strategy_islands;
+extern const struct atoll_strategy atoll_strategy_repeated;
 extern const struct atoll_strategy atoll_strategy_beam;
 extern const struct atoll_strategy atoll_strategy_tree;
 extern const struct atoll_strategy atoll_strategy_staged;

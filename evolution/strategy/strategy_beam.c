@@ -36,7 +36,7 @@ struct beam {
     struct group *groups; /* in the order of their asks */
 };
 
-static int create(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int create(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     t->strategy = calloc(1, sizeof(struct beam));
     return t->strategy ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a beam");
@@ -89,7 +89,7 @@ static struct group *group_of(const struct beam *b, uint64_t ask)
 }
 
 /* Verdicts and times are read late: duels correct them. */
-static void pool(const struct atoll_engine *e, const struct atoll_engine_task *t, const struct beam *b,
+static void pool(const struct atoll_engine *e, const struct atoll_task_state *t, const struct beam *b,
                  struct ranking *ranking)
 {
     for (uint32_t i = 0; i < b->group_count; i++)
@@ -109,7 +109,7 @@ static void pool(const struct atoll_engine *e, const struct atoll_engine_task *t
             rank(e, ranking, b->groups[i].best);
 }
 
-static void begin(struct atoll_engine *e, const struct atoll_engine_task *t, struct beam *b)
+static void begin(struct atoll_engine *e, const struct atoll_task_state *t, struct beam *b)
 {
     struct ranking next = {.limit = e->search.beam_width};
     pool(e, t, b, &next);
@@ -152,7 +152,7 @@ static struct member *next_member(struct beam *b)
     return next;
 }
 
-static struct atoll_asked ask_about(const struct atoll_engine *e, const struct atoll_engine_task *t,
+static struct atoll_asked ask_about(const struct atoll_engine *e, const struct atoll_task_state *t,
                                     const struct member *m, enum atoll_ask_kind kind, enum atoll_operator op)
 {
     const struct beam *b = t->strategy;
@@ -160,7 +160,7 @@ static struct atoll_asked ask_about(const struct atoll_engine *e, const struct a
     return atoll_ask_about(e, t, kind, op, island, m->individual);
 }
 
-static int ask_plans(struct atoll_engine *e, struct atoll_engine_task *t, struct member *m,
+static int ask_plans(struct atoll_engine *e, struct atoll_task_state *t, struct member *m,
                      struct atoll_err *err)
 {
     struct atoll_asked asked = ask_about(e, t, m, ATOLL_ASK_PLAN, ATOLL_OPERATOR_PLAN);
@@ -171,7 +171,7 @@ static int ask_plans(struct atoll_engine *e, struct atoll_engine_task *t, struct
     return (m->here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
-static int ask_attempts(struct atoll_engine *e, struct atoll_engine_task *t, struct member *m,
+static int ask_attempts(struct atoll_engine *e, struct atoll_task_state *t, struct member *m,
                         struct atoll_err *err)
 {
     struct beam *b = t->strategy;
@@ -186,7 +186,7 @@ static int ask_attempts(struct atoll_engine *e, struct atoll_engine_task *t, str
     return (m->here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
-static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     struct beam *b = t->strategy;
     if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
@@ -210,7 +210,7 @@ static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t
     return 1;
 }
 
-static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct beam *b = t->strategy;
     if (!next_member(b))
@@ -223,7 +223,7 @@ static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct a
 
 /* ---- answers ---- */
 
-static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int replied(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
     struct beam *b = t->strategy;
@@ -237,7 +237,7 @@ static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const st
     return 0;
 }
 
-static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t ask, uint32_t individual,
+static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err)
 {
     struct group *group = group_of(t->strategy, ask);
@@ -248,7 +248,7 @@ static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t
 
 /* ---- its state as bytes ---- */
 
-static int plausible_member(const struct atoll_engine *e, const struct atoll_engine_task *t,
+static int plausible_member(const struct atoll_engine *e, const struct atoll_task_state *t,
                             const struct member *m)
 {
     return m->individual < e->individuals.count &&
@@ -257,7 +257,7 @@ static int plausible_member(const struct atoll_engine *e, const struct atoll_eng
            m->here < 2;
 }
 
-static void members_codec(const struct atoll_engine *e, const struct atoll_engine_task *t, struct beam *b,
+static void members_codec(const struct atoll_engine *e, const struct atoll_task_state *t, struct beam *b,
                           struct atoll_codec *c)
 {
     atoll_codec_count(c, &b->member_count, 21);
@@ -277,7 +277,7 @@ static void members_codec(const struct atoll_engine *e, const struct atoll_engin
     }
 }
 
-static int codec(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_codec *c,
+static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *c,
                  struct atoll_err *err)
 {
     struct beam *b = t->strategy;

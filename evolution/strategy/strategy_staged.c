@@ -169,12 +169,12 @@ static void run_codec(struct atoll_staged_run *run, uint32_t individual_count, s
         c->in->failed = 1;
 }
 
-static struct atoll_staged *staged_of(const struct atoll_engine_task *t)
+static struct atoll_staged *staged_of(const struct atoll_task_state *t)
 {
     return t->strategy;
 }
 
-static int create(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int create(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     uint32_t count = e->search.staged_runs;
     struct atoll_staged *s = calloc(1, sizeof *s + count * sizeof *s->runs);
@@ -213,13 +213,13 @@ static int is_tuned_here(const struct atoll_engine *e, const struct atoll_staged
            atoll_builtin_is_tunable(e, run->kernel);
 }
 
-static void move(struct atoll_engine_task *t, struct atoll_staged_run *run, enum atoll_staged_event event)
+static void move(struct atoll_task_state *t, struct atoll_staged_run *run, enum atoll_staged_event event)
 {
     staged_of(t)->strays += atoll_staged_step((enum atoll_staged_state)run->state, event, &run->state) != 0;
 }
 
 /* The first in turn that may act; run_count: none. */
-static uint32_t next_run(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static uint32_t next_run(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct atoll_staged *s = staged_of(t);
     for (uint32_t i = 0; i < s->run_count; i++) {
@@ -242,12 +242,12 @@ static uint32_t next_run(const struct atoll_engine *e, const struct atoll_engine
     return s->run_count;
 }
 
-static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return next_run(e, t) < staged_of(t)->run_count;
 }
 
-static int ask_for(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_staged_run *run,
+static int ask_for(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                    struct atoll_err *err)
 {
     static const enum atoll_ask_kind kinds[ATOLL_STAGED_STATE_COUNT] = {
@@ -275,7 +275,7 @@ static int ask_for(struct atoll_engine *e, struct atoll_engine_task *t, struct a
     return (is_tuned ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
-static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct atoll_staged *s = staged_of(t);
     uint32_t at = next_run(e, t);
@@ -307,7 +307,7 @@ static struct atoll_staged_run *waiting_for(struct atoll_staged *s, uint64_t ask
     return NULL;
 }
 
-static void next_stage(struct atoll_engine_task *t, struct atoll_staged_run *run)
+static void next_stage(struct atoll_task_state *t, struct atoll_staged_run *run)
 {
     if (!run->order_count) {
         move(t, run, ATOLL_STAGED_FINISHED);
@@ -317,7 +317,7 @@ static void next_stage(struct atoll_engine_task *t, struct atoll_staged_run *run
     move(t, run, ATOLL_STAGED_STAGE);
 }
 
-static void close_round(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_staged_run *run)
+static void close_round(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run)
 {
     const struct atoll_individual *all = e->individuals.items;
     /* duels may have changed what is known of either */
@@ -327,7 +327,7 @@ static void close_round(struct atoll_engine *e, struct atoll_engine_task *t, str
 }
 
 /* The order of the stages that are left stays as it was wished, with what is new put in. */
-static void analysed(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_staged_run *run,
+static void analysed(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                      const struct atoll_reply *reply, uint32_t accepted)
 {
     if (reply->status == ATOLL_REPLY_OK)
@@ -339,7 +339,7 @@ static void analysed(struct atoll_engine *e, struct atoll_engine_task *t, struct
         next_stage(t, run);
 }
 
-static void ordered(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_staged_run *run,
+static void ordered(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                     const struct atoll_reply *reply, uint32_t accepted)
 {
     if (reply->status == ATOLL_REPLY_OK)
@@ -347,7 +347,7 @@ static void ordered(struct atoll_engine *e, struct atoll_engine_task *t, struct 
     next_stage(t, run);
 }
 
-static void written(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_staged_run *run,
+static void written(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                     const struct atoll_reply *reply, uint32_t accepted)
 {
     run->left = accepted;
@@ -359,12 +359,12 @@ static void written(struct atoll_engine *e, struct atoll_engine_task *t, struct 
     move(t, run, ATOLL_STAGED_QUEUED);
 }
 
-static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int replied(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
     static const struct {
         enum atoll_staged_state state;
-        void (*handle)(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_staged_run *run,
+        void (*handle)(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                        const struct atoll_reply *reply, uint32_t accepted);
     } answers[ATOLL_ASK_KIND_COUNT] = {
         [ATOLL_ASK_ANALYSE] = {ATOLL_STAGED_ANALYSING, analysed},
@@ -379,7 +379,7 @@ static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const st
     return 0;
 }
 
-static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t ask, uint32_t individual,
+static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err)
 {
     struct atoll_staged_run *run = ask ? waiting_for(staged_of(t), ask, ATOLL_STAGED_TRYING) : NULL;
@@ -398,13 +398,13 @@ static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t
     return 0;
 }
 
-static int is_of(const struct atoll_engine *e, const struct atoll_engine_task *t, uint32_t kernel)
+static int is_of(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t kernel)
 {
     return kernel == ATOLL_NONE ||
            (kernel < e->individuals.count && e->individuals.items[kernel].task == atoll_task_position(e, t));
 }
 
-static int codec(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_codec *c,
+static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *c,
                  struct atoll_err *err)
 {
     struct atoll_staged *s = staged_of(t);

@@ -52,7 +52,7 @@ struct tree {
     uint32_t drafts; /* asks for them */
 };
 
-static int create(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int create(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     t->strategy = calloc(1, sizeof(struct tree));
     return t->strategy ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a tree");
@@ -78,7 +78,7 @@ static double fitness_of(const struct atoll_engine *e, const struct node *n)
     return e->individuals.items[n->individual].fitness;
 }
 
-static uint32_t choose_greedy(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static uint32_t choose_greedy(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct tree *tree = t->strategy;
     uint32_t best = ATOLL_NONE;
@@ -127,7 +127,7 @@ static void score_children(struct tree *tree, struct node *root, double explorat
     }
 }
 
-static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     struct tree *tree = t->strategy;
     struct node root;
@@ -145,7 +145,7 @@ static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_engi
     return at;
 }
 
-typedef uint32_t policy(const struct atoll_engine *e, const struct atoll_engine_task *t);
+typedef uint32_t policy(const struct atoll_engine *e, const struct atoll_task_state *t);
 
 static policy *const policies[ATOLL_TREE_POLICY_COUNT] = {
     [ATOLL_TREE_GREEDY] = choose_greedy,
@@ -154,7 +154,7 @@ static policy *const policies[ATOLL_TREE_POLICY_COUNT] = {
 
 /* ---- asking ---- */
 
-static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct tree *tree = t->strategy;
     if (tree->drafts >= e->search.tree_drafts)
@@ -170,7 +170,7 @@ static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_e
     return missing > 0;
 }
 
-static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t)
+static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct tree *tree = t->strategy;
     if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
@@ -187,7 +187,7 @@ static int ready(const struct atoll_engine *e, const struct atoll_engine_task *t
 }
 
 /* The expansion is open before the ask is made, under its number: it may be answered at once. */
-static int make(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int make(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                 uint32_t node, struct atoll_err *err)
 {
     struct tree *tree = t->strategy;
@@ -199,7 +199,7 @@ static int make(struct atoll_engine *e, struct atoll_engine_task *t, const struc
     return (atoll_ask_stays_here(e, t) ? atoll_ask_make_here : atoll_ask_make)(e, t, asked, err);
 }
 
-static int propose(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_err *err)
+static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct tree *tree = t->strategy;
     if (drafts_are_missing(e, t)) {
@@ -234,7 +234,7 @@ static void close_expansion(struct tree *tree, uint32_t at)
             (tree->expansion_count - at) * sizeof *tree->expansions);
 }
 
-static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const struct atoll_asked *asked,
+static int replied(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
     struct tree *tree = t->strategy;
@@ -248,7 +248,7 @@ static int replied(struct atoll_engine *e, struct atoll_engine_task *t, const st
 }
 
 /* What was given up has no verdict and is no node. */
-static int settled(struct atoll_engine *e, struct atoll_engine_task *t, uint64_t ask, uint32_t individual,
+static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err)
 {
     struct tree *tree = t->strategy;
@@ -274,7 +274,7 @@ static int is_node_or_root(uint32_t node, uint32_t count)
     return node == ATOLL_NONE || node < count;
 }
 
-static int nodes_codec(const struct atoll_engine *e, const struct atoll_engine_task *t, struct tree *tree,
+static int nodes_codec(const struct atoll_engine *e, const struct atoll_task_state *t, struct tree *tree,
                        struct atoll_codec *c, struct atoll_err *err)
 {
     uint32_t count = tree->node_count;
@@ -316,7 +316,7 @@ static int expansions_codec(const struct atoll_engine *e, struct tree *tree, str
     return 0;
 }
 
-static int codec(struct atoll_engine *e, struct atoll_engine_task *t, struct atoll_codec *c,
+static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *c,
                  struct atoll_err *err)
 {
     struct tree *tree = t->strategy;

@@ -98,12 +98,3 @@ int atoll_space_point(const struct atoll_space *space, const struct atoll_choice
     *ret_point = point;
     return 1;
 }
-
-uint64_t atoll_space_size(const struct atoll_space *space)
-{
-    uint64_t size = 1;
-    for (size_t i = 0; i < space->count; i++)
-        if (__builtin_mul_overflow(size, space->params[i].value_count, &size))
-            return UINT64_MAX;
-    return size;
-}

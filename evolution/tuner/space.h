@@ -39,7 +39,5 @@ struct atoll_choice atoll_space_choice(const struct atoll_space *space, const st
 /* 1, or 0 when a value is not one of the parameter's. */
 int atoll_space_point(const struct atoll_space *space, const struct atoll_choice *choice,
                       struct atoll_point *ret_point);
-/* Points of the grid, legal or not; saturates at UINT64_MAX. */
-uint64_t atoll_space_size(const struct atoll_space *space);
 
 #endif

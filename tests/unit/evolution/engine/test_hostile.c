@@ -145,14 +145,14 @@ static void tokens_and_dollars_do_not_overflow(void **state)
 
 /* ---- sources ---- */
 
-static void fill_plans(struct atoll_engine_task *t)
+static void fill_plans(struct atoll_task_state *t)
 {
     for (size_t bytes = (size_t)1 << 30; bytes; bytes /= 2)
         while (atoll_arena_alloc(t->arena, bytes, NULL))
             continue;
 }
 
-static uint32_t waiting(const struct atoll_engine_task *t)
+static uint32_t waiting(const struct atoll_task_state *t)
 {
     return t->pending_count - t->pending_next;
 }
@@ -176,7 +176,7 @@ static void plans_that_fill_their_place_end_nothing(void **state)
                                "\"function\": \"f\", \"units\": \"N\", \"args\": [\"x\", \"y\"]}]} */\n"
                                "void f(long a, long b, const float *x, float *y) {}";
     struct sim *s = begin(*state, 0);
-    struct atoll_engine_task *t = &s->engine->tasks[0];
+    struct atoll_task_state *t = &s->engine->tasks[0];
     sim_capacity(s, 1);
     uint32_t instance = evaluate_until(s, ATOLL_OPERATOR_TUNE);
     fill_plans(t);
@@ -202,7 +202,7 @@ static void the_longest_source_has_no_mutant(void **state)
     memcpy(text, head, sizeof head - 1);
     for (unsigned shorter = 0; shorter < 2; shorter++) {
         struct sim *s = begin(*state, 0);
-        struct atoll_engine_task *t = &s->engine->tasks[0];
+        struct atoll_task_state *t = &s->engine->tasks[0];
         text[ATOLL_SOURCE_LIMIT - 1000 * shorter] = 0;
         sim_source(s, 0, 0, text);
         sim_capacity(s, 1);

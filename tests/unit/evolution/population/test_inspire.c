@@ -6,7 +6,7 @@
 /* A task with elites in some cells of two islands, made by hand. */
 struct stand {
     struct atoll_engine engine;
-    struct atoll_engine_task task;
+    struct atoll_task_state task;
     struct atoll_island islands[2];
     struct atoll_individual individuals[16];
 };

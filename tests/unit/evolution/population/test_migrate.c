@@ -16,7 +16,7 @@ static void sink(void *context, const struct atoll_decision *d)
 /* Islands with one elite each, of a cell of its own, made by hand; the first is the fastest. */
 struct stand {
     struct atoll_engine engine;
-    struct atoll_engine_task task;
+    struct atoll_task_state task;
     struct atoll_island islands[ISLANDS];
     struct atoll_individual individuals[ISLANDS];
     struct atoll_source source;

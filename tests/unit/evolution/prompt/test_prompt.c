@@ -314,14 +314,6 @@ static void a_tiny_limit_keeps_the_frame(void **state)
     scene_fini(&s);
 }
 
-static void sections_have_names(void **state)
-{
-    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
-        assert_string_not_equal(atoll_prompt_section_name((enum atoll_prompt_section)i), "unknown");
-    assert_string_equal(atoll_prompt_section_name(ATOLL_PROMPT_FAILURES), "failures");
-    assert_string_equal(atoll_prompt_section_name(ATOLL_PROMPT_SECTION_COUNT), "unknown");
-}
-
 /* ---- hostile texts ---- */
 
 #define EVIL "EVIL"
@@ -618,7 +610,6 @@ int main(void)
         cmocka_unit_test(the_same_input_gives_the_same_bytes),
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(a_tiny_limit_keeps_the_frame),
-        cmocka_unit_test(sections_have_names),
         cmocka_unit_test(hostile_texts_stay_quoted),
         cmocka_unit_test(cuts_do_not_open_quotations),
         cmocka_unit_test(quotes_are_cut_between_characters),

@@ -251,7 +251,7 @@ static uint32_t parent_of(const struct sim *s, const struct oracle *o, uint32_t 
 
 static int is_open(const struct sim *s, uint64_t ask)
 {
-    const struct atoll_engine_task *t = &s->engine->tasks[0];
+    const struct atoll_task_state *t = &s->engine->tasks[0];
     for (uint32_t i = 0; i < op_count(s); i++)
         if (op_at(s, i)->number == ask)
             return 1;

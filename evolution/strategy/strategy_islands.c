@@ -1,0 +1,51 @@
+/* strategy_islands.c - the two strategies that keep no state.
+ *
+ * Islands, the steady state: a free slot goes to the next island, which picks a parent among its elites and derives a
+ * candidate from it, by the tuner or by asking (ALGORITHMS.md 1-5).
+ * Repeated, the control of every comparison: independent samples; nothing that was measured is used for what is tried
+ * next. */
+#include "evolution/strategy/strategy.h"
+
+#include "evolution/engine/propose.h"
+#include "evolution/population/inspire.h"
+#include "evolution/population/select.h"
+
+static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    return t->template_count > 0 || (atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t));
+}
+
+static int islands_propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
+{
+    /* Without outside operators no random number is drawn for them, and without templates they get everything. */
+    int asks = atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t) &&
+               (!t->template_count || atoll_random_unit(atoll_random_next(&t->random)) < e->search.ask_share);
+    uint32_t island = atoll_propose_island(e, t), parent = ATOLL_NONE;
+    struct atoll_look look = {&e->individuals, &t->transitions, t->evaluated};
+    for (uint32_t i = 0; i < e->search.islands && parent == ATOLL_NONE; i++) {
+        uint32_t from = (island + i) % e->search.islands;
+        parent = atoll_select_parent(&e->search, &look, &t->islands[from], from, &t->random);
+    }
+    if (!asks)
+        return atoll_propose_tuned(e, t, island, parent, err);
+    struct atoll_asked asked =
+        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL, island, parent);
+    atoll_inspire(e, t, &asked);
+    return atoll_ask_make(e, t, &asked, err);
+}
+
+const struct atoll_strategy atoll_strategy_islands = {
+    .name = "islands", .ready = ready, .propose = islands_propose};
+
+static int repeated_propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
+{
+    uint32_t island = atoll_propose_island(e, t);
+    if (!atoll_ask_is_outside(e, t) || !atoll_ask_allowed(e, t))
+        return atoll_propose_sampled(e, t, island, err);
+    struct atoll_asked asked =
+        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE, island, ATOLL_NONE);
+    return atoll_ask_make(e, t, &asked, err);
+}
+
+const struct atoll_strategy atoll_strategy_repeated = {
+    .name = "repeated", .ready = ready, .propose = repeated_propose};
