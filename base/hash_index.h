@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 struct atoll_index {

@@ -91,8 +91,7 @@ static void campaign_make(const char *dir, unsigned long results)
         exit(1);
     }
     struct atoll_campaign_task told = {task->name, DIR_NAME "/wide", task->id};
-    struct atoll_campaign_config config = {
-        .engine_version = ATOLL_ENGINE_VERSION, .task_count = 1, .tasks = &told};
+    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .task_count = 1, .tasks = &told};
     config.id = atoll_id_of(dir, strlen(dir));
     atoll_search_defaults(&config.search);
     config.search.evaluation_budget = results;

@@ -143,7 +143,7 @@ static void results_append(struct maker *m, size_t count)
 static struct atoll_progress_json hint_of(const struct maker *m, const struct atoll_campaign *campaign,
                                           struct atoll_campaign_progress_task *rows)
 {
-    const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
+    const struct atoll_config *config = atoll_campaign_config(campaign);
     struct atoll_progress_json hint = {.campaign = config->id,
                                        .journal_bytes = atoll_journal_durable_bytes(m->journal),
                                        .evaluated = m->evaluated,
@@ -197,7 +197,7 @@ static struct atoll_campaign *part_create(const struct options *o, const char *p
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char suite[PATH_MAX];
-    struct atoll_campaign_config config = {.engine_version = 1, .atoll_version = ATOLL_VERSION};
+    struct atoll_config config = {.engine_version = 1, .atoll_version = ATOLL_VERSION};
     struct atoll_campaign_task *list = calloc(tasks, sizeof *list);
     char(*texts)[64] = calloc(tasks, sizeof *texts);
     if (!list || !texts)

@@ -203,7 +203,7 @@ static int check_folder(const char *dir, struct atoll_err *err)
     return failed;
 }
 
-static int check_tasks(const struct atoll_campaign_config *config, struct atoll_err *err)
+static int check_tasks(const struct atoll_config *config, struct atoll_err *err)
 {
     if (config->task_count == 0 || config->task_count > ATOLL_CAMPAIGN_TASK_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "a campaign has 1 to %d tasks, not %zu",
@@ -281,8 +281,7 @@ static int copy_task(const struct atoll_file_ops *ops, const char *from, const c
     return copy_directory(&c, from, to, err);
 }
 
-static int copy_tasks(struct atoll_campaign *c, const struct atoll_campaign_config *config,
-                      struct atoll_err *err)
+static int copy_tasks(struct atoll_campaign *c, const struct atoll_config *config, struct atoll_err *err)
 {
     char path[PATH_MAX], name[128];
     if (atoll_campaign_path(c, path, sizeof path, "jobs", err) != 0 ||
@@ -300,10 +299,9 @@ static int copy_tasks(struct atoll_campaign *c, const struct atoll_campaign_conf
     return 0;
 }
 
-static int write_config(struct atoll_campaign *c, const struct atoll_campaign_config *config,
-                        struct atoll_err *err)
+static int write_config(struct atoll_campaign *c, const struct atoll_config *config, struct atoll_err *err)
 {
-    struct atoll_campaign_config own = *config;
+    struct atoll_config own = *config;
     struct atoll_buffer text;
     char path[PATH_MAX];
     own.schema = ATOLL_CAMPAIGN_SCHEMA;
@@ -315,7 +313,7 @@ static int write_config(struct atoll_campaign *c, const struct atoll_campaign_co
     return failed ? -1 : 0;
 }
 
-struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_campaign_config *config,
+struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_config *config,
                                              const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     char prior[PATH_MAX];
@@ -338,7 +336,7 @@ failed:
     return NULL;
 }
 
-const struct atoll_campaign_config *atoll_campaign_config(const struct atoll_campaign *c)
+const struct atoll_config *atoll_campaign_config(const struct atoll_campaign *c)
 {
     return &c->config;
 }

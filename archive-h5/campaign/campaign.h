@@ -24,7 +24,7 @@ struct atoll_campaign;
  * last of all writes campaign.yaml: with it the campaign exists, before it nothing does.  config is copied.
  * The result is locked. Errors: EXISTS (a campaign or foreign files are there; remedy in the text), BUSY,
  * DENIED, FULL, IO, NOTFOUND (a task folder), LIMIT (a task with too many or too large files). */
-struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_campaign_config *config,
+struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_config *config,
                                              const struct atoll_file_ops *ops, struct atoll_err *err);
 /* Opens for reading; claim it before writing.  Errors: NOTFOUND (no campaign.yaml), INPUT, SCHEMA, IO.
  */
@@ -53,7 +53,7 @@ void atoll_campaign_on_life(struct atoll_campaign *campaign, void (*alive)(void 
 int atoll_campaign_lock(struct atoll_campaign *campaign, struct atoll_err *err);
 
 /* Borrowed until close. */
-const struct atoll_campaign_config *atoll_campaign_config(const struct atoll_campaign *campaign);
+const struct atoll_config *atoll_campaign_config(const struct atoll_campaign *campaign);
 const char *atoll_campaign_dir(const struct atoll_campaign *campaign);
 const char *atoll_campaign_option(const struct atoll_campaign *campaign,
                                   const char *key); /* NULL when not there */

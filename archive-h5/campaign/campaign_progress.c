@@ -275,7 +275,7 @@ static int object_take(const struct field *fields, size_t count, const json_t *o
     return json_is_object(object);
 }
 
-static int tasks_take(const struct atoll_campaign_config *config, const json_t *array,
+static int tasks_take(const struct atoll_config *config, const json_t *array,
                       struct atoll_progress_json *hint)
 {
     size_t count = json_array_size(array), at = 0;
@@ -298,7 +298,7 @@ static int tasks_take(const struct atoll_campaign_config *config, const json_t *
     return 1;
 }
 
-static int hint_take(const struct atoll_campaign_config *config, const json_t *object,
+static int hint_take(const struct atoll_config *config, const json_t *object,
                      struct atoll_progress_json *hint)
 {
     const json_t *asks = json_object_get(object, "asks");
@@ -439,7 +439,7 @@ static int progress_find(struct atoll_campaign_progress *s, const struct look *l
     if (l->length > 0 && atoll_progress_json_read(l->campaign, &s->hint))
         s->has_hint = hint_continue(l, &s->hint, &tally);
     if (!s->has_hint) { /* the tasks' names are known all the same */
-        const struct atoll_campaign_config *config = atoll_campaign_config(l->campaign);
+        const struct atoll_config *config = atoll_campaign_config(l->campaign);
         atoll_progress_json_fini(&s->hint);
         s->hint.tasks = calloc(config->task_count + 1, sizeof(*s->hint.tasks));
         if (!s->hint.tasks)

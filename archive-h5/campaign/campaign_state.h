@@ -21,7 +21,7 @@ struct atoll_campaign {
     struct atoll_lease *lease; /* NULL while not claimed */
     void (*alive)(void *context);
     void *alive_context;
-    struct atoll_campaign_config config;
+    struct atoll_config config;
     struct atoll_campaign_seen *seen;
 };
 

@@ -22,7 +22,7 @@ struct field {
 
 #define TOP(name, kind)                                                                                      \
     {                                                                                                        \
-#name, kind, offsetof(struct atoll_campaign_config, name)                                            \
+#name, kind, offsetof(struct atoll_config, name)                                                     \
     }
 static const struct field top_fields[] = {
     TOP(schema, KIND_U32),          TOP(id, KIND_ID),
@@ -66,7 +66,7 @@ static void put_field(struct atoll_buffer *out, const char *indent, const struct
     atoll_buffer_printf(out, "\n");
 }
 
-int atoll_config_write(const struct atoll_campaign_config *c, struct atoll_buffer *out, struct atoll_err *err)
+int atoll_config_write(const struct atoll_config *c, struct atoll_buffer *out, struct atoll_err *err)
 {
     char hex[ATOLL_ID_HEX];
     atoll_buffer_printf(
@@ -103,8 +103,8 @@ struct parser {
     unsigned line;
     enum section section;
     struct atoll_arena *arena;
-    struct atoll_campaign_config config;
-    struct atoll_campaign_option *options;
+    struct atoll_config config;
+    struct atoll_config_option *options;
     struct atoll_campaign_task *tasks;
     unsigned seen_top;
     struct atoll_err *err;
@@ -211,7 +211,7 @@ static int take_option(struct parser *p, char *key, char *value)
     char *text = unquote(value);
     if (!text || p->config.option_count == ATOLL_CAMPAIGN_OPTION_LIMIT)
         return complain(p, text ? "too many options at" : "bad text", text ? key : value);
-    struct atoll_campaign_option *o = &p->options[p->config.option_count];
+    struct atoll_config_option *o = &p->options[p->config.option_count];
     o->key = atoll_arena_text(p->arena, key, strlen(key), p->err);
     o->value = atoll_arena_text(p->arena, text, strlen(text), p->err);
     if (!o->key || !o->value)
@@ -267,7 +267,7 @@ static int take_line(struct parser *p, char *line)
 }
 
 int atoll_config_read(const char *text, size_t length, const char *file, struct atoll_arena *arena,
-                      struct atoll_campaign_config *ret_config, struct atoll_err *err)
+                      struct atoll_config *ret_config, struct atoll_err *err)
 {
     struct parser p = {.file = file, .arena = arena, .err = err};
     char *copy = atoll_arena_text(arena, text, length, err), *rest = copy, *line;

@@ -19,12 +19,12 @@ struct atoll_campaign_task {
 };
 
 /* A run option worth keeping for a resume ("ranks", "compiler" ...): texts, the reader parses them. */
-struct atoll_campaign_option {
+struct atoll_config_option {
     const char *key;   /* [a-z][a-z0-9_-]*, unique */
     const char *value; /* any text without NUL */
 };
 
-struct atoll_campaign_config {
+struct atoll_config {
     uint32_t schema;    /* filled by create */
     struct atoll_id id; /* of the campaign: unique, chosen by the caller */
     uint32_t engine_version;
@@ -32,7 +32,7 @@ struct atoll_campaign_config {
     int64_t created_unix_ns;
     struct atoll_search search;
     size_t option_count;
-    const struct atoll_campaign_option *options;
+    const struct atoll_config_option *options;
     size_t task_count;
     const struct atoll_campaign_task *tasks; /* in the order of their numbers */
     const void *prior; /* create: bytes of prior.atl (prior.h), which an option then names; NULL = none */
@@ -41,11 +41,10 @@ struct atoll_campaign_config {
 
 struct atoll_buffer;
 struct atoll_arena;
-int atoll_config_write(const struct atoll_campaign_config *config, struct atoll_buffer *out,
-                       struct atoll_err *err);
+int atoll_config_write(const struct atoll_config *config, struct atoll_buffer *out, struct atoll_err *err);
 /* Parses what atoll_config_write made; texts and arrays live in the arena.  file: for messages.  Errors:
  * INPUT "file:line: what", SCHEMA for a newer version. */
 int atoll_config_read(const char *text, size_t length, const char *file, struct atoll_arena *arena,
-                      struct atoll_campaign_config *ret_config, struct atoll_err *err);
+                      struct atoll_config *ret_config, struct atoll_err *err);
 
 #endif

@@ -57,19 +57,12 @@ struct sealing {
     char attempt[ATOLL_ATTEMPT_NAME_BYTES]; /* being visited, "" before the first */
 };
 
-static int has_segment(const struct atoll_campaign *campaign, const char *attempt)
-{
-    char path[PATH_MAX], name[ATOLL_ATTEMPT_NAME_BYTES + 32];
-    snprintf(name, sizeof name, "jobs/%.63s/segment-0000.h5", attempt);
-    return atoll_campaign_path(campaign, path, sizeof path, name, NULL) == 0 && access(path, F_OK) == 0;
-}
-
 static int seal_visit(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
                       struct atoll_err *err)
 {
     struct sealing *s = context;
     if (strcmp(s->attempt, attempt->name) != 0) {
-        if (*s->attempt && has_segment(s->campaign, s->attempt))
+        if (*s->attempt && atoll_campaign_has_segment(s->campaign, s->attempt))
             atoll_projection_mark(s->projection);
         memcpy(s->attempt, attempt->name, sizeof s->attempt);
     }

@@ -7,14 +7,14 @@
 
 #include "archive-h5/table/copy_rows.h"
 #include "archive-h5/table/project.h"
-#include "archive-h5/table/row_index.h"
+#include "base/hash_index.h"
 #include "archive-h5/hdf5/segment.h"
 #include "base/random.h"
 
 struct atoll_merge {
     size_t limit_bytes;
     struct atoll_tables *tables;
-    struct atoll_row_index index[ATOLL_TABLE_COUNT];
+    struct atoll_index index[ATOLL_TABLE_COUNT];
 };
 
 struct atoll_merge *atoll_merge_create(size_t limit_bytes, struct atoll_err *err)
@@ -37,14 +37,9 @@ void atoll_merge_destroy(struct atoll_merge *m)
     if (!m)
         return;
     for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
-        atoll_row_index_fini(&m->index[i]);
+        atoll_index_fini(&m->index[i]);
     atoll_tables_destroy(m->tables);
     free(m);
-}
-
-const struct atoll_tables *atoll_merge_tables(const struct atoll_merge *m)
-{
-    return m->tables;
 }
 
 struct atoll_tables *atoll_merge_take(struct atoll_merge *m)
@@ -52,7 +47,7 @@ struct atoll_tables *atoll_merge_take(struct atoll_merge *m)
     struct atoll_tables *tables = m->tables;
     m->tables = atoll_tables_create(m->limit_bytes, NULL);
     for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
-        atoll_row_index_fini(&m->index[i]);
+        atoll_index_fini(&m->index[i]);
     return tables;
 }
 
@@ -77,7 +72,7 @@ struct row_key {
     const void *row;
 };
 
-static int row_matches(const void *context, uint64_t index)
+static int row_matches(const void *context, uint32_t index)
 {
     const struct row_key *key = context;
     const struct atoll_table_schema *schema = atoll_table_schema(key->table);
@@ -97,14 +92,16 @@ static int put_row(struct atoll_merge *m, enum atoll_table table, const void *ro
 {
     struct row_key key = {m->tables, table, row};
     uint64_t hash = hash_key(atoll_table_schema(table), row);
-    if (atoll_row_index_find(&m->index[table], hash, row_matches, &key, ret_row)) {
+    uint32_t known = atoll_index_find(&m->index[table], hash, row_matches, &key);
+    if (known != ATOLL_NONE) {
+        *ret_row = known;
         atoll_tables_set(m->tables, table, *ret_row, row);
         return 0;
     }
     *ret_row = atoll_tables_count(m->tables, table);
     if (atoll_tables_append(m->tables, table, row, err) != 0)
         return -1;
-    return atoll_row_index_add(&m->index[table], hash, *ret_row, err);
+    return atoll_index_add(&m->index[table], hash, (uint32_t)*ret_row, err);
 }
 
 static int add_table(struct atoll_merge *m, struct atoll_row_copier *copier, enum atoll_table table,
@@ -143,18 +140,6 @@ int atoll_merge_add(struct atoll_merge *m, const struct atoll_tables *from, stru
     return failed;
 }
 
-/* Texts in the order in which rows use them, unused ones left out: so merging what is merged gives the same
- * bytes. */
-static int write_canonical(const struct atoll_tables *tables, const char *out,
-                           const struct atoll_file_ops *ops, struct atoll_err *err)
-{
-    struct atoll_merge *m = atoll_merge_create(ATOLL_TABLES_LIMIT_BYTES, err);
-    int failed = !m || atoll_merge_add(m, tables, err) != 0 ||
-                 atoll_segment_write(out, m->tables, NULL, ops, err) != 0;
-    atoll_merge_destroy(m);
-    return failed ? -1 : 0;
-}
-
 int atoll_merge_files(const char *const *paths, size_t count, const char *out,
                       const struct atoll_file_ops *ops, struct atoll_err *err)
 {
@@ -165,8 +150,12 @@ int atoll_merge_files(const char *const *paths, size_t count, const char *out,
         failed = !from || atoll_merge_add(m, from, err) != 0;
         atoll_tables_destroy(from);
     }
-    if (!failed)
-        failed = write_canonical(m->tables, out, ops, err);
+    /* Once more, with the texts in the order in which rows use them and unused ones left out: so merging what is merged gives
+     * the same bytes. */
+    struct atoll_merge *again = failed ? NULL : atoll_merge_create(ATOLL_TABLES_LIMIT_BYTES, err);
+    failed = !again || atoll_merge_add(again, m->tables, err) != 0 ||
+             atoll_segment_write(out, again->tables, NULL, ops, err) != 0;
+    atoll_merge_destroy(again);
     atoll_merge_destroy(m);
     return failed ? -1 : 0;
 }

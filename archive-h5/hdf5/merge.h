@@ -11,8 +11,7 @@ struct atoll_merge;
 struct atoll_merge *atoll_merge_create(size_t limit_bytes, struct atoll_err *err);
 void atoll_merge_destroy(struct atoll_merge *merge); /* NULL is fine */
 int atoll_merge_add(struct atoll_merge *merge, const struct atoll_tables *from, struct atoll_err *err);
-const struct atoll_tables *
-atoll_merge_tables(const struct atoll_merge *merge);              /* borrowed until the next add */
+
 struct atoll_tables *atoll_merge_take(struct atoll_merge *merge); /* ownership; the merge is empty after */
 
 /* Reads the files in order, merges, and replaces out in one step.  out may be one of the files. */

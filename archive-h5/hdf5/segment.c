@@ -1,9 +1,31 @@
-/* h5.c - see h5.h. */
-#include "archive-h5/hdf5/h5.h"
+/* segment.c - tables to an HDF5 file and back; HDF5 is known here alone.
+ *
+ * A file that is read may come from anywhere: only hard links, plain storage, the two filters every HDF5 has, exact types, equal
+ * lengths, texts with their hashes.  Memory is bounded by the file's size (deflate gives at most 1032:1).
+ * A file that is written is built in memory by HDF5's core driver and written by us: a full disk then is an error of our own
+ * write, and the library is never left with dirty pages it cannot flush. */
+#include "archive-h5/hdf5/segment.h"
 
+#include <errno.h>
+#include <hdf5.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-void atoll_h5_silence(void)
+#include "archive-h5/table/project.h"
+#include "base/frame.h"
+
+#define DEFLATE_RATIO    1100u
+#define BASE_LIMIT_BYTES ((size_t)64 << 20)
+#define CHUNK_BYTES      ((hsize_t)64 << 10)
+#define CORE_GROW_BYTES  ((size_t)1 << 20)
+#define DEFLATE_LEVEL    1
+#define CHUNK_TREE_RANK  8 /* nodes of half a KiB instead of 2: most columns of a segment are one chunk */
+
+static void silence(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     H5Eclear2(H5E_DEFAULT);
@@ -21,7 +43,7 @@ static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *context)
     return 0;
 }
 
-int atoll_h5_failed(enum atoll_code code, const char *path, const char *what, struct atoll_err *err)
+static int library_failed(enum atoll_code code, const char *path, const char *what, struct atoll_err *err)
 {
     struct message m = {""};
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &m);
@@ -29,7 +51,7 @@ int atoll_h5_failed(enum atoll_code code, const char *path, const char *what, st
     return atoll_err_set(err, code, "%s: %s%s%s", path, what, *m.text ? ": " : "", m.text);
 }
 
-hid_t atoll_h5_type(enum atoll_column_type type)
+static hid_t file_type(enum atoll_column_type type)
 {
     switch (type) {
     case ATOLL_COLUMN_U8:
@@ -39,4 +61,564 @@ hid_t atoll_h5_type(enum atoll_column_type type)
     case ATOLL_COLUMN_F64: return H5T_IEEE_F64LE;
     default: return H5T_STD_U32LE;
     }
+}
+
+struct input {
+    const char *path;
+    hid_t file;
+    uint32_t schema;
+    size_t limit_bytes;
+    struct atoll_tables *tables;
+    struct atoll_err *err;
+};
+
+static int damaged(struct input *in, const char *table, const char *column, const char *what)
+{
+    H5Eclear2(H5E_DEFAULT);
+    return atoll_err_set(in->err, ATOLL_E_CORRUPT,
+                         "%s: /%s%s%s %s; the file is damaged or not an archive of Atoll", in->path, table,
+                         column ? "/" : "", column ? column : "", what);
+}
+
+static int is_hard_link(hid_t at, const char *name)
+{
+    H5L_info_t info;
+    return H5Lexists(at, name, H5P_DEFAULT) > 0 && H5Lget_info(at, name, &info, H5P_DEFAULT) >= 0 &&
+           info.type == H5L_TYPE_HARD;
+}
+
+/* A group or dataset behind a hard link, -1. */
+static hid_t open_object(hid_t at, const char *name, H5O_type_t type)
+{
+    H5O_info_t info;
+    if (!is_hard_link(at, name) || H5Oget_info_by_name(at, name, &info, H5P_DEFAULT) < 0 || info.type != type)
+        return -1;
+    return H5Oopen(at, name, H5P_DEFAULT);
+}
+
+/* No external files, no virtual datasets, no filters that would load a plugin. */
+static int is_plain_storage(hid_t set)
+{
+    hid_t layout = H5Dget_create_plist(set);
+    H5D_layout_t kind = H5Pget_layout(layout);
+    int plain = (kind == H5D_CONTIGUOUS || kind == H5D_CHUNKED || kind == H5D_COMPACT) &&
+                H5Pget_external_count(layout) == 0;
+    int filters = kind == H5D_CHUNKED ? H5Pget_nfilters(layout) : 0;
+    for (int i = 0; plain && i < filters; i++) {
+        unsigned flags;
+        size_t values = 0;
+        H5Z_filter_t filter = H5Pget_filter2(layout, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
+        plain = filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE;
+    }
+    H5Pclose(layout);
+    return plain;
+}
+
+static int count_of(hid_t set, enum atoll_column_type type, uint64_t *ret_count)
+{
+    hsize_t dims[2] = {0, 0};
+    hid_t space = H5Dget_space(set);
+    int rank = H5Sget_simple_extent_ndims(space), want = type == ATOLL_COLUMN_ID ? 2 : 1;
+    int fits = rank == want && H5Sget_simple_extent_dims(space, dims, NULL) == want &&
+               (want == 1 || dims[1] == ATOLL_ID_BYTES) && dims[0] <= UINT32_MAX * 64ull;
+    H5Sclose(space);
+    *ret_count = dims[0];
+    return fits ? 0 : -1;
+}
+
+static int number_attribute(hid_t object, const char *name, uint32_t *ret_value)
+{
+    if (H5Aexists(object, name) <= 0)
+        return -1;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute),
+          space = H5Aget_space(attribute);
+    int failed = H5Tequal(type, H5T_STD_U32LE) <= 0 || H5Sget_simple_extent_npoints(space) != 1 ||
+                 H5Aread(attribute, H5T_NATIVE_UINT32, ret_value) < 0;
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return failed ? -1 : 0;
+}
+
+/* Opens, checks and measures one dataset; the caller closes it. */
+static hid_t admit(struct input *in, hid_t group, const char *table, const char *name,
+                   enum atoll_column_type type, uint64_t *ret_count)
+{
+    hid_t set = open_object(group, name, H5O_TYPE_DATASET);
+    if (set < 0) {
+        damaged(in, table, name, "is missing");
+        return -1;
+    }
+    hid_t have = H5Dget_type(set);
+    int is_same_type = H5Tequal(have, file_type(type)) > 0;
+    H5Tclose(have);
+    const char *what = !is_same_type                         ? "has the wrong type"
+                       : count_of(set, type, ret_count) != 0 ? "has the wrong shape"
+                       : !is_plain_storage(set)              ? "is stored in a way that is not allowed"
+                       : *ret_count * atoll_column_bytes(type) > in->limit_bytes
+                           ? "claims more data than the file can hold"
+                           : NULL;
+    if (what) {
+        damaged(in, table, name, what);
+        H5Dclose(set);
+        return -1;
+    }
+    return set;
+}
+
+static int read_cells(struct input *in, hid_t set, const char *table, const char *name,
+                      enum atoll_column_type type, uint64_t count, void *ret_cells)
+{
+    uint32_t checksum;
+    if (count && H5Dread(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, ret_cells) < 0)
+        return damaged(in, table, name, "cannot be read");
+    if (number_attribute(set, "crc32c", &checksum) != 0 ||
+        checksum != (count ? atoll_crc32c(0, ret_cells, (size_t)count * atoll_column_bytes(type)) : 0))
+        return damaged(in, table, name, "does not match its checksum");
+    return 0;
+}
+
+/* One dataset of texts, into owned memory. */
+static void *read_text_set(struct input *in, hid_t group, const char *name, enum atoll_column_type type,
+                           uint64_t *ret_count)
+{
+    hid_t set = admit(in, group, "texts", name, type, ret_count);
+    if (set < 0)
+        return NULL;
+    void *cells = malloc((size_t)*ret_count * atoll_column_bytes(type) + 1);
+    if (!cells)
+        atoll_err_set(in->err, ATOLL_E_MEMORY, "%s: no memory for its texts", in->path);
+    else if (read_cells(in, set, "texts", name, type, *ret_count, cells) != 0) {
+        free(cells);
+        cells = NULL;
+    }
+    H5Dclose(set);
+    return cells;
+}
+
+static int add_texts(struct input *in, const char *heap, uint64_t heap_bytes, const uint64_t *offset,
+                     const uint64_t *length, const struct atoll_id *hash, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t text;
+        if (offset[i] >= heap_bytes || length[i] >= heap_bytes - offset[i] ||
+            heap[offset[i] + length[i]] != '\0' || memchr(heap + offset[i], 0, (size_t)length[i]))
+            return damaged(in, "texts", NULL, "has a text outside its heap");
+        if (atoll_tables_add_text(in->tables, heap + offset[i], (size_t)length[i], &text, in->err) != 0)
+            return -1;
+        struct atoll_id want = atoll_id_of(heap + offset[i], (size_t)length[i]);
+        if (text != i || !atoll_id_equal(&hash[i], &want))
+            return damaged(in, "texts", NULL, "has a text that is not what its hash says, or is there twice");
+    }
+    return 0;
+}
+
+static int read_texts(struct input *in)
+{
+    uint64_t heap_bytes, offsets, lengths, hashes;
+    hid_t group = open_object(in->file, "texts", H5O_TYPE_GROUP);
+    if (group < 0)
+        return damaged(in, "texts", NULL, "is missing");
+    char *heap = read_text_set(in, group, "heap", ATOLL_COLUMN_U8, &heap_bytes);
+    uint64_t *offset = heap ? read_text_set(in, group, "offset", ATOLL_COLUMN_U64, &offsets) : NULL;
+    uint64_t *length = offset ? read_text_set(in, group, "length", ATOLL_COLUMN_U64, &lengths) : NULL;
+    struct atoll_id *hash = length ? read_text_set(in, group, "hash", ATOLL_COLUMN_ID, &hashes) : NULL;
+    int failed = !hash ? -1
+                 : offsets != lengths || offsets != hashes
+                     ? damaged(in, "texts", NULL, "has columns of different lengths")
+                     : add_texts(in, heap, heap_bytes, offset, length, hash, offsets);
+    free(heap);
+    free(offset);
+    free(length);
+    free(hash);
+    H5Gclose(group);
+    return failed;
+}
+
+/* Numbers that count rows of another table must be below its count. */
+static int check_references(struct input *in, const char *table, const struct atoll_column *column,
+                            const uint32_t *cells, uint64_t count)
+{
+    uint64_t limit = column->type == ATOLL_COLUMN_TEXT ? atoll_tables_text_count(in->tables)
+                     : column->type == ATOLL_COLUMN_CAMPAIGN
+                         ? atoll_tables_count(in->tables, ATOLL_TABLE_CAMPAIGN)
+                         : UINT64_MAX;
+    for (uint64_t i = 0; limit != UINT64_MAX && i < count; i++)
+        if (cells[i] >= limit)
+            return damaged(in, table, column->name, "refers to a row that is not there");
+    return 0;
+}
+
+static int read_columns(struct input *in, hid_t group, enum atoll_table table)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    void *cells[ATOLL_COLUMN_LIMIT] = {NULL};
+    uint64_t count = 0, have;
+    for (size_t c = 0; c < schema->column_count; c++) {
+        const struct atoll_column *column = &schema->columns[c];
+        if (column->since > in->schema) { /* never the first column */
+            if (count)
+                memset(cells[c], 0, (size_t)count * atoll_column_bytes(column->type));
+            continue;
+        }
+        hid_t set = admit(in, group, schema->name, column->name, column->type, &have);
+        if (set < 0)
+            return -1;
+        int failed = c > 0 && have != count
+                         ? damaged(in, schema->name, column->name, "has not as many rows as the others")
+                         : 0;
+        if (!failed && c == 0)
+            failed = atoll_tables_extend(in->tables, table, count = have, cells, in->err);
+        if (!failed)
+            failed = read_cells(in, set, schema->name, column->name, column->type, count, cells[c]);
+        if (!failed)
+            failed = check_references(in, schema->name, column, cells[c], count);
+        H5Dclose(set);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_file(struct input *in)
+{
+    if (number_attribute(in->file, "schema", &in->schema) != 0 || in->schema == 0)
+        return damaged(in, "", NULL, "has no schema version");
+    if (in->schema > ATOLL_ARCHIVE_SCHEMA)
+        return atoll_err_set(in->err, ATOLL_E_SCHEMA,
+                             "%s: archive schema %u, this Atoll (" ATOLL_VERSION
+                             ") knows up to %u; use the newer Atoll that wrote it",
+                             in->path, in->schema, ATOLL_ARCHIVE_SCHEMA);
+    if (read_texts(in) != 0)
+        return -1;
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
+        const struct atoll_table_schema *schema = atoll_table_schema((enum atoll_table)i);
+        if (schema->since > in->schema)
+            continue;
+        hid_t group = open_object(in->file, schema->name, H5O_TYPE_GROUP);
+        if (group < 0)
+            return damaged(in, schema->name, NULL, "is missing");
+        int failed = read_columns(in, group, (enum atoll_table)i);
+        H5Gclose(group);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static hid_t open_file(const char *path)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, 0, 1); /* the file never changes; some file systems have no locks */
+#endif
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    return file;
+}
+
+struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err)
+{
+    struct input in = {.path = path, .err = err};
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        atoll_err_errno(err, errno, "%s: cannot open the archive", path);
+        return NULL;
+    }
+    silence();
+    if ((in.file = open_file(path)) < 0) {
+        library_failed(ATOLL_E_CORRUPT, path, "is not an HDF5 file or is damaged", err);
+        return NULL;
+    }
+    uint64_t most = ATOLL_TABLES_LIMIT_BYTES, bytes = (uint64_t)st.st_size;
+    in.limit_bytes =
+        bytes < most / DEFLATE_RATIO ? BASE_LIMIT_BYTES + (size_t)bytes * DEFLATE_RATIO : (size_t)most;
+    in.tables = atoll_tables_create(in.limit_bytes, err);
+    if (in.tables && read_file(&in) != 0) {
+        atoll_tables_destroy(in.tables);
+        in.tables = NULL;
+    }
+    H5Fclose(in.file);
+    return in.tables;
+}
+
+/* A text attribute of at most bytes - 1 bytes. */
+static int text_attribute(hid_t object, const char *name, char *ret_text, size_t bytes)
+{
+    if (H5Aexists(object, name) <= 0)
+        return -1;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute),
+          space = H5Aget_space(attribute);
+    int failed = H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+                 H5Tget_size(type) >= bytes || H5Sget_simple_extent_npoints(space) != 1;
+    if (!failed) {
+        memset(ret_text, 0, bytes);
+        failed = H5Aread(attribute, type, ret_text) < 0;
+    }
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return failed ? -1 : 0;
+}
+
+int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, char *ret_text)
+{
+    char want[ATOLL_ID_HEX], have[ATOLL_MADE_OF_BYTES], origin[ATOLL_MADE_OF_BYTES];
+    uint32_t schema;
+    silence();
+    hid_t file = open_file(path);
+    if (file < 0)
+        return -1;
+    atoll_id_hex(campaign, want);
+    int failed = number_attribute(file, "schema", &schema) != 0 || schema != ATOLL_ARCHIVE_SCHEMA ||
+                 text_attribute(file, "campaign", have, sizeof have) != 0 || strcmp(want, have) != 0 ||
+                 text_attribute(file, "made_of", origin, sizeof origin) != 0;
+    H5Fclose(file);
+    H5Eclear2(H5E_DEFAULT);
+    if (!failed)
+        memcpy(ret_text, origin, sizeof origin);
+    return failed ? -1 : 0;
+}
+
+static int put_text_attribute(hid_t object, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(text) + 1);
+    hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int failed = attribute < 0 || H5Awrite(attribute, type, text) < 0;
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    return failed ? -1 : 0;
+}
+
+static int put_number_attribute(hid_t object, const char *name, uint32_t value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(object, name, H5T_STD_U32LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    int failed = attribute < 0 || H5Awrite(attribute, H5T_NATIVE_UINT32, &value) < 0;
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    H5Sclose(space);
+    return failed ? -1 : 0;
+}
+
+/* Chunked, shuffled, deflated; without rows plain, because a chunk may not be larger than its dataset. */
+static hid_t layout_of(int rank, const hsize_t *dims, size_t element_bytes)
+{
+    hid_t layout = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_obj_track_times(layout, 0);
+    if (dims[0] == 0)
+        return layout;
+    hsize_t chunk[2] = {CHUNK_BYTES / element_bytes / (rank == 2 ? dims[1] : 1), dims[1]};
+    if (chunk[0] > dims[0])
+        chunk[0] = dims[0];
+    H5Pset_chunk(layout, rank, chunk);
+    H5Pset_shuffle(layout);
+    H5Pset_deflate(layout, DEFLATE_LEVEL);
+    return layout;
+}
+
+/* The open dataset, or -1. */
+static hid_t put_dataset(hid_t group, const char *name, enum atoll_column_type type, uint64_t count,
+                         const void *cells)
+{
+    int rank = type == ATOLL_COLUMN_ID ? 2 : 1;
+    hsize_t dims[2] = {count, ATOLL_ID_BYTES};
+    size_t bytes = atoll_column_bytes(type);
+    hid_t space = H5Screate_simple(rank, dims, NULL), layout = layout_of(rank, dims, rank == 2 ? 1 : bytes);
+    hid_t set = H5Dcreate2(group, name, file_type(type), space, H5P_DEFAULT, layout, H5P_DEFAULT);
+    int failed =
+        set < 0 || (count && H5Dwrite(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) < 0) ||
+        put_number_attribute(set, "crc32c", count ? atoll_crc32c(0, cells, (size_t)count * bytes) : 0) != 0;
+    if (failed && set >= 0) {
+        H5Dclose(set);
+        set = -1;
+    }
+    H5Pclose(layout);
+    H5Sclose(space);
+    return set;
+}
+
+static int put_column(hid_t group, const struct atoll_column *column, uint64_t count, const void *cells)
+{
+    char values[1024] = ""; /* "0 correct, 1 bad_plan, ..." */
+    size_t at = 0;
+    for (unsigned v = 0; column->value_name && v < column->value_count && at < sizeof(values); v++) {
+        int n =
+            snprintf(values + at, sizeof(values) - at, "%s%u %s", v ? ", " : "", v, column->value_name(v));
+        at += n > 0 ? (size_t)n : 0;
+    }
+    hid_t set = put_dataset(group, column->name, column->type, count, cells);
+    if (set < 0)
+        return -1;
+    int failed = put_text_attribute(set, "description", column->description) != 0 ||
+                 put_text_attribute(set, "type", atoll_column_type_name(column->type)) != 0 ||
+                 (*column->unit && put_text_attribute(set, "unit", column->unit) != 0) ||
+                 (column->value_name && put_text_attribute(set, "values", values) != 0);
+    H5Dclose(set);
+    return failed ? -1 : 0;
+}
+
+static int put_table(hid_t file, const struct atoll_tables *t, enum atoll_table table)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    hid_t group = H5Gcreate2(file, schema->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    int failed = group < 0 || put_text_attribute(group, "description", schema->description) != 0;
+    for (size_t c = 0; !failed && c < schema->column_count; c++)
+        failed = put_column(group, &schema->columns[c], atoll_tables_count(t, table),
+                            atoll_tables_column(t, table, c));
+    if (group >= 0)
+        H5Gclose(group);
+    return failed ? -1 : 0;
+}
+
+static int put_texts(hid_t file, const struct atoll_tables *t)
+{
+    struct atoll_text_columns x;
+    atoll_tables_texts(t, &x);
+    hid_t group = H5Gcreate2(file, "texts", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (group < 0)
+        return -1;
+    const struct {
+        const char *name;
+        enum atoll_column_type type;
+        uint64_t count;
+        const void *cells;
+    } sets[] = {{"heap", ATOLL_COLUMN_U8, x.heap_bytes, x.heap},
+                {"offset", ATOLL_COLUMN_U64, x.count, x.offset},
+                {"length", ATOLL_COLUMN_U64, x.count, x.length},
+                {"hash", ATOLL_COLUMN_ID, x.count, x.hash}};
+    int failed =
+        put_text_attribute(group, "description", "every text once: heap[offset : offset + length], UTF-8");
+    for (size_t i = 0; !failed && i < sizeof sets / sizeof *sets; i++) {
+        hid_t set = put_dataset(group, sets[i].name, sets[i].type, sets[i].count, sets[i].cells);
+        failed = set < 0;
+        if (set >= 0)
+            H5Dclose(set);
+    }
+    H5Gclose(group);
+    return failed ? -1 : 0;
+}
+
+static int put_root(hid_t file, const struct atoll_tables *t, const char *made_of)
+{
+    struct atoll_row_campaign campaign;
+    char hex[ATOLL_ID_HEX] = "";
+    if (atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN) == 1) {
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
+        atoll_id_hex(&campaign.id, hex);
+        if (put_number_attribute(file, "engine_version", campaign.engine_version) != 0)
+            return -1;
+    }
+    return put_number_attribute(file, "schema", ATOLL_ARCHIVE_SCHEMA) != 0 ||
+                   put_text_attribute(file, "atoll_version", ATOLL_VERSION) != 0 ||
+                   put_text_attribute(file, "campaign", hex) != 0 ||
+                   (made_of && put_text_attribute(file, "made_of", made_of) != 0)
+               ? -1
+               : 0;
+}
+
+/* The whole file as bytes, owned. */
+static void *build_image(const char *path, const struct atoll_tables *t, const char *made_of,
+                         size_t *ret_length, struct atoll_err *err)
+{
+    void *image = NULL;
+    ssize_t length = -1;
+    silence();
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_istore_k(creation, CHUNK_TREE_RANK);
+    H5Pset_fapl_core(access, CORE_GROW_BYTES, 0);
+    hid_t file = H5Fcreate("atoll", H5F_ACC_TRUNC, creation, access);
+    int failed = file < 0 || put_root(file, t, made_of) != 0 || put_texts(file, t) != 0;
+    for (size_t i = 0; !failed && i < ATOLL_TABLE_COUNT; i++)
+        failed = put_table(file, t, (enum atoll_table)i);
+    if (!failed && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
+        length = H5Fget_file_image(file, NULL, 0);
+    if (length > 0 && (image = malloc((size_t)length)) &&
+        H5Fget_file_image(file, image, (size_t)length) != length) {
+        free(image);
+        image = NULL;
+    }
+    if (!image)
+        library_failed(ATOLL_E_MEMORY, path, "cannot build the archive file", err);
+    else
+        *ret_length = (size_t)length;
+    if (file >= 0)
+        H5Fclose(file);
+    H5Pclose(creation);
+    H5Pclose(access);
+    return image;
+}
+
+static int same_table(const struct atoll_tables *a, const struct atoll_tables *b, enum atoll_table table)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    uint64_t count = atoll_tables_count(a, table);
+    if (count != atoll_tables_count(b, table))
+        return 0;
+    for (size_t c = 0; count && c < schema->column_count; c++)
+        if (memcmp(atoll_tables_column(a, table, c), atoll_tables_column(b, table, c),
+                   (size_t)count * atoll_column_bytes(schema->columns[c].type)) != 0)
+            return 0;
+    return 1;
+}
+
+/* Reads the file back and compares every cell and text. */
+static int verify(const char *path, const struct atoll_tables *t, struct atoll_err *err)
+{
+    struct atoll_text_columns x, y;
+    struct atoll_tables *again = atoll_segment_read(path, err);
+    if (!again)
+        return atoll_err_add(err, "while reading back what was just written");
+    atoll_tables_texts(t, &x);
+    atoll_tables_texts(again, &y);
+    int same = x.count == y.count && x.heap_bytes == y.heap_bytes &&
+               memcmp(x.heap, y.heap, (size_t)x.heap_bytes) == 0;
+    for (size_t i = 0; same && i < ATOLL_TABLE_COUNT; i++)
+        same = same_table(t, again, (enum atoll_table)i);
+    atoll_tables_destroy(again);
+    return same ? 0
+                : atoll_err_set(err, ATOLL_E_CORRUPT, "%s: what was read back differs from what was written",
+                                path);
+}
+
+int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
+                        const struct atoll_file_ops *ops, struct atoll_err *err)
+{
+    char temporary[PATH_MAX];
+    size_t length;
+    if (!ops)
+        ops = atoll_file_ops_real();
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp", path) >= sizeof temporary)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
+    void *image = build_image(path, tables, made_of, &length, err);
+    if (!image)
+        return -1;
+    int failed = atoll_file_write(ops, temporary, image, length, err);
+    free(image);
+    if (failed)
+        return -1;
+    if (verify(temporary, tables, err) != 0) {
+        ops->unlink(ops->context, temporary);
+        return -1;
+    }
+    if (ops->rename(ops->context, temporary, path) != 0) {
+        int sys_errno = errno;
+        ops->unlink(ops->context, temporary);
+        return atoll_file_write_failed(path, "rename the new archive into place", sys_errno, err);
+    }
+    return atoll_file_sync_parent(ops, path, err);
+}
+
+int atoll_segment_name(const char *dir, char *ret_path, size_t bytes, struct atoll_err *err)
+{
+    for (unsigned n = 0; n < 10000; n++) {
+        if ((size_t)snprintf(ret_path, bytes, "%s/segment-%04u.h5", dir, n) >= bytes)
+            return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
+        if (access(ret_path, F_OK) != 0)
+            return 0;
+    }
+    return atoll_err_set(err, ATOLL_E_LIMIT, "%s: more than 10,000 segments", dir);
 }

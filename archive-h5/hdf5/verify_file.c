@@ -21,9 +21,9 @@ struct check {
     const char *file; /* named in every line */
 };
 
-static void say(struct check *c, int is_problem, const char *format, ...)
+static void write_line(struct check *c, int is_problem, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct check *c, int is_problem, const char *format, ...)
+static void write_line(struct check *c, int is_problem, const char *format, ...)
 {
     char line[1600];
     size_t at = c->file ? (size_t)snprintf(line, sizeof line, "%.400s: ", c->file) : 0;
@@ -66,8 +66,8 @@ static void check_references(struct check *c, const struct atoll_tables *t, cons
         for (uint64_t i = 0; ids && i < count; i++)
             missing += !atoll_id_is_zero(&ids[i]) && atoll_query_candidate(q, campaigns[i], &ids[i]) < 0;
         if (missing)
-            say(c, 1, "%s.%s names %llu candidates that are not there", schema->name, references[r].column,
-                (unsigned long long)missing);
+            write_line(c, 1, "%s.%s names %llu candidates that are not there", schema->name,
+                       references[r].column, (unsigned long long)missing);
     }
 }
 
@@ -84,8 +84,8 @@ static void check_cells(struct check *c, const struct atoll_tables *t, enum atol
         for (uint64_t i = 0; column->type == ATOLL_COLUMN_F64 && i < count; i++)
             bad += isnan(((const double *)cells)[i]) ? !column->may_be_nan : ((const double *)cells)[i] < 0;
         if (bad)
-            say(c, 1, "%s.%s has %llu values out of range", schema->name, column->name,
-                (unsigned long long)bad);
+            write_line(c, 1, "%s.%s has %llu values out of range", schema->name, column->name,
+                       (unsigned long long)bad);
     }
     c->report->rows += count;
 }
@@ -104,7 +104,8 @@ static void check_samples(struct check *c, const struct atoll_tables *t, const s
         bad += promised != atoll_query_samples(q, e).count;
     }
     if (bad)
-        say(c, 1, "%llu evaluations have not the samples their timings count", (unsigned long long)bad);
+        write_line(c, 1, "%llu evaluations have not the samples their timings count",
+                   (unsigned long long)bad);
 }
 
 static int check_tables(struct check *c, const struct atoll_tables *t, int is_segment, struct atoll_err *err)
@@ -134,7 +135,7 @@ static int file_failed(struct check *c, const struct atoll_err *why, struct atol
 {
     if (why->code == ATOLL_E_CORRUPT || why->code == ATOLL_E_INPUT || why->code == ATOLL_E_PROTOCOL) {
         c->file = NULL; /* the text names it */
-        say(c, 1, "%s", why->text);
+        write_line(c, 1, "%s", why->text);
         return 0;
     }
     if (err)
@@ -156,8 +157,8 @@ static int verify_archive(struct check *c, const char *path, struct atoll_err *e
         return file_failed(c, &why, err);
     int failed = check_tables(c, t, !strncmp(name, "segment-", 8), err);
     if (!failed)
-        say(c, 0, "%llu rows, %llu texts", (unsigned long long)(c->report->rows - rows),
-            (unsigned long long)atoll_tables_text_count(t));
+        write_line(c, 0, "%llu rows, %llu texts", (unsigned long long)(c->report->rows - rows),
+                   (unsigned long long)atoll_tables_text_count(t));
     atoll_tables_destroy(t);
     return failed;
 }
@@ -196,8 +197,8 @@ static int verify_journal(struct check *c, const char *path, struct atoll_err *e
     if (got != 0)
         return file_failed(c, &why, err);
     c->report->torn_bytes += end.lost_bytes;
-    say(c, 0, "%llu records, %s, %llu bytes never acknowledged", (unsigned long long)end.record_count,
-        endings[end.ending], (unsigned long long)end.lost_bytes);
+    write_line(c, 0, "%llu records, %s, %llu bytes never acknowledged", (unsigned long long)end.record_count,
+               endings[end.ending], (unsigned long long)end.lost_bytes);
     return 0;
 }
 
@@ -251,12 +252,12 @@ static int verify_campaign(struct check *c, const char *dir, struct atoll_err *e
         file_failed(c, &why, NULL);
     else {
         c->report->quarantined_records = replay.quarantined_records;
-        say(c, 0, "%llu events in %llu attempts, %llu records quarantined",
-            (unsigned long long)replay.event_count, (unsigned long long)replay.attempt_count,
-            (unsigned long long)replay.quarantined_records);
+        write_line(c, 0, "%llu events in %llu attempts, %llu records quarantined",
+                   (unsigned long long)replay.event_count, (unsigned long long)replay.attempt_count,
+                   (unsigned long long)replay.quarantined_records);
         for (size_t i = 0; i < replay.quarantined_count; i++)
-            say(c, 0, "%llu records of attempt %s written after its lease was lost are kept aside",
-                (unsigned long long)replay.quarantined[i].records, replay.quarantined[i].attempt);
+            write_line(c, 0, "%llu records of attempt %s written after its lease was lost are kept aside",
+                       (unsigned long long)replay.quarantined[i].records, replay.quarantined[i].attempt);
     }
     return verify_folder(c, dir, 2, err);
 }

@@ -24,17 +24,6 @@ struct atoll_journal {
     struct atoll_buffer payload; /* of the frame being built */
 };
 
-static int open_file(struct atoll_journal *j, struct atoll_err *err)
-{
-    j->fd = j->ops->open(j->ops->context, j->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (j->fd >= 0)
-        return 0;
-    if (errno == EEXIST)
-        return atoll_err_set(err, ATOLL_E_EXISTS, "%s: is there already; a journal is never written twice",
-                             j->path);
-    return atoll_file_write_failed(j->path, "create the journal", errno, err);
-}
-
 /* Frames the payload into pending; on failure pending is what it was. */
 static int append_frame(struct atoll_journal *j, enum atoll_record_type type, struct atoll_err *err)
 {
@@ -75,8 +64,17 @@ struct atoll_journal *atoll_journal_create(const char *path, const struct atoll_
     atoll_buffer_init(&j->payload, ATOLL_FRAME_PAYLOAD_LIMIT);
     own.schema = ATOLL_JOURNAL_SCHEMA;
     atoll_record_put_header(&j->payload, &own);
-    if (append_frame(j, ATOLL_RECORD_HEADER, err) != 0 || open_file(j, err) != 0)
+    if (append_frame(j, ATOLL_RECORD_HEADER, err) != 0)
         goto failed;
+    j->fd = j->ops->open(j->ops->context, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (j->fd < 0) {
+        if (errno == EEXIST)
+            atoll_err_set(err, ATOLL_E_EXISTS, "%s: is there already; a journal is never written twice",
+                          path);
+        else
+            atoll_file_write_failed(path, "create the journal", errno, err);
+        goto failed;
+    }
     if (atoll_journal_sync(j, err) != 0 || atoll_file_sync_parent(j->ops, path, err) != 0) {
         j->ops->unlink(j->ops->context, path);
         goto failed;
@@ -193,9 +191,4 @@ size_t atoll_journal_pending_bytes(const struct atoll_journal *j)
 uint64_t atoll_journal_next_event(const struct atoll_journal *j)
 {
     return j->next_event;
-}
-
-const char *atoll_journal_path(const struct atoll_journal *j)
-{
-    return j->path;
 }

@@ -49,6 +49,5 @@ uint64_t
 atoll_journal_durable_bytes(const struct atoll_journal *journal); /* file offset up to which all is synced */
 size_t atoll_journal_pending_bytes(const struct atoll_journal *journal); /* appended, not yet synced */
 uint64_t atoll_journal_next_event(const struct atoll_journal *journal);  /* number the next event will get */
-const char *atoll_journal_path(const struct atoll_journal *journal);     /* borrowed until destroy */
 
 #endif

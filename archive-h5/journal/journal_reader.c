@@ -70,19 +70,6 @@ void atoll_journal_reader_close(struct atoll_journal_reader *r)
     free(r);
 }
 
-static int grow(struct atoll_journal_reader *r, size_t capacity, struct atoll_err *err)
-{
-    if (capacity <= r->window_capacity)
-        return 0;
-    unsigned char *window = realloc(r->window, capacity);
-    if (!window)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory for a record of %zu bytes", r->path,
-                             capacity);
-    r->window = window;
-    r->window_capacity = capacity;
-    return 0;
-}
-
 /* Makes the window start at the next record and hold at least `want` bytes or all there are. */
 static int fill(struct atoll_journal_reader *r, size_t want, struct atoll_err *err)
 {
@@ -95,8 +82,15 @@ static int fill(struct atoll_journal_reader *r, size_t want, struct atoll_err *e
         r->window_offset = r->offset;
     }
     size_t least = r->offset == 0 ? FIRST_BYTES : WINDOW_BYTES;
-    if (grow(r, want < least ? least : want, err) != 0)
-        return -1;
+    size_t capacity = want < least ? least : want;
+    if (capacity > r->window_capacity) {
+        unsigned char *window = realloc(r->window, capacity);
+        if (!window)
+            return atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory for a record of %zu bytes", r->path,
+                                 capacity);
+        r->window = window;
+        r->window_capacity = capacity;
+    }
     while (r->window_length < r->window_capacity) {
         ssize_t n = pread(r->fd, r->window + r->window_length, r->window_capacity - r->window_length,
                           (off_t)(r->window_offset + r->window_length));
@@ -111,13 +105,6 @@ static int fill(struct atoll_journal_reader *r, size_t want, struct atoll_err *e
     return 0;
 }
 
-static const unsigned char *window_at(const struct atoll_journal_reader *r, size_t *ret_length)
-{
-    size_t skip = (size_t)(r->offset - r->window_offset);
-    *ret_length = r->window_length - skip;
-    return r->window + skip;
-}
-
 /* 1 a frame, 0 no good frame here (ret_length: bytes there are), -1 error. */
 static int frame_here(struct atoll_journal_reader *r, struct atoll_frame *ret_frame, size_t *ret_length,
                       struct atoll_err *err)
@@ -128,8 +115,9 @@ static int frame_here(struct atoll_journal_reader *r, struct atoll_frame *ret_fr
         size_t have, used;
         if (fill(r, want, err) != 0)
             return -1;
-        const unsigned char *bytes = window_at(r, &have);
-        *ret_length = have;
+        size_t skip = (size_t)(r->offset - r->window_offset);
+        const unsigned char *bytes = r->window + skip;
+        *ret_length = have = r->window_length - skip;
         int got = have ? atoll_frame_decode(bytes, have, ret_frame, &used, &local) : 0;
         if (got == 1) {
             *ret_length = used;
@@ -189,12 +177,6 @@ static unsigned char *read_rest(struct atoll_journal_reader *r, uint64_t from, s
     return rest;
 }
 
-static int looks_foreign(const unsigned char *bytes, size_t length)
-{
-    static const unsigned char zeros[4];
-    return length >= 4 && memcmp(bytes, "ATLF", 4) != 0 && memcmp(bytes, zeros, 4) != 0;
-}
-
 /* The bytes at r->offset are no record: torn tail, or corruption. */
 static int end_of_good(struct atoll_journal_reader *r, struct atoll_err *err)
 {
@@ -203,7 +185,9 @@ static int end_of_good(struct atoll_journal_reader *r, struct atoll_err *err)
     if (!rest)
         return -1;
     ssize_t witness = atoll_journal_witness(rest, length, r->offset);
-    int foreign = r->offset == 0 && looks_foreign(rest, length);
+    static const unsigned char zeros[4];
+    int foreign =
+        r->offset == 0 && length >= 4 && memcmp(rest, "ATLF", 4) != 0 && memcmp(rest, zeros, 4) != 0;
     free(rest);
     if (foreign)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: is not a journal of Atoll", r->path);
@@ -274,16 +258,6 @@ static int check_order(struct atoll_journal_reader *r, const struct atoll_record
     }
 }
 
-static int decode_record(struct atoll_journal_reader *r, const struct atoll_frame *frame,
-                         struct atoll_record *ret_record, struct atoll_err *err)
-{
-    struct atoll_err local = ATOLL_ERR_INIT;
-    if (atoll_record_decode(frame->type, frame->payload, frame->length, ret_record, &local) == 0)
-        return 0;
-    return atoll_err_set(err, local.code == ATOLL_E_PROTOCOL ? ATOLL_E_CORRUPT : local.code,
-                         "%s: at offset %llu: %s", r->path, (unsigned long long)r->offset, local.text);
-}
-
 int atoll_journal_reader_next(struct atoll_journal_reader *r, const struct atoll_record **ret_record,
                               struct atoll_err *err)
 {
@@ -297,7 +271,11 @@ int atoll_journal_reader_next(struct atoll_journal_reader *r, const struct atoll
         return -1;
     if (got == 0)
         return length == 0 ? end_of_file(r) : end_of_good(r, err);
-    if (decode_record(r, &frame, &record, err) != 0 || check_order(r, &record, err) != 0)
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (atoll_record_decode(frame.type, frame.payload, frame.length, &record, &why) != 0)
+        return atoll_err_set(err, why.code == ATOLL_E_PROTOCOL ? ATOLL_E_CORRUPT : why.code,
+                             "%s: at offset %llu: %s", r->path, (unsigned long long)r->offset, why.text);
+    if (check_order(r, &record, err) != 0)
         return -1;
     record.offset = r->offset;
     record.end_offset = r->offset + length;
@@ -311,9 +289,4 @@ int atoll_journal_reader_next(struct atoll_journal_reader *r, const struct atoll
 void atoll_journal_reader_end(const struct atoll_journal_reader *r, struct atoll_journal_end *ret_end)
 {
     *ret_end = r->end;
-}
-
-const struct atoll_journal_header *atoll_journal_reader_header(const struct atoll_journal_reader *r)
-{
-    return r->end.record_count ? &r->header : NULL;
 }

@@ -47,7 +47,5 @@ void atoll_journal_reader_end(const struct atoll_journal_reader *reader, struct 
 /* Of bytes that lie at or behind `place` of a journal: where in them a good frame is that proves everything before
  * `place` and more to have been durable, or -1. */
 ssize_t atoll_journal_witness(const void *bytes, size_t length, uint64_t place);
-/* The header; NULL before the first record was read. */
-const struct atoll_journal_header *atoll_journal_reader_header(const struct atoll_journal_reader *reader);
 
 #endif

@@ -152,13 +152,6 @@ static int group_note(struct walk *w, const unsigned char *payload, size_t lengt
     return 1;
 }
 
-static int is_whole(const unsigned char *bytes, size_t have)
-{
-    struct atoll_frame frame;
-    size_t used;
-    return atoll_frame_decode(bytes, have, &frame, &used, NULL) == 1;
-}
-
 /* The header at w->at, which must be of a record that ends within the file. */
 static enum found head_look(struct walk *w, uint16_t *ret_type, size_t *ret_length, struct atoll_err *err)
 {
@@ -190,7 +183,10 @@ static enum found step(struct walk *w, int is_checked, struct atoll_err *err)
     if (is_checked && window_fill(w, ATOLL_FRAME_HEADER_BYTES + length, err) != 0)
         return FOUND_ERROR;
     const unsigned char *bytes = window_at(w, &have), *payload = bytes + ATOLL_FRAME_HEADER_BYTES;
-    if (have < ATOLL_FRAME_HEADER_BYTES || (is_checked && !is_whole(bytes, have)))
+    struct atoll_frame frame;
+    size_t used;
+    if (have < ATOLL_FRAME_HEADER_BYTES ||
+        (is_checked && atoll_frame_decode(bytes, have, &frame, &used, NULL) != 1))
         return FOUND_NOTHING;
     have -= ATOLL_FRAME_HEADER_BYTES;
     if (!group_note(w, payload, have < length ? have : length))
@@ -225,20 +221,6 @@ static int tail_judge(struct walk *w, struct atoll_err *err)
                          w->path, (unsigned long long)w->at);
 }
 
-static int sealed_count(struct walk *w, uint64_t until, struct atoll_err *err)
-{
-    enum found found = pass(w, until, 0, err);
-    if (found == FOUND_ERROR)
-        return -1;
-    if (w->at == until)
-        return 1;
-    return atoll_err_set(
-        err, ATOLL_E_CORRUPT,
-        "%s: %s at offset %llu, its successor sealed %llu bytes; restore the file from a copy", w->path,
-        w->at > until ? "has a record that ends" : "ends or is damaged", (unsigned long long)w->at,
-        (unsigned long long)until);
-}
-
 static int open_count(struct walk *w, struct atoll_err *err)
 {
     if (pass(w, UINT64_MAX, 0, err) == FOUND_ERROR)
@@ -251,16 +233,6 @@ static int open_count(struct walk *w, struct atoll_err *err)
     return 1;
 }
 
-static int walk_open(struct walk *w, struct atoll_err *err)
-{
-    struct stat st;
-    w->fd = open(w->path, O_RDONLY | O_CLOEXEC);
-    if (w->fd < 0 || fstat(w->fd, &st) != 0)
-        return atoll_err_errno(err, errno, "%s: cannot read the journal", w->path);
-    w->end = (uint64_t)st.st_size;
-    return 0;
-}
-
 int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct atoll_journal_tally *tally,
                         struct atoll_err *err)
 {
@@ -271,9 +243,26 @@ int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct 
     w.tally.lost_bytes = 0;
     w.group.at = from;
     w.group.tally = w.tally;
-    int rc = walk_open(&w, &said);
-    if (rc == 0 && from <= w.end && from <= until)
-        rc = until == UINT64_MAX ? open_count(&w, &said) : sealed_count(&w, until, &said);
+    struct stat st;
+    int rc = 0;
+    w.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (w.fd < 0 || fstat(w.fd, &st) != 0)
+        rc = atoll_err_errno(&said, errno, "%s: cannot read the journal", path);
+    w.end = rc == 0 ? (uint64_t)st.st_size : 0;
+    if (rc == 0 && from <= w.end && from <= until) {
+        if (until == UINT64_MAX)
+            rc = open_count(&w, &said);
+        else if (pass(&w, until, 0, &said) == FOUND_ERROR)
+            rc = -1;
+        else if (w.at == until)
+            rc = 1;
+        else
+            rc = atoll_err_set(
+                &said, ATOLL_E_CORRUPT,
+                "%s: %s at offset %llu, its successor sealed %llu bytes; restore the file from a copy", path,
+                w.at > until ? "has a record that ends" : "ends or is damaged", (unsigned long long)w.at,
+                (unsigned long long)until);
+    }
     if (from > 0 && w.at == from && w.end > from && until > from)
         rc = 0; /* not where a record starts */
     if (rc == 1) {

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/json.h"
 
 /* The cell as characters: a number, a name, hex, or a borrowed text.  scratch: room for 80 bytes. ret_number:
@@ -58,14 +56,6 @@ static void put_csv(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static int put_json_text(FILE *out, const char *text)
-{
-    json_t *string = atoll_json_text(text);
-    int failed = !string || json_dumpf(string, out, JSON_ENCODE_ANY) != 0;
-    json_decref(string);
-    return failed ? -1 : 0;
-}
-
 static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table table,
                    enum atoll_export_format format, uint64_t row)
 {
@@ -86,8 +76,13 @@ static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table tab
         fprintf(out, "\"%s\": ", schema->columns[c].name);
         if (number)
             fputs(*text ? text : "null", out);
-        else if (put_json_text(out, text) != 0)
-            return -1;
+        else {
+            json_t *string = atoll_json_text(text);
+            int failed = !string || json_dumpf(string, out, JSON_ENCODE_ANY) != 0;
+            json_decref(string);
+            if (failed)
+                return -1;
+        }
     }
     fputs(format == ATOLL_EXPORT_CSV ? "\r\n" : "}\n", out);
     return 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive-h5/table/row_index.h"
+#include "base/hash_index.h"
 #include "core/evaluation.h"
 #include "base/random.h"
 
@@ -18,7 +18,7 @@ struct groups {
 
 struct atoll_query {
     const struct atoll_tables *tables;
-    struct atoll_row_index candidates, evaluations;
+    struct atoll_index candidates, evaluations;
     struct groups by_candidate, timings, samples, profiles;
 };
 
@@ -40,7 +40,7 @@ struct candidate_key {
     const struct atoll_id *id;
 };
 
-static int candidate_matches(const void *context, uint64_t row)
+static int candidate_matches(const void *context, uint32_t row)
 {
     const struct candidate_key *key = context;
     return key->campaigns[row] == key->campaign && atoll_id_equal(&key->ids[row], key->id);
@@ -50,10 +50,8 @@ int64_t atoll_query_candidate(const struct atoll_query *q, uint32_t campaign, co
 {
     struct candidate_key key = {column(q->tables, ATOLL_TABLE_CANDIDATES, "id"),
                                 column(q->tables, ATOLL_TABLE_CANDIDATES, "campaign"), campaign, id};
-    uint64_t row;
-    return atoll_row_index_find(&q->candidates, atoll_id_u64(id), candidate_matches, &key, &row)
-               ? (int64_t)row
-               : -1;
+    uint32_t row = atoll_index_find(&q->candidates, atoll_id_u64(id), candidate_matches, &key);
+    return row == ATOLL_NONE ? -1 : (int64_t)row;
 }
 
 struct event_key {
@@ -63,7 +61,7 @@ struct event_key {
     uint32_t campaign;
 };
 
-static int event_matches(const void *context, uint64_t row)
+static int event_matches(const void *context, uint32_t row)
 {
     const struct event_key *key = context;
     return key->campaigns[row] == key->campaign && key->events[row] == key->event;
@@ -73,58 +71,21 @@ static int64_t find_evaluation(const struct atoll_query *q, uint32_t campaign, u
 {
     struct event_key key = {column(q->tables, ATOLL_TABLE_EVALUATIONS, "event"),
                             column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign"), event, campaign};
-    uint64_t row;
-    return atoll_row_index_find(&q->evaluations, atoll_mix64(event), event_matches, &key, &row) ? (int64_t)row
-                                                                                                : -1;
+    uint32_t row = atoll_index_find(&q->evaluations, event, event_matches, &key);
+    return row == ATOLL_NONE ? -1 : (int64_t)row;
 }
 
-static int index_rows(struct atoll_query *q, struct atoll_err *err)
+/* The rows of a table by owner: evaluations by candidate, the rows of other tables by evaluation.  Counting sort, which keeps
+ * the order of rows; rows without owner are left out. */
+static int group(struct atoll_query *q, struct groups *g, enum atoll_table table, struct atoll_err *err)
 {
-    const struct atoll_id *ids = column(q->tables, ATOLL_TABLE_CANDIDATES, "id");
-    const uint64_t *events = column(q->tables, ATOLL_TABLE_EVALUATIONS, "event");
-    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_CANDIDATES); i++)
-        if (atoll_row_index_add(&q->candidates, atoll_id_u64(&ids[i]), i, err) != 0)
-            return -1;
-    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_EVALUATIONS); i++)
-        if (atoll_row_index_add(&q->evaluations, atoll_mix64(events[i]), i, err) != 0)
-            return -1;
-    return 0;
-}
-
-typedef int64_t owner_of(const struct atoll_query *q, uint64_t row);
-
-static int64_t candidate_of_evaluation(const struct atoll_query *q, uint64_t row)
-{
-    const struct atoll_id *ids = column(q->tables, ATOLL_TABLE_EVALUATIONS, "candidate");
-    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign");
-    return atoll_query_candidate(q, campaigns[row], &ids[row]);
-}
-
-static int64_t evaluation_of_timing(const struct atoll_query *q, uint64_t row)
-{
-    const uint64_t *events = column(q->tables, ATOLL_TABLE_TIMINGS, "event");
-    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_TIMINGS, "campaign");
-    return find_evaluation(q, campaigns[row], events[row]);
-}
-
-static int64_t evaluation_of_sample(const struct atoll_query *q, uint64_t row)
-{
-    const uint64_t *events = column(q->tables, ATOLL_TABLE_SAMPLES, "event");
-    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_SAMPLES, "campaign");
-    return find_evaluation(q, campaigns[row], events[row]);
-}
-
-static int64_t evaluation_of_profile(const struct atoll_query *q, uint64_t row)
-{
-    const uint64_t *events = column(q->tables, ATOLL_TABLE_PROFILES, "event");
-    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_PROFILES, "campaign");
-    return find_evaluation(q, campaigns[row], events[row]);
-}
-
-/* Counting sort by owner, which keeps the order of rows; rows without owner are left out. */
-static int group(struct atoll_query *q, struct groups *g, uint64_t owner_count, uint64_t row_count,
-                 owner_of *owner, struct atoll_err *err)
-{
+    int by_candidate = table == ATOLL_TABLE_EVALUATIONS;
+    const struct atoll_id *ids = by_candidate ? column(q->tables, table, "candidate") : NULL;
+    const uint64_t *events = column(q->tables, table, "event");
+    const uint32_t *campaigns = column(q->tables, table, "campaign");
+    uint64_t row_count = atoll_tables_count(q->tables, table);
+    uint64_t owner_count =
+        atoll_tables_count(q->tables, by_candidate ? ATOLL_TABLE_CANDIDATES : ATOLL_TABLE_EVALUATIONS);
     int64_t *owners = malloc((size_t)(row_count + 1) * sizeof *owners);
     g->owner_count = (size_t)owner_count;
     g->begin = calloc((size_t)owner_count + 2, sizeof *g->begin);
@@ -134,7 +95,8 @@ static int group(struct atoll_query *q, struct groups *g, uint64_t owner_count, 
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to index the archive");
     }
     for (uint64_t i = 0; i < row_count; i++) {
-        owners[i] = owner(q, i);
+        owners[i] = by_candidate ? atoll_query_candidate(q, campaigns[i], &ids[i])
+                                 : find_evaluation(q, campaigns[i], events[i]);
         if (owners[i] >= 0)
             g->begin[owners[i] + 2]++;
     }
@@ -155,38 +117,34 @@ struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atol
         return NULL;
     }
     q->tables = t;
-    uint64_t candidates = atoll_tables_count(t, ATOLL_TABLE_CANDIDATES),
-             evaluations = atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS);
-    if (index_rows(q, err) != 0 ||
-        group(q, &q->by_candidate, candidates, evaluations, candidate_of_evaluation, err) != 0 ||
-        group(q, &q->timings, evaluations, atoll_tables_count(t, ATOLL_TABLE_TIMINGS), evaluation_of_timing,
-              err) != 0 ||
-        group(q, &q->samples, evaluations, atoll_tables_count(t, ATOLL_TABLE_SAMPLES), evaluation_of_sample,
-              err) != 0 ||
-        group(q, &q->profiles, evaluations, atoll_tables_count(t, ATOLL_TABLE_PROFILES),
-              evaluation_of_profile, err) != 0) {
+    const struct atoll_id *ids = column(t, ATOLL_TABLE_CANDIDATES, "id");
+    const uint64_t *events = column(t, ATOLL_TABLE_EVALUATIONS, "event");
+    int failed = 0;
+    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_CANDIDATES); i++)
+        failed = atoll_index_add(&q->candidates, atoll_id_u64(&ids[i]), (uint32_t)i, err);
+    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS); i++)
+        failed = atoll_index_add(&q->evaluations, events[i], (uint32_t)i, err);
+    if (failed || group(q, &q->by_candidate, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
+        group(q, &q->timings, ATOLL_TABLE_TIMINGS, err) != 0 ||
+        group(q, &q->samples, ATOLL_TABLE_SAMPLES, err) != 0 ||
+        group(q, &q->profiles, ATOLL_TABLE_PROFILES, err) != 0) {
         atoll_query_destroy(q);
         return NULL;
     }
     return q;
 }
 
-static void free_groups(struct groups *g)
-{
-    free(g->begin);
-    free(g->rows);
-}
-
 void atoll_query_destroy(struct atoll_query *q)
 {
     if (!q)
         return;
-    atoll_row_index_fini(&q->candidates);
-    atoll_row_index_fini(&q->evaluations);
-    free_groups(&q->by_candidate);
-    free_groups(&q->timings);
-    free_groups(&q->samples);
-    free_groups(&q->profiles);
+    atoll_index_fini(&q->candidates);
+    atoll_index_fini(&q->evaluations);
+    struct groups *const groups[] = {&q->by_candidate, &q->timings, &q->samples, &q->profiles};
+    for (size_t i = 0; i < 4; i++) {
+        free(groups[i]->begin);
+        free(groups[i]->rows);
+    }
     free(q);
 }
 
@@ -217,11 +175,6 @@ struct atoll_rows atoll_query_samples(const struct atoll_query *q, uint64_t eval
     return rows_of(&q->samples, evaluation_row);
 }
 
-static int is_of_model(const struct atoll_row_evaluation *e, uint32_t model)
-{
-    return model == ATOLL_QUERY_ANY_MODEL || e->model == model;
-}
-
 /* Correct and timed, then correct, then the rest; faster first. */
 static double merit(const struct atoll_row_evaluation *e)
 {
@@ -238,7 +191,7 @@ int64_t atoll_query_best_evaluation(const struct atoll_query *q, uint64_t candid
     double best_merit = -1;
     for (size_t i = 0; i < rows.count; i++) {
         atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
-        if (is_of_model(&e, model) && merit(&e) > best_merit) {
+        if ((model == ATOLL_QUERY_ANY_MODEL || e.model == model) && merit(&e) > best_merit) {
             best_merit = merit(&e);
             best = rows.rows[i];
         }
@@ -267,23 +220,13 @@ int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t cand
         atoll_tables_get(q->tables, ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
         atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
         double worth = 8.0 * profile.tier + merit(&e);
-        if (is_of_model(&e, model) && worth > best_merit) {
+        if ((model == ATOLL_QUERY_ANY_MODEL || e.model == model) && worth > best_merit) {
             best_merit = worth;
             best = row;
             *ret_evaluation = rows.rows[i];
         }
     }
     return best;
-}
-
-static int ambiguous(const char *prefix, const struct atoll_id *a, const struct atoll_id *b,
-                     struct atoll_err *err)
-{
-    char x[ATOLL_ID_HEX], y[ATOLL_ID_HEX];
-    atoll_id_hex(a, x);
-    atoll_id_hex(b, y);
-    return atoll_err_set(err, ATOLL_E_INPUT, "candidate %s could be %.16s or %.16s; give more digits", prefix,
-                         x, y);
 }
 
 int atoll_query_candidate_prefix(const struct atoll_query *q, const char *prefix, uint64_t *ret_row,
@@ -300,8 +243,12 @@ int atoll_query_candidate_prefix(const struct atoll_query *q, const char *prefix
         atoll_id_hex(&ids[i], hex);
         if (strncmp(hex, prefix, length) != 0)
             continue;
-        if (found >= 0 && !atoll_id_equal(&ids[found], &ids[i]))
-            return ambiguous(prefix, &ids[found], &ids[i], err);
+        if (found >= 0 && !atoll_id_equal(&ids[found], &ids[i])) {
+            char first[ATOLL_ID_HEX];
+            atoll_id_hex(&ids[found], first);
+            return atoll_err_set(err, ATOLL_E_INPUT, "candidate %s could be %.16s or %.16s; give more digits",
+                                 prefix, first, hex);
+        }
         if (found < 0)
             found = (int64_t)i;
     }
@@ -342,29 +289,24 @@ int64_t atoll_query_task(const struct atoll_query *q, const char *name)
     return -1;
 }
 
-/* Worth telling only where a table has tasks of more than one. */
-static const char *model_name(const struct atoll_query *q, const struct atoll_row_task *task)
-{
-    const uint32_t *names = column(q->tables, ATOLL_TABLE_TASKS, "model_name");
-    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++)
-        if (names[i] != task->model_name)
-            return atoll_tables_text(q->tables, task->model_name);
-    return "";
-}
-
 void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, struct atoll_task_summary *ret)
 {
     struct atoll_row_task row;
     atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, task_row, &row);
     *ret = (struct atoll_task_summary){.row = task_row,
                                        .name = atoll_tables_text(q->tables, row.name),
-                                       .model = model_name(q, &row),
+                                       .model = "",
                                        .baseline_ns = row.baseline_ns,
                                        .best_ns = row.best_ns,
                                        .floor_ns = row.floor_ns,
                                        .p_value = row.final_p,
                                        .evaluated = row.evaluated,
                                        .correct = row.correct};
+    /* Worth showing only where a table has tasks of more than one. */
+    const uint32_t *names = column(q->tables, ATOLL_TABLE_TASKS, "model_name");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++)
+        if (names[i] != row.model_name)
+            ret->model = atoll_tables_text(q->tables, row.model_name);
     ret->speedup_is_final = row.final_ratio > 0;
     if (row.final_ratio > 0) {
         ret->speedup = row.final_ratio;

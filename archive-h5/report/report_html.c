@@ -1,14 +1,14 @@
 /* report_html.c - the words and tables of the report. */
-#include "archive-h5/report/report_html.h"
+#include "archive-h5/report/report_page.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "base/utf8.h"
 #include "core/evaluation.h"
-#include "base/units.h"
 
 #define LINEAGE_LIMIT 64u
 
@@ -108,16 +108,6 @@ void atoll_html_text(struct atoll_buffer *out, const char *text)
     }
 }
 
-static void put_date(struct atoll_buffer *out, int64_t unix_ns)
-{
-    char text[64];
-    time_t seconds = (time_t)(unix_ns / 1000000000);
-    struct tm tm;
-    if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &tm) == 0)
-        return;
-    atoll_buffer_printf(out, "%s", text);
-}
-
 static void put_duration(struct atoll_buffer *out, double ns)
 {
     char text[64];
@@ -144,7 +134,11 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
         atoll_id_hex(&c.id, hex);
         atoll_buffer_printf(out, "<p class=\"soft\">Campaign <span class=\"mono\">%.12s</span>, started ",
                             hex);
-        put_date(out, c.created_unix_ns);
+        char date[64];
+        time_t seconds = (time_t)(c.created_unix_ns / 1000000000);
+        struct tm tm;
+        if (gmtime_r(&seconds, &tm) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm) > 0)
+            atoll_buffer_printf(out, "%s", date);
         atoll_buffer_printf(out, ", ran ");
         put_duration(out, (double)c.campaign_ns);
         atoll_buffer_printf(out, ", Atoll ");
@@ -198,17 +192,6 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
     atoll_buffer_printf(out, "</section>\n");
 }
 
-static double largest_speedup(const struct atoll_query *query)
-{
-    double most = 1;
-    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
-        struct atoll_task_summary t;
-        atoll_query_task_summary(query, i, &t);
-        most = fmax(most, t.speedup);
-    }
-    return most;
-}
-
 static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
 {
     if (t->speedup <= 0) {
@@ -235,20 +218,15 @@ static void put_share(struct atoll_buffer *out, double share)
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
 }
 
-static void put_model(struct atoll_buffer *out, const char *model)
-{
-    if (!*model)
-        return;
-    atoll_buffer_printf(out, " <span class=\"soft\">");
-    atoll_html_text(out, model);
-    atoll_buffer_printf(out, "</span>");
-}
-
 static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
 {
     atoll_buffer_printf(out, "<tr><td class=\"l\"><a href=\"#task-%llu\">", (unsigned long long)t->row);
     atoll_html_text(out, t->name);
-    put_model(out, t->model);
+    if (*t->model) {
+        atoll_buffer_printf(out, " <span class=\"soft\">");
+        atoll_html_text(out, t->model);
+        atoll_buffer_printf(out, "</span>");
+    }
     atoll_buffer_printf(out, "</a></td><td>");
     put_duration(out, t->baseline_ns);
     atoll_buffer_printf(out, "</td><td>");
@@ -277,8 +255,13 @@ static void put_fast(struct atoll_buffer *out, const struct atoll_archive_summar
 void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *query)
 {
     struct atoll_archive_summary s;
-    double most = largest_speedup(query);
+    double most = 1; /* the largest speedup */
     atoll_query_summary(query, &s);
+    for (uint64_t i = 0; i < s.task_count; i++) {
+        struct atoll_task_summary t;
+        atoll_query_task_summary(query, i, &t);
+        most = fmax(most, t.speedup);
+    }
     put_tiles(out, &s);
     atoll_buffer_printf(
         out,

@@ -1,7 +1,7 @@
-/* report_html.h - the text of the report: escaping, style, tables.
+/* report_page.h - the parts of the report: its text (escaping, style, tables) and its figures.
  * Layer: archive-h5, private to report*.c.  The page is well-formed XML too. */
-#ifndef ATOLL_ARCHIVE_H5_REPORT_REPORT_HTML_H
-#define ATOLL_ARCHIVE_H5_REPORT_REPORT_HTML_H
+#ifndef ATOLL_ARCHIVE_H5_REPORT_REPORT_PAGE_H
+#define ATOLL_ARCHIVE_H5_REPORT_REPORT_PAGE_H
 
 #include "archive-h5/report/query.h"
 #include "base/buffer.h"
@@ -15,7 +15,18 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
 /* Heading and figures' frame of one task are report.c's; this is the lineage of its best kernel with its
  * source. */
 void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
-void atoll_html_devices(struct atoll_buffer *out, const struct atoll_query *query);
 void atoll_html_end(struct atoll_buffer *out);
+
+/* Speedup over the baseline against campaign time: every correct candidate a dot, the best so far a line. */
+void atoll_svg_progress(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
+/* The 4x4x4 behaviour cells as four grids, coloured by the fitness of the best elite over all islands. */
+void atoll_svg_elites(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
+
+/* Useful operations per second against useful operations per byte of device memory; roof: bandwidth and peaks as measured
+ * on the device of the best candidate, whose row in candidates is best_row; dots: the elites that devices of that
+ * model counted.  1 when there is something to draw, else 0 and nothing is written.
+ * Source: Williams, Waterman, Patterson, Roofline, CACM 52(4), 2009. */
+int atoll_svg_roofline(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row,
+                       uint64_t best_row);
 
 #endif

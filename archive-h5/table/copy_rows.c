@@ -18,21 +18,6 @@ void atoll_row_copier_fini(struct atoll_row_copier *c)
     c->texts = NULL;
 }
 
-static int translate_text(struct atoll_row_copier *c, uint32_t *text, struct atoll_err *err)
-{
-    uint32_t from = *text, into;
-    if (from >= atoll_tables_text_count(c->from))
-        from = 0;
-    if (!c->texts[from]) {
-        if (atoll_tables_add_text(c->into, atoll_tables_text(c->from, from),
-                                  atoll_tables_text_length(c->from, from), &into, err) != 0)
-            return -1;
-        c->texts[from] = into + 1;
-    }
-    *text = c->texts[from] - 1;
-    return 0;
-}
-
 int atoll_row_copier_get(struct atoll_row_copier *c, enum atoll_table table, uint64_t row, void *ret_row,
                          struct atoll_err *err)
 {
@@ -42,10 +27,16 @@ int atoll_row_copier_get(struct atoll_row_copier *c, enum atoll_table table, uin
         uint32_t value;
         char *at = (char *)ret_row + schema->columns[i].offset;
         if (schema->columns[i].type == ATOLL_COLUMN_TEXT) {
-            memcpy(&value, at, sizeof value);
-            if (translate_text(c, &value, err) != 0)
-                return -1;
-            memcpy(at, &value, sizeof value);
+            memcpy(&value, at, sizeof(value));
+            uint32_t from = value < atoll_tables_text_count(c->from) ? value : 0;
+            if (!c->texts[from]) {
+                if (atoll_tables_add_text(c->into, atoll_tables_text(c->from, from),
+                                          atoll_tables_text_length(c->from, from), &value, err) != 0)
+                    return -1;
+                c->texts[from] = value + 1;
+            }
+            value = c->texts[from] - 1;
+            memcpy(at, &value, sizeof(value));
         } else if (schema->columns[i].type == ATOLL_COLUMN_CAMPAIGN && c->campaigns) {
             memcpy(&value, at, sizeof value);
             value = value < c->campaign_count ? c->campaigns[value] : 0;

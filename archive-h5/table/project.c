@@ -13,17 +13,7 @@
 #define ARENA_LIMIT_BYTES ((size_t)64 << 20)
 #define PLANS_LIMIT_BYTES ((size_t)64 << 20)
 
-/* One way of timing holds for a whole campaign. */
-static int is_warm(const struct atoll_campaign_config *c)
-{
-    for (size_t i = 0; i < c->option_count; i++)
-        if (!strcmp(c->options[i].key, "timing"))
-            return !strcmp(c->options[i].value, "warm");
-    return 0;
-}
-
-static int add_campaign(struct atoll_projection *p, const struct atoll_campaign_config *c,
-                        struct atoll_err *err)
+static int add_campaign(struct atoll_projection *p, const struct atoll_config *c, struct atoll_err *err)
 {
     struct atoll_row_campaign row = {.id = c->id,
                                      .engine_version = c->engine_version,
@@ -37,7 +27,10 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_campaign_
                                      .evaluation_budget = c->search.evaluation_budget,
                                      .device_budget_ns = c->search.device_budget_ns,
                                      .wall_budget_ns = c->search.wall_budget_ns,
-                                     .timing = (uint8_t)is_warm(c)};
+                                     .timing = 0};
+    for (size_t i = 0; i < c->option_count; i++) /* one way of timing holds for a whole campaign */
+        if (!strcmp(c->options[i].key, "timing"))
+            row.timing = !strcmp(c->options[i].value, "warm");
     p->form = c->search.fitness_form;
     if (atoll_tables_add_text(p->tables, c->atoll_version, strlen(c->atoll_version), &row.atoll_version,
                               err) != 0)
@@ -45,8 +38,7 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_campaign_
     return atoll_tables_append(p->tables, ATOLL_TABLE_CAMPAIGN, &row, err);
 }
 
-struct atoll_projection *atoll_projection_create(const struct atoll_campaign_config *config,
-                                                 struct atoll_err *err)
+struct atoll_projection *atoll_projection_create(const struct atoll_config *config, struct atoll_err *err)
 {
     struct atoll_projection *p = calloc(1, sizeof *p);
     if (!p) {
@@ -73,10 +65,10 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->sources.items);
     free(p->dispatches.items);
     free(p->floors.items);
-    atoll_row_index_fini(&p->ask_index);
-    atoll_row_index_fini(&p->source_index);
-    atoll_row_index_fini(&p->dispatch_index);
-    atoll_row_index_fini(&p->candidate_index);
+    atoll_index_fini(&p->ask_index);
+    atoll_index_fini(&p->source_index);
+    atoll_index_fini(&p->dispatch_index);
+    atoll_index_fini(&p->candidate_index);
     atoll_arena_destroy(p->arena);
     atoll_arena_destroy(p->plans);
     atoll_tables_destroy(p->tables);
@@ -173,27 +165,22 @@ int atoll_projection_definition(struct atoll_projection *p, uint32_t task, const
     return 0;
 }
 
-static int project_event_bytes(struct atoll_projection *p, const struct atoll_record *record,
-                               struct atoll_err *err)
-{
-    struct atoll_event e;
-    atoll_arena_reset(p->arena);
-    atoll_event_init(&e, ATOLL_EVENT_TICK);
-    if (atoll_event_decode(record->bytes, record->length, p->arena, &e, err) != 0)
-        return -1;
-    int failed = atoll_projection_event(p, record->event, &e, err);
-    atoll_event_fini(&e);
-    return failed;
-}
-
 int atoll_projection_record(struct atoll_projection *p, const struct atoll_record *record,
                             struct atoll_err *err)
 {
     struct atoll_decision d;
+    struct atoll_event e;
     size_t cursor = 0;
     int got;
     switch (record->type) {
-    case ATOLL_RECORD_EVENT: return project_event_bytes(p, record, err);
+    case ATOLL_RECORD_EVENT:
+        atoll_arena_reset(p->arena);
+        atoll_event_init(&e, ATOLL_EVENT_TICK);
+        if (atoll_event_decode(record->bytes, record->length, p->arena, &e, err) != 0)
+            return -1;
+        got = atoll_projection_event(p, record->event, &e, err);
+        atoll_event_fini(&e);
+        return got;
     case ATOLL_RECORD_DEVICE: return atoll_projection_device(p, &record->device, err);
     case ATOLL_RECORD_DECISIONS:
         while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1)
@@ -251,7 +238,7 @@ static int project_visit(void *context, const struct atoll_attempt *attempt,
     return atoll_projection_visit(context, attempt, record, err);
 }
 
-int atoll_projection_definitions(struct atoll_projection *p, const struct atoll_campaign_config *config,
+int atoll_projection_definitions(struct atoll_projection *p, const struct atoll_config *config,
                                  struct atoll_err *err)
 {
     for (size_t i = 0; i < config->task_count; i++) {
@@ -272,7 +259,7 @@ struct atoll_projection *atoll_projection_of_campaign(const struct atoll_campaig
                                                       struct atoll_replay_report *ret_report,
                                                       struct atoll_err *err)
 {
-    const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
+    const struct atoll_config *config = atoll_campaign_config(campaign);
     struct atoll_projection *p = atoll_projection_create(config, err);
     if (p && (atoll_campaign_replay(campaign, project_visit, p, ret_report, err) != 0 ||
               atoll_projection_definitions(p, config, err) != 0)) {

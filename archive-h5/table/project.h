@@ -10,8 +10,7 @@
 
 struct atoll_projection;
 
-struct atoll_projection *atoll_projection_create(const struct atoll_campaign_config *config,
-                                                 struct atoll_err *err);
+struct atoll_projection *atoll_projection_create(const struct atoll_config *config, struct atoll_err *err);
 void atoll_projection_destroy(struct atoll_projection *projection); /* NULL is fine */
 
 /* A result whose evaluation has its result already is ignored, as the engine ignores it.  Errors: MEMORY,
@@ -42,7 +41,7 @@ void atoll_projection_mark(struct atoll_projection *p);
 int atoll_projection_visit(struct atoll_projection *p, const struct atoll_attempt *attempt,
                            const struct atoll_record *record, struct atoll_err *err);
 /* The definitions of all tasks, which are in the campaign's folder and not in its journals. */
-int atoll_projection_definitions(struct atoll_projection *p, const struct atoll_campaign_config *config,
+int atoll_projection_definitions(struct atoll_projection *p, const struct atoll_config *config,
                                  struct atoll_err *err);
 /* A projection of everything a campaign's journals hold, up to now. */
 struct atoll_projection *atoll_projection_of_campaign(const struct atoll_campaign *campaign,

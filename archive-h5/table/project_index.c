@@ -38,7 +38,7 @@ struct source_key {
     const struct atoll_id *id;
 };
 
-static int source_matches(const void *context, uint64_t row)
+static int source_matches(const void *context, uint32_t row)
 {
     const struct source_key *key = context;
     return atoll_id_equal(&((const struct atoll_projection_source *)key->sources->items)[row].id, key->id);
@@ -48,10 +48,8 @@ struct atoll_projection_source *atoll_projection_find_source(const struct atoll_
                                                              const struct atoll_id *id)
 {
     struct source_key key = {&p->sources, id};
-    uint64_t row;
-    if (!atoll_row_index_find(&p->source_index, atoll_id_u64(id), source_matches, &key, &row))
-        return NULL;
-    return &((struct atoll_projection_source *)p->sources.items)[row];
+    uint32_t row = atoll_index_find(&p->source_index, atoll_id_u64(id), source_matches, &key);
+    return row == ATOLL_NONE ? NULL : &((struct atoll_projection_source *)p->sources.items)[row];
 }
 
 int atoll_projection_add_source(struct atoll_projection *p, const char *language, const char *text,
@@ -68,7 +66,7 @@ int atoll_projection_add_source(struct atoll_projection *p, const char *language
         atoll_projection_put_text(p, text, &s->text, err) != 0 ||
         atoll_projection_put_text(p, origin, &s->origin, err) != 0)
         return -1;
-    return atoll_row_index_add(&p->source_index, atoll_id_u64(&id), p->sources.count - 1, err);
+    return atoll_index_add(&p->source_index, atoll_id_u64(&id), (uint32_t)(p->sources.count - 1), err);
 }
 
 struct atoll_projection_task *atoll_projection_find_task(const struct atoll_projection *p, uint32_t number)
@@ -105,7 +103,7 @@ struct dispatch_key {
     uint64_t evaluation;
 };
 
-static int dispatch_matches(const void *context, uint64_t row)
+static int dispatch_matches(const void *context, uint32_t row)
 {
     const struct dispatch_key *key = context;
     return ((const struct atoll_projection_dispatch *)key->dispatches->items)[row].evaluation ==
@@ -116,10 +114,8 @@ struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct at
                                                                  uint64_t evaluation)
 {
     struct dispatch_key key = {&p->dispatches, evaluation};
-    uint64_t row;
-    if (!atoll_row_index_find(&p->dispatch_index, atoll_mix64(evaluation), dispatch_matches, &key, &row))
-        return NULL;
-    return &((struct atoll_projection_dispatch *)p->dispatches.items)[row];
+    uint32_t row = atoll_index_find(&p->dispatch_index, evaluation, dispatch_matches, &key);
+    return row == ATOLL_NONE ? NULL : &((struct atoll_projection_dispatch *)p->dispatches.items)[row];
 }
 
 int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,
@@ -132,7 +128,7 @@ int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll
         return -1;
     *x = (struct atoll_projection_dispatch){d->evaluation, d->task,  d->model, d->island,
                                             d->candidate,  d->elite, 0};
-    return atoll_row_index_add(&p->dispatch_index, atoll_mix64(d->evaluation), p->dispatches.count - 1, err);
+    return atoll_index_add(&p->dispatch_index, d->evaluation, (uint32_t)(p->dispatches.count - 1), err);
 }
 
 struct candidate_key {
@@ -140,7 +136,7 @@ struct candidate_key {
     const struct atoll_id *id;
 };
 
-static int candidate_matches(const void *context, uint64_t row)
+static int candidate_matches(const void *context, uint32_t row)
 {
     const struct candidate_key *key = context;
     return atoll_id_equal(&key->ids[row], key->id);
@@ -150,20 +146,8 @@ static int candidate_matches(const void *context, uint64_t row)
 int64_t atoll_projection_find_candidate(const struct atoll_projection *p, const struct atoll_id *id)
 {
     struct candidate_key key = {atoll_tables_column(p->tables, ATOLL_TABLE_CANDIDATES, 1), id};
-    uint64_t row;
-    return atoll_row_index_find(&p->candidate_index, atoll_id_u64(id), candidate_matches, &key, &row)
-               ? (int64_t)row
-               : -1;
-}
-
-static const char *choice_numbers(const struct atoll_choice *choice, char *ret_text, size_t bytes)
-{
-    size_t at = 0;
-    ret_text[0] = '\0';
-    for (size_t i = 0; i < choice->count && i < ATOLL_PLAN_PARAM_LIMIT && at < bytes; i++)
-        at +=
-            (size_t)snprintf(ret_text + at, bytes - at, "%s%lld", i ? " " : "", (long long)choice->values[i]);
-    return ret_text;
+    uint32_t row = atoll_index_find(&p->candidate_index, atoll_id_u64(id), candidate_matches, &key);
+    return row == ATOLL_NONE ? -1 : (int64_t)row;
 }
 
 static const struct atoll_plan *plan_parse(struct atoll_projection *p, const struct atoll_task *task,
@@ -206,8 +190,14 @@ static int describe_plan(struct atoll_projection *p, const struct atoll_decision
         return -1;
     if (s && s->plan && s->plan->param_count == d->choice.count)
         choice = atoll_choice_text(s->plan, &d->choice, text, sizeof text);
-    else
-        choice = choice_numbers(&d->choice, text, sizeof text);
+    else {
+        size_t at = 0;
+        text[0] = '\0';
+        choice = text;
+        for (size_t i = 0; i < d->choice.count && i < ATOLL_PLAN_PARAM_LIMIT && at < sizeof(text); i++)
+            at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%lld", i ? " " : "",
+                                   (long long)d->choice.values[i]);
+    }
     row->plan = s ? s->plan_text : 0;
     return atoll_projection_put_text(p, choice, &row->choice, err);
 }
@@ -262,6 +252,6 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
         !atoll_projection_list_add(&p->floors, sizeof(struct atoll_projection_floor), err) ||
         atoll_tables_append(p->tables, ATOLL_TABLE_CANDIDATES, &row, err) != 0)
         return -1;
-    return atoll_row_index_add(&p->candidate_index, atoll_id_u64(&row.id),
-                               atoll_tables_count(p->tables, ATOLL_TABLE_CANDIDATES) - 1, err);
+    return atoll_index_add(&p->candidate_index, atoll_id_u64(&row.id),
+                           (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_CANDIDATES) - 1, err);
 }

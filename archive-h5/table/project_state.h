@@ -5,7 +5,7 @@
 #define ATOLL_ARCHIVE_H5_TABLE_PROJECT_STATE_H
 
 #include "archive-h5/table/project.h"
-#include "archive-h5/table/row_index.h"
+#include "base/hash_index.h"
 #include "base/arena.h"
 
 #define ATOLL_PROJECTION_NONE UINT64_MAX
@@ -51,7 +51,7 @@ struct atoll_projection {
     uint64_t plan_round;       /* counts how often plans was emptied, from 1 */
     enum atoll_fitness_form form;
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
-    struct atoll_row_index source_index, dispatch_index, candidate_index, ask_index;
+    struct atoll_index source_index, dispatch_index, candidate_index, ask_index;
     uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
     uint32_t model_count;
     uint64_t event; /* being projected */
@@ -73,12 +73,6 @@ struct atoll_projection_task *atoll_projection_find_task(const struct atoll_proj
 /* Row in tasks of a task on a model, made where there is none yet: 1; 0 when there is no such task; -1. */
 int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_t model, uint64_t *ret_row,
                               struct atoll_err *err);
-/* project_ask.c */
-int atoll_projection_capacity(struct atoll_projection *p, const struct atoll_event *e, struct atoll_err *err);
-int atoll_projection_ask(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err);
-void atoll_projection_accept(struct atoll_projection *p, uint64_t ask);
-int atoll_projection_reply(struct atoll_projection *p, const struct atoll_reply *reply,
-                           struct atoll_err *err);
 struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct atoll_projection *p,
                                                                  uint64_t evaluation);
 int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,

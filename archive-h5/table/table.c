@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive-h5/table/row_index.h"
+#include "base/hash_index.h"
 
 #define FIRST_CAPACITY 32u
 #define TEXT_LIMIT     UINT32_MAX
@@ -19,7 +19,7 @@ struct texts {
     uint64_t heap_bytes, heap_capacity, count, capacity;
     uint64_t *offset, *length;
     struct atoll_id *hash;
-    struct atoll_row_index index;
+    struct atoll_index index;
 };
 
 struct atoll_tables {
@@ -37,7 +37,6 @@ struct atoll_tables *atoll_tables_create(size_t limit_bytes, struct atoll_err *e
         return NULL;
     }
     t->limit_bytes = limit_bytes;
-    atoll_row_index_init(&t->texts.index);
     if (atoll_tables_add_text(t, "", 0, &empty, err) != 0) {
         atoll_tables_destroy(t);
         return NULL;
@@ -56,7 +55,7 @@ void atoll_tables_destroy(struct atoll_tables *t)
     free(t->texts.offset);
     free(t->texts.length);
     free(t->texts.hash);
-    atoll_row_index_fini(&t->texts.index);
+    atoll_index_fini(&t->texts.index);
     free(t);
 }
 
@@ -163,7 +162,7 @@ struct text_key {
     struct atoll_id hash;
 };
 
-static int text_matches(const void *context, uint64_t row)
+static int text_matches(const void *context, uint32_t row)
 {
     const struct text_key *key = context;
     return atoll_id_equal(&key->texts->hash[row], &key->hash);
@@ -196,13 +195,13 @@ int atoll_tables_add_text(struct atoll_tables *t, const char *text, size_t lengt
 {
     struct texts *x = &t->texts;
     struct text_key key = {x, atoll_id_of(text, length)};
-    uint64_t row;
-    if (atoll_row_index_find(&x->index, atoll_id_u64(&key.hash), text_matches, &key, &row)) {
-        *ret_text = (uint32_t)row;
+    uint32_t row = atoll_index_find(&x->index, atoll_id_u64(&key.hash), text_matches, &key);
+    if (row != ATOLL_NONE) {
+        *ret_text = row;
         return 0;
     }
     if (reserve_text(t, length, err) != 0 ||
-        atoll_row_index_add(&x->index, atoll_id_u64(&key.hash), x->count, err) != 0)
+        atoll_index_add(&x->index, atoll_id_u64(&key.hash), (uint32_t)x->count, err) != 0)
         return -1;
     if (length)
         memcpy(x->heap + x->heap_bytes, text, length);

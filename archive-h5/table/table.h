@@ -1,14 +1,200 @@
-/* table.h - the tables of an archive: one schema for memory, HDF5, CSV and the documentation, and rows in
- * columns. Layer: archive-h5, pure (no file, no HDF5).  Lifetime of struct atoll_tables: create/destroy;
- * single owner. docs/spec/archive.md is the contract; a test compares it with the schema. */
+/* table.h - the tables of an archive: one struct per row as it looks in memory, one schema for memory, HDF5, CSV and the
+ * documentation, and rows in columns.  schema.c maps every field of a row to its column; a uint32_t called a text there is a
+ * number in the table `texts`, 0 is "".
+ * Layer: archive-h5, pure (no file, no HDF5).  Lifetime of struct atoll_tables: create/destroy; single owner.
+ * docs/spec/archive.md is the contract; a test compares it with the schema. */
 #ifndef ATOLL_ARCHIVE_H5_TABLE_TABLE_H
 #define ATOLL_ARCHIVE_H5_TABLE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "archive-h5/table/rows.h"
 #include "base/err.h"
+#include "base/id.h"
+#include "core/profile.h"
+
+struct atoll_row_campaign {
+    struct atoll_id id;
+    uint32_t engine_version, atoll_version;
+    int64_t created_unix_ns;
+    uint64_t seed;
+    uint32_t islands, generation_size, migration_interval;
+    double alpha, margin;
+    uint64_t evaluation_budget;
+    double device_budget_ns, wall_budget_ns;
+    uint64_t events, noop_challenges, noop_promotions;
+    int64_t campaign_ns;
+    uint8_t stop_reason, timing; /* 0 cold, 1 warm */
+    uint64_t tokens;
+    double cost_usd;
+};
+
+struct atoll_row_task {
+    uint32_t campaign, task;
+    struct atoll_id id;
+    uint32_t name, summary, definition, reference;
+    struct atoll_id baseline, best;
+    double baseline_ns, best_ns, floor_ns, best_fitness;
+    double final_ratio, final_p, final_baseline_ns, final_best_ns;
+    uint32_t final_pairs;
+    uint8_t final_verdict;
+    uint64_t evaluated, correct;
+    uint32_t challenges, promotions;
+    uint8_t done, reason;
+    uint32_t model, model_name;
+};
+
+struct atoll_row_device {
+    uint32_t campaign;
+    uint64_t key;
+    uint32_t backend, model, uuid, node, toolchain, isolation;
+    uint32_t threads;
+    double bandwidth_bytes_per_s, peak_f64_flops, peak_f32_flops, peak_f16_flops, peak_bf16_flops;
+    double empty_launch_ns, clock_resolution_ns, last_level_cache_bytes;
+    uint32_t driver, target, counters;
+    uint32_t compute_capability, multiprocessors, warp_size;
+    uint32_t threads_per_block, threads_per_multiprocessor, blocks_per_multiprocessor;
+    uint32_t registers_per_multiprocessor, registers_per_block;
+    uint32_t shared_bytes_per_block, shared_bytes_per_multiprocessor;
+    uint32_t cluster_blocks, cooperative, host_memory;
+    double memory_bytes, clock_hz, memory_clock_hz;
+    double tensor_f64_flops, tensor_tf32_flops, tensor_f16_flops, tensor_bf16_flops, tensor_f8_flops,
+        tensor_i8_flops;
+};
+
+/* What was asked of an operator outside the engine, and what came of it. */
+struct atoll_row_ask {
+    uint32_t campaign;
+    uint64_t number, event;
+    int64_t campaign_ns, answered_ns;
+    uint8_t kind, operator_; /* column "operator" */
+    uint32_t task, model, island, generation;
+    struct atoll_id parent;
+    uint8_t stage, round, status; /* status: 0 open, else 1 + enum atoll_reply_status */
+    uint32_t count;
+    uint64_t issues, tokens;
+    double cost_usd;
+    uint32_t origin, sources, accepted;
+    /* what was said, where a language model was asked: texts */
+    struct atoll_id request;
+    uint32_t system, prompt, answer, thought, detail;
+    uint64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens;
+    double elapsed_s;
+    uint8_t from_store;
+};
+
+struct atoll_row_candidate {
+    uint32_t campaign;
+    struct atoll_id id;
+    uint64_t event, evaluation;
+    int64_t campaign_ns;
+    uint32_t task, island, generation;
+    uint8_t operator_; /* column "operator" */
+    struct atoll_id parent, source_id;
+    uint32_t language, source, plan, choice, origin;
+    uint32_t model;
+    uint64_t ask;
+};
+
+struct atoll_row_evaluation {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    struct atoll_id candidate;
+    uint32_t task;
+    uint64_t device;
+    uint8_t verdict, level;
+    uint32_t detail;
+    uint8_t memory, algorithm, coordination;
+    struct atoll_id binary;
+    int64_t started_unix_ns, campaign_ns;
+    double time_ns, floor_ns, fitness;
+    double compile_ns, check_ns, sampling_ns, occupied_ns, candidate_ns;
+    uint32_t code_bytes, draw_count, fully_compared_count;
+    double worst_error;
+    uint32_t model;
+};
+
+struct atoll_row_timing {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t variant, variant_name, flags, sample_count, discarded_count;
+    double min_ns, p10_ns, median_ns, p90_ns, max_ns, lo95_ns, hi95_ns, relative_half_width, floor_ns,
+        resolution_ns;
+};
+
+struct atoll_row_sample {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t variant, number;
+    double time_ns;
+};
+
+/* What is known of a binary and its counters; evaluations of which nothing is known have none. */
+struct atoll_row_profile {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    struct atoll_id candidate;
+    uint32_t task;
+    uint64_t device;
+    uint8_t tier, limiter;
+    uint32_t reason;
+    double clock_hz;
+    uint64_t throttle_reasons;
+    double intensity_flops_per_byte, wall_ns;
+    uint32_t kernel_count, registers, static_shared_bytes, dynamic_shared_bytes, stack_bytes,
+        spill_store_bytes, spill_load_bytes;
+    double theoretical_occupancy;
+    double counters[ATOLL_COUNTER_COUNT]; /* a column each; NaN = not measured */
+    uint32_t mix[ATOLL_MIX_COUNT];        /* a column each */
+};
+
+struct atoll_row_duel {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t task, island;
+    uint8_t purpose, verdict, better;
+    struct atoll_id challenger, elite;
+    double ratio, p_value;
+    uint32_t pair_count;
+    double elite_ns, challenger_ns, occupied_ns, candidate_ns;
+    uint64_t device;
+    int64_t campaign_ns;
+    uint32_t detail, model;
+};
+
+struct atoll_row_elite {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal, task, island;
+    uint8_t memory, algorithm, coordination;
+    struct atoll_id candidate, replaced;
+    double time_ns, fitness;
+    int64_t campaign_ns;
+    uint32_t model;
+};
+
+struct atoll_row_migration {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal, task, from_island, to_island;
+    struct atoll_id candidate;
+    int64_t campaign_ns;
+    uint32_t model;
+};
+
+struct atoll_row_decision {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal;
+    uint8_t type;
+    uint32_t task;
+    uint64_t evaluation;
+    struct atoll_id candidate;
+    double time_ns;
+    uint8_t reason;
+    int64_t campaign_ns;
+    uint32_t model;
+};
 
 #define ATOLL_ARCHIVE_SCHEMA 5
 #define ATOLL_COLUMN_LIMIT   80

@@ -14,7 +14,7 @@
 
 struct resume {
     const struct atoll_resume_settings *settings;
-    const struct atoll_campaign_config *config;
+    const struct atoll_config *config;
     struct atoll_commit *commit;
     struct atoll_decisions *decisions; /* grows */
     int64_t campaign_ns;

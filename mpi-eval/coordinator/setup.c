@@ -223,11 +223,11 @@ int atoll_setup_option(struct atoll_setup *setup, const char *key, const char *v
 int atoll_setup_of_campaign(const struct atoll_campaign *campaign, int is_null, struct atoll_setup *ret_setup,
                             struct atoll_err *err)
 {
-    const struct atoll_campaign_config *config = atoll_campaign_config(campaign);
+    const struct atoll_config *config = atoll_campaign_config(campaign);
     struct atoll_setup setup;
     atoll_setup_defaults(&setup);
     for (size_t i = 0; i < config->option_count; i++) {
-        const struct atoll_campaign_option *option = &config->options[i];
+        const struct atoll_config_option *option = &config->options[i];
         if (atoll_setup_option(&setup, option->key, option->value, err) < 0) {
             return atoll_err_add(err, "in option '%s' of %s/campaign.yaml", option->key,
                                  atoll_campaign_dir(campaign));

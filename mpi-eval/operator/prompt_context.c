@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive-h5/table/row_index.h"
+#include "base/hash_index.h"
 
 #define DEVICE_LIMIT      1024u
 #define EVENT_ARENA_BYTES ((size_t)64 << 20)
@@ -20,7 +20,7 @@ struct entry {
 struct atoll_prompt_context {
     struct entry *entries;
     size_t count, capacity;
-    struct atoll_row_index index; /* by candidate; equal ones lie beside each other in probing order */
+    struct atoll_index index; /* by candidate; equal ones lie beside each other in probing order */
     struct atoll_buffer bytes;
     struct atoll_device_info *devices;
     size_t device_count;
@@ -40,7 +40,6 @@ struct atoll_prompt_context *atoll_prompt_context_create(struct atoll_err *err)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what prompts tell of candidates");
         return NULL;
     }
-    atoll_row_index_init(&d->index);
     atoll_buffer_init(&d->bytes, ATOLL_PROMPT_CONTEXT_LIMIT_BYTES);
     return d;
 }
@@ -49,7 +48,7 @@ void atoll_prompt_context_destroy(struct atoll_prompt_context *d)
 {
     if (!d)
         return;
-    atoll_row_index_fini(&d->index);
+    atoll_index_fini(&d->index);
     atoll_buffer_fini(&d->bytes);
     free(d->entries);
     free(d->devices);
@@ -102,7 +101,7 @@ struct wanted {
     uint32_t model;
 };
 
-static int is_wanted(const void *context, uint64_t row)
+static int is_wanted(const void *context, uint32_t row)
 {
     const struct wanted *w = context;
     const struct entry *entry = &w->context->entries[row];
@@ -111,10 +110,11 @@ static int is_wanted(const void *context, uint64_t row)
 }
 
 static int find(const struct atoll_prompt_context *d, const struct atoll_id *candidate, uint32_t model,
-                uint64_t *ret_row)
+                uint32_t *ret_row)
 {
     struct wanted wanted = {d, candidate, model};
-    return atoll_row_index_find(&d->index, atoll_id_u64(candidate), is_wanted, &wanted, ret_row);
+    *ret_row = atoll_index_find(&d->index, atoll_id_u64(candidate), is_wanted, &wanted);
+    return *ret_row != ATOLL_NONE;
 }
 
 static int grow(struct atoll_prompt_context *d, struct atoll_err *err)
@@ -162,7 +162,7 @@ static int add_entry(struct atoll_prompt_context *d, const struct entry *entry, 
     if (grow(d, err) != 0)
         return -1;
     d->entries[d->count] = *entry;
-    if (atoll_row_index_add(&d->index, atoll_id_u64(&entry->candidate), d->count, err) != 0)
+    if (atoll_index_add(&d->index, atoll_id_u64(&entry->candidate), (uint32_t)(d->count), err) != 0)
         return -1;
     d->count++;
     return 0;
@@ -171,7 +171,7 @@ static int add_entry(struct atoll_prompt_context *d, const struct entry *entry, 
 static int add_evaluation(struct atoll_prompt_context *d, const struct atoll_evaluation *evaluation,
                           struct atoll_err *err)
 {
-    uint64_t row;
+    uint32_t row;
     struct entry entry = {.candidate = evaluation->candidate,
                           .model = model_of_device(d, evaluation->device),
                           .is_shaky = evaluation->verdict == ATOLL_V_UNSTABLE};
@@ -233,7 +233,7 @@ int atoll_prompt_context_find(const struct atoll_prompt_context *d, const struct
                               const char *model, struct atoll_evaluation *ret_evaluation,
                               struct atoll_err *err)
 {
-    uint64_t row;
+    uint32_t row;
     if (!find(d, candidate, model_of(d, model), &row) && !find(d, candidate, ANY_MODEL, &row))
         return 0;
     atoll_evaluation_init(ret_evaluation);

@@ -294,10 +294,10 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
 
 /* What a resume needs of the options; returns how many there are. */
 static size_t options_fill(const struct atoll_campaign_plan *plan, const struct option_texts *texts,
-                           int has_prior, struct atoll_campaign_option *ret_options)
+                           int has_prior, struct atoll_config_option *ret_options)
 {
     const struct atoll_plan_settings *settings = plan->settings;
-    const struct atoll_campaign_option options[OPTION_ROWS] = {
+    const struct atoll_config_option options[OPTION_ROWS] = {
         {"ranks", texts->ranks},
         {"threads", texts->threads},
         {"sample-wall", texts->sample},
@@ -331,15 +331,15 @@ static int folder_create(const struct atoll_campaign_plan *plan, const struct at
                          const struct atoll_buffer *prior, const char *dir, struct atoll_err *err)
 {
     struct option_texts texts;
-    struct atoll_campaign_option options[OPTION_ROWS];
-    struct atoll_campaign_config config = {.engine_version = ATOLL_ENGINE_VERSION,
-                                           .created_unix_ns = atoll_clock_unix_ns(),
-                                           .atoll_version = ATOLL_VERSION,
-                                           .search = part->search,
-                                           .options = options,
-                                           .prior = prior->length ? prior->data : NULL,
-                                           .prior_length = prior->length,
-                                           .task_count = part->count};
+    struct atoll_config_option options[OPTION_ROWS];
+    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION,
+                                  .created_unix_ns = atoll_clock_unix_ns(),
+                                  .atoll_version = ATOLL_VERSION,
+                                  .search = part->search,
+                                  .options = options,
+                                  .prior = prior->length ? prior->data : NULL,
+                                  .prior_length = prior->length,
+                                  .task_count = part->count};
     struct atoll_campaign_task *tasks = calloc(part->count, sizeof(*tasks));
     struct atoll_campaign *campaign = NULL;
 

@@ -12,7 +12,7 @@
 
 static struct atoll_task *tasks[LIMIT];
 static struct atoll_campaign_task told[LIMIT];
-static struct atoll_campaign_option options[LIMIT];
+static struct atoll_config_option options[LIMIT];
 
 static int fail(const struct atoll_err *err)
 {
@@ -20,14 +20,14 @@ static int fail(const struct atoll_err *err)
     return 1;
 }
 
-static int argument_take(char *argument, struct atoll_campaign_config *config, struct atoll_err *err)
+static int argument_take(char *argument, struct atoll_config *config, struct atoll_err *err)
 {
     char *equals = strchr(argument, '=');
     if (config->option_count == LIMIT || config->task_count == LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "too many arguments");
     if (equals) {
         *equals = '\0';
-        options[config->option_count++] = (struct atoll_campaign_option){argument, equals + 1};
+        options[config->option_count++] = (struct atoll_config_option){argument, equals + 1};
         return 0;
     }
     struct atoll_task *task = atoll_task_load(argument, err);
@@ -41,8 +41,7 @@ static int argument_take(char *argument, struct atoll_campaign_config *config, s
 int main(int argc, char **argv)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_campaign_config config = {
-        .engine_version = ATOLL_ENGINE_VERSION, .options = options, .tasks = told};
+    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .options = options, .tasks = told};
     if (argc < 5)
         return 2;
     snprintf(config.atoll_version, sizeof config.atoll_version, "%s", ATOLL_VERSION);

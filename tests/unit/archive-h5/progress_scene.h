@@ -42,11 +42,11 @@ static inline int tear_down(void **state)
 
 static inline struct atoll_campaign *create(void)
 {
-    struct atoll_campaign_config c = {.engine_version = 1,
-                                      .atoll_version = "0.1.0",
-                                      .created_unix_ns = 1700000000123456789,
-                                      .task_count = 2,
-                                      .tasks = tasks};
+    struct atoll_config c = {.engine_version = 1,
+                             .atoll_version = "0.1.0",
+                             .created_unix_ns = 1700000000123456789,
+                             .task_count = 2,
+                             .tasks = tasks};
     c.id = sample_id(42);
     atoll_search_defaults(&c.search);
     c.search.evaluation_budget = 500;

@@ -282,7 +282,7 @@ static void sample_hostile(struct sample_campaign *s, const struct atoll_task *t
     sample_decide(s, ATOLL_DECIDE_STOP, &d);
 }
 
-static void sample_begin(struct sample_campaign *s, const struct atoll_campaign_config *config,
+static void sample_begin(struct sample_campaign *s, const struct atoll_config *config,
                          struct atoll_task *const *tasks, uint32_t count)
 {
     struct atoll_device_info device = {.key = 77,
@@ -340,11 +340,11 @@ static inline struct atoll_campaign *sample_campaign_create(const char *dir)
             fail_msg("%s", err.text);
         told[i] = (struct atoll_campaign_task){tasks[i]->name, dirs[i], tasks[i]->id};
     }
-    struct atoll_campaign_config config = {.engine_version = 1,
-                                           .atoll_version = "0.1.0",
-                                           .created_unix_ns = 1700000000000000000,
-                                           .task_count = 2,
-                                           .tasks = told};
+    struct atoll_config config = {.engine_version = 1,
+                                  .atoll_version = "0.1.0",
+                                  .created_unix_ns = 1700000000000000000,
+                                  .task_count = 2,
+                                  .tasks = told};
     config.id = sample_id(4711);
     atoll_search_defaults(&config.search);
     struct atoll_campaign *c =

@@ -23,7 +23,7 @@ static inline void scene_part_make(size_t part)
 {
     char suite[PATH_MAX], path[PATH_MAX];
     struct atoll_campaign_task task = {"softmax", scratch_join(suite, scene_dir, "suite"), sample_id(1)};
-    struct atoll_campaign_config config = {
+    struct atoll_config config = {
         .engine_version = 1, .atoll_version = "0.1.0", .task_count = 1, .tasks = &task};
     config.id = sample_id(part);
     atoll_search_defaults(&config.search);

@@ -12,8 +12,7 @@
 
 static char dir[PATH_MAX], suite[PATH_MAX], target[PATH_MAX];
 static struct atoll_campaign_task tasks[2];
-static const struct atoll_campaign_option options[] = {{"ranks", "2"},
-                                                       {"compiler", "cc \"quoted\" \\ \t tab"}};
+static const struct atoll_config_option options[] = {{"ranks", "2"}, {"compiler", "cc \"quoted\" \\ \t tab"}};
 
 static int set_up(void **state)
 {
@@ -38,15 +37,15 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct atoll_campaign_config sample_config(void)
+static struct atoll_config sample_config(void)
 {
-    struct atoll_campaign_config c = {.engine_version = 1,
-                                      .atoll_version = "0.1.0",
-                                      .created_unix_ns = 1700000000123456789,
-                                      .option_count = 2,
-                                      .options = options,
-                                      .task_count = 2,
-                                      .tasks = tasks};
+    struct atoll_config c = {.engine_version = 1,
+                             .atoll_version = "0.1.0",
+                             .created_unix_ns = 1700000000123456789,
+                             .option_count = 2,
+                             .options = options,
+                             .task_count = 2,
+                             .tasks = tasks};
     c.id = sample_id(42);
     atoll_search_defaults(&c.search);
     c.search.seed = UINT64_MAX;
@@ -57,7 +56,7 @@ static struct atoll_campaign_config sample_config(void)
 
 static struct atoll_campaign *create(struct atoll_err *err)
 {
-    struct atoll_campaign_config c = sample_config();
+    struct atoll_config c = sample_config();
     return atoll_campaign_create(target, &c, NULL, err);
 }
 
@@ -65,7 +64,7 @@ static void test_create_and_open(void **state)
 {
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_campaign_config want = sample_config();
+    struct atoll_config want = sample_config();
     char path[PATH_MAX];
     size_t length;
     struct atoll_campaign *c = create(&err);
@@ -75,7 +74,7 @@ static void test_create_and_open(void **state)
     c = atoll_campaign_open(target, NULL, &err);
     if (!c)
         fail_msg("%s", err.text);
-    const struct atoll_campaign_config *got = atoll_campaign_config(c);
+    const struct atoll_config *got = atoll_campaign_config(c);
     assert_memory_equal(&got->id, &want.id, sizeof want.id);
     assert_int_equal(got->created_unix_ns, want.created_unix_ns);
     assert_int_equal(got->search.seed, UINT64_MAX);
@@ -99,7 +98,7 @@ static void test_create_refuses(void **state)
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX];
-    struct atoll_campaign_config config = sample_config();
+    struct atoll_config config = sample_config();
     assert_null(atoll_campaign_open(target, NULL, &err));
     assert_int_equal(err.code, ATOLL_E_NOTFOUND);
     assert_non_null(strstr(err.text, "atoll run"));
@@ -244,14 +243,14 @@ static void test_attempts_and_replay(void **state)
     struct atoll_attempt *attempts;
     size_t count;
     const char *attempt_dir;
-    char first[PATH_MAX], path[PATH_MAX];
+    char first[2 * PATH_MAX], path[PATH_MAX];
     uint64_t seen = 0;
     struct atoll_campaign *c = create(NULL);
     struct atoll_journal *j = atoll_campaign_start_attempt(c, "local", 1, 11, &attempt_dir, &err);
     if (!j)
         fail_msg("%s", err.text);
     assert_non_null(strstr(attempt_dir, "jobs/local.0"));
-    snprintf(first, sizeof first, "%s", atoll_journal_path(j));
+    snprintf(first, sizeof first, "%s/%s", attempt_dir, ATOLL_JOURNAL_FILE);
     write_events(j, 3, 0); /* killed before the decisions of event 2 were journaled, with a torn tail */
     append_garbage(first, "ATLF\1", 5);
 
@@ -357,7 +356,7 @@ static void test_snapshot(void **state)
 static void test_every_call_fails_once(void **state)
 {
     (void)state;
-    struct atoll_campaign_config config = sample_config();
+    struct atoll_config config = sample_config();
     for (long at = 0;; at++) {
         struct faulty f;
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -398,7 +397,7 @@ static void test_every_call_fails_once(void **state)
 static void test_power_loss_at_every_step(void **state)
 {
     (void)state;
-    struct atoll_campaign_config config = sample_config();
+    struct atoll_config config = sample_config();
     int finished = 0;
     for (long stop = 0; !finished; stop++) {
         char root[PATH_MAX], after[PATH_MAX], inner[PATH_MAX];
@@ -449,7 +448,7 @@ static void test_power_loss_at_every_step(void **state)
 static void test_power_loss_after_takeover(void **state)
 {
     (void)state;
-    struct atoll_campaign_config config = sample_config();
+    struct atoll_config config = sample_config();
     for (long stop = 30; stop < 64; stop++) {
         char root[PATH_MAX], after[PATH_MAX], inner[PATH_MAX];
         struct atoll_err err = ATOLL_ERR_INIT;

@@ -31,7 +31,7 @@ static struct atoll_campaign *create(struct atoll_err *err)
     static char task_dir[PATH_MAX];
     snprintf(task_dir, sizeof task_dir, "%s/suites/starter/transpose", ATOLL_SOURCE_DIR);
     const struct atoll_campaign_task task = {"transpose", task_dir, atoll_id_of("t", 1)};
-    struct atoll_campaign_config config = {.engine_version = 1, .task_count = 1, .tasks = &task};
+    struct atoll_config config = {.engine_version = 1, .task_count = 1, .tasks = &task};
     config.id = atoll_id_of("campaign", 8);
     config.created_unix_ns = 5;
     atoll_search_defaults(&config.search);

@@ -68,15 +68,15 @@ static struct atoll_campaign *create(const struct atoll_buffer *prior, const cha
     if (!task)
         fail_msg("%s", err.text);
     const struct atoll_campaign_task told = {task->name, TASK_DIR, task->id};
-    const struct atoll_campaign_option option = {ATOLL_PRIOR_OPTION, digest ? digest : hex};
-    struct atoll_campaign_config config = {.engine_version = 1,
-                                           .atoll_version = "0.1.0",
-                                           .task_count = 1,
-                                           .tasks = &told,
-                                           .option_count = prior != NULL,
-                                           .options = &option,
-                                           .prior = prior ? prior->data : NULL,
-                                           .prior_length = prior ? prior->length : 0};
+    const struct atoll_config_option option = {ATOLL_PRIOR_OPTION, digest ? digest : hex};
+    struct atoll_config config = {.engine_version = 1,
+                                  .atoll_version = "0.1.0",
+                                  .task_count = 1,
+                                  .tasks = &told,
+                                  .option_count = prior != NULL,
+                                  .options = &option,
+                                  .prior = prior ? prior->data : NULL,
+                                  .prior_length = prior ? prior->length : 0};
     atoll_search_defaults(&config.search);
     struct atoll_campaign *c = atoll_campaign_create(campaign_dir, &config, NULL, &err);
     if (!c)

@@ -347,7 +347,7 @@ static void test_merge(void **state)
 static void test_merge_of_two_campaigns(void **state)
 {
     (void)state;
-    struct atoll_campaign_config config = *atoll_campaign_config(campaign);
+    struct atoll_config config = *atoll_campaign_config(campaign);
     config.id = sample_id(999);
     struct atoll_merge *m = atoll_merge_create((size_t)1 << 28, NULL);
     struct atoll_projection *other = atoll_projection_create(&config, NULL);
@@ -355,12 +355,13 @@ static void test_merge_of_two_campaigns(void **state)
     assert_int_equal(atoll_projection_device(other, &device, NULL), 0);
     assert_int_equal(atoll_merge_add(m, atoll_projection_tables(other), NULL), 0);
     assert_int_equal(atoll_merge_add(m, tables, NULL), 0);
-    const struct atoll_tables *got = atoll_merge_tables(m);
+    struct atoll_tables *got = atoll_merge_take(m);
     struct atoll_row_evaluation e;
     assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_CAMPAIGN), 2);
     assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_DEVICES), 2);
     atoll_tables_get(got, ATOLL_TABLE_EVALUATIONS, 0, &e);
     assert_int_equal(e.campaign, 1); /* moved with its campaign */
+    atoll_tables_destroy(got);
     atoll_projection_destroy(other);
     atoll_merge_destroy(m);
     atoll_merge_destroy(NULL);

@@ -6,7 +6,7 @@
 #include "archive-h5/table/project.h"
 #include "archive-h5/report/query.h"
 #include "archive-h5/report/report.h"
-#include "archive-h5/report/report_html.h"
+#include "archive-h5/report/report_page.h"
 #include "archive-h5/hdf5/segment.h"
 #include "archive-h5/hdf5/verify_file.h"
 #include "tests/unit/archive-h5/sample_campaign.h"

@@ -392,8 +392,7 @@ static void campaign_make_with(void **state, const struct atoll_search *search)
     static char dirs[2][512];
     struct atoll_campaign_task told[2];
     struct atoll_task *tasks[2];
-    struct atoll_campaign_config config = {
-        .engine_version = ATOLL_ENGINE_VERSION, .task_count = 2, .tasks = told};
+    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .task_count = 2, .tasks = told};
     for (int i = 0; i < 2; i++) {
         snprintf(dirs[i], sizeof dirs[i], "%s/suites/starter/%s", ATOLL_SOURCE_DIR, names[i]);
         tasks[i] = atoll_task_load(dirs[i], NULL);

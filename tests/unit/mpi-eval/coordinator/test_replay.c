@@ -59,8 +59,7 @@ static void campaign_make(void **state)
     struct atoll_task *task = atoll_task_load(dir, NULL);
     assert_non_null(task);
     struct atoll_campaign_task told = {task->name, dir, task->id};
-    struct atoll_campaign_config config = {
-        .engine_version = ATOLL_ENGINE_VERSION, .task_count = 1, .tasks = &told};
+    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .task_count = 1, .tasks = &told};
     config.id = atoll_id_of("replay", 6);
     atoll_search_defaults(&config.search);
     config.search.seed = 11;
