@@ -12,57 +12,13 @@
 #define ID_CHARACTERS     "0123456789_"
 #define NODE_CHARACTERS   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_[],"
 
-typedef struct atoll_launcher *create_function(double timeout_s, struct atoll_err *err);
-
-static const struct {
-    const char *name;
-    create_function *create;
-} kinds[] = {
-    [ATOLL_LAUNCHER_AUTO] = {"auto", NULL},
-    [ATOLL_LAUNCHER_LIBSLURM] = {"libslurm", atoll_launcher_libslurm},
-    [ATOLL_LAUNCHER_COMMANDS] = {"commands", atoll_launcher_commands},
-    [ATOLL_LAUNCHER_LOCAL] = {"local", atoll_launcher_local},
+static struct atoll_launcher *(*const creators[])(double timeout_s, struct atoll_err *err) = {
+    [ATOLL_LAUNCHER_LIBSLURM] = atoll_launcher_libslurm,
+    [ATOLL_LAUNCHER_COMMANDS] = atoll_launcher_commands,
+    [ATOLL_LAUNCHER_LOCAL] = atoll_launcher_local,
 };
 
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-static const char *const state_names[ATOLL_JOB_STATE_COUNT] = {
-    [ATOLL_JOB_UNKNOWN] = "unknown",
-    [ATOLL_JOB_PENDING] = "pending",
-    [ATOLL_JOB_HELD] = "held",
-    [ATOLL_JOB_REQUEUED] = "requeued",
-    [ATOLL_JOB_RUNNING] = "running",
-    [ATOLL_JOB_SUSPENDED] = "suspended",
-    [ATOLL_JOB_COMPLETING] = "completing",
-    [ATOLL_JOB_COMPLETED] = "completed",
-    [ATOLL_JOB_FAILED] = "failed",
-    [ATOLL_JOB_CANCELLED] = "cancelled",
-    [ATOLL_JOB_TIMEOUT] = "timeout",
-    [ATOLL_JOB_NODE_FAIL] = "node-fail",
-    [ATOLL_JOB_PREEMPTED] = "preempted",
-    [ATOLL_JOB_OUT_OF_MEMORY] = "out-of-memory",
-};
-
-const char *atoll_job_state_name(enum atoll_job_state state)
-{
-    return (unsigned)state < ATOLL_JOB_STATE_COUNT ? state_names[state] : state_names[ATOLL_JOB_UNKNOWN];
-}
-
-int atoll_job_has_ended(enum atoll_job_state state)
-{
-    return state >= ATOLL_JOB_COMPLETED && state < ATOLL_JOB_STATE_COUNT;
-}
-
-int atoll_launcher_kind_parse(const char *name, enum atoll_launcher_kind *ret_kind)
-{
-    for (size_t i = 0; i < KINDS; i++) {
-        if (name && strcmp(name, kinds[i].name) == 0) {
-            *ret_kind = (enum atoll_launcher_kind)i;
-            return 0;
-        }
-    }
-    return -1;
-}
+#define KINDS (sizeof(creators) / sizeof(creators[0]))
 
 /* The first that is there.  Only MISSING leads on: a Slurm that is there and fails is not exchanged for this machine. */
 static struct atoll_launcher *create_any(double timeout_s, struct atoll_err *err)
@@ -72,7 +28,7 @@ static struct atoll_launcher *create_any(double timeout_s, struct atoll_err *err
 
     for (size_t i = ATOLL_LAUNCHER_LIBSLURM; i < KINDS && !launcher; i++) {
         atoll_err_clear(&why);
-        launcher = kinds[i].create(timeout_s, &why);
+        launcher = creators[i](timeout_s, &why);
         if (why.code != ATOLL_E_MISSING) {
             break;
         }
@@ -92,7 +48,7 @@ struct atoll_launcher *atoll_launcher_create(enum atoll_launcher_kind kind, doub
         atoll_err_set(err, ATOLL_E_INTERNAL, "no launcher has number %d", (int)kind);
         return NULL;
     }
-    return kind == ATOLL_LAUNCHER_AUTO ? create_any(limit_s, err) : kinds[kind].create(limit_s, err);
+    return kind == ATOLL_LAUNCHER_AUTO ? create_any(limit_s, err) : creators[kind](limit_s, err);
 }
 
 void atoll_launcher_destroy(struct atoll_launcher *launcher)
@@ -123,38 +79,6 @@ static int check_id(const char *id, struct atoll_err *err)
                              id ? id : "");
     }
     return 0;
-}
-
-static int check_nodes(const char *nodes, struct atoll_err *err)
-{
-    if (!nodes || !*nodes || *nodes == '-' || strspn(nodes, NODE_CHARACTERS) != strlen(nodes)) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "'%.80s' is no list of nodes; lists look like n[1-4],n7",
-                             nodes ? nodes : "");
-    }
-    return 0;
-}
-
-struct atoll_job *atoll_job_append(struct atoll_job **jobs, size_t *count)
-{
-    size_t capacity = 0;
-
-    /* Grows at powers of two, so no capacity needs to be carried along. */
-    if ((*count & (*count - 1)) == 0) {
-        capacity = *count ? 2 * *count : 1;
-    }
-    if (*count >= ATOLL_JOB_LIMIT) {
-        return NULL;
-    }
-    if (capacity) {
-        struct atoll_job *more = realloc(*jobs, capacity * sizeof(**jobs));
-
-        if (!more) {
-            return NULL;
-        }
-        *jobs = more;
-    }
-    memset(&(*jobs)[*count], 0, sizeof(**jobs));
-    return &(*jobs)[(*count)++];
 }
 
 int atoll_launcher_submit(struct atoll_launcher *launcher, const struct atoll_job_request *request,
@@ -274,8 +198,11 @@ int atoll_launcher_remaining(struct atoll_launcher *launcher, const char *id, do
 int atoll_launcher_bad_nodes(struct atoll_launcher *launcher, const char *nodes, char *ret_names,
                              size_t bytes, struct atoll_err *err)
 {
-    return check_nodes(nodes, err) != 0 ? -1
-                                        : launcher->ops->bad_nodes(launcher, nodes, ret_names, bytes, err);
+    if (!nodes || !*nodes || *nodes == '-' || strspn(nodes, NODE_CHARACTERS) != strlen(nodes)) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "'%.80s' is no list of nodes; lists look like n[1-4],n7",
+                             nodes ? nodes : "");
+    }
+    return launcher->ops->bad_nodes(launcher, nodes, ret_names, bytes, err);
 }
 
 int atoll_launcher_cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cluster,

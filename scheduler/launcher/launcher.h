@@ -81,8 +81,6 @@ enum atoll_launcher_kind {
     ATOLL_LAUNCHER_COMMANDS,
     ATOLL_LAUNCHER_LOCAL
 };
-/* "auto", "libslurm", "commands", "local"; -1 for another word. */
-int atoll_launcher_kind_parse(const char *name, enum atoll_launcher_kind *ret_kind);
 
 /* timeout_s: of each call; 0 = 30.  Errors: MISSING with what was looked for and where. */
 struct atoll_launcher *atoll_launcher_create(enum atoll_launcher_kind kind, double timeout_s,

@@ -132,8 +132,6 @@ void atoll_site_destroy(struct atoll_site *site);
 
 /* The file's own bytes, comments and all: what a campaign keeps; borrowed. */
 const char *atoll_site_text(const struct atoll_site *site, size_t *ret_length);
-/* Those bytes into a new file, complete or not at all.  Errors: EXISTS where path is there with other bytes. */
-int atoll_site_write(const struct atoll_site *site, const char *path, struct atoll_err *err);
 
 /* Ranks that a job asks for on each node, rank 0's place included. */
 unsigned atoll_site_ranks_per_node(unsigned evaluators_per_node);
@@ -143,9 +141,5 @@ unsigned atoll_site_ranks_per_node(unsigned evaluators_per_node);
  * Errors: INPUT for more nodes or time than the profile's limits allow, with the limit. */
 int atoll_site_request(const struct atoll_site *site, unsigned evaluators_per_node, unsigned gpus_per_node,
                        struct atoll_arena *arena, struct atoll_job_request *request, struct atoll_err *err);
-
-const char *atoll_site_scheduler_name(enum atoll_site_scheduler scheduler); /* "slurm" ... */
-const char *atoll_site_start_name(enum atoll_site_start start);             /* "srun" ... */
-const char *atoll_site_continue_name(enum atoll_site_continue go_on);       /* "requeue" ... */
 
 #endif

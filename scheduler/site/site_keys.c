@@ -1,8 +1,10 @@
-/* site_keys.c - the tables of a profile's keys, its defaults, and what keys must say together. */
+/* site_keys.c - the tables of a profile's keys, what their values may be, the defaults, and what keys must say together. */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "scheduler/site/site_draft.h"
 
 #define SITE(m)      offsetof(struct atoll_site, m)
@@ -26,20 +28,196 @@ static const char *const runtimes[] = {"apptainer", "singularity"};
 static const char *const devices[ATOLL_SITE_DEVICE_COUNT] = {"none", "nv", "rocm"};
 static const char *const places[ATOLL_SITE_PLACE_COUNT] = {"job", "login", "spool"};
 
-const char *atoll_site_scheduler_name(enum atoll_site_scheduler scheduler)
+/* ---- the values ---- */
+
+/* Names of enumerated words, in the order of their values. */
+struct choice {
+    const char *what;
+    const char *const *names;
+    size_t count;
+};
+
+/* Index of the scalar among the names into *ret_index. */
+static int choose(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
+                  const struct choice *choice, size_t *ret_index)
 {
-    return (size_t)scheduler < COUNT(schedulers) ? schedulers[scheduler] : "unknown";
+    const char *text = atoll_yaml_scalar(node), *near;
+    char list[256] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < choice->count; i++) {
+        if (text && strcmp(text, choice->names[i]) == 0) {
+            *ret_index = i;
+            return 0;
+        }
+        if (used < sizeof(list)) {
+            used +=
+                (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", choice->names[i]);
+        }
+    }
+    near = text ? atoll_spelling_nearest(text, choice->names, choice->count) : NULL;
+    if (near) {
+        return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; did you mean '%s'?", choice->what, text,
+                               near);
+    }
+    return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; known: %s", choice->what, text ? text : "", list);
 }
 
-const char *atoll_site_start_name(enum atoll_site_start start)
+static int read_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
-    return (size_t)start < COUNT(starts) ? starts[start] : "unknown";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *text = atoll_yaml_scalar(node);
+
+    if (!text || strlen(text) > 63 || strspn(text, letters) != strlen(text) || text[0] == '.' ||
+        text[0] == '-') {
+        return atoll_yaml_fail(
+            walk, node,
+            "name '%.80s' must be 1 to 63 letters, digits or ._- and start with a letter or digit",
+            text ? text : "");
+    }
+    return atoll_yaml_read_text(walk, node, target);
 }
 
-const char *atoll_site_continue_name(enum atoll_site_continue go_on)
+/* A word becomes the value of an option or of a directive: a blank would end it there, a dash begin another. */
+static int read_word(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
-    return (size_t)go_on < COUNT(continues) ? continues[go_on] : "unknown";
+    const char *text = atoll_yaml_scalar(node);
+
+    if (text && (strpbrk(text, " \t\n\r'\"\\") || text[0] == '-')) {
+        return atoll_yaml_fail(
+            walk, node, "'%.80s' must be one word: no blanks, quotes or backslashes, no dash at its start",
+            text);
+    }
+    return atoll_yaml_read_text(walk, node, target);
 }
+
+static int read_item(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char ***next = target;
+
+    return atoll_yaml_read_text(walk, node, (*next)++);
+}
+
+static int read_words(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    struct atoll_site_words *words = target;
+    size_t count = atoll_yaml_count(node);
+    const char **items, **next;
+
+    if (count > ATOLL_SITE_WORD_LIMIT) {
+        return atoll_yaml_fail(walk, node, "%zu items, at most %d are allowed; remove some", count,
+                               ATOLL_SITE_WORD_LIMIT);
+    }
+    next = items = atoll_arena_alloc_array(walk->arena, count + 1, sizeof(*items), walk->err);
+    if (!items || atoll_yaml_list(walk, node, ATOLL_SITE_WORD_LIMIT, "texts", read_item, &next) != 0) {
+        return -1;
+    }
+    words->items = items;
+    words->count = count;
+    return 0;
+}
+
+static int read_setup(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    if (atoll_yaml_scalar(node)) {
+        return atoll_yaml_fail(walk, node, "a list of shell lines is expected here; write each as '- LINE'");
+    }
+    return read_words(walk, node, target);
+}
+
+/* It is expanded between double quotes by the batch script: variables may stand in it, commands may not. */
+static int read_scratch(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-:${}";
+    const char *text = atoll_yaml_scalar(node);
+
+    if (!text || strspn(text, letters) != strlen(text) || (text[0] != '/' && text[0] != '$')) {
+        return atoll_yaml_fail(
+            walk, node,
+            "scratch '%.80s' must be an absolute path that may name variables, like /tmp or "
+            "${SLURM_TMPDIR:-/tmp}",
+            text ? text : "");
+    }
+    return atoll_yaml_read_text(walk, node, target);
+}
+
+static int read_signal(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    static const char *const names[] = {"TERM", "INT", "HUP", "QUIT", "USR2"};
+    static const struct choice choice = {"signal", names, sizeof(names) / sizeof(names[0])};
+    const char *text = atoll_yaml_scalar(node);
+    size_t i;
+
+    if (text && (strcmp(text, "USR1") == 0 || strcmp(text, "SIGUSR1") == 0)) {
+        return atoll_yaml_fail(walk, node,
+                               "signal USR1 is caught by communication libraries (NCCL); write TERM or USR2");
+    }
+    if (choose(walk, node, &choice, &i) != 0) {
+        return -1;
+    }
+    *(const char **)target = names[i];
+    return 0;
+}
+
+static int read_limit(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    double seconds;
+
+    if (atoll_yaml_read_duration(walk, node, &seconds) != 0) {
+        return -1;
+    }
+    if (!(seconds > 0)) {
+        return atoll_yaml_fail(walk, node, "'%.40s' must be longer than 0", atoll_yaml_scalar(node));
+    }
+    *(double *)target = seconds;
+    return 0;
+}
+
+static int read_positive(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    uint32_t count;
+
+    if (atoll_yaml_read_count(walk, node, &count) != 0) {
+        return -1;
+    }
+    if (count == 0) {
+        return atoll_yaml_fail(
+            walk, node, "0 is too few; write at least 1, or leave the key out where there is no limit");
+    }
+    *(unsigned *)target = count;
+    return 0;
+}
+
+/* ---- environment ---- */
+
+static int read_variable(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    struct atoll_site_draft *draft = walk->owner;
+    struct atoll_site_variable *variable = &draft->environment[draft->site.environment_count];
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const char *name = atoll_yaml_key(node);
+
+    if (!name[0] || strspn(name, letters) != strlen(name) || strchr("0123456789", name[0])) {
+        return atoll_yaml_fail(
+            walk, node, "'%.64s' is no name of an environment variable; write one like OMP_NUM_THREADS",
+            name);
+    }
+    variable->value = "";
+    if ((atoll_yaml_count(node) || atoll_yaml_scalar(node)) &&
+        atoll_yaml_read_text(walk, node, &variable->value) != 0) {
+        return -1;
+    }
+    variable->name = atoll_arena_text(walk->arena, name, strlen(name), walk->err);
+    draft->site.environment_count++;
+    return variable->name ? 0 : -1;
+}
+
+static int read_environment(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    return atoll_yaml_pairs(walk, node, ATOLL_SITE_WORD_LIMIT, "variables", read_variable, target);
+}
+
+/* ---- the keys ---- */
 
 /* Enumerations and flags are ints behind their offsets. */
 _Static_assert(sizeof(enum atoll_site_start) == sizeof(int), "an enumeration is read as an int");
@@ -47,10 +225,10 @@ _Static_assert(sizeof(enum atoll_site_start) == sizeof(int), "an enumeration is 
 #define CHOICE(reader, what, names)                                                                          \
     static int reader(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)        \
     {                                                                                                        \
-        static const struct atoll_site_choice choice = {what, names, COUNT(names)};                          \
+        static const struct choice choice = {what, names, COUNT(names)};                                     \
         size_t i;                                                                                            \
                                                                                                              \
-        if (atoll_site_choose(walk, node, &choice, &i) != 0) {                                               \
+        if (choose(walk, node, &choice, &i) != 0) {                                                          \
             return -1;                                                                                       \
         }                                                                                                    \
         *(int *)target = (int)i;                                                                             \
@@ -70,10 +248,10 @@ CHOICE(read_place, "gateway", places)
 
 static int read_runtime(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
-    static const struct atoll_site_choice choice = {"runtime", runtimes, COUNT(runtimes)};
+    static const struct choice choice = {"runtime", runtimes, COUNT(runtimes)};
     size_t i;
 
-    if (atoll_site_choose(walk, node, &choice, &i) != 0) {
+    if (choose(walk, node, &choice, &i) != 0) {
         return -1;
     }
     *(const char **)target = runtimes[i];
@@ -82,61 +260,61 @@ static int read_runtime(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
 
 static const struct atoll_yaml_row step_rows[] = {
     {"start", ATOLL_YAML_REQUIRED, read_start, SITE(step.start)},
-    {"mpi", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(step.mpi)},
+    {"mpi", ATOLL_YAML_OPTIONAL, read_word, SITE(step.mpi)},
     {"layout", ATOLL_YAML_OPTIONAL, read_layout, SITE(step.is_uniform)},
     {"overlap", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, SITE(step.has_overlap)},
-    {"extra", ATOLL_YAML_OPTIONAL, atoll_site_read_words, SITE(step.extra)},
+    {"extra", ATOLL_YAML_OPTIONAL, read_words, SITE(step.extra)},
 };
 static const struct atoll_yaml_row gpu_rows[] = {
     {"ask", ATOLL_YAML_REQUIRED, read_gpu_ask, SITE(gpus.ask)},
-    {"gres", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(gpus.gres)},
-    {"per_node", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(gpus.per_node)},
+    {"gres", ATOLL_YAML_OPTIONAL, read_word, SITE(gpus.gres)},
+    {"per_node", ATOLL_YAML_OPTIONAL, read_positive, SITE(gpus.per_node)},
     {"visible", ATOLL_YAML_OPTIONAL, read_visible, SITE(gpus.visible)},
 };
 static const struct atoll_yaml_row job_rows[] = {
-    {"partition", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(job.partition)},
-    {"account", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(job.account)},
-    {"qos", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(job.qos)},
-    {"constraint", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(job.constraint)},
-    {"reservation", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(job.reservation)},
-    {"directives", ATOLL_YAML_OPTIONAL, atoll_site_read_words, SITE(job.directives)},
+    {"partition", ATOLL_YAML_OPTIONAL, read_word, SITE(job.partition)},
+    {"account", ATOLL_YAML_OPTIONAL, read_word, SITE(job.account)},
+    {"qos", ATOLL_YAML_OPTIONAL, read_word, SITE(job.qos)},
+    {"constraint", ATOLL_YAML_OPTIONAL, read_word, SITE(job.constraint)},
+    {"reservation", ATOLL_YAML_OPTIONAL, read_word, SITE(job.reservation)},
+    {"directives", ATOLL_YAML_OPTIONAL, read_words, SITE(job.directives)},
     {"exclusive", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, SITE(job.is_exclusive)},
     {"no_kill", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, SITE(job.has_no_kill)},
-    {"cpus_per_rank", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(job.cpus_per_rank)},
+    {"cpus_per_rank", ATOLL_YAML_OPTIONAL, read_positive, SITE(job.cpus_per_rank)},
 };
 static const struct atoll_yaml_row limit_rows[] = {
-    {"queued", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(limits.queued)},
-    {"eligible", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(limits.eligible)},
-    {"running", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(limits.running)},
+    {"queued", ATOLL_YAML_OPTIONAL, read_positive, SITE(limits.queued)},
+    {"eligible", ATOLL_YAML_OPTIONAL, read_positive, SITE(limits.eligible)},
+    {"running", ATOLL_YAML_OPTIONAL, read_positive, SITE(limits.running)},
     {"arrays", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, SITE(limits.has_arrays)},
-    {"array_size", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(limits.array_size)},
+    {"array_size", ATOLL_YAML_OPTIONAL, read_positive, SITE(limits.array_size)},
     {"array_counts", ATOLL_YAML_OPTIONAL, read_array_counts, SITE(limits.counts_elements)},
-    {"time", ATOLL_YAML_OPTIONAL, atoll_site_read_limit, SITE(limits.time_s)},
-    {"nodes_min", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(limits.nodes_min)},
-    {"nodes_max", ATOLL_YAML_OPTIONAL, atoll_site_read_positive, SITE(limits.nodes_max)},
-    {"poll", ATOLL_YAML_OPTIONAL, atoll_site_read_limit, SITE(limits.poll_s)},
+    {"time", ATOLL_YAML_OPTIONAL, read_limit, SITE(limits.time_s)},
+    {"nodes_min", ATOLL_YAML_OPTIONAL, read_positive, SITE(limits.nodes_min)},
+    {"nodes_max", ATOLL_YAML_OPTIONAL, read_positive, SITE(limits.nodes_max)},
+    {"poll", ATOLL_YAML_OPTIONAL, read_limit, SITE(limits.poll_s)},
 };
 static const struct atoll_yaml_row end_rows[] = {
-    {"signal", ATOLL_YAML_OPTIONAL, atoll_site_read_signal, SITE(end.signal)},
-    {"before", ATOLL_YAML_OPTIONAL, atoll_site_read_limit, SITE(end.before_s)},
+    {"signal", ATOLL_YAML_OPTIONAL, read_signal, SITE(end.signal)},
+    {"before", ATOLL_YAML_OPTIONAL, read_limit, SITE(end.before_s)},
     {"continue", ATOLL_YAML_OPTIONAL, read_continue, SITE(end.go_on)},
     {"grace", ATOLL_YAML_OPTIONAL, atoll_yaml_read_duration, SITE(end.grace_s)},
 };
 static const struct atoll_yaml_row file_rows[] = {
-    {"scratch", ATOLL_YAML_OPTIONAL, atoll_site_read_scratch, SITE(files.scratch)},
+    {"scratch", ATOLL_YAML_OPTIONAL, read_scratch, SITE(files.scratch)},
     {"broadcast", ATOLL_YAML_OPTIONAL, read_broadcast, SITE(files.broadcast)},
 };
 static const struct atoll_yaml_row container_rows[] = {
     {"image", ATOLL_YAML_REQUIRED, atoll_yaml_read_text, SITE(container.image)},
     {"runtime", ATOLL_YAML_OPTIONAL, read_runtime, SITE(container.runtime)},
     {"program", ATOLL_YAML_OPTIONAL, atoll_yaml_read_text, SITE(container.program)},
-    {"binds", ATOLL_YAML_OPTIONAL, atoll_site_read_words, SITE(container.binds)},
+    {"binds", ATOLL_YAML_OPTIONAL, read_words, SITE(container.binds)},
     {"gpu", ATOLL_YAML_OPTIONAL, read_device, SITE(container.device)},
-    {"extra", ATOLL_YAML_OPTIONAL, atoll_site_read_words, SITE(container.extra)},
+    {"extra", ATOLL_YAML_OPTIONAL, read_words, SITE(container.extra)},
 };
 static const struct atoll_yaml_row network_rows[] = {
-    {"proxy", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(network.proxy)},
-    {"no_proxy", ATOLL_YAML_OPTIONAL, atoll_site_read_word, SITE(network.no_proxy)},
+    {"proxy", ATOLL_YAML_OPTIONAL, read_word, SITE(network.proxy)},
+    {"no_proxy", ATOLL_YAML_OPTIONAL, read_word, SITE(network.no_proxy)},
     {"gateway", ATOLL_YAML_OPTIONAL, read_place, SITE(network.gateway)},
 };
 
@@ -160,7 +338,7 @@ SUBMAP(read_network, network_rows)
 
 static const struct atoll_yaml_row root_rows[] = {
     {"version", ATOLL_YAML_REQUIRED, atoll_yaml_read_version1, 0},
-    {"name", ATOLL_YAML_REQUIRED, atoll_site_read_name, SITE(name)},
+    {"name", ATOLL_YAML_REQUIRED, read_name, SITE(name)},
     {"summary", ATOLL_YAML_OPTIONAL, atoll_yaml_read_text, SITE(summary)},
     {"notes", ATOLL_YAML_OPTIONAL, atoll_yaml_read_text, SITE(notes)},
     {"scheduler", ATOLL_YAML_OPTIONAL, read_scheduler, SITE(scheduler)},
@@ -171,9 +349,9 @@ static const struct atoll_yaml_row root_rows[] = {
     {"limits", ATOLL_YAML_OPTIONAL, read_limits, 0},
     {"end", ATOLL_YAML_OPTIONAL, read_end, 0},
     {"files", ATOLL_YAML_OPTIONAL, read_files, 0},
-    {"modules", ATOLL_YAML_OPTIONAL, atoll_site_read_words, SITE(modules)},
-    {"setup", ATOLL_YAML_OPTIONAL, atoll_site_read_setup, SITE(setup)},
-    {"environment", ATOLL_YAML_OPTIONAL, atoll_site_read_environment, 0},
+    {"modules", ATOLL_YAML_OPTIONAL, read_words, SITE(modules)},
+    {"setup", ATOLL_YAML_OPTIONAL, read_setup, SITE(setup)},
+    {"environment", ATOLL_YAML_OPTIONAL, read_environment, 0},
     {"container", ATOLL_YAML_OPTIONAL, read_container, 0},
     {"network", ATOLL_YAML_OPTIONAL, read_network, 0},
 };
@@ -201,18 +379,6 @@ static void set_defaults(struct atoll_site_draft *draft)
     site->container.binds = site->container.extra = none;
 }
 
-/* Where a profile leaves them open, they follow from other keys. */
-static void derive(struct atoll_site *site)
-{
-    if (site->step.is_uniform < 0) {
-        site->step.is_uniform =
-            site->step.start == ATOLL_SITE_MPIEXEC || site->step.start == ATOLL_SITE_IBRUN;
-    }
-    if (site->scheduler == ATOLL_SITE_LOCAL) {
-        site->launcher = ATOLL_LAUNCHER_LOCAL;
-    }
-}
-
 static int check(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *root,
                  const struct atoll_site *site)
 {
@@ -221,7 +387,7 @@ static int check(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *roo
     if (site->scheduler != ATOLL_SITE_SLURM && site->step.start == ATOLL_SITE_SRUN) {
         return atoll_yaml_fail(walk, step,
                                "srun is Slurm's, and scheduler is %s; write start: mpiexec or mpirun",
-                               atoll_site_scheduler_name(site->scheduler));
+                               schedulers[site->scheduler]);
     }
     if (site->step.mpi && site->step.start != ATOLL_SITE_SRUN) {
         return atoll_yaml_fail(walk, atoll_yaml_find(step, "mpi"), "mpi is for start: srun alone; remove it");
@@ -250,11 +416,18 @@ int atoll_site_read_keys(struct atoll_yaml_walk *walk, const struct atoll_yaml_n
 {
     static const struct atoll_yaml_section section = SECTION(root_rows);
     struct atoll_site_draft *draft = walk->owner;
+    struct atoll_site *site = &draft->site;
 
     set_defaults(draft);
     if (atoll_yaml_map(walk, &section, root, &draft->site) != 0) {
         return -1;
     }
-    derive(&draft->site);
-    return check(walk, root, &draft->site);
+    if (site->step.is_uniform < 0) { /* what a profile leaves open follows from other keys */
+        site->step.is_uniform =
+            site->step.start == ATOLL_SITE_MPIEXEC || site->step.start == ATOLL_SITE_IBRUN;
+    }
+    if (site->scheduler == ATOLL_SITE_LOCAL) {
+        site->launcher = ATOLL_LAUNCHER_LOCAL;
+    }
+    return check(walk, root, site);
 }

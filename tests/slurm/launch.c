@@ -201,15 +201,20 @@ static void answer(json_t *object)
 int main(int argc, char **argv)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    enum atoll_launcher_kind kind = ATOLL_LAUNCHER_AUTO;
+    static const char *const kinds[] = {"auto", "libslurm", "commands", "local"}; /* as the enum has them */
+    size_t kind = 0;
     struct atoll_launcher *launcher;
     char *line = malloc(LINE_BYTES);
 
-    if (argc < 2 || atoll_launcher_kind_parse(argv[1], &kind) != 0 || !line) {
+    while (argc >= 2 && kind < 4 && strcmp(argv[1], kinds[kind]) != 0) {
+        kind++;
+    }
+    if (argc < 2 || kind == 4 || !line) {
         fputs("usage: launch auto|libslurm|commands|local [TIMEOUT_S]\n", stderr);
         return 2;
     }
-    launcher = atoll_launcher_create(kind, argc > 2 ? strtod(argv[2], NULL) : 0, &err);
+    launcher =
+        atoll_launcher_create((enum atoll_launcher_kind)kind, argc > 2 ? strtod(argv[2], NULL) : 0, &err);
     if (!launcher) {
         answer(failure(&err));
         free(line);

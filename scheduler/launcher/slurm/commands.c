@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/process.h"
 #include "scheduler/launcher/launcher_ops.h"
-#include "scheduler/launcher/slurm/answer.h"
+#include "scheduler/launcher/slurm/command_output.h"
 #include "scheduler/launcher/slurm/environment.h"
 #include "scheduler/launcher/slurm/refusal.h"
 
@@ -47,7 +46,7 @@ static int run_plain(const char *const *argv, char *const *environment, double t
 }
 
 /* A controller that was silent is pinged before anything else: commands wait up to 18 s for it, each of them. */
-static int check_voice(struct commands *commands, struct atoll_err *err)
+static int check_controller(struct commands *commands, struct atoll_err *err)
 {
     static const char *const argv[] = {"scontrol", "ping", NULL};
     const struct atoll_process process = {
@@ -78,27 +77,22 @@ static int pass_on(const struct atoll_err *why, struct atoll_err *err)
     return -1;
 }
 
-static void note_silence(struct commands *commands, const struct atoll_err *why)
-{
-    commands->was_silent = why->code == ATOLL_E_TIMEOUT;
-}
-
 static int run(struct atoll_launcher *launcher, const char *const *argv,
                struct atoll_process_result *ret_result, struct atoll_err *err)
 {
     struct commands *commands = (struct commands *)launcher;
     struct atoll_err why = ATOLL_ERR_INIT;
 
-    if (check_voice(commands, &why) == 0 &&
+    if (check_controller(commands, &why) == 0 &&
         run_plain(argv, commands->environment.items, launcher->timeout_s, ret_result, &why) == 0) {
         return 0;
     }
-    note_silence(commands, &why);
+    commands->was_silent = why.code == ATOLL_E_TIMEOUT;
     return pass_on(&why, err);
 }
 
 /* The same for a command whose output says nothing. */
-static int order(struct atoll_launcher *launcher, const char *const *argv, struct atoll_err *err)
+static int run_silently(struct atoll_launcher *launcher, const char *const *argv, struct atoll_err *err)
 {
     struct atoll_process_result result;
 
@@ -150,11 +144,11 @@ static int submit(struct atoll_launcher *launcher, const struct atoll_job_reques
     struct commands *commands = (struct commands *)launcher;
     struct atoll_err why = ATOLL_ERR_INIT;
 
-    if (check_voice(commands, &why) == 0 &&
+    if (check_controller(commands, &why) == 0 &&
         atoll_slurm_sbatch(request, launcher->timeout_s, ret_id, &why) == 0) {
         return 0;
     }
-    note_silence(commands, &why);
+    commands->was_silent = why.code == ATOLL_E_TIMEOUT;
     return pass_on(&why, err);
 }
 
@@ -230,7 +224,7 @@ static int requeue(struct atoll_launcher *launcher, const char *id, struct atoll
 {
     const char *const argv[] = {"scontrol", "requeue", id, NULL};
 
-    return order(launcher, argv, err);
+    return run_silently(launcher, argv, err);
 }
 
 static int bad_nodes(struct atoll_launcher *launcher, const char *nodes, char *ret_names, size_t bytes,
@@ -293,7 +287,7 @@ static int cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cl
     double begin_s = atoll_clock_mono_s();
     int status;
 
-    if (order(launcher, ping, err) != 0) {
+    if (run_silently(launcher, ping, err) != 0) {
         return -1;
     }
     found.answer_s = atoll_clock_mono_s() - begin_s;

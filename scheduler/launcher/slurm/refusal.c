@@ -3,8 +3,7 @@
 #include <string.h>
 
 #define ENDED      "already completing or completed"
-#define UNKNOWN    "Invalid job id"
-#define SAID_LIMIT 600u
+#define TEXT_LIMIT 600u
 
 /* The first row that occurs decides, so what is special stands above what is general. */
 static const struct {
@@ -17,6 +16,8 @@ static const struct {
     {"Socket timed out", ATOLL_E_TIMEOUT, "the controller is busy or away; try again later"},
     {"Zero Bytes were transmitted", ATOLL_E_TIMEOUT, "the controller broke off; try again later"},
     {"Connection timed out", ATOLL_E_TIMEOUT, "the controller is busy or away; try again later"},
+    {"endpoint is not connected", ATOLL_E_TIMEOUT, "the controller broke off; try again later"},
+    {"Connection reset", ATOLL_E_TIMEOUT, "the controller broke off; try again later"},
     {"in standby mode", ATOLL_E_TIMEOUT, "a backup controller is taking over; try again later"},
     {"Slurmctld(s) not responding", ATOLL_E_TIMEOUT, "try again later"},
     {"quiesce", ATOLL_E_TIMEOUT, "the controller is starting; try again later"},
@@ -68,7 +69,7 @@ static const struct {
     {"Munge", ATOLL_E_DENIED, "is munge running on this node, with the cluster's key?"},
     {"Incompatible versions", ATOLL_E_MISSING, "load the Slurm module that fits the cluster"},
     {"can not be altered now", ATOLL_E_BUSY, "the job is between two states, or does not run"},
-    {UNKNOWN, ATOLL_E_NOTFOUND, "it may have ended long ago: the queue forgets"},
+    {"Invalid job id", ATOLL_E_NOTFOUND, "it may have ended long ago: the queue forgets"},
     {"No such job", ATOLL_E_NOTFOUND, "it may have ended long ago: the queue forgets"},
     {ENDED, ATOLL_E_INPUT, "it has ended"},
     {"pending execution", ATOLL_E_INPUT, "it waits and does not run"},
@@ -77,38 +78,28 @@ static const struct {
      "the job's state or its --no-requeue does not allow it"},
 };
 
-/* "sbatch: error: ..." of what is "sbatch" */
-static const char *skip_name(const char *what, const char *words)
-{
-    size_t length = strlen(what);
-
-    if (strncmp(words, what, length) == 0 && words[length] == ':') {
-        words += length + 1 + strspn(words + length + 1, " ");
-    }
-    return strncmp(words, "error: ", 7) == 0 ? words + 7 : words;
-}
-
 int atoll_slurm_refuse(const char *what, const char *words, enum atoll_code otherwise, struct atoll_err *err)
 {
-    const char *said = skip_name(what, words);
-    size_t length = strlen(said);
+    const char *text = words;
+    size_t length = strlen(what);
 
-    while (length && (said[length - 1] == '\n' || said[length - 1] == ' ')) {
+    if (strncmp(text, what, length) == 0 && text[length] == ':') { /* "sbatch: error: ..." of sbatch */
+        text += length + 1 + strspn(text + length + 1, " ");
+    }
+    text += strncmp(text, "error: ", 7) == 0 ? 7 : 0;
+    length = strlen(text);
+
+    while (length && (text[length - 1] == '\n' || text[length - 1] == ' ')) {
         length--;
     }
-    length = length < SAID_LIMIT ? length : SAID_LIMIT;
+    length = length < TEXT_LIMIT ? length : TEXT_LIMIT;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strstr(words, rows[i].words)) {
-            return atoll_err_set(err, rows[i].code, "%s: %.*s; %s", what, (int)length, said, rows[i].remedy);
+            return atoll_err_set(err, rows[i].code, "%s: %.*s; %s", what, (int)length, text, rows[i].remedy);
         }
     }
-    return length ? atoll_err_set(err, otherwise, "%s: %.*s", what, (int)length, said)
+    return length ? atoll_err_set(err, otherwise, "%s: %.*s", what, (int)length, text)
                   : atoll_err_set(err, otherwise, "%s was refused without a word", what);
-}
-
-int atoll_slurm_is_unknown(const char *words)
-{
-    return strstr(words, UNKNOWN) != NULL;
 }
 
 int atoll_slurm_has_ended(const char *words)

@@ -13,8 +13,7 @@
 /* Fills err with "<what>: <words>; <remedy>" and the code that the words stand for, otherwise when they are new
  * to us; -1. */
 int atoll_slurm_refuse(const char *what, const char *words, enum atoll_code otherwise, struct atoll_err *err);
-/* Whether the words say that the job is not known, or that it has ended: neither is a failure of the question. */
-int atoll_slurm_is_unknown(const char *words);
+/* Whether the words say that the job has ended: to cancel it is no failure. */
 int atoll_slurm_has_ended(const char *words);
 
 #endif

@@ -309,7 +309,7 @@ static void test_finding(void **state)
     setenv("ATOLL_SITES", "missing:one::two", 1);
     unsetenv("ATOLL_SITE");
     expect_lost("mine", ATOLL_E_NOTFOUND, "no site profile mine.yaml in missing, one, two, .,");
-    expect_lost("./mine.yaml", ATOLL_E_NOTFOUND, "./mine.yaml: cannot be opened");
+    expect_lost("./mine.yaml", ATOLL_E_NOTFOUND, "./mine.yaml: cannot read: No such file");
     write_file("atoll/sites/mine.yaml", BASE);
     char path[300];
     snprintf(path, sizeof(path), "%s/atoll/sites/mine.yaml", folder);
@@ -334,24 +334,21 @@ static void test_keeping(void **state)
 {
     static const char text[] = BASE "# a comment stays\n";
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_site *site = parse_good(text), *other = parse_good(BASE), *again;
+    struct atoll_site *site = parse_good(text), *again;
     size_t length;
+    FILE *file;
 
     (void)state;
     assert_string_equal(atoll_site_text(site, &length), text);
     assert_int_equal(length, strlen(text));
-    assert_int_equal(atoll_site_write(site, "kept.yaml", &err), 0);
-    assert_int_equal(atoll_site_write(site, "kept.yaml", &err), 0); /* the same bytes: nothing to do */
-    assert_int_equal(atoll_site_write(other, "kept.yaml", &err), -1);
-    assert_int_equal(err.code, ATOLL_E_EXISTS);
+    file = fopen("kept.yaml", "w"); /* as a campaign keeps it */
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
     again = atoll_site_load("./kept.yaml", &err);
     assert_non_null(again);
     assert_string_equal(atoll_site_text(again, &length), text);
-    atoll_err_clear(&err);
-    assert_int_equal(atoll_site_write(site, "no/such/folder", &err), -1);
-    assert_int_not_equal(err.code, ATOLL_OK);
     atoll_site_destroy(again);
-    atoll_site_destroy(other);
     atoll_site_destroy(site);
 }
 

@@ -1,4 +1,4 @@
-#include "scheduler/launcher/slurm/answer.h"
+#include "scheduler/launcher/slurm/command_output.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -272,18 +272,6 @@ static int is_bad_state(const char *state)
     return strchr(state, '*') != NULL;
 }
 
-static int is_listed(const char *names, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = names; (at = strstr(at, name)) != NULL; at += length) {
-        if ((at == names || at[-1] == ',') && (at[length] == ',' || !at[length])) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int atoll_slurm_bad_nodes_read(const char *text, char *ret_names, size_t bytes, struct atoll_err *err)
 {
     char line[1024], *parts[LINE_FIELDS];
@@ -291,7 +279,15 @@ int atoll_slurm_bad_nodes_read(const char *text, char *ret_names, size_t bytes, 
 
     *ret_names = '\0';
     while ((text = next_line(text, line, sizeof(line))) != NULL) {
-        if (split(line, parts) != 2 || !is_bad_state(parts[1]) || is_listed(ret_names, parts[0])) {
+        const char *listed = ret_names;
+        size_t name_length = split(line, parts) == 2 && is_bad_state(parts[1]) ? strlen(parts[0]) : 0;
+
+        while (name_length && (listed = strstr(listed, parts[0])) != NULL &&
+               !((listed == ret_names || listed[-1] == ',') &&
+                 (listed[name_length] == ',' || !listed[name_length]))) {
+            listed += name_length;
+        }
+        if (!name_length || listed) { /* a node is listed once for each of its partitions */
             continue;
         }
         length += (size_t)snprintf(ret_names + length, bytes - length, "%s%s", length ? "," : "", parts[0]);

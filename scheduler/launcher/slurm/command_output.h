@@ -1,9 +1,9 @@
-/* answer.h - reads what squeue, sinfo, sbatch, srun and scontrol print.  Pure.  Layer: scheduler.
+/* command_output.h - reads what squeue, sinfo, sbatch, srun and scontrol print.  Pure.  Layer: scheduler.
  *
  * The formats that are asked for stand beside their readers: fixed widths for jobs, whose names may hold any character, and
  * '|' between fields that cannot hold one. */
-#ifndef ATOLL_SCHEDULER_LAUNCHER_SLURM_ANSWER_H
-#define ATOLL_SCHEDULER_LAUNCHER_SLURM_ANSWER_H
+#ifndef ATOLL_SCHEDULER_LAUNCHER_SLURM_COMMAND_OUTPUT_H
+#define ATOLL_SCHEDULER_LAUNCHER_SLURM_COMMAND_OUTPUT_H
 
 #include "scheduler/launcher/launcher.h"
 
