@@ -2,6 +2,11 @@
 #include "llm-gateway/http/retry.h"
 
 #include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/units.h"
+#include "llm-gateway/http/instant.h"
 
 enum again {
     NEVER,   /* whatever a header says */
@@ -57,4 +62,144 @@ int atoll_retry_decide(const struct atoll_retry_settings *settings, const struct
         return 0;
     *ret_wait_s = wait_s;
     return 1;
+}
+
+/* ---- headers ---- */
+
+/* A number of seconds above it is a date: a wait of 30 years is none. */
+#define EPOCH_FLOOR_S 1e9
+
+enum window { REQUESTS, TOKENS, PROJECT, INPUT, OUTPUT };
+enum member { LIMIT, LEFT, RESET };
+
+static const struct {
+    const char *name;
+    enum window window;
+    enum member member;
+} header_rows[] = {
+    {"x-ratelimit-limit-requests", REQUESTS, LIMIT},
+    {"x-ratelimit-remaining-requests", REQUESTS, LEFT},
+    {"x-ratelimit-reset-requests", REQUESTS, RESET},
+    {"x-ratelimit-limit-tokens", TOKENS, LIMIT},
+    {"x-ratelimit-remaining-tokens", TOKENS, LEFT},
+    {"x-ratelimit-reset-tokens", TOKENS, RESET},
+    {"x-ratelimit-limit-project-tokens", PROJECT, LIMIT},
+    {"x-ratelimit-remaining-project-tokens", PROJECT, LEFT},
+    {"x-ratelimit-reset-project-tokens", PROJECT, RESET},
+    {"anthropic-ratelimit-requests-limit", REQUESTS, LIMIT},
+    {"anthropic-ratelimit-requests-remaining", REQUESTS, LEFT},
+    {"anthropic-ratelimit-requests-reset", REQUESTS, RESET},
+    {"anthropic-ratelimit-tokens-limit", TOKENS, LIMIT},
+    {"anthropic-ratelimit-tokens-remaining", TOKENS, LEFT},
+    {"anthropic-ratelimit-tokens-reset", TOKENS, RESET},
+    {"anthropic-ratelimit-input-tokens-limit", INPUT, LIMIT},
+    {"anthropic-ratelimit-input-tokens-remaining", INPUT, LEFT},
+    {"anthropic-ratelimit-input-tokens-reset", INPUT, RESET},
+    {"anthropic-ratelimit-output-tokens-limit", OUTPUT, LIMIT},
+    {"anthropic-ratelimit-output-tokens-remaining", OUTPUT, LEFT},
+    {"anthropic-ratelimit-output-tokens-reset", OUTPUT, RESET},
+};
+
+void atoll_reply_headers_init(struct atoll_reply_headers *headers)
+{
+    static const struct atoll_reply_window unsaid = {NAN, NAN, NAN};
+    *headers = (struct atoll_reply_headers){
+        .should_retry = -1,
+        .retry_after_s = NAN,
+        .request_limit = NAN,
+        .request_left = NAN,
+        .request_reset_s = NAN,
+        .token_limit = NAN,
+        .token_left = NAN,
+        .token_reset_s = NAN,
+    };
+    for (size_t i = 0; i < ATOLL_REPLY_WINDOW_COUNT; i++)
+        headers->windows[i] = unsaid;
+}
+
+/* "12", "1.5": seconds without a unit, or any count; NaN for anything else. */
+static double read_number(const char *text)
+{
+    double value = NAN;
+    if (text[strspn(text, "0123456789.")] || atoll_duration_parse(text, &value, NULL) != 0)
+        return NAN;
+    return value;
+}
+
+static double until(double instant_s, double unix_s)
+{
+    return fmax(instant_s - unix_s, 0.0);
+}
+
+/* Seconds to a reset, in any form. */
+static double read_reset(const char *text, double unix_s)
+{
+    double value = NAN, instant = NAN;
+    if (atoll_instant_of_rfc3339(text, &instant) == 0)
+        return until(instant, unix_s);
+    if (strpbrk(text, ":- ") || atoll_duration_parse(text, &value, NULL) != 0)
+        return NAN;
+    return value >= EPOCH_FLOOR_S ? until(value, unix_s) : value;
+}
+
+static double read_retry_after(const char *text, double unix_s)
+{
+    double instant = NAN;
+    if (atoll_instant_of_http(text, unix_s, &instant) == 0)
+        return until(instant, unix_s);
+    double value = read_number(text);
+    return value >= EPOCH_FLOOR_S ? until(value, unix_s) : value;
+}
+
+/* What is left, or what there can be at most. */
+static double room(const struct atoll_reply_window *window)
+{
+    double room = isnan(window->left) ? window->limit : window->left;
+    return isnan(room) ? INFINITY : room;
+}
+
+static void read_window(struct atoll_reply_headers *headers, const char *name, const char *value,
+                        double unix_s)
+{
+    for (size_t i = 0; i < sizeof(header_rows) / sizeof(*header_rows); i++) {
+        if (strcmp(header_rows[i].name, name) != 0)
+            continue;
+        struct atoll_reply_window *window = &headers->windows[header_rows[i].window];
+        switch (header_rows[i].member) {
+        case LIMIT: window->limit = read_number(value); break;
+        case LEFT: window->left = read_number(value); break;
+        case RESET: window->reset_s = read_reset(value, unix_s); break;
+        }
+        const struct atoll_reply_window *requests = &headers->windows[REQUESTS];
+        const struct atoll_reply_window *tokens = &headers->windows[TOKENS]; /* the tightest of them */
+        for (size_t k = PROJECT; k < ATOLL_REPLY_WINDOW_COUNT; k++) {
+            tokens = room(&headers->windows[k]) < room(tokens) ? &headers->windows[k] : tokens;
+        }
+        headers->request_limit = requests->limit;
+        headers->request_left = requests->left;
+        headers->request_reset_s = requests->reset_s;
+        headers->token_limit = tokens->limit;
+        headers->token_left = tokens->left;
+        headers->token_reset_s = tokens->reset_s;
+        return;
+    }
+}
+
+void atoll_reply_headers_read(struct atoll_reply_headers *headers, const char *name, const char *value,
+                              double unix_s)
+{
+    if (strcmp(name, "x-should-retry") == 0) {
+        headers->should_retry = strcasecmp(value, "true") == 0 ? 1 : strcasecmp(value, "false") == 0 ? 0 : -1;
+    } else if (strcmp(name, "retry-after-ms") == 0) {
+        double ms = read_number(value);
+        if (!isnan(ms)) {
+            headers->retry_after_s = ms / 1000.0;
+            headers->has_retry_after_ms = 1;
+        }
+    } else if (strcmp(name, "retry-after") == 0) {
+        if (!headers->has_retry_after_ms)
+            headers->retry_after_s = read_retry_after(value, unix_s);
+    } else {
+        read_window(headers, name, value, unix_s);
+    }
 }

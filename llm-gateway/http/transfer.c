@@ -3,18 +3,22 @@
  * the cost of an exchange does not grow with the number in flight.  Each exchange has one timer of its own: at its deadline,
  * when it has been silent too long, and at once where something waits that cannot be done inside curl's callbacks (an
  * exchange started there, one cancelled).  The end is said by finish alone, which runs from the loop and from destroy. */
-#include "llm-gateway/http/transfer_state.h"
+#include "llm-gateway/http/exchange.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdint.h>
 #include <sys/epoll.h>
+
+#include <sodium.h>
 
 #define EXCHANGE_LIMIT     ((uint32_t)1 << 16)
 #define CONNECTION_DEFAULT 1024
 #define IDLE_CONNECTIONS   512 /* kept open for reuse */
+#define FRONT_BYTES        16  /* keeps the alignment of malloc */
 
 /* ---- one exchange ---- */
 
@@ -197,15 +201,65 @@ static int on_timer(CURLM *multi, long wait_ms, void *context)
     return atoll_loop_at(transfers->loop, when_ns, on_curl_due, transfers, &transfers->timer, NULL);
 }
 
-/* ---- all of them ---- */
+/* ---- memory for libcurl that is wiped when it is freed ----
+ * curl copies every request header into buffers of its own and frees them as they are; a key would stay in the heap.  Each
+ * block has its size in front of it, so that all of it can be wiped. */
 
-/* A write to a connection that the peer closed would kill the process: NOSIGNAL makes curl leave that to us. */
-static void ignore_broken_pipes(void)
+static void *block_make(size_t size)
 {
-    struct sigaction now;
-    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-        signal(SIGPIPE, SIG_IGN);
+    if (size > SIZE_MAX - FRONT_BYTES)
+        return NULL;
+    unsigned char *front = malloc(size + FRONT_BYTES);
+    if (!front)
+        return NULL;
+    memcpy(front, &size, sizeof size);
+    return front + FRONT_BYTES;
 }
+
+static size_t block_size(const void *block)
+{
+    size_t size;
+    memcpy(&size, (const unsigned char *)block - FRONT_BYTES, sizeof size);
+    return size;
+}
+
+static void block_free(void *block)
+{
+    if (!block)
+        return;
+    sodium_memzero(block, block_size(block));
+    free((unsigned char *)block - FRONT_BYTES);
+}
+
+static void *block_resize(void *block, size_t size)
+{
+    if (!block)
+        return block_make(size);
+    size_t old = block_size(block);
+    void *fresh = block_make(size);
+    if (!fresh)
+        return NULL;
+    memcpy(fresh, block, old < size ? old : size);
+    block_free(block);
+    return fresh;
+}
+
+static char *block_text(const char *text)
+{
+    size_t length = strlen(text) + 1;
+    char *copy = block_make(length);
+    return copy ? memcpy(copy, text, length) : NULL;
+}
+
+static void *block_zero(size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        return NULL;
+    void *block = block_make(count * size);
+    return block ? memset(block, 0, count * size) : NULL;
+}
+
+/* ---- all of them ---- */
 
 static int multi_prepare(struct atoll_transfers *transfers, unsigned connection_limit)
 {
@@ -225,12 +279,16 @@ struct atoll_transfers *atoll_transfers_create(struct atoll_loop *loop, unsigned
                                                struct atoll_err *err)
 {
     struct atoll_transfers *transfers = calloc(1, sizeof *transfers);
-    if (!transfers || atoll_transfer_memory_init()) {
+    if (!transfers || curl_global_init_mem(CURL_GLOBAL_DEFAULT, block_make, block_free, block_resize,
+                                           block_text, block_zero)) {
         atoll_err_set(err, ATOLL_E_MEMORY, "transfer: libcurl does not start");
         free(transfers);
         return NULL;
     }
-    ignore_broken_pipes();
+    /* A write to a connection that the peer closed would kill the process: NOSIGNAL makes curl leave that to us. */
+    struct sigaction now;
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        signal(SIGPIPE, SIG_IGN);
     transfers->loop = loop;
     transfers->multi = curl_multi_init();
     if (!transfers->multi || multi_prepare(transfers, connection_limit)) {

@@ -1,20 +1,234 @@
-/* transfer_easy.c - one exchange as options of a curl easy handle.
+/* exchange.c - one exchange: options of a curl easy handle, the reply piece by piece, and what a failure means.
+ *
  * A body is handed over by a callback that cannot be rewound: where a connection that was used before breaks before the
  * first byte of a reply, curl would send a request again by itself if it could, and the request would be asked (and paid)
- * twice without anybody knowing.  So it fails instead, and whoever keeps the books decides. */
+ * twice without anybody knowing.  So it fails instead, and whoever keeps the books decides.
+ *
+ * A head is a status line, header lines and an empty line; 1xx heads come before the one that counts, trailers after the
+ * body: neither is passed on.  Returning another count than was given makes curl end the exchange.
+ *
+ * Certificates are told apart by the words of the TLS library (OpenSSL, GnuTLS and others say them differently): what no row
+ * knows is passed on as it is. */
+#include "llm-gateway/http/exchange.h"
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "llm-gateway/http/transfer_state.h"
-
+#define HEAD_LIMIT_BYTES    ((size_t)256 << 10)
+#define LINE_LIMIT_BYTES    ((size_t)16 << 10)
 #define URL_LIMIT_BYTES     ((size_t)8 << 10)
 #define HEADER_LIMIT        64
 #define REPLY_DEFAULT_BYTES ((size_t)64 << 20)
+
+/* ---- what comes ---- */
+
+void atoll_exchange_decide(struct atoll_exchange *exchange, enum atoll_llm_status status, const char *format,
+                           ...)
+{
+    if (exchange->is_ended)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(exchange->detail, sizeof exchange->detail, format, args);
+    va_end(args);
+    for (char *c = exchange->detail; *c; c++) {
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
+    }
+    exchange->status = status;
+    exchange->is_ended = 1;
+}
+
+static void heard(struct atoll_exchange *exchange)
+{
+    exchange->heard_ns = atoll_loop_now_ns(exchange->transfers->loop);
+    if (exchange->first_byte_ns <= 0)
+        exchange->first_byte_ns = exchange->heard_ns;
+}
+
+static int is_redirect(int status)
+{
+    return status >= 300 && status < 400 && status != 304;
+}
+
+/* Lower-case name and value without blanks around it, in the copy. */
+static int line_split(char *line, char **ret_name, char **ret_value)
+{
+    char *colon = strchr(line, ':');
+    if (!colon)
+        return -1;
+    for (char *c = line; c < colon; c++)
+        *c = (char)tolower((unsigned char)*c);
+    *colon = '\0';
+    char *value = colon + 1, *end = value + strlen(value);
+    while (*value == ' ' || *value == '\t')
+        value++;
+    while (end > value && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' ' || end[-1] == '\t'))
+        *--end = '\0';
+    *ret_name = line;
+    *ret_value = value;
+    return 0;
+}
+
+static void header_line(struct atoll_exchange *exchange, const char *bytes, size_t length)
+{
+    char line[LINE_LIMIT_BYTES] = "", *name, *value;
+    if (length >= sizeof line) {
+        atoll_exchange_decide(exchange, ATOLL_LLM_PROTOCOL, "a header line of the reply has %zu bytes",
+                              length);
+        return;
+    }
+    memcpy(line, bytes, length);
+    line[length] = '\0';
+    if (line_split(line, &name, &value))
+        return;
+    if (is_redirect(exchange->http_status) && strcmp(name, "location") == 0) {
+        atoll_exchange_decide(
+            exchange, ATOLL_LLM_PROTOCOL,
+            "HTTP %d: a redirect to '%.120s', which is never followed: give the endpoint's final "
+            "url",
+            exchange->http_status, value);
+    } else if (exchange->on_header) {
+        exchange->on_header(exchange->context, name, value);
+    }
+}
+
+static size_t take_head(char *line, size_t size, size_t count, void *context)
+{
+    struct atoll_exchange *exchange = context;
+    size_t length = size * count;
+    int status;
+    heard(exchange);
+    exchange->head_bytes += length;
+    if (exchange->head_bytes > HEAD_LIMIT_BYTES)
+        atoll_exchange_decide(exchange, ATOLL_LLM_PROTOCOL, "the reply's headers are larger than %zu bytes",
+                              HEAD_LIMIT_BYTES);
+    else if (exchange->is_head_done)
+        return exchange->is_ended ? 0 : length; /* a trailer */
+    else if (length > 5 && memcmp(line, "HTTP/", 5) == 0) {
+        char text[32];
+        snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), line);
+        exchange->http_status = sscanf(text, "HTTP/%*[0-9.] %d", &status) == 1 ? status : 0;
+    } else if (length > 0 && (line[0] == '\r' || line[0] == '\n')) {
+        exchange->is_head_done = exchange->http_status >= 200;
+        if (is_redirect(exchange->http_status))
+            atoll_exchange_decide(
+                exchange, ATOLL_LLM_PROTOCOL,
+                "HTTP %d: a redirect, which is never followed: give the endpoint's final url",
+                exchange->http_status);
+    } else if (exchange->http_status >= 200)
+        header_line(exchange, line, length);
+    return exchange->is_ended ? 0 : length;
+}
+
+static size_t take_data(char *bytes, size_t size, size_t count, void *context)
+{
+    struct atoll_exchange *exchange = context;
+    size_t length = size * count;
+    heard(exchange);
+    if (exchange->is_ended)
+        return 0;
+    if (length > exchange->reply_limit_bytes - exchange->reply_bytes) {
+        atoll_exchange_decide(exchange, ATOLL_LLM_PROTOCOL, "the reply is larger than %zu bytes",
+                              exchange->reply_limit_bytes);
+        return 0;
+    }
+    exchange->reply_bytes += length;
+    if (exchange->on_data && exchange->on_data(exchange->context, exchange->http_status, bytes, length))
+        atoll_exchange_decide(exchange, ATOLL_LLM_PROTOCOL, "the reply was given up while it came");
+    return exchange->is_ended ? 0 : length;
+}
+
+/* ---- how it fails ---- */
+
+struct failure {
+    CURLcode code;
+    enum atoll_llm_status status;
+    const char *what; /* the words of curl follow in brackets */
+};
+
+static const struct failure failures[] = {
+    {CURLE_COULDNT_RESOLVE_HOST, ATOLL_LLM_NETWORK,
+     "the host's name has no address: is the url right, is there a network, is a proxy needed?"},
+    {CURLE_COULDNT_RESOLVE_PROXY, ATOLL_LLM_NETWORK, "the proxy's name has no address: see proxy"},
+    {CURLE_COULDNT_CONNECT, ATOLL_LLM_NETWORK,
+     "no connection: does a server listen there, is a proxy needed?"},
+    {CURLE_PROXY, ATOLL_LLM_NETWORK, "the proxy did not do what was asked of it: see proxy"},
+    {CURLE_OPERATION_TIMEDOUT, ATOLL_LLM_NETWORK, "no connection in time: see connect_s, proxy"},
+    {CURLE_SSL_CONNECT_ERROR, ATOLL_LLM_NETWORK,
+     "TLS could not be agreed on: is it a TLS port, does a proxy break TLS open?"},
+    {CURLE_SSL_CACERT_BADFILE, ATOLL_LLM_NETWORK,
+     "the CA certificates cannot be read: see ca_file (a PEM file)"},
+    {CURLE_GOT_NOTHING, ATOLL_LLM_NETWORK, "the connection ended before a reply"},
+    {CURLE_PARTIAL_FILE, ATOLL_LLM_NETWORK, "the connection ended within the reply"},
+    {CURLE_RECV_ERROR, ATOLL_LLM_NETWORK, "the connection broke while a reply was awaited"},
+    {CURLE_SEND_ERROR, ATOLL_LLM_NETWORK, "the connection broke while the request was sent"},
+    {CURLE_SEND_FAIL_REWIND, ATOLL_LLM_NETWORK,
+     "a connection that was used before broke; the request may have arrived"},
+    {CURLE_ABORTED_BY_CALLBACK, ATOLL_LLM_NETWORK,
+     "a connection that was used before broke; the request may have arrived"},
+    {CURLE_HTTP2, ATOLL_LLM_NETWORK, "the HTTP/2 connection failed"},
+    {CURLE_HTTP2_STREAM, ATOLL_LLM_NETWORK, "the HTTP/2 stream was ended by the server"},
+    {CURLE_UNSUPPORTED_PROTOCOL, ATOLL_LLM_PROTOCOL, "not a url of http or https that can be spoken here"},
+    {CURLE_URL_MALFORMAT, ATOLL_LLM_PROTOCOL, "the url is wrong"},
+    {CURLE_WEIRD_SERVER_REPLY, ATOLL_LLM_PROTOCOL, "the reply is not HTTP"},
+    {CURLE_BAD_CONTENT_ENCODING, ATOLL_LLM_PROTOCOL, "the reply's encoding is broken"},
+    {CURLE_FILESIZE_EXCEEDED, ATOLL_LLM_PROTOCOL, "the reply says that it is larger than is allowed"},
+};
+
+struct certificate {
+    const char *words[3]; /* any of them, in lower case */
+    const char *text;
+};
+
+static const struct certificate certificates[] = {
+    {{"has expired", "expired", NULL},
+     "the server's certificate has expired: its owner must renew it (or this machine's clock is wrong)"},
+    {{"not yet valid", "not activated", NULL},
+     "the server's certificate is not valid yet: is this machine's clock right?"},
+    {{"no alternative certificate subject name", "does not match", "hostname"},
+     "the server's certificate is for another host: use the name it was made for in the url"},
+    {{"self-signed", "self signed", NULL},
+     "the server's certificate is signed by itself or by an unknown CA: if you trust it, name it in ca_file "
+     "(PEM)"},
+    {{"issuer", "unable to verify", "unknown ca"},
+     "the server's certificate is signed by an unknown CA: name the site's CA certificate in ca_file (PEM)"},
+};
+
+void atoll_exchange_explain(struct atoll_exchange *exchange, CURLcode code)
+{
+    const char *said = exchange->error[0] ? exchange->error : curl_easy_strerror(code);
+    const struct failure *failure = NULL;
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        failure = failures[i].code == code ? &failures[i] : failure;
+    }
+    if (code == CURLE_PEER_FAILED_VERIFICATION) {
+        const char *text = NULL;
+        for (size_t i = 0; !text && i < sizeof(certificates) / sizeof(certificates[0]); i++) {
+            for (size_t w = 0; w < 3 && certificates[i].words[w]; w++) {
+                text = strcasestr(said, certificates[i].words[w]) ? certificates[i].text : text;
+            }
+        }
+        atoll_exchange_decide(exchange, ATOLL_LLM_NETWORK, "%s (%.120s)",
+                              text ? text : "the server's certificate was not accepted: see ca_file", said);
+    } else if (code == CURLE_RECV_ERROR && strstr(said, "CONNECT")) {
+        atoll_exchange_decide(
+            exchange, ATOLL_LLM_NETWORK,
+            "the proxy opens no way to the host: may it be reached through it? see proxy (%.120s)", said);
+    } else if (failure) {
+        atoll_exchange_decide(exchange, failure->status, "%s (%.120s)", failure->what, said);
+    } else {
+        atoll_exchange_decide(exchange, ATOLL_LLM_NETWORK, "%.200s (curl %d)", said, (int)code);
+    }
+}
+
+/* ---- what goes out ---- */
 
 static const struct {
     CURLoption option;
@@ -156,21 +370,6 @@ static int headers_prepare(struct atoll_exchange *exchange, const struct atoll_t
     return has_type ? 0 : headers_add(exchange, "Content-Type: application/json", err);
 }
 
-static int body_prepare(struct atoll_exchange *exchange, const struct atoll_transfer *transfer,
-                        struct atoll_err *err)
-{
-    exchange->body_length = transfer->body_length;
-    exchange->body_sent = 0;
-    if (transfer->body_length == 0)
-        return 0;
-    exchange->body = malloc(transfer->body_length);
-    if (!exchange->body)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "transfer: no memory for a body of %zu bytes",
-                             transfer->body_length);
-    memcpy(exchange->body, transfer->body, transfer->body_length);
-    return 0;
-}
-
 static int method_prepare(struct atoll_exchange *exchange, const char *method, CURLcode *ret_bad,
                           struct atoll_err *err)
 {
@@ -221,20 +420,15 @@ static void site_prepare(struct atoll_exchange *exchange, const struct atoll_tra
     exchange->silence_ns = or_default(site->silence_s, 300) * 1e9;
 }
 
-/* With libcurl 7.88 and many exchanges at once, one in a hundred over HTTP/2 ended as a stream error of curl's own making
- * (or was sent twice, where curl could rewind); none did over HTTP/1.1.  That code was written anew in the 8 series. */
-static long http_version(void)
-{
-    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700 ? CURL_HTTP_VERSION_2TLS
-                                                                       : CURL_HTTP_VERSION_1_1;
-}
-
 static void fixed_prepare(struct atoll_exchange *exchange, CURLcode *ret_bad)
 {
     CURL *easy = exchange->easy;
     for (size_t i = 0; i < sizeof fixed_options / sizeof fixed_options[0]; i++)
         set_long(easy, fixed_options[i].option, fixed_options[i].value, ret_bad);
-    set_long(easy, CURLOPT_HTTP_VERSION, http_version(), ret_bad);
+    /* With libcurl 7.88 and many exchanges at once, one in a hundred over HTTP/2 ended as a stream error of curl's own making
+     * (or was sent twice, where curl could rewind); none did over HTTP/1.1.  That code was written anew in the 8 series. */
+    int has_http2 = curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
+    set_long(easy, CURLOPT_HTTP_VERSION, has_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1, ret_bad);
 #if LIBCURL_VERSION_NUM >= 0x075500
     set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https", ret_bad);
     set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https", ret_bad);
@@ -250,9 +444,9 @@ static void fixed_prepare(struct atoll_exchange *exchange, CURLcode *ret_bad)
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, exchange);
 #endif
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, socket_open);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, atoll_exchange_head);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_head);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, exchange);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, atoll_exchange_data);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_data);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
 }
 
@@ -263,8 +457,16 @@ int atoll_exchange_prepare(struct atoll_exchange *exchange, const struct atoll_t
     if (!transfer->on_done || isnan(transfer->deadline_ns))
         return atoll_err_set(err, ATOLL_E_INTERNAL, "transfer: no on_done, or no deadline");
     fixed_prepare(exchange, &bad);
-    if (url_check(transfer->url, err) || headers_prepare(exchange, transfer, err) ||
-        body_prepare(exchange, transfer, err) || method_prepare(exchange, transfer->method, &bad, err))
+    if (url_check(transfer->url, err) || headers_prepare(exchange, transfer, err))
+        return -1;
+    exchange->body_length = transfer->body_length;
+    exchange->body = transfer->body_length ? malloc(transfer->body_length) : NULL;
+    if (transfer->body_length && !exchange->body)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "transfer: no memory for a body of %zu bytes",
+                             transfer->body_length);
+    if (exchange->body)
+        memcpy(exchange->body, transfer->body, transfer->body_length);
+    if (method_prepare(exchange, transfer->method, &bad, err))
         return -1;
     site_prepare(exchange, transfer->site, &bad);
     set_text(exchange->easy, CURLOPT_URL, transfer->url, &bad);

@@ -1,7 +1,7 @@
-/* transfer_state.h - what the sources behind transfer.h share.  Private to them.
- * Layer: llm-gateway. */
-#ifndef ATOLL_LLM_GATEWAY_HTTP_TRANSFER_STATE_H
-#define ATOLL_LLM_GATEWAY_HTTP_TRANSFER_STATE_H
+/* exchange.h - one exchange over libcurl, and what is in flight.
+ * Layer: llm-gateway, private to transfer.c and exchange.c. */
+#ifndef ATOLL_LLM_GATEWAY_HTTP_EXCHANGE_H
+#define ATOLL_LLM_GATEWAY_HTTP_EXCHANGE_H
 
 #include <curl/curl.h>
 
@@ -14,7 +14,7 @@ struct atoll_exchange {
     CURL *easy;
     uint64_t number;            /* 0: idle */
     uint32_t place;             /* in the table of all */
-    struct curl_slist *headers; /* wiped when freed (transfer_memory.c) */
+    struct curl_slist *headers; /* wiped when freed */
     unsigned char *body;
     size_t body_length, body_sent;
     char error[CURL_ERROR_SIZE];
@@ -50,23 +50,15 @@ struct atoll_transfers {
     uint32_t all_count, all_capacity, generation;
 };
 
-/* transfer_easy.c: takes over all that transfer says.  Errors: INPUT, MEMORY; clear is right after both. */
+/* Takes over all that transfer says.  Errors: INPUT, MEMORY; clear is right after both. */
 int atoll_exchange_prepare(struct atoll_exchange *exchange, const struct atoll_transfer *transfer,
                            struct atoll_err *err);
 /* Wipes headers, frees what belongs to one exchange, and leaves the handle as new (its connection stays with the multi). */
 void atoll_exchange_clear(struct atoll_exchange *exchange);
-
-/* transfer_reply.c: what curl hands us of a reply. */
-size_t atoll_exchange_head(char *line, size_t size, size_t count, void *exchange);
-size_t atoll_exchange_data(char *bytes, size_t size, size_t count, void *exchange);
-/* The first cause of an end stays. */
+/* How it ended; the first cause stays. */
 void atoll_exchange_decide(struct atoll_exchange *exchange, enum atoll_llm_status status, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));
-
-/* transfer_failure.c: what a code of curl means, and what helps. */
+/* The same for a code of curl: what it means, and what helps. */
 void atoll_exchange_explain(struct atoll_exchange *exchange, CURLcode code);
-
-/* transfer_memory.c: an allocator for curl that wipes what it frees: curl's own copies of headers hold keys too. */
-CURLcode atoll_transfer_memory_init(void);
 
 #endif
