@@ -94,18 +94,6 @@ static int entry_fill(const json_t *object, struct atoll_campaign_queue_entry *e
     return entry->id && entry->campaign && entry->after && entry->after_count == count ? 0 : -1;
 }
 
-static int entry_read(const char *path, struct atoll_campaign_queue_entry *entry)
-{
-    json_error_t why;
-    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-    int status;
-
-    *entry = (struct atoll_campaign_queue_entry){0};
-    status = object ? entry_fill(object, entry) : -1;
-    json_decref(object);
-    return status;
-}
-
 int atoll_campaign_queue_put(const struct atoll_campaign_queue_entry *entry, struct atoll_err *err)
 {
     char path[PATH_MAX];
@@ -164,16 +152,14 @@ static int is_entry(const char *name)
     return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SUFFIX) == 0;
 }
 
-/* A copy under another name would want the campaign's jobs a second time. */
-static int is_name_of(const char *name, const char *id)
-{
-    return strncmp(name, id, strlen(id)) == 0 && strcmp(name + strlen(id), SUFFIX) == 0;
-}
-
 static int entry_add(struct atoll_campaign_queue *queue, const char *name, struct atoll_err *err)
 {
     char path[PATH_MAX];
     struct atoll_campaign_queue_entry *grown = realloc(queue->entries, (queue->count + 1) * sizeof(*grown));
+    struct atoll_campaign_queue_entry *entry;
+    json_error_t why;
+    json_t *object;
+    int is_good;
 
     if (!grown) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the queue");
@@ -182,11 +168,18 @@ static int entry_add(struct atoll_campaign_queue *queue, const char *name, struc
     if (snprintf(path, sizeof(path), "%s/%s", queue->dir, name) >= (int)sizeof(path)) {
         return 0;
     }
-    if (entry_read(path, &grown[queue->count]) == 0 && is_name_of(name, grown[queue->count].id)) {
+    entry = &grown[queue->count];
+    *entry = (struct atoll_campaign_queue_entry){0};
+    object = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    is_good = object && entry_fill(object, entry) == 0;
+    json_decref(object);
+    /* A copy under another name would want the campaign's jobs a second time. */
+    if (is_good && strncmp(name, entry->id, strlen(entry->id)) == 0 &&
+        strcmp(name + strlen(entry->id), SUFFIX) == 0) {
         queue->count++;
         return 0;
     }
-    entry_fini(&grown[queue->count]);
+    entry_fini(entry);
     if (access(path, F_OK) == 0) { /* not taken out a moment ago */
         fprintf(stderr, "atoll: warning: %s is no entry of a queue and is passed over; remove it\n", path);
     }

@@ -65,19 +65,9 @@ static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
     return 0;
 }
 
-static int parts_look(struct finalizer *f, struct atoll_err *err)
-{
-    for (size_t i = 0; i < f->sweep->part_count; i++) {
-        if (part_look(f, i, err) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* What lost owners wrote after others had taken their part over is in no archive: whoever looks for it is told. */
-static int quarantine_tell(struct finalizer *f, size_t part, const struct atoll_campaign *campaign,
-                           struct atoll_err *err)
+/* What lost owners wrote after others had taken their part over is in no archive: the history says so. */
+static int quarantined_record(struct finalizer *f, size_t part, const struct atoll_campaign *campaign,
+                              struct atoll_err *err)
 {
     struct atoll_replay_report report;
 
@@ -115,7 +105,7 @@ static int part_archive(struct finalizer *f, size_t part, struct atoll_err *err)
     if (campaign && atoll_campaign_attempts(campaign, &attempts, &count, err) == 0) {
         free(attempts);
         status = count == 0 ? 0 : atoll_archive_refresh(campaign, archive, NULL, err);
-        if (status >= 0 && count > 1 && quarantine_tell(f, part, campaign, err) != 0) {
+        if (status >= 0 && count > 1 && quarantined_record(f, part, campaign, err) != 0) {
             status = -1;
         }
     }
@@ -127,18 +117,11 @@ static int part_archive(struct finalizer *f, size_t part, struct atoll_err *err)
     return status < 0 ? -1 : 0;
 }
 
-static int report_write(const char *archive, const char *report, struct atoll_err *err)
-{
-    struct atoll_tables *tables = atoll_segment_read(archive, err);
-    int status = tables ? atoll_report_write(tables, report, NULL, err) : -1;
-
-    atoll_tables_destroy(tables);
-    return status;
-}
-
 static int merge(struct finalizer *f, struct atoll_err *err)
 {
     char archive[PATH_MAX], report[PATH_MAX];
+    struct atoll_tables *tables;
+    int status;
 
     for (size_t i = 0; i < f->sweep->part_count; i++) {
         if ((f->states[i] != PART_DAMAGED && part_archive(f, i, err) != 0) ||
@@ -154,7 +137,10 @@ static int merge(struct finalizer *f, struct atoll_err *err)
         atoll_merge_files(f->paths, f->path_count, archive, NULL, err) != 0) {
         return -1;
     }
-    return report_write(archive, report, err);
+    tables = atoll_segment_read(archive, err);
+    status = tables ? atoll_report_write(tables, report, NULL, err) : -1;
+    atoll_tables_destroy(tables);
+    return status;
 }
 
 static int done_write(const struct finalizer *f, struct atoll_err *err)
@@ -232,7 +218,9 @@ static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err
     if (!f->archives || !f->paths || !f->states) {
         status = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", f->sweep->part_count);
     }
-    status = status == 0 ? parts_look(f, err) : status;
+    for (size_t i = 0; status == 0 && i < f->sweep->part_count; i++) {
+        status = part_look(f, i, err);
+    }
     if (status == 0 && (f->open_count == 0 || is_partial)) {
         status = writers_wait(f, err) != 0 || merge(f, err) != 0 ? -1 : 0;
         status = status == 0 && f->open_count == 0 ? done_write(f, err) : status;

@@ -25,4 +25,8 @@ int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const
                             const struct atoll_option_list *only, const char *backend, struct atoll_err *err);
 void atoll_run_tasks_fini(struct atoll_run_tasks *tasks);
 
+/* 1 when the task can be evolved with a backend ("cpu", "cuda"); 0 with a clause on what is missing and what to do. */
+int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, char *ret_why,
+                            size_t why_bytes);
+
 #endif

@@ -120,22 +120,6 @@ static int check_text(const char *option, const char *text, struct atoll_err *er
                                option);
 }
 
-static int check_texts(const struct atoll_submission *s, struct atoll_err *err)
-{
-    const char *const texts[][2] = {{"output", s->out},
-                                    {"partition", s->settings->partition},
-                                    {"account", s->settings->account},
-                                    {"qos", s->settings->qos},
-                                    {"constraint", s->settings->constraint}};
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        if (check_text(texts[i][0], texts[i][1], err) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int afters_fill(struct atoll_submission *s, struct atoll_err *err)
 {
     const char **after = atoll_arena_alloc_array(s->arena, s->settings->after.count + 1, sizeof(*after), err);
@@ -245,21 +229,17 @@ static int script_fill(struct atoll_submission *s, struct atoll_err *err)
                                    &s->script, err);
 }
 
-/* With nothing at all to end it a campaign would go on in job after job. */
-static int check_limits(const struct atoll_search *search, struct atoll_err *err)
-{
-    return search->wall_budget_ns > 0 || search->evaluation_budget > 0 || search->device_budget_ns > 0
-               ? 0
-               : atoll_err_set(err, ATOLL_E_USAGE,
-                               "without a limit of time or evaluations a submitted campaign never ends: give "
-                               "--seconds, --evaluations or --device-seconds");
-}
-
 int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_submission_settings *settings,
                           const char *const *suites, size_t count, struct atoll_err *err)
 {
     struct atoll_submission *s = ret_submission;
+    const char *const texts[][2] = {{"output", s->out},
+                                    {"partition", settings->partition},
+                                    {"account", settings->account},
+                                    {"qos", settings->qos},
+                                    {"constraint", settings->constraint}};
     double jobs_nodes = (double)(settings->jobs * settings->nodes);
+    const struct atoll_search *search = &s->plan.search;
 
     memset(s, 0, sizeof(*s));
     s->settings = settings;
@@ -268,11 +248,23 @@ int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_
     s->arena = atoll_arena_create(ARENA_BYTES, err);
     s->site = s->arena ? atoll_site_load(settings->site, err) : NULL;
     if (!s->site || check_request(s, err) != 0 ||
-        atoll_folder_absolute(settings->out, s->out, sizeof(s->out), err) != 0 || check_texts(s, err) != 0 ||
-        atoll_campaign_plan_make(&s->plan, &settings->plan, suites, count,
-                                 jobs_nodes * (double)evaluators_of(s), settings->is_quiet, err) != 0 ||
-        check_limits(&s->plan.search, err) != 0) {
+        atoll_folder_absolute(settings->out, s->out, sizeof(s->out), err) != 0) {
         return -1;
+    }
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (check_text(texts[i][0], texts[i][1], err) != 0) {
+            return -1;
+        }
+    }
+    if (atoll_campaign_plan_make(&s->plan, &settings->plan, suites, count,
+                                 jobs_nodes * (double)evaluators_of(s), settings->is_quiet, err) != 0) {
+        return -1;
+    }
+    if (!(search->wall_budget_ns > 0) && search->evaluation_budget == 0 &&
+        !(search->device_budget_ns > 0)) { /* it would go on in job after job */
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "without a limit of time or evaluations a submitted campaign never ends: give "
+                             "--seconds, --evaluations or --device-seconds");
     }
     return sweep_fill(s, err) != 0 ? -1 : script_fill(s, err);
 }
@@ -397,7 +389,7 @@ static int is_taken(const struct atoll_submission *s, struct atoll_err *err)
 }
 
 /* Of submissions that were killed.  One that is under way looks the same, so nothing is removed here. */
-static void drafts_tell(const char *out)
+static void drafts_warn(const char *out)
 {
     char parent[PATH_MAX], start[NAME_MAX + 8];
     const char *name = strrchr(out, '/') + 1;
@@ -421,16 +413,6 @@ static void drafts_tell(const char *out)
     }
 }
 
-static int place(struct atoll_submission *s, const char *draft, struct atoll_err *err)
-{
-    if (rename(draft, s->out) == 0) {
-        return atoll_file_sync_parent(atoll_file_ops_real(), s->out, err);
-    }
-    return errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR
-               ? is_taken(s, err)
-               : atoll_err_errno(err, errno, "cannot rename %s to %s", draft, s->out);
-}
-
 int atoll_submission_make(struct atoll_submission *s, struct atoll_err *err)
 {
     char draft[PATH_MAX];
@@ -445,11 +427,20 @@ int atoll_submission_make(struct atoll_submission *s, struct atoll_err *err)
     if (atoll_folder_make_parents(s->out, err) != 0) {
         return -1;
     }
-    drafts_tell(s->out);
+    drafts_warn(s->out);
     if (mkdir(draft, 0777) != 0) {
         return atoll_err_errno(err, errno, "cannot make the folder %s", draft);
     }
-    return draft_fill(s, draft, err) != 0 || place(s, draft, err) != 0
-               ? atoll_err_add(err, "while making %s, which can be removed", draft)
-               : 0;
+    if (draft_fill(s, draft, err) != 0) {
+        return atoll_err_add(err, "while making %s, which can be removed", draft);
+    }
+    if (rename(draft, s->out) == 0) {
+        return atoll_file_sync_parent(atoll_file_ops_real(), s->out, err);
+    }
+    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) {
+        is_taken(s, err);
+    } else {
+        atoll_err_errno(err, errno, "cannot rename %s to %s", draft, s->out);
+    }
+    return atoll_err_add(err, "while making %s, which can be removed", draft);
 }

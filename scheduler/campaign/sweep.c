@@ -398,15 +398,6 @@ int atoll_sweep_is_done(const char *dir)
     return mark_path(dir, "done.json", path) == 0 && access(path, F_OK) == 0;
 }
 
-/* A writer that was killed may have left a line without its end. */
-static int is_torn(int fd)
-{
-    off_t end = lseek(fd, 0, SEEK_END);
-    char last;
-
-    return end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n';
-}
-
 /* One write: lines of two jobs do not mix. */
 static void line_append(const char *path, const char *line)
 {
@@ -415,8 +406,12 @@ static void line_append(const char *path, const char *line)
     int fd = bytes ? open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
 
     if (fd >= 0) {
-        size_t start = is_torn(fd) ? 0 : 1;
+        off_t end = lseek(fd, 0, SEEK_END);
+        char last = '\n';
+        size_t start;
 
+        /* A writer that was killed may have left a line without its end. */
+        start = end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n' ? 0 : 1;
         bytes[0] = '\n';
         memcpy(bytes + 1, line, length);
         bytes[length + 1] = '\n';

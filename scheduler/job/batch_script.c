@@ -4,16 +4,11 @@
 
 #include <string.h>
 
-static int is_plain(const char *word)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
-
-    return word[0] && strspn(word, letters) == strlen(word);
-}
-
 void atoll_shell_put(struct atoll_buffer *out, const char *word)
 {
-    if (is_plain(word)) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
+
+    if (word[0] && strspn(word, plain) == strlen(word)) {
         atoll_buffer_put_bytes(out, word, strlen(word));
         return;
     }
@@ -42,19 +37,6 @@ static void put(struct atoll_buffer *out, const char *text)
     atoll_buffer_put_bytes(out, text, strlen(text));
 }
 
-static void put_head(const struct atoll_batch_script *script, struct atoll_buffer *out)
-{
-    put(out, "#!/bin/bash\n"
-             "# Written by atoll submit: works on the parts of a campaign until all have ended or the time "
-             "is over.\n"
-             "# Submitted again, or run inside any allocation, it goes on where the last job stopped.\n"
-             "# Site profile: ");
-    atoll_shell_put_comment(out, script->site->name);
-    put(out, " (");
-    atoll_shell_put_comment(out, script->site_file);
-    put(out, ")\n\n");
-}
-
 static void put_modules(const struct atoll_site *site, struct atoll_buffer *out)
 {
     if (site->modules.count == 0) {
@@ -79,15 +61,6 @@ static void put_modules(const struct atoll_site *site, struct atoll_buffer *out)
         put(out, " >&2\n    exit 69\n}\n");
     }
     put(out, "\n");
-}
-
-static void put_setup(const struct atoll_site *site, struct atoll_buffer *out)
-{
-    for (size_t i = 0; i < site->setup.count; i++) {
-        put(out, site->setup.items[i]);
-        put(out, "\n");
-    }
-    put(out, site->setup.count ? "\nset -u\n" : "set -u\n");
 }
 
 static void put_variable(struct atoll_buffer *out, const char *name, const char *value)
@@ -180,9 +153,21 @@ int atoll_batch_script_text(const struct atoll_batch_script *script, struct atol
         check_path("site profile", script->site_file, err) != 0) {
         return -1;
     }
-    put_head(script, out);
+    put(out, "#!/bin/bash\n"
+             "# Written by atoll submit: works on the parts of a campaign until all have ended or the time "
+             "is over.\n"
+             "# Submitted again, or run inside any allocation, it goes on where the last job stopped.\n"
+             "# Site profile: ");
+    atoll_shell_put_comment(out, script->site->name);
+    put(out, " (");
+    atoll_shell_put_comment(out, script->site_file);
+    put(out, ")\n\n");
     put_modules(script->site, out);
-    put_setup(script->site, out);
+    for (size_t i = 0; i < script->site->setup.count; i++) {
+        put(out, script->site->setup.items[i]);
+        put(out, "\n");
+    }
+    put(out, script->site->setup.count ? "\nset -u\n" : "set -u\n");
     put_environment(script->site, out);
     put_pilot(script, out);
     return atoll_buffer_check(out, err);

@@ -110,16 +110,6 @@ static int list_fill(const json_t *object, struct atoll_job_list *list)
     return 0;
 }
 
-static int list_recall(enum atoll_launcher_kind kind, struct atoll_job_list *list)
-{
-    char path[PATH_MAX];
-    json_t *object = cache_path(kind, path) == 0 ? json_load_file(path, 0, NULL) : NULL;
-    int status = object ? list_fill(object, list) : -1;
-
-    json_decref(object);
-    return status;
-}
-
 /* ---- asking ---- */
 
 int atoll_job_list_ask(struct atoll_launcher *launcher, enum atoll_launcher_kind kind,
@@ -138,10 +128,13 @@ int atoll_job_list_get(enum atoll_launcher_kind kind, double timeout_s, double m
                        struct atoll_job_list *ret_list, struct atoll_err *err)
 {
     struct atoll_job_list kept, asked;
-    int has_kept = list_recall(kind, &kept) == 0;
+    char path[PATH_MAX];
+    json_t *object = cache_path(kind, path) == 0 ? json_load_file(path, 0, NULL) : NULL;
+    int has_kept = object && list_fill(object, &kept) == 0;
     struct atoll_launcher *launcher;
     int status;
 
+    json_decref(object);
     if (has_kept && kept.age_s <= max_age_s) {
         *ret_list = kept;
         return 0;
@@ -177,18 +170,13 @@ void atoll_job_list_fini(struct atoll_job_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-static int is_job(const char *id, const char *of)
-{
-    return of && strcmp(id, of) == 0;
-}
-
 size_t atoll_job_list_live(const struct atoll_job_list *list, const char *name, const char *except)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < list->count; i++) {
         count += strcmp(list->jobs[i].name, name) == 0 && !atoll_job_has_ended(list->jobs[i].state) &&
-                 !is_job(list->jobs[i].id, except);
+                 !(except && strcmp(list->jobs[i].id, except) == 0);
     }
     return count;
 }

@@ -1,5 +1,6 @@
-/* job_submitter.c - one look at all campaigns, one list of jobs per launcher, then one submission after the other to whom it is due.
- * The turn (a lease of the queue's folder, renewed between the calls) keeps two processes that submit apart.  One that gave up waiting would
+/* job_submitter.c - one look at all campaigns, one list of jobs per launcher, then one submission after the other for the campaign
+ * whose turn it is.
+ * A lease of the queue's folder, renewed between the calls, keeps two processes that submit apart.  One that gave up waiting would
  * leave a job without successor: the one before counts it as one that is still there. */
 #include "scheduler/job/job_submitter.h"
 
@@ -8,17 +9,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/lease.h"
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/clock.h"
-#include "scheduler/job/job_list.h"
-#include "scheduler/job/fair_share.h"
+#include "base/lease.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep_jobs.h"
+#include "scheduler/job/fair_share.h"
+#include "scheduler/job/job_list.h"
 
-#define KINDS       4
-#define ARENA_BYTES ((size_t)16 << 20)
-#define TURN_WAIT_S 900.0 /* for others, each of which takes seconds */
+#define KINDS        4
+#define ARENA_BYTES  ((size_t)16 << 20)
+#define LEASE_WAIT_S 900.0 /* for others, each of which takes seconds */
 
 struct want {
     const struct atoll_campaign_queue_entry *entry;
@@ -29,6 +30,7 @@ struct want {
     int is_single; /* an array of it was refused */
 };
 
+/* A scheduler, and the user's jobs in it. */
 struct line {
     struct atoll_launcher *launcher; /* NULL: not asked yet, or it failed */
     struct atoll_job_list jobs;
@@ -45,7 +47,7 @@ struct submitter {
     size_t count;
     struct line lines[KINDS]; /* by launcher kind */
     struct atoll_err failure; /* the last one that was no end of the work */
-    struct atoll_lease *turn;
+    struct atoll_lease *lease;
 };
 
 static void log_line(const struct submitter *s, const char *campaign, const char *text)
@@ -55,47 +57,24 @@ static void log_line(const struct submitter *s, const char *campaign, const char
     }
 }
 
+static int is_mine(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
+{
+    return s->settings->mine && strcmp(s->settings->mine, entry->id) == 0;
+}
+
 static void fail(struct submitter *s, const struct atoll_campaign_queue_entry *entry,
                  const struct atoll_err *why)
 {
     s->result.failed++;
-    if (!s->settings->mine || strcmp(s->settings->mine, entry->id) == 0) {
+    if (!s->settings->mine || is_mine(s, entry)) {
         s->failure = *why;
     }
     log_line(s, entry->campaign, why->text);
 }
 
-/* Between two calls to a scheduler.  Once another process has the turn nothing more may be submitted here. */
-static int turn_keep(struct submitter *s, struct atoll_err *err)
-{
-    struct atoll_err own = ATOLL_ERR_INIT;
+/* ---- what each campaign wants ---- */
 
-    if (atoll_lease_renew(s->turn, &own) == 0 || own.code != ATOLL_E_BUSY) {
-        return 0;
-    }
-    *err = own;
-    return -1;
-}
-
-/* ---- what each wants ---- */
-
-/* 1, 0, or -1. */
-static int is_open(const struct atoll_sweep *sweep, size_t part, struct atoll_err *err)
-{
-    char path[PATH_MAX];
-    struct atoll_campaign_progress progress;
-    int is_ended;
-
-    if (atoll_sweep_part_path(sweep, part, path, sizeof(path), err) != 0 ||
-        atoll_campaign_progress_read(path, &progress, err) != 0) {
-        return -1;
-    }
-    is_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
-    atoll_campaign_progress_fini(&progress);
-    return !is_ended;
-}
-
-/* Parts that have not ended and can be worked on; those that are damaged are told and passed over, unless all are. */
+/* Parts that have not ended and can be worked on; those that are damaged are named and passed over, unless all are. */
 static int open_count(const struct submitter *s, const struct atoll_sweep *sweep, size_t *ret_count,
                       struct atoll_err *err)
 {
@@ -103,60 +82,44 @@ static int open_count(const struct submitter *s, const struct atoll_sweep *sweep
 
     for (size_t i = 0; i < sweep->part_count; i++) {
         struct atoll_err own = ATOLL_ERR_INIT;
-        int found = is_open(sweep, i, &own);
+        struct atoll_campaign_progress progress;
+        char path[PATH_MAX];
 
-        damaged += found < 0;
-        if (found < 0 && (!atoll_sweep_is_damage(own.code) || damaged == sweep->part_count)) {
+        if (atoll_sweep_part_path(sweep, i, path, sizeof(path), &own) == 0 &&
+            atoll_campaign_progress_read(path, &progress, &own) == 0) {
+            count += progress.phase != ATOLL_CAMPAIGN_PROGRESS_ENDED;
+            atoll_campaign_progress_fini(&progress);
+        } else if (!atoll_sweep_is_damage(own.code) || ++damaged == sweep->part_count) {
             *err = own;
             return -1;
-        }
-        if (found < 0) {
+        } else {
             log_line(s, sweep->dir, own.text);
         }
-        count += found > 0;
     }
     *ret_count = count;
     return 0;
 }
 
 /* The job that asks ends in a moment: what it takes of a limit is free for the next one. */
-static int is_excepted(const struct submitter *s, const char *job)
+static struct line *line_of(struct submitter *s, enum atoll_launcher_kind kind)
 {
-    return s->settings->except_job && strcmp(s->settings->except_job, job) == 0;
-}
-
-static struct line *line_of(struct submitter *s, const struct want *want)
-{
-    enum atoll_launcher_kind kind = want->kind;
     struct line *line = &s->lines[kind];
-    struct atoll_err err = ATOLL_ERR_INIT;
+    const char *except = s->settings->except_job;
 
     if (line->launcher || line->has_failed) {
         return line->has_failed ? NULL : line;
     }
-    line->launcher = atoll_launcher_create(kind, s->settings->timeout_s, &err);
-    if (!line->launcher || atoll_job_list_ask(line->launcher, kind, &line->jobs, &err) != 0) {
+    line->launcher = atoll_launcher_create(kind, s->settings->timeout_s, &line->why);
+    if (!line->launcher || atoll_job_list_ask(line->launcher, kind, &line->jobs, &line->why) != 0) {
         line->has_failed = 1;
-        line->why = err;
         return NULL;
     }
     for (size_t i = 0; i < line->jobs.count; i++) {
         const struct atoll_job *job = &line->jobs.jobs[i];
 
-        line->queued += !atoll_job_has_ended(job->state) && !is_excepted(s, job->id);
+        line->queued += !atoll_job_has_ended(job->state) && !(except && strcmp(except, job->id) == 0);
     }
     return line;
-}
-
-static unsigned ending_count(const struct line *line, const char *name)
-{
-    unsigned count = 0;
-
-    for (size_t i = 0; i < line->jobs.count; i++) {
-        count +=
-            line->jobs.jobs[i].state == ATOLL_JOB_COMPLETING && strcmp(line->jobs.jobs[i].name, name) == 0;
-    }
-    return count;
 }
 
 static int want_open(struct submitter *s, const struct atoll_campaign_queue_entry *entry, struct want *want,
@@ -172,19 +135,19 @@ static int want_open(struct submitter *s, const struct atoll_campaign_queue_entr
         return -1;
     }
     want->kind = want->site->launcher;
-    line = line_of(s, want);
-    if (!line) { /* each campaign behind it is told, not only the first */
+    line = line_of(s, want->kind);
+    if (!line) { /* each campaign behind it gets the reason, not only the first */
         fail(s, entry, &s->lines[want->kind].why);
         return 0;
     }
     atoll_sweep_job_name(want->sweep, name);
     want->live = atoll_job_list_live(&line->jobs, name, s->settings->except_job);
-    if (s->settings->mine && strcmp(s->settings->mine, entry->id) == 0) {
-        s->result.ending = ending_count(line, name);
+    for (size_t i = 0; is_mine(s, entry) && i < line->jobs.count; i++) {
+        const struct atoll_job *job = &line->jobs.jobs[i];
+
+        s->result.ending += job->state == ATOLL_JOB_COMPLETING && strcmp(job->name, name) == 0;
     }
-    if (open > want->sweep->jobs) {
-        open = want->sweep->jobs;
-    }
+    open = open > want->sweep->jobs ? want->sweep->jobs : open;
     want->missing = open > want->live ? open - want->live : 0;
     return 0;
 }
@@ -195,10 +158,11 @@ static void want_fini(struct want *want)
     atoll_sweep_close(want->sweep);
 }
 
-/* 1: it is there and wants jobs at some time; 0: it was taken out of the queue, or cannot be seen from here. */
-static int is_wanting(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
+/* 1: it wants jobs now.  A campaign that wants none at any time is taken out of the queue. */
+static int is_eligible(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
 {
     int is_there = atoll_sweep_look(entry->campaign);
+    const char *other;
 
     if (is_there < 0) {
         if (s->settings->log) {
@@ -214,17 +178,6 @@ static int is_wanting(const struct submitter *s, const struct atoll_campaign_que
         atoll_campaign_queue_remove(entry->id, NULL);
         return 0;
     }
-    return 1;
-}
-
-/* 1: it wants to be looked at. */
-static int is_eligible(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
-{
-    const char *other;
-
-    if (!is_wanting(s, entry)) {
-        return 0;
-    }
     if (atoll_sweep_is_marked(entry->campaign, ATOLL_SWEEP_PAUSED)) {
         log_line(s, entry->campaign, "paused; atoll continue lets it go on");
         return 0;
@@ -236,69 +189,70 @@ static int is_eligible(const struct submitter *s, const struct atoll_campaign_qu
     return !other;
 }
 
+/* Between two calls to a scheduler.  Once another process has the lease nothing more may be submitted here. */
+static int lease_keep(struct submitter *s, struct atoll_err *err)
+{
+    struct atoll_err own = ATOLL_ERR_INIT;
+
+    if (atoll_lease_renew(s->lease, &own) == 0 || own.code != ATOLL_E_BUSY) {
+        return 0;
+    }
+    *err = own;
+    return -1;
+}
+
 static int wants_collect(struct submitter *s, struct atoll_err *err)
 {
-    size_t count = 0;
-    int status = 0;
-
     s->wants = calloc(s->queue.count + 1, sizeof(*s->wants));
     if (!s->wants) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the queue");
     }
-    for (size_t i = 0; i < s->queue.count && status == 0; i++) {
+    for (size_t i = 0; i < s->queue.count; i++) {
         const struct atoll_campaign_queue_entry *entry = &s->queue.entries[i];
         struct atoll_err own = ATOLL_ERR_INIT;
 
-        status = turn_keep(s, err);
-        if (status != 0 || !is_eligible(s, entry)) {
+        if (!is_eligible(s, entry)) {
             continue;
         }
-        if (want_open(s, entry, &s->wants[count], &own) == 0) {
-            count++;
+        if (lease_keep(s, err) != 0) {
+            return -1;
+        }
+        if (want_open(s, entry, &s->wants[s->count], &own) == 0) {
+            s->count++;
         } else {
             fail(s, entry, &own);
-            want_fini(&s->wants[count]);
+            want_fini(&s->wants[s->count]);
         }
     }
-    s->count = count;
-    return status;
+    return 0;
 }
 
-/* ---- to whom the next job is due ---- */
+/* ---- submitting ---- */
 
 static unsigned ceiling_of(const struct want *want)
 {
     return want->sweep->max_queued ? want->sweep->max_queued : want->site->limits.queued;
 }
 
-static int has_room(struct submitter *s, const struct want *want)
-{
-    const struct line *line = line_of(s, want);
-    unsigned ceiling = ceiling_of(want);
-
-    return line && (ceiling == 0 || line->queued < ceiling);
-}
-
-static struct atoll_fair_share_claim claim_of(struct submitter *s, const struct want *want)
-{
-    return (struct atoll_fair_share_claim){.priority = want->entry->priority,
-                                           .share = want->entry->share,
-                                           .live = want->live,
-                                           .missing = want->missing,
-                                           .has_room = has_room(s, want)};
-}
-
-static struct want *next_due(struct submitter *s)
+/* The campaign that gets the next job; NULL: none gets any. */
+static struct want *next_want(struct submitter *s)
 {
     struct atoll_fair_share_claim best = {.missing = 0};
     struct want *found = NULL;
 
     for (size_t i = 0; i < s->count; i++) {
-        struct atoll_fair_share_claim claim = claim_of(s, &s->wants[i]);
+        struct want *want = &s->wants[i];
+        const struct line *line = line_of(s, want->kind);
+        struct atoll_fair_share_claim claim = {
+            .priority = want->entry->priority,
+            .share = want->entry->share,
+            .live = want->live,
+            .missing = want->missing,
+            .has_room = line && (ceiling_of(want) == 0 || line->queued < ceiling_of(want))};
 
         if (atoll_fair_share_is_before(&claim, &best)) {
             best = claim;
-            found = &s->wants[i];
+            found = want;
         }
     }
     return found;
@@ -372,11 +326,9 @@ static void submit_failed(struct submitter *s, struct want *want, const struct a
 
 static int submit_all(struct submitter *s, struct atoll_err *err)
 {
-    struct want *want;
-
-    while ((want = next_due(s)) != NULL) {
+    for (struct want *want; (want = next_want(s)) != NULL;) {
         struct atoll_err own = ATOLL_ERR_INIT;
-        struct atoll_arena *arena = turn_keep(s, err) == 0 ? atoll_arena_create(ARENA_BYTES, err) : NULL;
+        struct atoll_arena *arena = lease_keep(s, err) == 0 ? atoll_arena_create(ARENA_BYTES, err) : NULL;
 
         if (!arena) {
             return -1;
@@ -386,32 +338,27 @@ static int submit_all(struct submitter *s, struct atoll_err *err)
         }
         atoll_arena_destroy(arena);
     }
-    for (size_t i = 0; s->wants && i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         s->result.wanted += (unsigned)s->wants[i].missing;
     }
     return 0;
 }
 
-/* ---- one at a time ---- */
+/* ---- one process at a time ---- */
 
-/* Longer than a round takes between two beats: some calls to a scheduler. */
-static double silence_s(const struct atoll_job_submitter_settings *settings)
+static struct atoll_lease *lease_claim(const struct submitter *s, struct atoll_err *err)
 {
-    double calls_s = 3 * (settings->timeout_s > 0 ? settings->timeout_s : 30);
-
-    return calls_s > ATOLL_LEASE_TIME_S ? calls_s : ATOLL_LEASE_TIME_S;
-}
-
-static struct atoll_lease *turn_take(const struct submitter *s, struct atoll_err *err)
-{
+    const struct timespec pause = {.tv_nsec = 200000000};
+    double calls_s = 3 * (s->settings->timeout_s > 0 ? s->settings->timeout_s : 30);
+    /* Longer than a round takes between two beats: some calls to a scheduler. */
+    double silence_s = calls_s > ATOLL_LEASE_TIME_S ? calls_s : ATOLL_LEASE_TIME_S;
+    double until_ns = atoll_clock_mono_ns() + LEASE_WAIT_S * 1e9;
     struct atoll_lease_watch watch = {0};
     struct atoll_lease_holder self;
-    double until_ns = atoll_clock_mono_ns() + TURN_WAIT_S * 1e9;
     uint32_t silent = 0;
 
     atoll_lease_holder_self("job-submitter", 0, &self);
     for (;;) {
-        const struct timespec pause = {.tv_nsec = 200000000};
         struct atoll_lease_seen seen;
         struct atoll_err own = ATOLL_ERR_INIT;
         struct atoll_lease *lease = atoll_lease_claim(s->queue.dir, &self, silent, NULL, &own);
@@ -424,39 +371,9 @@ static struct atoll_lease *turn_take(const struct submitter *s, struct atoll_err
             *err = own;
             return NULL;
         }
-        silent = atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > silence_s(s->settings)
-                     ? seen.epoch
-                     : 0;
+        silent = atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > silence_s ? seen.epoch : 0;
         nanosleep(&pause, NULL);
     }
-}
-
-static void submitter_fini(struct submitter *s)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        want_fini(&s->wants[i]);
-    }
-    free(s->wants);
-    for (size_t i = 0; i < KINDS; i++) {
-        atoll_job_list_fini(&s->lines[i].jobs);
-        atoll_launcher_destroy(s->lines[i].launcher);
-    }
-    atoll_campaign_queue_fini(&s->queue);
-}
-
-/* With the turn: the queue as it is now. */
-static int work(struct submitter *s, struct atoll_err *err)
-{
-    atoll_campaign_queue_fini(&s->queue);
-    if (atoll_campaign_queue_load(&s->queue, err) != 0 || wants_collect(s, err) != 0 ||
-        submit_all(s, err) != 0) {
-        return -1;
-    }
-    if (s->result.submitted == 0 && s->failure.code != ATOLL_OK) {
-        *err = s->failure;
-        return -1;
-    }
-    return 0;
 }
 
 int atoll_job_submitter_run(const struct atoll_job_submitter_settings *settings,
@@ -465,10 +382,29 @@ int atoll_job_submitter_run(const struct atoll_job_submitter_settings *settings,
     struct submitter s = {.settings = settings};
     int status = atoll_campaign_queue_load(&s.queue, err);
 
-    s.turn = status == 0 ? turn_take(&s, err) : NULL;
-    status = s.turn ? work(&s, err) : -1;
+    s.lease = status == 0 ? lease_claim(&s, err) : NULL;
+    status = -1;
+    if (s.lease) { /* the queue as it is now */
+        atoll_campaign_queue_fini(&s.queue);
+        status = atoll_campaign_queue_load(&s.queue, err) != 0 || wants_collect(&s, err) != 0 ||
+                         submit_all(&s, err) != 0
+                     ? -1
+                     : 0;
+    }
+    if (status == 0 && s.result.submitted == 0 && s.failure.code != ATOLL_OK) {
+        *err = s.failure;
+        status = -1;
+    }
     *ret_result = s.result;
-    submitter_fini(&s);
-    atoll_lease_release(s.turn);
+    for (size_t i = 0; i < s.count; i++) {
+        want_fini(&s.wants[i]);
+    }
+    free(s.wants);
+    for (size_t i = 0; i < KINDS; i++) {
+        atoll_job_list_fini(&s.lines[i].jobs);
+        atoll_launcher_destroy(s.lines[i].launcher);
+    }
+    atoll_campaign_queue_fini(&s.queue);
+    atoll_lease_release(s.lease);
     return status;
 }

@@ -128,14 +128,6 @@ static int is_silent(struct step *step, double now_ns)
            atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings->lease_time_s;
 }
 
-static void caller_look(struct step *step, double now_ns)
-{
-    if (step->settings->look && now_ns - step->caller_looked_ns >= CALLER_LOOK_S * 1e9) {
-        step->caller_looked_ns = now_ns;
-        step->settings->look(step->settings->context);
-    }
-}
-
 static enum atoll_pilot_step_end watch_it(struct step *step)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
@@ -147,7 +139,10 @@ static enum atoll_pilot_step_end watch_it(struct step *step)
             return ATOLL_STEP_EXITED;
         }
         drain_ask(step);
-        caller_look(step, now_ns);
+        if (step->settings->look && now_ns - step->caller_looked_ns >= CALLER_LOOK_S * 1e9) {
+            step->caller_looked_ns = now_ns;
+            step->settings->look(step->settings->context);
+        }
         if (now_ns > step->settings->end_mono_ns || is_silent(step, now_ns)) {
             end_it(step);
             return now_ns > step->settings->end_mono_ns ? ATOLL_STEP_LATE : ATOLL_STEP_SILENT;

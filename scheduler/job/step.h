@@ -10,16 +10,10 @@
 #ifndef ATOLL_SCHEDULER_JOB_STEP_H
 #define ATOLL_SCHEDULER_JOB_STEP_H
 
-#include <signal.h>
-
 #include "scheduler/site/node_list.h"
 #include "scheduler/site/site.h"
 
 #define ATOLL_STEP_WORD_LIMIT 4096
-
-/* What the started command is sent so that the ranks drain: srun and mpirun pass it on.  TERM would make them kill the ranks
- * (srun 22.05: "forcing job termination", all ranks gone within a second). */
-#define ATOLL_STEP_DRAIN_SIGNAL SIGUSR2
 
 struct atoll_step_request {
     const char *const *nodes; /* that take part, in the scheduler's order: rank 0 runs on the first */

@@ -66,14 +66,6 @@ static unsigned number_of(const struct atoll_job_request *request, size_t offset
     return number;
 }
 
-static int flag_of(const struct atoll_job_request *request, size_t offset)
-{
-    int flag;
-
-    memcpy(&flag, (const char *)request + offset, sizeof(flag));
-    return flag;
-}
-
 /* Quoted text cannot hold every byte, and nobody names a job with one of these. */
 static int has_control(const char *text)
 {
@@ -166,18 +158,6 @@ static void put_texts(const struct atoll_job_request *request, struct atoll_buff
     }
 }
 
-/* B: to the batch shell alone; it knows what its steps need. */
-static void put_signal(const struct atoll_job_request *request, struct atoll_buffer *out)
-{
-    if (request->signal_name) {
-        atoll_buffer_printf(out, "#SBATCH --signal=B:%s", request->signal_name);
-        if (request->signal_before_s) {
-            atoll_buffer_printf(out, "@%u", request->signal_before_s);
-        }
-        atoll_buffer_put_u8(out, '\n');
-    }
-}
-
 int atoll_job_script(const struct atoll_job_request *request, struct atoll_buffer *out, struct atoll_err *err)
 {
     const char *rest;
@@ -199,9 +179,19 @@ int atoll_job_script(const struct atoll_job_request *request, struct atoll_buffe
     if (request->array_count) {
         atoll_buffer_printf(out, "#SBATCH --array=0-%u\n", request->array_count - 1);
     }
-    put_signal(request, out);
+    /* B: to the batch shell alone; it knows what its steps need. */
+    if (request->signal_name) {
+        atoll_buffer_printf(out, "#SBATCH --signal=B:%s", request->signal_name);
+        if (request->signal_before_s) {
+            atoll_buffer_printf(out, "@%u", request->signal_before_s);
+        }
+        atoll_buffer_put_u8(out, '\n');
+    }
     for (size_t i = 0; i < COUNT(flags); i++) {
-        if (flag_of(request, flags[i].offset)) {
+        int is_set;
+
+        memcpy(&is_set, (const char *)request + flags[i].offset, sizeof(is_set));
+        if (is_set) {
             atoll_buffer_printf(out, "#SBATCH --%s\n", flags[i].line);
         }
     }

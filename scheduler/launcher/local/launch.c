@@ -72,15 +72,6 @@ static int build(const struct atoll_launch_settings *settings, struct command_li
     return 0;
 }
 
-/* mpirun refuses root unless told; a container's only user often is root, and the campaign is the user's own.
- */
-static void mpi_environment(void)
-{
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-}
-
 static void become(const struct command_line *line, int output, int log_fd, pid_t parent)
 {
     sigset_t none;
@@ -122,7 +113,10 @@ int atoll_launch_start(const struct atoll_launch_settings *settings, struct atol
         close(log_fd);
         return atoll_err_errno(err, errno, "cannot make a pipe");
     }
-    mpi_environment();
+    /* mpirun refuses root unless this is set; a container's only user often is root, and the campaign is the user's own. */
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     pid = fork();
     if (pid == 0) {
         become(&line, ends[1], log_fd, parent);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "scheduler/campaign/task_backend.h"
+#include "scheduler/campaign/run_tasks.h"
 
 static void test_suits(void **state)
 {
