@@ -407,18 +407,20 @@ def stale_lease(scene):
     return f"{count} results, {len(before)} of the stranger's; taken over within {waited} s; " + text.splitlines()[0]
 
 
-LANES = {  # launcher, cluster, scenarios
-    "plain": ("commands", dict(nodes=2), (library, commands, array, dependency, finished_by_hand, pause)),
-    "limits": ("libslurm", dict(nodes=3), (ceiling, priority)),
-    "full": ("commands", dict(nodes=3, more="MaxJobCount=3", min_job_age_s=2), (queue_full,)),
-    "losses": ("libslurm", dict(nodes=2, node_timeout_s=10), (requeue, preemption, scancel, node)),
-    "losses-by-commands": ("commands", dict(nodes=2), (requeue, preemption, scancel)),
-    "stale": ("libslurm", dict(nodes=2), (stale_lease,)),
+LANES = {  # launcher, cluster, scenarios; the longest first
     "time-again": ("libslurm", dict(nodes=2), (limit_requeue,)),
     "time-next": ("commands", dict(nodes=2), (limit_successor,)),
+    "node": ("libslurm", dict(nodes=2, node_timeout_s=10), (node,)),
+    "losses": ("libslurm", dict(nodes=2), (requeue, preemption, scancel)),
+    "losses-by-commands": ("commands", dict(nodes=2), (requeue, preemption, scancel)),
+    "plain": ("libslurm", dict(nodes=2), (library, array, finished_by_hand)),
+    "plain-by-commands": ("commands", dict(nodes=2), (commands, dependency, pause)),
+    "controller": ("libslurm", dict(nodes=2), (controller_killed, controller_silent)),
+    "controller-by-commands": ("commands", dict(nodes=2), (controller_silent, command_hangs)),
+    "limits": ("libslurm", dict(nodes=3), (ceiling, priority)),
     "time-sudden": ("libslurm", dict(nodes=2), (limit_sudden,)),
-    "controller": ("libslurm", dict(nodes=4), (controller_killed, controller_silent)),
-    "controller-by-commands": ("commands", dict(nodes=4), (controller_silent, command_hangs)),
+    "full": ("commands", dict(nodes=3, more="MaxJobCount=3", min_job_age_s=2), (queue_full,)),
+    "stale": ("libslurm", dict(nodes=2), (stale_lease,)),
 }
 
 

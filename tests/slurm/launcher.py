@@ -240,7 +240,7 @@ def check_silent_controller(cluster, launchers):
     def silent(launcher):
         launcher.bad("timeout", "ask", id=job)
         launcher.bad("timeout", "list")
-        launcher.bad("timeout", "submit", name="s-lost", script="#!/bin/bash\n", work_dir=launcher.work_dir)
+        launcher.bad("timeout", "submit", name="s-lost", script="#!/bin/bash\n", work_dir=launcher.work_dir, log_path="/dev/null")
 
     def dead(launcher):
         launcher.bad("timeout", "ask", id=job)
