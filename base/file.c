@@ -167,6 +167,17 @@ int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const v
     return atoll_file_write_failed(path, "write the file", failed, err);
 }
 
+int atoll_file_put_in_place(const struct atoll_file_ops *ops, const char *temporary, const char *path,
+                            struct atoll_err *err)
+{
+    if (ops->rename(ops->context, temporary, path) == 0) {
+        return 0;
+    }
+    int failed = errno;
+    ops->unlink(ops->context, temporary);
+    return atoll_file_write_failed(path, "rename the new file into place", failed, err);
+}
+
 int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
                        struct atoll_err *err)
 {
@@ -180,12 +191,8 @@ int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const
     if (atoll_file_write(ops, temporary, bytes, length, err) != 0) {
         return -1;
     }
-    if (ops->rename(ops->context, temporary, path) != 0) {
-        int failed = errno;
-        ops->unlink(ops->context, temporary);
-        return atoll_file_write_failed(path, "rename the new file into place", failed, err);
-    }
-    return atoll_file_sync_parent(ops, path, err);
+    return atoll_file_put_in_place(ops, temporary, path, err) != 0 ? -1
+                                                                   : atoll_file_sync_parent(ops, path, err);
 }
 
 /* ---- folders ---- */

@@ -47,6 +47,10 @@ int atoll_file_make_directory(const struct atoll_file_ops *ops, const char *path
 int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
                      struct atoll_err *err);
 
+/* Renames a temporary file that is written to its place.  After a failure it is unlinked. */
+int atoll_file_put_in_place(const struct atoll_file_ops *ops, const char *temporary, const char *path,
+                            struct atoll_err *err);
+
 /* Replaces path by bytes in one step: "<path>.tmp", write, fsync, rename, fsync of the directory.  After a
  * failure path is what it was and the temporary file is gone.  ops: NULL = the real calls. */
 int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,

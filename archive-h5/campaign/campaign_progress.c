@@ -188,14 +188,10 @@ static int file_replace(const char *path, const char *temporary, const struct at
     int failed = atoll_file_write_all(ops, fd, text->data, text->length, 0) != 0 ? errno : 0;
     if (ops->close(ops->context, fd) != 0 && !failed)
         failed = errno;
-    int is_written = !failed;
-    if (is_written && ops->rename(ops->context, temporary, path) != 0)
-        failed = errno;
     if (!failed)
-        return 0;
+        return atoll_file_put_in_place(ops, temporary, path, err);
     ops->unlink(ops->context, temporary);
-    return is_written ? atoll_file_write_failed(path, "rename the new file into place", failed, err)
-                      : atoll_file_write_failed(temporary, "write the file", failed, err);
+    return atoll_file_write_failed(temporary, "write the file", failed, err);
 }
 
 int atoll_progress_json_write(const char *dir, const struct atoll_progress_json *hint,

@@ -604,12 +604,8 @@ int atoll_segment_write(const char *path, const struct atoll_tables *tables, con
         ops->unlink(ops->context, temporary);
         return -1;
     }
-    if (ops->rename(ops->context, temporary, path) != 0) {
-        int sys_errno = errno;
-        ops->unlink(ops->context, temporary);
-        return atoll_file_write_failed(path, "rename the new archive into place", sys_errno, err);
-    }
-    return atoll_file_sync_parent(ops, path, err);
+    return atoll_file_put_in_place(ops, temporary, path, err) != 0 ? -1
+                                                                   : atoll_file_sync_parent(ops, path, err);
 }
 
 int atoll_segment_name(const char *dir, char *ret_path, size_t bytes, struct atoll_err *err)
