@@ -70,6 +70,24 @@ const struct atoll_file_ops *atoll_file_ops_real(void)
     return &ops;
 }
 
+int atoll_write_all(int fd, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+    while (length > 0) {
+        ssize_t n = write(fd, at, length);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            errno = n < 0 ? errno : EIO; /* a file that takes nothing and gives no reason */
+            return -1;
+        }
+        at += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
 int atoll_file_write_all(const struct atoll_file_ops *ops, int fd, const void *bytes, size_t length,
                          off_t offset)
 {

@@ -29,6 +29,9 @@ struct atoll_file_ops {
 /* The real calls.  Static storage.  The functions that say so take NULL for it. */
 const struct atoll_file_ops *atoll_file_ops_real(void);
 
+/* All of it to a descriptor of any kind that blocks, through short writes and signals: 0, or -1 with errno. */
+int atoll_write_all(int fd, const void *bytes, size_t length);
+
 /* Writes all bytes at offset: short writes and EINTR are continued.  0, or -1 with errno set. */
 int atoll_file_write_all(const struct atoll_file_ops *ops, int fd, const void *bytes, size_t length,
                          off_t offset);

@@ -81,10 +81,6 @@ __attribute__((target("sse4.2"))) static uint32_t crc_by_sse42(uint32_t crc, con
     return crc;
 }
 
-static crc_function *hardware_crc(void)
-{
-    return __builtin_cpu_supports("sse4.2") ? crc_by_sse42 : NULL;
-}
 #elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
 static uint32_t crc_by_armv8(uint32_t crc, const unsigned char *p, size_t length)
 {
@@ -99,22 +95,19 @@ static uint32_t crc_by_armv8(uint32_t crc, const unsigned char *p, size_t length
     return crc;
 }
 
-static crc_function *hardware_crc(void)
-{
-    return crc_by_armv8;
-}
-#else
-static crc_function *hardware_crc(void)
-{
-    return NULL;
-}
 #endif
 
 static void choose(void)
 {
     fill_table();
-    crc_function *hardware = hardware_crc();
-    chosen = hardware ? hardware : crc_by_table;
+    chosen = crc_by_table;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("sse4.2")) {
+        chosen = crc_by_sse42;
+    }
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+    chosen = crc_by_armv8;
+#endif
 }
 
 uint32_t atoll_crc32c(uint32_t crc, const void *bytes, size_t length)

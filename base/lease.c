@@ -150,16 +150,11 @@ static void claims_remove(const char *folder, uint32_t *epochs, size_t count,
     }
 }
 
-static int prepared_is_old(const char *path, const struct timespec *now)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && now->tv_sec - st.st_mtim.tv_sec > PREPARED_OLD_S;
-}
-
 static void prepared_sweep(const char *folder, const char *name, const struct timespec *now,
                            const struct atoll_lease_holder *self, const struct atoll_file_ops *ops)
 {
     struct atoll_lease_holder of = {.pid = 0};
+    struct stat st;
     char path[PATH_MAX];
     long long pid = 0;
     unsigned long long start = 0;
@@ -170,7 +165,8 @@ static void prepared_sweep(const char *folder, const char *name, const struct ti
         of.pid = pid;
         of.pid_start = start;
     }
-    if (atoll_lease_holder_is_dead(&of, self) || prepared_is_old(path, now)) {
+    if (atoll_lease_holder_is_dead(&of, self) ||
+        (stat(path, &st) == 0 && now->tv_sec - st.st_mtim.tv_sec > PREPARED_OLD_S)) {
         ops->unlink(ops->context, path);
     }
 }
@@ -210,19 +206,16 @@ static void sweep(const char *folder, uint32_t newest, const struct atoll_lease_
 
 /* ---- looking ---- */
 
-static enum atoll_lease_state judge(const struct atoll_lease_record *r, const struct atoll_lease_holder *self)
-{
-    if (r->is_beat_good && r->is_released) {
-        return r->epoch == 0 ? ATOLL_LEASE_FREE : ATOLL_LEASE_RELEASED;
-    }
-    return r->is_head_good && atoll_lease_holder_is_dead(&r->holder, self) ? ATOLL_LEASE_DEAD
-                                                                           : ATOLL_LEASE_HELD;
-}
-
 static struct atoll_lease_seen seen_of(const struct atoll_lease_record *r,
                                        const struct atoll_lease_holder *self)
 {
-    return (struct atoll_lease_seen){judge(r, self), r->epoch, r->beat, r->holder};
+    enum atoll_lease_state state = ATOLL_LEASE_HELD;
+    if (r->is_beat_good && r->is_released) {
+        state = r->epoch == 0 ? ATOLL_LEASE_FREE : ATOLL_LEASE_RELEASED;
+    } else if (r->is_head_good && atoll_lease_holder_is_dead(&r->holder, self)) {
+        state = ATOLL_LEASE_DEAD;
+    }
+    return (struct atoll_lease_seen){state, r->epoch, r->beat, r->holder};
 }
 
 int atoll_lease_look(const char *dir, const struct atoll_lease_holder *self,
@@ -359,20 +352,14 @@ static int place(struct atoll_lease *l, const char *prepared, const char *path, 
     }
 }
 
-static int token_make(struct atoll_lease *l, struct atoll_err *err)
-{
-    if (getrandom(&l->record.token, sizeof(l->record.token), 0) != (ssize_t)sizeof(l->record.token)) {
-        return atoll_err_errno(err, errno, "%s: no random number for a claim", l->folder);
-    }
-    return 0;
-}
-
 /* A file of l->record under its number.  1, 0, -1 as place. */
 static int number_take(struct atoll_lease *l, struct atoll_err *err)
 {
     char prepared[PATH_MAX], path[PATH_MAX];
-    if (token_make(l, err) != 0 ||
-        prepared_path(l->folder, &l->record, prepared, sizeof(prepared), err) != 0 ||
+    if (getrandom(&l->record.token, sizeof(l->record.token), 0) != (ssize_t)sizeof(l->record.token)) {
+        return atoll_err_errno(err, errno, "%s: no random number for a claim", l->folder);
+    }
+    if (prepared_path(l->folder, &l->record, prepared, sizeof(prepared), err) != 0 ||
         claim_path(l->folder, l->record.epoch, path, sizeof(path), err) != 0 ||
         record_write(l, prepared, err) != 0) {
         return -1;
@@ -484,29 +471,6 @@ static int claim_once(struct atoll_lease *l, uint32_t silent_epoch, uint32_t aft
     return newest.epoch < after ? released_place(l, after, err) : follow(l, &newest, err);
 }
 
-static int folder_make(const struct atoll_lease *l, struct atoll_err *err)
-{
-    if (l->ops->mkdir(l->ops->context, l->folder, 0777) == 0) {
-        return atoll_file_sync_parent(l->ops, l->folder, err);
-    }
-    return errno == EEXIST ? 0 : atoll_file_write_failed(l->folder, "make the folder", errno, err);
-}
-
-static struct atoll_lease *lease_create(const char *dir, const struct atoll_lease_holder *self,
-                                        const struct atoll_file_ops *ops, struct atoll_err *err)
-{
-    struct atoll_lease *l = calloc(1, sizeof(*l));
-    if (!l || asprintf(&l->folder, "%s/" FOLDER, dir) < 0) {
-        free(l);
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a lease");
-        return NULL;
-    }
-    l->ops = ops ? ops : atoll_file_ops_real();
-    l->fd = -1;
-    l->record.holder = *self;
-    return l;
-}
-
 static void lease_destroy(struct atoll_lease *l)
 {
     file_close(l);
@@ -518,11 +482,21 @@ struct atoll_lease *atoll_lease_claim_after(const char *dir, const struct atoll_
                                             uint32_t silent_epoch, uint32_t after,
                                             const struct atoll_file_ops *ops, struct atoll_err *err)
 {
-    struct atoll_lease *l = lease_create(dir, self, ops, err);
-    if (!l) {
+    struct atoll_lease *l = calloc(1, sizeof(*l));
+    int got = 0;
+    if (!l || asprintf(&l->folder, "%s/" FOLDER, dir) < 0) {
+        free(l);
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a lease");
         return NULL;
     }
-    int got = folder_make(l, err);
+    l->ops = ops ? ops : atoll_file_ops_real();
+    l->fd = -1;
+    l->record.holder = *self;
+    if (l->ops->mkdir(l->ops->context, l->folder, 0777) == 0) {
+        got = atoll_file_sync_parent(l->ops, l->folder, err);
+    } else if (errno != EEXIST) {
+        got = atoll_file_write_failed(l->folder, "make the folder", errno, err);
+    }
     for (int i = 0; got == 0 && i < LOOKS; i++) {
         got = claim_once(l, silent_epoch, after, err);
     }

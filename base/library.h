@@ -1,5 +1,5 @@
 /* library.h - a vendor's shared library, opened at run time behind declarations of our own.
- * Layer: base, backend/cuda.  Nothing here is ever closed: the functions stay valid to the end of the process. */
+ * Layer: base.  Nothing here is ever closed: the functions stay valid to the end of the process. */
 #ifndef ATOLL_BASE_LIBRARY_H
 #define ATOLL_BASE_LIBRARY_H
 
@@ -16,18 +16,19 @@ struct atoll_library_function {
 };
 
 struct atoll_library {
-    const char *title;        /* "the CUDA driver" */
+    const char *title;        /* "the C library" */
     const char *environment;  /* variable with a path that is taken instead of any search, or NULL */
     const char *const *names; /* for the dynamic loader, in order, NULL at the end */
     const char *const
-        *folders;       /* below the root of a toolkit, NULL at the end; NULL: not part of a toolkit */
-    const char *remedy; /* one clause without a full stop */
+        *roots; /* of a toolkit it is part of: variables that hold one, or paths; NULL at the end, or NULL */
+    const char *const *folders; /* below a root, NULL at the end */
+    const char *remedy;         /* one clause without a full stop */
     const struct atoll_library_function *functions;
     size_t function_count;
 };
 
-/* Takes the first candidate that loads and has every function that is not optional: the path in `environment`; else
- * `names` as the dynamic loader finds them; else `names` in `folders` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda.
+/* Takes the first file that loads and has every function that is not optional: the path in `environment`; else
+ * `names` as the dynamic loader finds them; else `names` in `folders` of `roots`.
  * ret_functions: a struct of function pointers, zeroed.  ATOLL_E_MISSING with what was tried last and the remedy. */
 int atoll_library_open(const struct atoll_library *library, void *ret_functions, struct atoll_err *err);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 
 #define LINE_BYTES   2048u
 #define PREFIX_BYTES 32u
@@ -47,32 +48,6 @@ static size_t put_head(char *line, enum atoll_log_level level, const char *id)
     return length < 0 ? 0 : (size_t)length;
 }
 
-/* What came from outside must not forge a line of its own or steer a terminal. */
-static void neutralise(char *text)
-{
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < ' ' || c == 127) {
-            *text = ' ';
-        }
-    }
-}
-
-static void write_line(int fd, const char *line, size_t length)
-{
-    while (length) {
-        ssize_t written = write(fd, line, length);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return;
-        }
-        line += written;
-        length -= (size_t)written;
-    }
-}
-
 void atoll_log(enum atoll_log_level level, const char *id, const char *format, ...)
 {
     int saved_errno = errno;
@@ -84,10 +59,13 @@ void atoll_log(enum atoll_log_level level, const char *id, const char *format, .
         va_start(args, format);
         vsnprintf(line + length, LINE_BYTES - length, format, args);
         va_end(args);
-        neutralise(line);
-        length = strlen(line);
+        for (length = 0; line[length];
+             length++) { /* nothing from outside forges a line or steers a terminal */
+            unsigned char c = (unsigned char)line[length];
+            line[length] = c < ' ' || c == 127 ? ' ' : line[length];
+        }
         line[length++] = '\n';
-        write_line(settings.fd, line, length);
+        atoll_write_all(settings.fd, line, length);
     }
     pthread_mutex_unlock(&lock);
     errno = saved_errno;

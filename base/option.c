@@ -41,14 +41,10 @@ const struct atoll_option *atoll_option_at(const struct atoll_command *command, 
     return index - own < row_count(command->shared) ? &command->shared[index - own] : NULL;
 }
 
-static int is_bounded(const struct atoll_option *o)
-{
-    return o->min < 0.0 || o->min > 0.0 || o->max < 0.0 || o->max > 0.0;
-}
-
 static int check_bounds(const struct atoll_option *o, double value, const char *text, struct atoll_err *err)
 {
-    if (is_bounded(o) && !(value >= o->min && value <= o->max)) {
+    int is_bounded = o->min < 0.0 || o->min > 0.0 || o->max < 0.0 || o->max > 0.0;
+    if (is_bounded && !(value >= o->min && value <= o->max)) {
         return atoll_err_set(err, ATOLL_E_USAGE, "--%s %.64s: a value from %.15g to %.15g is expected",
                              o->name, text, o->min, o->max);
     }
@@ -190,17 +186,6 @@ static const struct atoll_option *find_long(const struct atoll_command *command,
     return NULL;
 }
 
-static const struct atoll_option *find_letter(const struct atoll_command *command, char letter)
-{
-    const struct atoll_option *o;
-    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
-        if (o->letter == letter) {
-            return o;
-        }
-    }
-    return NULL;
-}
-
 /* An option that name begins, else one spelt like it. */
 static const char *nearest_name(const struct atoll_command *command, const char *name, size_t length)
 {
@@ -275,7 +260,9 @@ static int parse_long(struct parse *p, const char *name)
 static int parse_letters(struct parse *p, const char *letters)
 {
     for (; *letters; letters++) {
-        const struct atoll_option *o = find_letter(p->command, *letters);
+        const struct atoll_option *o = NULL;
+        for (size_t i = 0; (o = atoll_option_at(p->command, i)) != NULL && o->letter != *letters; i++) {
+        }
         if (!o && *letters == 'h') {
             return 1;
         }
@@ -291,15 +278,6 @@ static int parse_letters(struct parse *p, const char *letters)
     return 0;
 }
 
-static int parse_argument(struct parse *p, const char *argument, int *options_ended)
-{
-    if (strcmp(argument, "--") == 0) {
-        *options_ended = 1;
-        return 0;
-    }
-    return argument[1] == '-' ? parse_long(p, argument + 2) : parse_letters(p, argument + 1);
-}
-
 int atoll_option_parse(const struct atoll_command *command, int argc, char **argv, void *settings,
                        const char **ret_arguments, size_t argument_limit, size_t *ret_argument_count,
                        struct atoll_err *err)
@@ -313,7 +291,12 @@ int atoll_option_parse(const struct atoll_command *command, int argc, char **arg
     while (p.next < argc) {
         const char *argument = argv[p.next++];
         if (!options_ended && argument[0] == '-' && argument[1]) {
-            int status = parse_argument(&p, argument, &options_ended);
+            int status = 0;
+            if (strcmp(argument, "--") == 0) {
+                options_ended = 1;
+            } else {
+                status = argument[1] == '-' ? parse_long(&p, argument + 2) : parse_letters(&p, argument + 1);
+            }
             if (status) {
                 return status;
             }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #define READ_BYTES    16384
 #define SLICE_MS      50
@@ -32,29 +33,12 @@ struct child {
     size_t words_length;
 };
 
-int atoll_process_write(int fd, const void *bytes, size_t length)
-{
-    const char *at = bytes;
-
-    while (length) {
-        ssize_t n = write(fd, at, length);
-
-        if (n < 0 && errno != EINTR) {
-            return -1;
-        }
-        at += n > 0 ? n : 0;
-        length -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* A file in memory: unlike a pipe it can take any length before anybody reads. */
 static int input_of(const char *text)
 {
     int fd = text ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-    if (fd >= 0 && text &&
-        (atoll_process_write(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0)) {
+    if (fd >= 0 && text && (atoll_write_all(fd, text, strlen(text)) != 0 || lseek(fd, 0, SEEK_SET) != 0)) {
         close(fd);
         return -1;
     }
@@ -283,7 +267,7 @@ static int answer(void *context, int out_fd)
     json_t *object = question->function(question->context);
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 
-    return text && atoll_process_write(out_fd, text, strlen(text)) == 0 ? 0 : 1;
+    return text && atoll_write_all(out_fd, text, strlen(text)) == 0 ? 0 : 1;
 }
 
 json_t *atoll_probe(atoll_probe_function *function, void *context, const char *what, double deadline_s,

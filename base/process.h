@@ -46,9 +46,6 @@ typedef json_t *atoll_probe_function(void *context);
 json_t *atoll_probe(atoll_probe_function *function, void *context, const char *what, double deadline_s,
                     struct atoll_err *err);
 
-/* All of it, through short writes and signals: 0 or -1 with errno. */
-int atoll_process_write(int fd, const void *bytes, size_t length);
-
 /* A signal by the name that people and batch systems use: "TERM", "SIGTERM", "15" give 15; -1 for another word. */
 int atoll_signal_number(const char *name);
 

@@ -372,16 +372,6 @@ static int unknown_key(struct atoll_yaml_walk *walk, const struct atoll_yaml_sec
                    value->key, known ? list : "none");
 }
 
-static int is_known(const struct atoll_yaml_section *section, const char *key)
-{
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (strcmp(section->rows[i].key, key) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int atoll_yaml_map(struct atoll_yaml_walk *walk, const struct atoll_yaml_section *section,
                    const struct atoll_yaml_node *map, void *target)
 {
@@ -389,7 +379,11 @@ int atoll_yaml_map(struct atoll_yaml_walk *walk, const struct atoll_yaml_section
         return atoll_yaml_fail(walk, map, "a map is expected here; write {key: value, ...}");
     }
     for (const struct atoll_yaml_node *value = map->first; value; value = value->next) {
-        if (!is_known(section, value->key)) {
+        size_t i = 0;
+        while (i < section->row_count && strcmp(section->rows[i].key, value->key) != 0) {
+            i++;
+        }
+        if (i == section->row_count) {
             return unknown_key(walk, section, value);
         }
     }

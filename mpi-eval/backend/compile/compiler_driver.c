@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/clock.h"
 #include "mpi-eval/backend/compile/compile_job.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
@@ -90,13 +91,9 @@ static int write_source(const struct slot *slot, struct atoll_err *err)
         openat(slot->folder_fd, job->file_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return atoll_err_errno(err, errno, "cannot write %s/%s", slot->folder, job->file_name);
-    int status = 0;
-    for (size_t done = 0; done < job->length && status == 0;) {
-        ssize_t wrote = write(fd, job->text + done, job->length - done);
-        if (wrote < 0 && errno != EINTR)
-            status = atoll_err_errno(err, errno, "cannot write %s/%s", slot->folder, job->file_name);
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
+    int status = atoll_write_all(fd, job->text, job->length) == 0
+                     ? 0
+                     : atoll_err_errno(err, errno, "cannot write %s/%s", slot->folder, job->file_name);
     close(fd);
     return status;
 }

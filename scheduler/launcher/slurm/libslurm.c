@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/process.h"
 #include "base/program.h"
 #include "scheduler/launcher/launcher_ops.h"
@@ -93,8 +94,8 @@ static int in_child(void *context, int out_fd)
                             plugin->version & 0xff);
     }
     head.words = call->words;
-    return call->out.failed || atoll_process_write(out_fd, &head, sizeof(head)) != 0 ||
-           atoll_process_write(out_fd, call->out.data, call->out.length) != 0;
+    return call->out.failed || atoll_write_all(out_fd, &head, sizeof(head)) != 0 ||
+           atoll_write_all(out_fd, call->out.data, call->out.length) != 0;
 }
 
 static int keep_job(void *context, const struct atoll_slurm_job *job)

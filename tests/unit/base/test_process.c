@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/process.h"
 
 #define LIMIT ((size_t)1 << 20)
@@ -132,7 +133,7 @@ static int answer(void *context, int out_fd)
 {
     puts("a library talks");
     fflush(stdout);
-    return atoll_process_write(out_fd, context, strlen(context)) == 0 ? 5 : 1;
+    return atoll_write_all(out_fd, context, strlen(context)) == 0 ? 5 : 1;
 }
 
 static int leave(void *context, int out_fd)

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "base/program.h"
 #include "mpi-eval/backend/cpu/process/control.h"
 #include "mpi-eval/backend/cpu/compile/object.h"
@@ -92,16 +93,10 @@ static int make_object_fd(const void *object, size_t length, struct atoll_err *e
     int fd = memfd_create("candidate", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return atoll_err_errno(err, errno, "cannot make a memory file for the object");
-    for (size_t done = 0; done < length;) {
-        ssize_t wrote = write(fd, (const char *)object + done, length - done);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0) {
-            atoll_err_errno(err, errno, "cannot write the object's memory file");
-            close(fd);
-            return -1;
-        }
-        done += (size_t)wrote;
+    if (atoll_write_all(fd, object, length) != 0) {
+        atoll_err_errno(err, errno, "cannot write the object's memory file");
+        close(fd);
+        return -1;
     }
     fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
     return fd;

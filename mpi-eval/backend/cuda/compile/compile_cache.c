@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define MAGIC_BYTES 8
 #define HEAD_BYTES  (MAGIC_BYTES + 2 * ATOLL_ID_BYTES)
 #define FILE_LIMIT  ((uint64_t)256 << 20)
@@ -225,17 +227,6 @@ int atoll_compile_cache_get(struct atoll_compile_cache *cache, const struct atol
     return found;
 }
 
-static int write_all(int fd, const void *bytes, size_t length)
-{
-    for (size_t done = 0; done < length;) {
-        ssize_t put = write(fd, (const char *)bytes + done, length - done);
-        if (put < 0 && errno != EINTR)
-            return -1;
-        done += put > 0 ? (size_t)put : 0;
-    }
-    return 0;
-}
-
 static unsigned char *lay_out(const struct atoll_id *key, const void *object, size_t length,
                               const char *report, size_t report_length, size_t *ret_length)
 {
@@ -269,7 +260,7 @@ void atoll_compile_cache_put(struct atoll_compile_cache *cache, const struct ato
              cache->serial++);
     int fd = openat(cache->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        int failed = write_all(fd, bytes, total) != 0;
+        int failed = atoll_write_all(fd, bytes, total) != 0;
         failed |= close(fd) != 0;
         if (failed || renameat(cache->fd, temporary, cache->fd, name) != 0)
             unlinkat(cache->fd, temporary, 0);

@@ -9,11 +9,13 @@
 static const struct atoll_library_function rows[] = {ATOLL_NVRTC_FUNCTIONS(ROW)};
 
 static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", NULL};
+static const char *const roots[] = {"CUDA_HOME", "CUDA_PATH", "/usr/local/cuda", NULL};
 static const char *const folders[] = {"lib64", "lib", NULL};
 static const struct atoll_library library = {
     .title = "NVRTC, the run-time compiler of the CUDA toolkit,",
     .environment = "ATOLL_NVRTC",
     .names = names,
+    .roots = roots,
     .folders = folders,
     .remedy = "load the CUDA module, or set CUDA_HOME to a toolkit of CUDA 12.0 or newer, or ATOLL_NVRTC to "
               "the path of its libnvrtc.so",

@@ -13,7 +13,6 @@ static const struct atoll_library library = {
     .title = "NVML, the monitor library libnvidia-ml.so.1 of the NVIDIA driver,",
     .environment = NULL,
     .names = names,
-    .folders = NULL,
     .remedy = "run on a node with an NVIDIA GPU and its driver",
     .functions = rows,
     .function_count = sizeof rows / sizeof *rows,

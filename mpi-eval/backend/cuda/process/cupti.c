@@ -9,11 +9,13 @@
 static const struct atoll_library_function rows[] = {ATOLL_CUPTI_FUNCTIONS(ROW)};
 
 static const char *const names[] = {"libcupti.so", "libcupti.so.13", "libcupti.so.12", NULL};
+static const char *const roots[] = {"CUDA_HOME", "CUDA_PATH", "/usr/local/cuda", NULL};
 static const char *const folders[] = {"extras/CUPTI/lib64", "lib64", "lib", NULL};
 static const struct atoll_library library = {
     .title = "CUPTI, the counter library of the CUDA toolkit,",
     .environment = "ATOLL_CUPTI",
     .names = names,
+    .roots = roots,
     .folders = folders,
     .remedy = "load the CUDA module, or set CUDA_HOME to a toolkit of CUDA 12.6 or newer, or ATOLL_CUPTI to "
               "the path of its libcupti.so",

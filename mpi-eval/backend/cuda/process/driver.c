@@ -17,7 +17,6 @@ static const struct atoll_library library = {
     .title = "the CUDA driver library libcuda.so.1",
     .environment = NULL,
     .names = names,
-    .folders = NULL,
     .remedy = "run on a node with an NVIDIA GPU and its driver, of CUDA 12.0 or newer",
     .functions = rows,
     .function_count = sizeof rows / sizeof *rows,

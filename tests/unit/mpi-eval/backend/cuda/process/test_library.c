@@ -19,6 +19,7 @@ struct functions {
 
 static const char *const libc_names[] = {"libatoll-none.so", "libc.so.6", NULL};
 static const char *const absent_names[] = {"libatoll-none.so", NULL};
+static const char *const roots[] = {"CUDA_HOME", "CUDA_PATH", "/usr/local/cuda", NULL};
 static const char *const folders[] = {"lib64", NULL};
 
 static const struct atoll_library_function good[] = {{"strlen", NULL, offsetof(struct functions, length), 0}};
@@ -47,7 +48,12 @@ static const struct {
     {{.title = "no library", .names = absent_names, .remedy = "do without", TABLE(good)},
      NULL,
      "no library cannot be used (libatoll-none.so: cannot open"},
-    {{.title = "no library", .names = absent_names, .folders = folders, .remedy = "do without", TABLE(good)},
+    {{.title = "no library",
+      .names = absent_names,
+      .roots = roots,
+      .folders = folders,
+      .remedy = "do without",
+      TABLE(good)},
      NULL,
      "/lib64/libatoll-none.so: cannot open"},
     {{.title = "the C library", .environment = VARIABLE, .names = absent_names, .remedy = "", TABLE(good)},
@@ -88,8 +94,12 @@ static void libraries_open_or_say_why(void **state)
 
 static void toolkits_are_searched_in_order(void **state)
 {
-    const struct atoll_library library = {
-        .title = "no library", .names = absent_names, .folders = folders, .remedy = "", TABLE(good)};
+    const struct atoll_library library = {.title = "no library",
+                                          .names = absent_names,
+                                          .roots = roots,
+                                          .folders = folders,
+                                          .remedy = "",
+                                          TABLE(good)};
     struct functions functions = {0};
     struct atoll_err err = ATOLL_ERR_INIT;
     setenv("CUDA_HOME", "/nonexistent/home", 1);
