@@ -217,7 +217,7 @@ static int answers_take(struct run *r, struct atoll_err *err)
 {
     uint16_t type;
     int rc = atoll_pipeline_advance(r->drive->pipeline, err);
-    while (rc == 0 && atoll_pipeline_answer(r->drive->pipeline, &type, &r->answer)) {
+    while (rc == 0 && atoll_pipeline_result(r->drive->pipeline, &type, &r->answer)) {
         rc = answer_take(r, err);
         atoll_buffer_clear(&r->answer);
     }

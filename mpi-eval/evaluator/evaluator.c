@@ -368,7 +368,7 @@ static int answers_send(struct evaluator *ev, struct atoll_err *err)
     }
     if (!ev->said_hello && atoll_pipeline_is_open(ev->pipeline) && greet(ev, err) != 0)
         return -1;
-    while (atoll_pipeline_answer(ev->pipeline, &type, &ev->answer)) {
+    while (atoll_pipeline_result(ev->pipeline, &type, &ev->answer)) {
         if (say(ev, type, &ev->answer, err) != 0)
             return -1;
     }

@@ -6,35 +6,28 @@
 
 #define ENTRY_LIMIT 512
 
-struct atoll_cache {
+struct atoll_object_cache {
     size_t limit_bytes, count;
     struct atoll_object *newest, *oldest;
 };
 
-struct atoll_cache *atoll_cache_create(size_t limit_bytes, struct atoll_err *err)
+struct atoll_object_cache *atoll_object_cache_create(size_t limit_bytes, struct atoll_err *err)
 {
-    struct atoll_cache *cache = calloc(1, sizeof *cache);
-    if (cache)
+    struct atoll_object_cache *cache = calloc(1, sizeof(*cache));
+    if (cache) {
         cache->limit_bytes = limit_bytes;
-    else
+    } else {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the cache of compiled objects");
+    }
     return cache;
 }
 
-static void list_remove(struct atoll_cache *cache, struct atoll_object *object)
+static void list_remove(struct atoll_object_cache *cache, struct atoll_object *object)
 {
     *(object->newer ? &object->newer->older : &cache->newest) = object->older;
     *(object->older ? &object->older->newer : &cache->oldest) = object->newer;
     object->newer = object->older = NULL;
     cache->count--;
-}
-
-static void list_prepend(struct atoll_cache *cache, struct atoll_object *object)
-{
-    object->older = cache->newest;
-    *(cache->newest ? &cache->newest->newer : &cache->oldest) = object;
-    cache->newest = object;
-    cache->count++;
 }
 
 static void object_destroy(struct atoll_object *object)
@@ -45,16 +38,17 @@ static void object_destroy(struct atoll_object *object)
     free(object);
 }
 
-static void object_drop(struct atoll_cache *cache, struct atoll_object *object)
+static void object_drop(struct atoll_object_cache *cache, struct atoll_object *object)
 {
     list_remove(cache, object);
     object_destroy(object);
 }
 
-void atoll_cache_destroy(struct atoll_cache *cache)
+void atoll_object_cache_destroy(struct atoll_object_cache *cache)
 {
-    if (!cache)
+    if (!cache) {
         return;
+    }
     for (struct atoll_object *object = cache->newest, *older; object; object = older) {
         older = object->older;
         object_destroy(object);
@@ -62,67 +56,60 @@ void atoll_cache_destroy(struct atoll_cache *cache)
     free(cache);
 }
 
-static struct atoll_object *object_find(struct atoll_cache *cache, const struct atoll_id *candidate)
+struct atoll_object *atoll_object_cache_take(struct atoll_object_cache *cache,
+                                             const struct atoll_id *candidate, struct atoll_err *err)
 {
-    for (struct atoll_object *object = cache->newest; object; object = object->older) {
-        if (object->state != ATOLL_OBJECT_FAILED && atoll_id_equal(&object->candidate, candidate))
-            return object;
+    struct atoll_object *object = cache->newest;
+    while (object &&
+           (object->state == ATOLL_OBJECT_FAILED || !atoll_id_equal(&object->candidate, candidate))) {
+        object = object->older;
     }
-    return NULL;
-}
-
-struct atoll_object *atoll_cache_take(struct atoll_cache *cache, const struct atoll_id *candidate,
-                                      struct atoll_err *err)
-{
-    struct atoll_object *object = object_find(cache, candidate);
     if (object) {
         list_remove(cache, object);
     } else {
-        object = calloc(1, sizeof *object);
+        object = calloc(1, sizeof(*object));
         if (!object) {
             atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a compiled object");
             return NULL;
         }
         object->candidate = *candidate;
     }
-    list_prepend(cache, object);
+    object->older = cache->newest;
+    *(cache->newest ? &cache->newest->newer : &cache->oldest) = object;
+    cache->newest = object;
+    cache->count++;
     object->references++;
     return object;
 }
 
-size_t atoll_cache_bytes(const struct atoll_cache *cache)
+size_t atoll_object_cache_bytes(const struct atoll_object_cache *cache)
 {
     size_t bytes = 0;
-    for (const struct atoll_object *object = cache->newest; object; object = object->older)
+    for (const struct atoll_object *object = cache->newest; object; object = object->older) {
         bytes += object->length;
+    }
     return bytes;
 }
 
-size_t atoll_cache_count(const struct atoll_cache *cache)
+void atoll_object_cache_release(struct atoll_object_cache *cache, struct atoll_object *object)
 {
-    return cache->count;
-}
-
-static int is_useless(const struct atoll_object *object)
-{
-    return object->references == 0 &&
-           (object->state == ATOLL_OBJECT_FAILED || object->state == ATOLL_OBJECT_NEW);
-}
-
-void atoll_cache_release(struct atoll_cache *cache, struct atoll_object *object)
-{
-    if (!object)
+    if (!object) {
         return;
+    }
     object->references--;
-    if (is_useless(object))
+    if (object->references == 0 &&
+        (object->state == ATOLL_OBJECT_FAILED || object->state == ATOLL_OBJECT_NEW)) { /* nothing to keep */
         object_drop(cache, object);
-    size_t bytes = atoll_cache_bytes(cache);
+    }
+    size_t bytes = atoll_object_cache_bytes(cache);
     for (struct atoll_object *old = cache->oldest, *newer; old; old = newer) {
         newer = old->newer;
-        if (bytes <= cache->limit_bytes && cache->count <= ENTRY_LIMIT)
+        if (bytes <= cache->limit_bytes && cache->count <= ENTRY_LIMIT) {
             break;
-        if (old->references > 0)
+        }
+        if (old->references > 0) {
             continue;
+        }
         bytes -= old->length;
         object_drop(cache, old);
     }

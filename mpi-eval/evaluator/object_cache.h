@@ -26,17 +26,16 @@ struct atoll_object {
     struct atoll_object *newer, *older;
 };
 
-struct atoll_cache;
+struct atoll_object_cache;
 
-struct atoll_cache *atoll_cache_create(size_t limit_bytes, struct atoll_err *err);
-void atoll_cache_destroy(struct atoll_cache *cache); /* also what is still referenced */
+struct atoll_object_cache *atoll_object_cache_create(size_t limit_bytes, struct atoll_err *err);
+void atoll_object_cache_destroy(struct atoll_object_cache *cache); /* also what is still referenced */
 /* The object of a candidate with one reference more; a NEW one when it is not there.  A FAILED one is never
  * given again. */
-struct atoll_object *atoll_cache_take(struct atoll_cache *cache, const struct atoll_id *candidate,
-                                      struct atoll_err *err);
+struct atoll_object *atoll_object_cache_take(struct atoll_object_cache *cache,
+                                             const struct atoll_id *candidate, struct atoll_err *err);
 /* Gives one reference back; what is over the bound goes.  NULL is fine. */
-void atoll_cache_release(struct atoll_cache *cache, struct atoll_object *object);
-size_t atoll_cache_bytes(const struct atoll_cache *cache);
-size_t atoll_cache_count(const struct atoll_cache *cache);
+void atoll_object_cache_release(struct atoll_object_cache *cache, struct atoll_object *object);
+size_t atoll_object_cache_bytes(const struct atoll_object_cache *cache);
 
 #endif

@@ -1,25 +1,104 @@
-/* pipeline.c - orders in hand.
- * The compiler has one owner: this thread, except while an process is out that uses it (`lent`). */
+/* pipeline.c - orders in hand, from arrival to result.
+ *
+ * States of an order: WAITS_TASK (its task is not known to the referee) -> COMPILES (an object is missing) -> MEASURED (lent
+ * to the referee's thread) -> DONE.  A verdict of levels 1 to 3 goes from any of the first two to DONE.
+ *
+ * The compiler has one owner: this thread, except while a request that uses it is with the referee's thread (`lent`).  Where
+ * the backend gives a unit for a task's reference, it is compiled here beside the candidates, and the TASK request comes
+ * with the object.  Else that request uses the compiler: before it is posted no new compile is started until all running
+ * ones have come back. */
 #include "mpi-eval/evaluator/pipeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "mpi-eval/evaluator/pipeline_state.h"
+#include "base/arena.h"
+#include "base/clock.h"
 
-#define TASK_LIMIT  4096u
-#define CACHE_BYTES (256u << 20)
+#define TASK_LIMIT        4096u
+#define CACHE_BYTES       (256u << 20)
+#define REFERENCE_BYTES   (4u << 20)
+#define ORDER_ARENA_BYTES (4u << 20)
+
+enum work_state { WORK_WAITS_TASK, WORK_COMPILES, WORK_MEASURED, WORK_DONE };
+
+enum { CANDIDATE, ELITE, SIDES };
+
+/* An order in hand. */
+struct work {
+    enum work_state state;
+    struct atoll_arena *arena;
+    struct atoll_order order;
+    int64_t arrived_unix_ns;
+    struct atoll_prepared *prepared[SIDES];
+    struct atoll_object *objects[SIDES];
+    struct atoll_referee_request request; /* also holds the result */
+    struct work *next;
+};
+
+struct task_entry {
+    struct atoll_task *task;        /* owned */
+    int known;                      /* to the referee */
+    char *refusal;                  /* owned; why the referee cannot work on it, NULL if it can */
+    struct atoll_object *reference; /* one count of it, from its compilation until the task is known */
+};
+
+struct compile_job {
+    uint64_t number;
+    struct atoll_object *object; /* one count of it: the order that wanted it may be gone before */
+    struct atoll_id plan;
+};
+
+struct atoll_pipeline {
+    const struct atoll_backend *backend;
+    struct atoll_compiler *compiler;             /* borrowed */
+    struct atoll_referee_thread *referee_thread; /* borrowed */
+    struct atoll_object_cache *cache;
+    struct task_entry *tasks;
+    uint32_t task_count;
+    struct atoll_referee_request setup; /* OPEN or TASK: one at a time */
+    int busy;                           /* setup is with the referee's thread ... */
+    int lent;                           /* ... and the compiler with it */
+    int open;                           /* the device is there */
+    int draining;                       /* no compile is started: the compiler is to be lent */
+    struct work *first, **end;
+    unsigned work_count;
+    uint64_t next_job;
+    struct compile_job jobs[3 * ATOLL_PIPELINE_ORDER_LIMIT]; /* two sides and a reference each */
+    unsigned job_count;
+    struct atoll_pulse pulse;
+};
+
+static int side_count(const struct work *work)
+{
+    return work->order.is_duel ? SIDES : 1;
+}
+
+/* Posts the one request that opens the device or makes a task known; none may be out.  number: the task's; 0 for OPEN. */
+static void post_setup(struct atoll_pipeline *p, enum atoll_referee_request_kind kind, uint32_t number)
+{
+    p->setup = (struct atoll_referee_request){.kind = kind, .task_number = number};
+    if (kind == ATOLL_REFEREE_REQUEST_TASK) {
+        p->setup.task = p->tasks[number].task;
+        p->setup.reference = p->tasks[number].reference;
+    }
+    p->busy = 1;
+    p->lent = !p->setup.reference;
+    atoll_referee_thread_post_first(p->referee_thread, &p->setup);
+}
 
 struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend,
                                              struct atoll_compiler *compiler,
                                              struct atoll_referee_thread *referee_thread,
                                              struct atoll_err *err)
 {
-    struct atoll_pipeline *p = calloc(1, sizeof *p);
+    struct atoll_pipeline *p = calloc(1, sizeof(*p));
     if (!p) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the orders in hand");
         return NULL;
     }
-    p->cache = atoll_cache_create(CACHE_BYTES, err);
+    p->cache = atoll_object_cache_create(CACHE_BYTES, err);
     if (!p->cache) {
         free(p);
         return NULL;
@@ -28,45 +107,38 @@ struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend
     p->compiler = compiler;
     p->referee_thread = referee_thread;
     p->end = &p->first;
-    atoll_pipeline_setup_post(p, ATOLL_PROCESS_OPEN, 0);
+    post_setup(p, ATOLL_REFEREE_REQUEST_OPEN, 0);
     return p;
+}
+
+static void work_destroy(struct atoll_pipeline *p, struct work *work)
+{
+    for (int side = 0; side < SIDES; side++) {
+        atoll_prepared_destroy(work->prepared[side]);
+        atoll_object_cache_release(p->cache, work->objects[side]);
+    }
+    atoll_evaluation_fini(&work->request.evaluation);
+    atoll_arena_destroy(work->arena);
+    free(work);
 }
 
 void atoll_pipeline_destroy(struct atoll_pipeline *p)
 {
-    if (!p)
+    if (!p) {
         return;
+    }
     for (struct work *work = p->first, *next; work; work = next) {
         next = work->next;
-        atoll_pipeline_work_destroy(p, work);
+        work_destroy(p, work);
     }
     for (uint32_t i = 0; i < p->task_count; i++) {
-        atoll_cache_release(p->cache, p->tasks[i].reference);
+        atoll_object_cache_release(p->cache, p->tasks[i].reference);
         atoll_task_destroy(p->tasks[i].task);
         free(p->tasks[i].refusal);
     }
     free(p->tasks);
-    atoll_cache_destroy(p->cache);
+    atoll_object_cache_destroy(p->cache);
     free(p);
-}
-
-int atoll_pipeline_add_task(struct atoll_pipeline *p, uint32_t number, struct atoll_task *task,
-                            struct atoll_err *err)
-{
-    if (number != p->task_count || number >= TASK_LIMIT) {
-        atoll_task_destroy(task);
-        return atoll_err_set(err, ATOLL_E_PROTOCOL, "task %u came where task %u was expected", number,
-                             p->task_count);
-    }
-    struct task_place *grown = realloc(p->tasks, (number + 1) * sizeof *grown);
-    if (!grown) {
-        atoll_task_destroy(task);
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a task");
-    }
-    p->tasks = grown;
-    p->tasks[number] = (struct task_place){.task = task};
-    p->task_count++;
-    return 0;
 }
 
 int atoll_pipeline_is_open(const struct atoll_pipeline *p)
@@ -79,34 +151,6 @@ int atoll_pipeline_owns_compiler(const struct atoll_pipeline *p)
     return !p->lent;
 }
 
-static int errands_collect(struct atoll_pipeline *p, struct atoll_err *err)
-{
-    struct atoll_process *process;
-    while ((process = atoll_referee_thread_collect(p->referee_thread)) != NULL) {
-        if (process == &p->setup && atoll_pipeline_setup_collect(p, err) != 0)
-            return -1;
-        for (struct work *work = p->first; work; work = work->next) {
-            if (process == &work->process && atoll_pipeline_examined_collect(p, work, err) != 0)
-                return -1;
-        }
-    }
-    return 0;
-}
-
-int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
-{
-    if (errands_collect(p, err) != 0)
-        return -1;
-    atoll_pipeline_compiles_collect(p);
-    if (p->open && !p->backend->case_unit)
-        atoll_pipeline_tasks_advance_lending(p);
-    else if (p->open && atoll_pipeline_tasks_advance(p, err) != 0)
-        return -1;
-    for (struct work *work = p->first; work && p->open; work = work->next)
-        atoll_pipeline_work_advance(p, work);
-    return 0;
-}
-
 void atoll_pipeline_pulse(const struct atoll_pipeline *p, struct atoll_pulse *pulse)
 {
     pulse->occupied_ns += p->pulse.occupied_ns;
@@ -114,4 +158,446 @@ void atoll_pipeline_pulse(const struct atoll_pipeline *p, struct atoll_pulse *pu
     pulse->compile_ns += p->pulse.compile_ns;
     pulse->queued += p->work_count;
     pulse->compiling += p->job_count;
+}
+
+/* ---- compilations under way ---- */
+
+/* One more, which counts the object up until it has come back.  plan: NULL for what has none. */
+static int start_compile(struct atoll_pipeline *p, struct atoll_object *object,
+                         const struct atoll_prepared *plan, const char *name, const char *text, size_t length,
+                         struct atoll_err *err)
+{
+    struct compile_job *job = &p->jobs[p->job_count];
+    if (p->job_count >= sizeof(p->jobs) / sizeof(p->jobs[0])) {
+        return atoll_err_set(err, ATOLL_E_LIMIT, "too many compilations at a time");
+    }
+    if (atoll_compiler_submit(p->compiler, p->next_job, name, text, length, NULL, 0, err) != 0) {
+        return -1;
+    }
+    *job = (struct compile_job){.number = p->next_job++, .object = object};
+    if (plan) {
+        struct atoll_buffer bytes;
+        atoll_buffer_init(&bytes, 1u << 20);
+        atoll_buffer_put_text(&bytes, plan->plan->canonical);
+        for (size_t i = 0; i < plan->choice.count; i++) {
+            atoll_buffer_put_i64(&bytes, plan->choice.values[i]);
+        }
+        if (!bytes.failed) {
+            job->plan = atoll_id_of(bytes.data, bytes.length);
+        }
+        atoll_buffer_fini(&bytes);
+    }
+    p->job_count++;
+    object->references++;
+    object->state = ATOLL_OBJECT_COMPILING;
+    return 0;
+}
+
+static const struct {
+    enum atoll_verdict verdict;
+    const char *text; /* "" = the compiler's own words */
+} compile_verdicts[] = {
+    [ATOLL_COMPILE_ERROR] = {ATOLL_V_COMPILE_ERROR, ""},
+    [ATOLL_COMPILE_TIMEOUT] = {ATOLL_V_COMPILE_ERROR, "the compiler did not finish within its deadline; "
+                                                      "use less unrolling or simpler code"},
+    [ATOLL_COMPILE_MEMORY] = {ATOLL_V_COMPILE_ERROR, "the compiler ran out of its memory limit; "
+                                                     "use less unrolling or smaller tables"},
+    [ATOLL_COMPILE_BROKEN] = {ATOLL_V_INFRASTRUCTURE, "the compiler could not be run"},
+};
+
+/* Takes what the compiler gave for a job, out of `compiled`. */
+static void finish_compile(struct atoll_pipeline *p, unsigned index, struct atoll_compiled *compiled)
+{
+    struct atoll_object *object = p->jobs[index].object;
+    object->compile_ns = compiled->wall_ns;
+    p->pulse.compile_ns += compiled->wall_ns;
+    if (compiled->status == ATOLL_COMPILE_OK) {
+        object->state = ATOLL_OBJECT_READY;
+        object->bytes = compiled->object;
+        object->length = compiled->object_length;
+        object->report = compiled->report;
+        compiled->object = NULL;
+        compiled->report = NULL;
+        /* Equal objects with equal plans are the same binary, whatever their sources. */
+        struct atoll_id both[2] = {p->jobs[index].plan, atoll_id_of(object->bytes, object->length)};
+        object->binary = atoll_id_of(both, sizeof(both));
+    } else {
+        const char *own = compile_verdicts[compiled->status].text;
+        object->state = ATOLL_OBJECT_FAILED;
+        object->verdict = compile_verdicts[compiled->status].verdict;
+        object->diagnostics = strdup(own[0] ? own : compiled->diagnostics ? compiled->diagnostics : "");
+    }
+    p->jobs[index] = p->jobs[--p->job_count];
+    atoll_object_cache_release(p->cache, object);
+}
+
+static void collect_compiles(struct atoll_pipeline *p)
+{
+    struct atoll_compiled compiled;
+    while (!p->lent && p->job_count > 0 && atoll_compiler_collect(p->compiler, &compiled) == 1) {
+        unsigned i = 0;
+        while (i < p->job_count && p->jobs[i].number != compiled.job) {
+            i++;
+        }
+        if (i < p->job_count) {
+            finish_compile(p, i, &compiled);
+        }
+        atoll_compiled_fini(&compiled);
+    }
+}
+
+/* ---- tasks and their references ---- */
+
+int atoll_pipeline_add_task(struct atoll_pipeline *p, uint32_t number, struct atoll_task *task,
+                            struct atoll_err *err)
+{
+    if (number != p->task_count || number >= TASK_LIMIT) {
+        atoll_task_destroy(task);
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "task %u came where task %u was expected", number,
+                             p->task_count);
+    }
+    struct task_entry *grown = realloc(p->tasks, (number + 1) * sizeof(*grown));
+    if (!grown) {
+        atoll_task_destroy(task);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a task");
+    }
+    p->tasks = grown;
+    p->tasks[number] = (struct task_entry){.task = task};
+    p->task_count++;
+    return 0;
+}
+
+static int refuse_task(struct task_entry *task, const char *why, struct atoll_err *err)
+{
+    task->refusal = strdup(why);
+    return task->refusal ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a refusal");
+}
+
+static void release_reference(struct atoll_pipeline *p, struct task_entry *task)
+{
+    atoll_object_cache_release(p->cache, task->reference);
+    task->reference = NULL;
+}
+
+/* OPEN or TASK has come back.  -1: the evaluator cannot go on. */
+static int collect_setup(struct atoll_pipeline *p, struct atoll_err *err)
+{
+    const struct atoll_referee_request *setup = &p->setup;
+    p->busy = p->lent = 0;
+    if (setup->kind == ATOLL_REFEREE_REQUEST_OPEN) {
+        p->open = setup->rc == 0;
+        if (setup->rc != 0 && err) {
+            *err = setup->err;
+        }
+        return setup->rc;
+    }
+    struct task_entry *task = &p->tasks[setup->task_number];
+    release_reference(p, task);
+    task->known = setup->rc == 0;
+    if (setup->rc == 0) {
+        return 0;
+    }
+    if (setup->err.code == ATOLL_E_INPUT) {
+        return refuse_task(task, setup->err.text, err);
+    }
+    if (err) {
+        *err = setup->err;
+    }
+    return atoll_err_add(err, "in task '%s'", task->task->name);
+}
+
+/* For a backend that gives no unit for references: the referee's thread compiles them, one task at a time, that of the oldest
+ * order first. */
+static void advance_tasks_by_lending(struct atoll_pipeline *p)
+{
+    const struct work *work = p->first;
+    while (work && (work->state != WORK_WAITS_TASK || p->tasks[work->order.task].known ||
+                    p->tasks[work->order.task].refusal)) {
+        work = work->next;
+    }
+    if (work && !p->lent && p->job_count == 0) {
+        post_setup(p, ATOLL_REFEREE_REQUEST_TASK, work->order.task);
+    }
+    p->draining = work != NULL;
+}
+
+static int start_reference(struct atoll_pipeline *p, struct task_entry *task, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_id id = atoll_id_of(task->task->id.bytes, sizeof(task->task->id.bytes));
+    const char *name;
+    struct atoll_buffer unit;
+    atoll_buffer_init(&unit, REFERENCE_BYTES);
+    int rc = p->backend->case_unit(task->task, &name, &unit, &why);
+    if (rc == 0) {
+        task->reference = atoll_object_cache_take(p->cache, &id, &why);
+        rc = task->reference ? 0 : -1;
+    }
+    if (rc == 0 && task->reference->state == ATOLL_OBJECT_NEW) {
+        rc = start_compile(p, task->reference, NULL, name, (const char *)unit.data, unit.length, &why);
+    }
+    atoll_buffer_fini(&unit);
+    if (rc != 0 && why.code == ATOLL_E_INPUT) {
+        return refuse_task(task, why.text, err);
+    }
+    if (rc != 0 && err) {
+        *err = why;
+    }
+    return rc;
+}
+
+/* References of all tasks that orders wait for are compiled at once, beside the candidates. */
+static int advance_task(struct atoll_pipeline *p, uint32_t number, struct atoll_err *err)
+{
+    struct task_entry *task = &p->tasks[number];
+    if (task->known || task->refusal || (p->busy && p->setup.task_number == number)) {
+        return 0;
+    }
+    if (!task->reference) {
+        return p->lent ? 0 : start_reference(p, task, err);
+    }
+    if (task->reference->state == ATOLL_OBJECT_READY && !p->busy) {
+        post_setup(p, ATOLL_REFEREE_REQUEST_TASK, number);
+    }
+    if (task->reference->state != ATOLL_OBJECT_FAILED) {
+        return 0;
+    }
+    char text[1024];
+    int is_wrong = task->reference->verdict == ATOLL_V_COMPILE_ERROR;
+    snprintf(text, sizeof(text), "the reference of task '%s' does not compile for the device: %.800s",
+             task->task->name, task->reference->diagnostics ? task->reference->diagnostics : "");
+    release_reference(p, task);
+    return is_wrong ? refuse_task(task, text, err) : atoll_err_set(err, ATOLL_E_CHILD, "%s", text);
+}
+
+/* ---- orders ---- */
+
+/* NULL before the device is open. */
+static const struct atoll_device_info *device_info(const struct atoll_pipeline *p)
+{
+    return p->open ? atoll_referee_thread_device(p->referee_thread) : NULL;
+}
+
+/* What was decided before the referee: level 1 to 3, or 0 for trouble of ours. */
+static void conclude(struct atoll_pipeline *p, struct work *work, enum atoll_verdict verdict, unsigned level,
+                     const char *detail)
+{
+    const struct atoll_device_info *device = device_info(p);
+    uint64_t key = device ? device->key : 0;
+    if (work->order.is_duel) {
+        struct atoll_duel *duel = &work->request.duel;
+        *duel = (struct atoll_duel){.purpose = work->order.purpose, .verdict = verdict, .device = key};
+        snprintf(duel->detail, sizeof(duel->detail), "%s", detail);
+    } else {
+        struct atoll_evaluation *e = &work->request.evaluation;
+        e->verdict = verdict;
+        e->level = level;
+        e->device = key;
+        snprintf(e->detail, sizeof(e->detail), "%s", detail);
+    }
+    work->state = WORK_DONE;
+}
+
+/* Levels 1 and 2. */
+static void prepare_sides(struct atoll_pipeline *p, struct work *work)
+{
+    const struct atoll_order_candidate *sides[SIDES] = {&work->order.candidate, &work->order.elite};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (int side = 0; side < side_count(work) && work->state != WORK_DONE; side++) {
+        struct atoll_prepared *prepared = atoll_prepared_create(p->tasks[work->order.task].task, p->backend,
+                                                                sides[side], device_info(p), &err);
+        work->prepared[side] = prepared;
+        if (!prepared) {
+            conclude(p, work, ATOLL_V_INFRASTRUCTURE, 0, err.text);
+        } else if (prepared->verdict != ATOLL_V_CORRECT) {
+            conclude(p, work, side == ELITE ? ATOLL_V_INFRASTRUCTURE : prepared->verdict,
+                     prepared->verdict == ATOLL_V_BAD_PLAN ? 1 : 2, prepared->detail);
+        }
+    }
+}
+
+int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t length, struct atoll_err *err)
+{
+    if (p->work_count >= ATOLL_PIPELINE_ORDER_LIMIT) {
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "more than %d orders at a time",
+                             ATOLL_PIPELINE_ORDER_LIMIT);
+    }
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work) {
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an order");
+    }
+    atoll_evaluation_init(&work->request.evaluation);
+    work->arrived_unix_ns = atoll_clock_unix_ns();
+    work->arena = atoll_arena_create(ORDER_ARENA_BYTES, err);
+    if (!work->arena || atoll_order_decode(payload, length, work->arena, &work->order, err) != 0) {
+        work_destroy(p, work);
+        return -1;
+    }
+    if (work->order.task >= p->task_count) {
+        atoll_err_set(err, ATOLL_E_PROTOCOL, "an order for task %u, which was never sent", work->order.task);
+        work_destroy(p, work);
+        return -1;
+    }
+    *p->end = work;
+    p->end = &work->next;
+    p->work_count++;
+    prepare_sides(p, work);
+    return 0;
+}
+
+static void fetch_objects(struct atoll_pipeline *p, struct work *work)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (int side = 0; side < side_count(work); side++) {
+        const struct atoll_prepared *prepared = work->prepared[side];
+        if (work->objects[side]) {
+            continue;
+        }
+        struct atoll_object *object = atoll_object_cache_take(p->cache, &prepared->id, &err);
+        work->objects[side] = object;
+        if (!object || (object->state == ATOLL_OBJECT_NEW &&
+                        start_compile(p, object, prepared, p->backend->unit_name, prepared->unit_text,
+                                      prepared->unit_length, &err) != 0)) {
+            conclude(p, work, ATOLL_V_INFRASTRUCTURE, 0, err.text);
+            return;
+        }
+    }
+}
+
+/* Hands an order whose objects are ready to the referee's thread. */
+static void post_order(struct atoll_pipeline *p, struct work *work)
+{
+    struct atoll_referee_request *request = &work->request;
+    for (int side = 0; side < side_count(work); side++) {
+        work->prepared[side]->report = work->objects[side]->report;
+    }
+    request->kind = work->order.is_duel ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_EVALUATE;
+    request->task_number = work->order.task;
+    request->order = &work->order;
+    request->candidate = work->prepared[CANDIDATE];
+    request->elite = work->prepared[ELITE];
+    request->candidate_object = work->objects[CANDIDATE];
+    request->elite_object = work->objects[ELITE];
+    work->state = WORK_MEASURED;
+    atoll_referee_thread_post(p->referee_thread, request);
+}
+
+/* Moves an order on as far as it goes now. */
+static void advance_order(struct atoll_pipeline *p, struct work *work)
+{
+    const struct task_entry *task = &p->tasks[work->order.task];
+    if (work->state != WORK_WAITS_TASK && work->state != WORK_COMPILES) {
+        return;
+    }
+    /* A task whose reference is wrong costs its own orders, not the evaluator. */
+    if (work->state == WORK_WAITS_TASK && task->refusal) {
+        conclude(p, work, ATOLL_V_COMPILE_ERROR, 3, task->refusal);
+        return;
+    }
+    if (task->known) {
+        work->state = WORK_COMPILES;
+    }
+    if (!p->lent && !p->draining) {
+        fetch_objects(p, work);
+    }
+    int ready_count = 0;
+    for (int side = 0; side < side_count(work) && work->state != WORK_DONE; side++) {
+        const struct atoll_object *object = work->objects[side];
+        ready_count += object && object->state == ATOLL_OBJECT_READY;
+        if (object && object->state == ATOLL_OBJECT_FAILED) {
+            int is_charged = side == CANDIDATE && object->verdict != ATOLL_V_INFRASTRUCTURE;
+            conclude(p, work, is_charged ? object->verdict : ATOLL_V_INFRASTRUCTURE, is_charged ? 3 : 0,
+                     object->diagnostics ? object->diagnostics : "");
+        }
+    }
+    if (work->state == WORK_COMPILES && ready_count == side_count(work)) {
+        post_order(p, work);
+    }
+}
+
+/* EVALUATE or DUEL has come back.  -1: the device computes no more. */
+static int collect_measured(struct atoll_pipeline *p, struct work *work, struct atoll_err *err)
+{
+    const struct atoll_referee_request *request = &work->request;
+    int is_duel = work->order.is_duel;
+    p->pulse.occupied_ns += is_duel ? request->duel.occupied_ns : request->evaluation.occupied_ns;
+    p->pulse.candidate_ns += is_duel ? request->duel.candidate_ns : request->evaluation.candidate_ns;
+    work->state = WORK_DONE;
+    if (request->rc != 0 && err) {
+        *err = request->err;
+    }
+    return request->rc;
+}
+
+int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
+{
+    struct atoll_referee_request *request;
+    while ((request = atoll_referee_thread_collect(p->referee_thread)) != NULL) {
+        struct work *work = p->first;
+        while (work && request != &work->request) {
+            work = work->next;
+        }
+        if ((request == &p->setup && collect_setup(p, err) != 0) ||
+            (work && collect_measured(p, work, err) != 0)) {
+            return -1;
+        }
+    }
+    collect_compiles(p);
+    if (!p->open) {
+        return 0;
+    }
+    if (!p->backend->case_unit) {
+        advance_tasks_by_lending(p);
+    }
+    for (struct work *work = p->first; work && p->backend->case_unit; work = work->next) {
+        if (work->state == WORK_WAITS_TASK && advance_task(p, work->order.task, err) != 0) {
+            return -1;
+        }
+    }
+    for (struct work *work = p->first; work; work = work->next) {
+        advance_order(p, work);
+    }
+    return 0;
+}
+
+int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct atoll_buffer *out)
+{
+    struct work **at = &p->first;
+    while (*at && (*at)->state != WORK_DONE) {
+        at = &(*at)->next;
+    }
+    struct work *work = *at;
+    if (!work) {
+        return 0;
+    }
+    *at = work->next;
+    if (!*at) {
+        p->end = at;
+    }
+    p->work_count--;
+    if (work->order.is_duel) {
+        work->request.duel.evaluation = work->order.evaluation;
+        work->request.duel.purpose = work->order.purpose;
+        atoll_duel_encode(&work->request.duel, out);
+        *ret_type = ATOLL_MSG_DUELLED;
+    } else {
+        struct atoll_evaluation *e = &work->request.evaluation;
+        const struct atoll_object *object = work->objects[CANDIDATE];
+        e->evaluation = work->order.evaluation;
+        e->candidate = work->order.candidate.id;
+        if (e->started_unix_ns == 0) {
+            e->started_unix_ns = work->arrived_unix_ns;
+        }
+        if (work->prepared[CANDIDATE]) {
+            e->behaviour = work->prepared[CANDIDATE]->behaviour;
+        }
+        if (object) {
+            e->compile_ns = object->compile_ns;
+            e->binary = object->binary;
+        }
+        atoll_evaluation_encode(e, out);
+        *ret_type = ATOLL_MSG_EVALUATED;
+    }
+    work_destroy(p, work);
+    return 1;
 }

@@ -1,4 +1,4 @@
-/* pipeline.h - the orders an evaluator process has in hand, from arrival to answer: prepared (levels 1 and
+/* pipeline.h - the orders an evaluator process has in hand, from arrival to result: prepared (levels 1 and
  * 2), compiled side by side (level 3), measured one after the other by the referee thread. Layer: mpi-eval.
  * Lifetime: create/destroy.  Single owner; nothing blocks. */
 #ifndef ATOLL_MPI_EVAL_EVALUATOR_PIPELINE_H
@@ -29,8 +29,8 @@ int atoll_pipeline_advance(struct atoll_pipeline *pipeline, struct atoll_err *er
 int atoll_pipeline_is_open(const struct atoll_pipeline *pipeline); /* the device is there */
 /* 0 while the compiler is lent to the referee thread: then its descriptors are not this thread's to poll. */
 int atoll_pipeline_owns_compiler(const struct atoll_pipeline *pipeline);
-/* 1: one answer, type and payload appended to out; 0: none. */
-int atoll_pipeline_answer(struct atoll_pipeline *pipeline, uint16_t *ret_type, struct atoll_buffer *out);
+/* 1: one result, type and payload appended to out; 0: none. */
+int atoll_pipeline_result(struct atoll_pipeline *pipeline, uint16_t *ret_type, struct atoll_buffer *out);
 /* Adds what this pipeline did to a pulse (uptime is the caller's). */
 void atoll_pipeline_pulse(const struct atoll_pipeline *pipeline, struct atoll_pulse *pulse);
 

@@ -17,10 +17,10 @@
 #include "base/log.h"
 #include "base/clock.h"
 
-#define ERRAND_KINDS 4
+#define REQUEST_KINDS 4
 
 struct list {
-    struct atoll_process *first, **end;
+    struct atoll_referee_request *first, **end;
 };
 
 struct atoll_referee_thread {
@@ -32,8 +32,8 @@ struct atoll_referee_thread {
     pthread_cond_t posted_something;
     struct list posted, done;
     int leave, event_fd;
-    double spent_ns[ERRAND_KINDS],
-        waited_ns; /* the thread's: by kind of process, and without one since OPEN */
+    double spent_ns[REQUEST_KINDS],
+        waited_ns; /* the thread's: by kind of request, and without one since OPEN */
 };
 
 static void list_init(struct list *list)
@@ -42,140 +42,125 @@ static void list_init(struct list *list)
     list->end = &list->first;
 }
 
-static void list_append(struct list *list, struct atoll_process *process)
+static void list_append(struct list *list, struct atoll_referee_request *request)
 {
-    process->next = NULL;
-    *list->end = process;
-    list->end = &process->next;
+    request->next = NULL;
+    *list->end = request;
+    list->end = &request->next;
 }
 
-static struct atoll_process *list_take(struct list *list)
+static struct atoll_referee_request *list_take(struct list *list)
 {
-    struct atoll_process *process = list->first;
-    if (!process)
+    struct atoll_referee_request *request = list->first;
+    if (!request) {
         return NULL;
-    list->first = process->next;
-    if (!list->first)
+    }
+    list->first = request->next;
+    if (!list->first) {
         list->end = &list->first;
-    return process;
+    }
+    return request;
 }
 
-static void run_open(struct atoll_referee_thread *x, struct atoll_process *process)
+/* Trouble of ours in a measurement may be the device's: then it must show that it still computes. */
+static int check_device_after(struct atoll_referee_thread *x, enum atoll_verdict verdict,
+                              struct atoll_err *err)
 {
-    struct atoll_referee *referee =
-        atoll_referee_create(atoll_backend_find(x->setup.backend), &x->setup, x->compiler, &process->err);
-    process->rc = referee ? 0 : -1;
-    pthread_mutex_lock(&x->mutex);
-    x->referee = referee;
-    pthread_mutex_unlock(&x->mutex);
+    return verdict == ATOLL_V_INFRASTRUCTURE ? atoll_referee_requalify(x->referee, err) : 0;
 }
 
-static void run_task(struct atoll_referee_thread *x, struct atoll_process *process)
+static void run_request(struct atoll_referee_thread *x, struct atoll_referee_request *r)
 {
-    const struct atoll_object *reference = process->reference;
-    process->rc =
-        reference ? atoll_referee_add_compiled_task(x->referee, process->task_number, process->task,
-                                                    reference->bytes, reference->length, &process->err)
-                  : atoll_referee_add_task(x->referee, process->task_number, process->task, &process->err);
+    const struct atoll_object *reference = r->reference, *candidate = r->candidate_object,
+                              *elite = r->elite_object;
+    struct atoll_referee *referee;
+    switch (r->kind) {
+    case ATOLL_REFEREE_REQUEST_OPEN:
+        referee = atoll_referee_create(atoll_backend_find(x->setup.backend), &x->setup, x->compiler, &r->err);
+        r->rc = referee ? 0 : -1;
+        pthread_mutex_lock(&x->mutex);
+        x->referee = referee;
+        pthread_mutex_unlock(&x->mutex);
+        break;
+    case ATOLL_REFEREE_REQUEST_TASK:
+        r->rc = reference ? atoll_referee_add_compiled_task(x->referee, r->task_number, r->task,
+                                                            reference->bytes, reference->length, &r->err)
+                          : atoll_referee_add_task(x->referee, r->task_number, r->task, &r->err);
+        break;
+    case ATOLL_REFEREE_REQUEST_EVALUATE:
+        atoll_referee_evaluate(x->referee, r->task_number, r->order, r->candidate, candidate->bytes,
+                               candidate->length, &r->evaluation);
+        r->rc = check_device_after(x, r->evaluation.verdict, &r->err);
+        break;
+    case ATOLL_REFEREE_REQUEST_DUEL:
+        atoll_referee_duel(x->referee, r->task_number, r->order, r->elite, elite->bytes, elite->length,
+                           r->candidate, candidate->bytes, candidate->length, &r->duel);
+        r->rc = check_device_after(x, r->duel.verdict, &r->err);
+        break;
+    }
 }
-
-/* Trouble of ours may be the device's: it must show that it computes. */
-static void run_doubt(struct atoll_referee_thread *x, struct atoll_process *process,
-                      enum atoll_verdict verdict)
-{
-    if (verdict == ATOLL_V_INFRASTRUCTURE)
-        process->rc = atoll_referee_requalify(x->referee, &process->err);
-}
-
-static void run_evaluate(struct atoll_referee_thread *x, struct atoll_process *process)
-{
-    atoll_referee_evaluate(x->referee, process->task_number, process->order, process->candidate,
-                           process->candidate_object->bytes, process->candidate_object->length,
-                           &process->evaluation);
-    run_doubt(x, process, process->evaluation.verdict);
-}
-
-static void run_duel(struct atoll_referee_thread *x, struct atoll_process *process)
-{
-    atoll_referee_duel(x->referee, process->task_number, process->order, process->elite,
-                       process->elite_object->bytes, process->elite_object->length, process->candidate,
-                       process->candidate_object->bytes, process->candidate_object->length, &process->duel);
-    run_doubt(x, process, process->duel.verdict);
-}
-
-static void (*const runs[])(struct atoll_referee_thread *, struct atoll_process *) = {
-    [ATOLL_PROCESS_OPEN] = run_open,
-    [ATOLL_PROCESS_TASK] = run_task,
-    [ATOLL_PROCESS_EVALUATE] = run_evaluate,
-    [ATOLL_PROCESS_DUEL] = run_duel,
-};
 
 /* Where the time went: for whoever wonders why a device was idle, or not at its candidates. */
-static void account_say(const struct atoll_referee_thread *x)
+static void log_account(const struct atoll_referee_thread *x)
 {
-    static const char *const kinds[ERRAND_KINDS] = {"opening", "tasks", "evaluations", "duels"};
+    static const char *const kinds[REQUEST_KINDS] = {"opening", "tasks", "evaluations", "duels"};
     char text[512] = "";
     size_t n = 0;
-    for (int k = 0; k < ERRAND_KINDS; k++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s %.2f s, ", kinds[k], x->spent_ns[k] / 1e9);
-    n += (size_t)snprintf(text + n, sizeof text - n, "waiting %.2f s", x->waited_ns / 1e9);
+    for (int k = 0; k < REQUEST_KINDS; k++) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %.2f s, ", kinds[k], x->spent_ns[k] / 1e9);
+    }
+    n += (size_t)snprintf(text + n, sizeof(text) - n, "waiting %.2f s", x->waited_ns / 1e9);
     const struct atoll_phases *phases = x->referee ? atoll_referee_phases(x->referee) : NULL;
-    if (phases && phases->trial_count)
-        n += (size_t)snprintf(text + n, sizeof text - n, "; %lu samples:", phases->trial_count);
-    for (int k = 0; phases && phases->trial_count && k < ATOLL_PHASE_COUNT; k++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s %.3f ms", k ? "," : "",
+    if (phases && phases->trial_count) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "; %lu samples:", phases->trial_count);
+    }
+    for (int k = 0; phases && phases->trial_count && k < ATOLL_PHASE_COUNT; k++) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %s %.3f ms", k ? "," : "",
                               atoll_phase_name((enum atoll_phase)k),
                               phases->ns[k] / 1e6 / (double)phases->trial_count);
+    }
     atoll_log(ATOLL_LOG_INFO, "eval.referee.account", "%s", text);
 }
 
-static struct atoll_process *next_errand(struct atoll_referee_thread *x)
+static struct atoll_referee_request *next_request(struct atoll_referee_thread *x)
 {
     double begin = atoll_clock_mono_ns();
-    struct atoll_process *process = NULL;
+    struct atoll_referee_request *request = NULL;
     pthread_mutex_lock(&x->mutex);
-    while (!x->leave && !x->posted.first)
+    while (!x->leave && !x->posted.first) {
         pthread_cond_wait(&x->posted_something, &x->mutex);
-    if (!x->leave)
-        process = list_take(&x->posted);
+    }
+    if (!x->leave) {
+        request = list_take(&x->posted);
+    }
     pthread_mutex_unlock(&x->mutex);
     x->waited_ns += x->referee ? atoll_clock_mono_ns() - begin : 0;
-    return process;
+    return request;
 }
 
 static void *thread_main(void *argument)
 {
     struct atoll_referee_thread *x = argument;
-    for (struct atoll_process *process = next_errand(x); process; process = next_errand(x)) {
+    for (struct atoll_referee_request *request = next_request(x); request; request = next_request(x)) {
         double begin = atoll_clock_mono_ns();
-        runs[process->kind](x, process);
-        x->spent_ns[process->kind] += atoll_clock_mono_ns() - begin;
+        run_request(x, request);
+        x->spent_ns[request->kind] += atoll_clock_mono_ns() - begin;
         pthread_mutex_lock(&x->mutex);
-        list_append(&x->done, process);
+        list_append(&x->done, request);
         pthread_mutex_unlock(&x->mutex);
         eventfd_write(x->event_fd, 1);
     }
-    account_say(x);
+    log_account(x);
     atoll_referee_destroy(x->referee);
     return NULL;
-}
-
-/* Signals are the main thread's business. */
-static int thread_start(struct atoll_referee_thread *x)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&x->thread, NULL, thread_main, x);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
 }
 
 struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setup *setup,
                                                          struct atoll_compiler *compiler,
                                                          struct atoll_err *err)
 {
-    struct atoll_referee_thread *x = calloc(1, sizeof *x);
+    sigset_t all, before;
+    struct atoll_referee_thread *x = calloc(1, sizeof(*x));
     if (!x) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the referee's thread");
         return NULL;
@@ -187,12 +172,20 @@ struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setu
     list_init(&x->posted);
     list_init(&x->done);
     x->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    int rc = x->event_fd < 0 ? errno : thread_start(x);
-    if (rc == 0)
+    int rc = x->event_fd < 0 ? errno : 0;
+    sigfillset(&all); /* signals are the main thread's business */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (rc == 0) {
+        rc = pthread_create(&x->thread, NULL, thread_main, x);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0) {
         return x;
+    }
     atoll_err_errno(err, rc, "cannot start the referee's thread");
-    if (x->event_fd >= 0)
+    if (x->event_fd >= 0) {
         close(x->event_fd);
+    }
     free(x);
     return NULL;
 }
@@ -200,17 +193,20 @@ struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setu
 int atoll_referee_thread_destroy(struct atoll_referee_thread *x, double wait_ns)
 {
     struct timespec until;
-    if (!x)
+    if (!x) {
         return 0;
+    }
     pthread_mutex_lock(&x->mutex);
     x->leave = 1;
-    if (x->referee)
+    if (x->referee) {
         atoll_referee_cancel(x->referee);
+    }
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);
     until = atoll_clock_after_ns(CLOCK_REALTIME, wait_ns);
-    if (pthread_timedjoin_np(x->thread, NULL, &until) != 0)
+    if (pthread_timedjoin_np(x->thread, NULL, &until) != 0) {
         return -1;
+    }
     pthread_mutex_destroy(&x->mutex);
     pthread_cond_destroy(&x->posted_something);
     close(x->event_fd);
@@ -218,33 +214,34 @@ int atoll_referee_thread_destroy(struct atoll_referee_thread *x, double wait_ns)
     return 0;
 }
 
-void atoll_referee_thread_post(struct atoll_referee_thread *x, struct atoll_process *process)
+void atoll_referee_thread_post(struct atoll_referee_thread *x, struct atoll_referee_request *request)
 {
     pthread_mutex_lock(&x->mutex);
-    list_append(&x->posted, process);
+    list_append(&x->posted, request);
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);
 }
 
-void atoll_referee_thread_post_first(struct atoll_referee_thread *x, struct atoll_process *process)
+void atoll_referee_thread_post_first(struct atoll_referee_thread *x, struct atoll_referee_request *request)
 {
     pthread_mutex_lock(&x->mutex);
-    process->next = x->posted.first;
-    if (!process->next)
-        x->posted.end = &process->next;
-    x->posted.first = process;
+    request->next = x->posted.first;
+    if (!request->next) {
+        x->posted.end = &request->next;
+    }
+    x->posted.first = request;
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);
 }
 
-struct atoll_process *atoll_referee_thread_collect(struct atoll_referee_thread *x)
+struct atoll_referee_request *atoll_referee_thread_collect(struct atoll_referee_thread *x)
 {
     eventfd_t count;
     eventfd_read(x->event_fd, &count); /* before the look: what is done afterwards rings again */
     pthread_mutex_lock(&x->mutex);
-    struct atoll_process *process = list_take(&x->done);
+    struct atoll_referee_request *request = list_take(&x->done);
     pthread_mutex_unlock(&x->mutex);
-    return process;
+    return request;
 }
 
 int atoll_referee_thread_fd(const struct atoll_referee_thread *x)

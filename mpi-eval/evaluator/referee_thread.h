@@ -1,4 +1,4 @@
-/* referee_thread.h - the thread that owns the referee of an evaluator process: processes are posted to it and come
+/* referee_thread.h - the thread that owns the referee of an evaluator process: requests are posted to it and come
  * back done, so that the process's main thread never waits for a measurement. Layer: mpi-eval.  Lifetime:
  * create/destroy.  Post and collect from one thread. */
 #ifndef ATOLL_MPI_EVAL_EVALUATOR_REFEREE_THREAD_H
@@ -8,16 +8,16 @@
 #include "mpi-eval/evaluator/object_cache.h"
 #include "mpi-eval/referee/referee.h"
 
-enum atoll_process_kind {
-    ATOLL_PROCESS_OPEN, /* the referee itself: device, calibration; uses the compiler */
-    ATOLL_PROCESS_TASK, /* makes a task known; uses the compiler unless it comes with a compiled reference */
-    ATOLL_PROCESS_EVALUATE,
-    ATOLL_PROCESS_DUEL
+enum atoll_referee_request_kind {
+    ATOLL_REFEREE_REQUEST_OPEN, /* the referee itself: device, calibration; uses the compiler */
+    ATOLL_REFEREE_REQUEST_TASK, /* makes a task known; uses the compiler unless it comes with a compiled reference */
+    ATOLL_REFEREE_REQUEST_EVALUATE,
+    ATOLL_REFEREE_REQUEST_DUEL
 };
 
 /* Owned by the poster, lent from post to collect with everything it points to. */
-struct atoll_process {
-    enum atoll_process_kind kind;
+struct atoll_referee_request {
+    enum atoll_referee_request_kind kind;
     uint32_t task_number;
     const struct atoll_task *task;        /* TASK */
     const struct atoll_object *reference; /* TASK; NULL: the referee compiles it */
@@ -29,23 +29,24 @@ struct atoll_process {
     /* 0 or -1 with err.  EVALUATE, DUEL: -1 when the device fails its known-answer kernel after trouble of ours */
     int rc;
     struct atoll_err err;
-    struct atoll_process *next;
+    struct atoll_referee_request *next;
 };
 
 struct atoll_referee_thread;
 
-/* setup: copied; compiler: borrowed; lent to the thread while an process is out that uses it. */
+/* setup: copied; compiler: borrowed; lent to the thread while a request is out that uses it. */
 struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setup *setup,
                                                          struct atoll_compiler *compiler,
                                                          struct atoll_err *err);
 /* Cancels what runs and waits for the thread, at most wait_ns.  0: all is freed; -1: the thread hangs,
  * nothing is freed and the process should leave. */
 int atoll_referee_thread_destroy(struct atoll_referee_thread *referee_thread, double wait_ns);
-void atoll_referee_thread_post(struct atoll_referee_thread *referee_thread, struct atoll_process *process);
+void atoll_referee_thread_post(struct atoll_referee_thread *referee_thread,
+                               struct atoll_referee_request *request);
 void atoll_referee_thread_post_first(struct atoll_referee_thread *referee_thread,
-                                     struct atoll_process *process); /* ahead of the others */
+                                     struct atoll_referee_request *request); /* ahead of the others */
 /* One that is done, NULL when none is; call it until it says NULL. */
-struct atoll_process *atoll_referee_thread_collect(struct atoll_referee_thread *referee_thread);
+struct atoll_referee_request *atoll_referee_thread_collect(struct atoll_referee_thread *referee_thread);
 int atoll_referee_thread_fd(
     const struct atoll_referee_thread *referee_thread); /* readable when some are done */
 /* NULL before OPEN came back well. */
@@ -53,7 +54,7 @@ const struct atoll_device_info *
 atoll_referee_thread_device(const struct atoll_referee_thread *referee_thread);
 /* Its address on the PCI bus; "" none, or before OPEN is done.  Borrowed. */
 const char *atoll_referee_thread_pci(const struct atoll_referee_thread *referee_thread);
-/* The same; to be read while no process is out. */
+/* Of the referee; to be read while no request is out. */
 const struct atoll_phases *atoll_referee_thread_phases(const struct atoll_referee_thread *referee_thread);
 
 #endif

@@ -88,7 +88,7 @@ static uint16_t answer_wait(struct atoll_buffer *out)
     for (double until_ns = atoll_clock_mono_ns() + HANG_NS; atoll_clock_mono_ns() < until_ns;) {
         if (atoll_pipeline_advance(pipeline, &err) != 0)
             fail_msg("%s", err.text);
-        if (atoll_pipeline_answer(pipeline, &type, out) == 1)
+        if (atoll_pipeline_result(pipeline, &type, out) == 1)
             return type;
         wait_a_little();
     }

@@ -1,4 +1,4 @@
-/* The referee's thread: order of processes, errors that come back, an end in the middle of a measurement. */
+/* The referee's thread: order of requests, errors that come back, an end in the middle of a measurement. */
 #include "tests/support/expect.h"
 
 #include <poll.h>
@@ -24,7 +24,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct atoll_referee_thread *examiner_create(void)
+static struct atoll_referee_thread *thread_create(void)
 {
     struct atoll_setup setup = fixture_setup();
     struct atoll_referee_thread *x = atoll_referee_thread_create(&setup, compiler, NULL);
@@ -33,13 +33,14 @@ static struct atoll_referee_thread *examiner_create(void)
 }
 
 /* The next one that is done. */
-static struct atoll_process *wait_done(struct atoll_referee_thread *x)
+static struct atoll_referee_request *wait_done(struct atoll_referee_thread *x)
 {
     struct pollfd ready = {.fd = atoll_referee_thread_fd(x), .events = POLLIN};
-    struct atoll_process *process;
-    while (!(process = atoll_referee_thread_collect(x)))
+    struct atoll_referee_request *request;
+    while (!(request = atoll_referee_thread_collect(x))) {
         assert_int_equal(poll(&ready, 1, 60000), 1);
-    return process;
+    }
+    return request;
 }
 
 struct built {
@@ -73,18 +74,18 @@ static void built_free(struct built *b)
 
 static void test_nothing_to_do(void **state)
 {
-    struct atoll_referee_thread *x = examiner_create();
+    struct atoll_referee_thread *x = thread_create();
     assert_null(atoll_referee_thread_collect(x));
     assert_null(atoll_referee_thread_device(x));
     assert_int_equal(atoll_referee_thread_destroy(x, 20e9), 0);
     assert_int_equal(atoll_referee_thread_destroy(NULL, 0), 0);
 }
 
-static struct atoll_referee_thread *examiner_open(void)
+static struct atoll_referee_thread *thread_open(void)
 {
-    struct atoll_referee_thread *x = examiner_create();
-    struct atoll_process open = {.kind = ATOLL_PROCESS_OPEN},
-                         add = {.kind = ATOLL_PROCESS_TASK, .task = task};
+    struct atoll_referee_thread *x = thread_create();
+    struct atoll_referee_request open = {.kind = ATOLL_REFEREE_REQUEST_OPEN},
+                                 add = {.kind = ATOLL_REFEREE_REQUEST_TASK, .task = task};
     assert_null(atoll_referee_thread_device(x));
     atoll_referee_thread_post(x, &open);
     assert_ptr_equal(wait_done(x), &open);
@@ -96,15 +97,15 @@ static struct atoll_referee_thread *examiner_open(void)
     return x;
 }
 
-static struct atoll_process evaluate_errand(const struct built *b, const struct atoll_order *order)
+static struct atoll_referee_request evaluate_request(const struct built *b, const struct atoll_order *order)
 {
-    struct atoll_process process = {.kind = ATOLL_PROCESS_EVALUATE,
-                                    .order = order,
-                                    .candidate = b->prepared,
-                                    .candidate_object = &b->object};
-    atoll_evaluation_init(&process.evaluation);
-    process.evaluation.verdict = ATOLL_V_TIMEOUT; /* not what it can become */
-    return process;
+    struct atoll_referee_request request = {.kind = ATOLL_REFEREE_REQUEST_EVALUATE,
+                                            .order = order,
+                                            .candidate = b->prepared,
+                                            .candidate_object = &b->object};
+    atoll_evaluation_init(&request.evaluation);
+    request.evaluation.verdict = ATOLL_V_TIMEOUT; /* not what it can become */
+    return request;
 }
 
 /* Three that take long, and one that is posted ahead of those that wait: it is not the last. */
@@ -112,17 +113,19 @@ static void test_order_and_errors(void **state)
 {
     struct built slow = build(FIXTURE_SLOW);
     const struct atoll_order order = {.evaluation = 7};
-    struct atoll_referee_thread *x = examiner_open();
-    struct atoll_process long_ones[3], again = {.kind = ATOLL_PROCESS_TASK, .task = task}, *done[4];
+    struct atoll_referee_thread *x = thread_open();
+    struct atoll_referee_request long_ones[3], again = {.kind = ATOLL_REFEREE_REQUEST_TASK, .task = task},
+                                               *done[4];
     for (size_t i = 0; i < 3; i++) {
-        long_ones[i] = evaluate_errand(&slow, &order);
+        long_ones[i] = evaluate_request(&slow, &order);
         atoll_referee_thread_post(x, &long_ones[i]);
     }
     atoll_referee_thread_post_first(x, &again);
     for (size_t i = 0, at = 0; i < 4; i++) {
         done[i] = wait_done(x);
-        if (done[i] != &again)
+        if (done[i] != &again) {
             assert_ptr_equal(done[i], &long_ones[at++]);
+        }
     }
     assert_ptr_not_equal(done[3], &again);
     assert_int_equal(again.rc, -1);
@@ -141,16 +144,17 @@ static void test_end_in_a_measurement(void **state)
 {
     struct built slow = build(FIXTURE_SLOW);
     const struct atoll_order order = {.evaluation = 8};
-    struct atoll_referee_thread *x = examiner_open();
-    struct atoll_process evaluations[8];
+    struct atoll_referee_thread *x = thread_open();
+    struct atoll_referee_request evaluations[8];
     for (size_t i = 0; i < 8; i++) {
-        evaluations[i] = evaluate_errand(&slow, &order);
+        evaluations[i] = evaluate_request(&slow, &order);
         atoll_referee_thread_post(x, &evaluations[i]);
     }
     assert_int_equal(atoll_referee_thread_destroy(x, 20e9), 0);
     assert_int_equal(evaluations[7].evaluation.verdict, ATOLL_V_TIMEOUT);
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < 8; i++) {
         atoll_evaluation_fini(&evaluations[i].evaluation);
+    }
     built_free(&slow);
 }
 
