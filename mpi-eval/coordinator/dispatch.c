@@ -49,14 +49,6 @@ static void queue_append(struct queue *queue, struct order *order)
     queue->count++;
 }
 
-static void queue_prepend(struct queue *queue, struct order *order)
-{
-    order->next = queue->first;
-    *(queue->first ? &queue->first->previous : &queue->last) = order;
-    queue->first = order;
-    queue->count++;
-}
-
 struct atoll_dispatch *atoll_dispatch_create(unsigned peer_count, struct atoll_err *err)
 {
     struct atoll_dispatch *d = calloc(1, sizeof(*d));
@@ -120,19 +112,11 @@ static void order_forget(struct atoll_dispatch *d, struct order *order)
     free(order);
 }
 
-/* Ahead of the others. */
-static void order_wait(struct atoll_dispatch *d, struct order *order)
-{
-    order_detach(d, order);
-    order->state = ORDER_WAITING;
-    queue_prepend(&d->waiting, order);
-}
-
 static int order_add(struct atoll_dispatch *d, const struct atoll_decision *decision, struct atoll_err *err)
 {
     struct order *order = order_find(d, decision->evaluation);
     if (order) {
-        return 0; /* said twice after a resume */
+        return 0; /* told twice after a resume */
     }
     if (d->count >= ORDER_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %u orders under way", ORDER_LIMIT);
@@ -221,7 +205,7 @@ void atoll_dispatch_settle(struct atoll_dispatch *d, uint64_t evaluation)
     }
 }
 
-/* From the last to the first, each put in front: they keep their order. */
+/* From the last to the first, each put in front of all that wait: they keep their order. */
 void atoll_dispatch_lose(struct atoll_dispatch *d, unsigned peer)
 {
     for (struct order *order = d->sent.last, *previous; order; order = previous) {
@@ -230,7 +214,12 @@ void atoll_dispatch_lose(struct atoll_dispatch *d, unsigned peer)
             continue;
         }
         order->losses++;
-        order_wait(d, order);
+        order_detach(d, order);
+        order->state = ORDER_WAITING;
+        order->next = d->waiting.first;
+        *(d->waiting.first ? &d->waiting.first->previous : &d->waiting.last) = order;
+        d->waiting.first = order;
+        d->waiting.count++;
     }
 }
 
@@ -252,14 +241,4 @@ unsigned atoll_dispatch_sent_count(const struct atoll_dispatch *d, unsigned peer
 size_t atoll_dispatch_under_way_count(const struct atoll_dispatch *d)
 {
     return d->sent.count;
-}
-
-size_t atoll_dispatch_waiting_count(const struct atoll_dispatch *d)
-{
-    return d->waiting.count;
-}
-
-size_t atoll_dispatch_count(const struct atoll_dispatch *d)
-{
-    return d->count;
 }

@@ -42,7 +42,5 @@ void atoll_dispatch_lose(struct atoll_dispatch *dispatch, unsigned peer);
 const struct atoll_decision *atoll_dispatch_find_lost(const struct atoll_dispatch *dispatch);
 unsigned atoll_dispatch_sent_count(const struct atoll_dispatch *dispatch, unsigned peer);
 size_t atoll_dispatch_under_way_count(const struct atoll_dispatch *dispatch); /* sent, to all */
-size_t atoll_dispatch_waiting_count(const struct atoll_dispatch *dispatch);
-size_t atoll_dispatch_count(const struct atoll_dispatch *dispatch);
 
 #endif

@@ -1,12 +1,15 @@
 /* evaluator.c - the evaluator process.
- * Protocol: HEARTBEAT at once and every second; SETUP, then TASK 0, 1, ... come from the coordinator; HELLO
- * (device) and REQUEST (how many orders it wants in hand, all together) when the device is there, after PLACE;
- * then orders in, answers out, in any order.  One that finds no device for itself says PLACE instead of HELLO and
- * goes on with HEARTBEAT alone: surplus is no failure, and another SETUP makes it look again.  FAILED (u32 code, text) is the last word before it leaves by itself.
- * Invariants: this thread never waits for a compiler or a measurement; a message that does not decode is
- * dropped; at the end of the socket the process leaves with everything it started. */
-#include "mpi-eval/backend/backends.h"
+ * Protocol: HEARTBEAT at once and every second; SETUP, then TASK 0, 1, ... come
+ * from the coordinator; HELLO (device) and REQUEST (how many orders it wants in
+ * hand, all together) when the device is there, after PLACE; then orders in,
+ * results out, in any order.  One that finds no device for itself sends PLACE
+ * without HELLO and goes on with HEARTBEAT alone: surplus is no failure, and
+ * another SETUP makes it look again.  FAILED (u32 code, text) is the last word
+ * before it leaves by itself. Invariants: this thread never waits for a
+ * compiler or a measurement; a message that does not decode is dropped; at the
+ * end of the socket the process leaves with everything it started. */
 #include "mpi-eval/evaluator/evaluator.h"
+#include "mpi-eval/backend/backends.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,32 +22,36 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "core/message.h"
 #include "core/evaluator_location.h"
-#include "mpi-eval/node/binding.h"
-#include "base/clock.h"
-#include "mpi-eval/node/gpus.h"
 #include "mpi-eval/evaluator/pipeline.h"
-#include "mpi-eval/node/stream.h"
 #include "mpi-eval/evaluator/synthetic.h"
+#include "mpi-eval/node/binding.h"
+#include "mpi-eval/node/gpus.h"
+#include "mpi-eval/node/stream.h"
 
-#define HEARTBEAT_NS       1e9
-#define LEAVE_NS           3e9 /* what a measurement gets to stop */
-#define ANSWER_LIMIT_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT)
-#define NULL_TASK_LIMIT    4096u
-#define NULL_ORDERS        32u
-#define NULL_PAUSE_NS      1e8
-#define FAILED_FLUSH_MS    1000
-#define MEASURED_SLOTS     8u /* compile children at most, where they share cores with what is measured ... */
-#define BESIDE_SLOTS       16u /* ... and where they do not */
-#define MEASURED_AHEAD     2u  /* orders beside those that compile: measured, or waiting for the device */
-#define BESIDE_AHEAD       8u
+#define HEARTBEAT_NS        1e9
+#define LEAVE_NS            3e9 /* what a measurement gets to stop */
+#define PAYLOAD_LIMIT_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT)
+#define NULL_TASK_LIMIT     4096u
+#define NULL_ORDERS         32u
+#define NULL_PAUSE_NS       1e8
+#define FAILED_FLUSH_MS     1000
+#define MEASURED_SLOTS                                                                                       \
+    8u                   /* compile children at most, where they share cores with what is measured \
+        ... */
+#define BESIDE_SLOTS 16u /* ... and where they do not */
+#define MEASURED_AHEAD                                                                                       \
+    2u /* orders beside those that compile: measured, or waiting for the device  \
+      */
+#define BESIDE_AHEAD 8u
 
 struct evaluator {
     struct atoll_stream *stream;
     struct atoll_setup setup;
-    int has_setup, said_hello, leave;
+    int has_setup, hello_sent, leave;
     enum atoll_surplus surplus;
     int is_alone; /* the coordinator's end of the socket is gone */
     struct atoll_compiler *compiler;
@@ -52,105 +59,101 @@ struct evaluator {
     struct atoll_pipeline *pipeline;
     struct atoll_task **null_tasks; /* null backend */
     uint32_t null_task_count;
-    struct atoll_buffer answer;
+    struct atoll_buffer payload; /* of what is sent next */
     unsigned slots, orders;
     double started_ns, beat_ns;
 };
 
-/* One compile child per four cores where the others measure; else all cores but those of the referee and of the
- * device's process. */
+/* One compile child per four cores where the others measure; else all cores but
+ * those of the referee and of the device's process. */
 static unsigned compile_slots(const struct atoll_backend *backend)
 {
     cpu_set_t cores;
-    unsigned count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
+    unsigned count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
     unsigned slots = backend->compiles_beside ? (count > 2 ? count - 2 : 1) : count / 4;
     unsigned limit = backend->compiles_beside ? BESIDE_SLOTS : MEASURED_SLOTS;
     return slots < 1 ? 1 : slots > limit ? limit : slots;
 }
 
-static int say(struct evaluator *ev, uint16_t type, struct atoll_buffer *payload, struct atoll_err *err)
+static int send_message(struct evaluator *ev, uint16_t type, struct atoll_buffer *payload,
+                        struct atoll_err *err)
 {
     int rc = atoll_buffer_check(payload, err);
-    if (rc == 0)
+    if (rc == 0) {
         ev->is_alone = (rc = atoll_stream_send(ev->stream, type, payload->data, payload->length, err)) != 0;
+    }
     atoll_buffer_clear(payload);
     return rc;
 }
 
-static int say_pulse(struct evaluator *ev, struct atoll_err *err)
+static int send_pulse(struct evaluator *ev, struct atoll_err *err)
 {
     struct atoll_pulse pulse = {.uptime_ns = atoll_clock_mono_ns() - ev->started_ns};
-    if (ev->pipeline)
+    if (ev->pipeline) {
         atoll_pipeline_pulse(ev->pipeline, &pulse);
+    }
     pulse.idle_ns = pulse.uptime_ns > pulse.occupied_ns ? pulse.uptime_ns - pulse.occupied_ns : 0;
-    atoll_pulse_encode(&pulse, &ev->answer);
-    return say(ev, ATOLL_MSG_HEARTBEAT, &ev->answer, err);
-}
-
-/* Fewer cores than when the compile children were counted: fewer orders in hand keep some of them idle. */
-static void slots_fit(struct evaluator *ev)
-{
-    unsigned fitting = compile_slots(atoll_backend_find(ev->setup.backend));
-    if (fitting >= ev->slots)
-        return;
-    ev->orders -= ev->slots - fitting;
-    ev->slots = fitting;
+    atoll_pulse_encode(&pulse, &ev->payload);
+    return send_message(ev, ATOLL_MSG_HEARTBEAT, &ev->payload, err);
 }
 
 /* From here on this process keeps to the cores near the device at pci. */
-static int say_place(struct evaluator *ev, const char *pci, const char *note, struct atoll_err *err)
+static int send_place(struct evaluator *ev, const char *pci, const char *note, struct atoll_err *err)
 {
     struct atoll_evaluator_location place = {.surplus = ev->surplus};
     atoll_binding_make(pci, &place);
-    if (ev->slots)
-        slots_fit(ev);
+    /* Fewer cores than when the compile children were counted: fewer orders in
+   * hand keep some of them idle. */
+    unsigned fitting = ev->slots ? compile_slots(atoll_backend_find(ev->setup.backend)) : 0;
+    if (fitting < ev->slots) {
+        ev->orders -= ev->slots - fitting;
+        ev->slots = fitting;
+    }
     place.slots = ev->slots;
-    if (gethostname(place.node, sizeof place.node - 1) != 0)
-        snprintf(place.node, sizeof place.node, "unknown");
-    if (note)
-        snprintf(place.note, sizeof place.note, "%.*s", (int)sizeof place.note - 1, note);
-    atoll_evaluator_location_encode(&place, &ev->answer);
-    return say(ev, ATOLL_MSG_PLACE, &ev->answer, err);
+    if (gethostname(place.node, sizeof(place.node) - 1) != 0) {
+        snprintf(place.node, sizeof(place.node), "unknown");
+    }
+    if (note) {
+        snprintf(place.note, sizeof(place.note), "%.*s", (int)sizeof(place.note) - 1, note);
+    }
+    atoll_evaluator_location_encode(&place, &ev->payload);
+    return send_message(ev, ATOLL_MSG_PLACE, &ev->payload, err);
 }
 
-static int say_hello(struct evaluator *ev, const struct atoll_device_info *device, uint32_t orders,
-                     struct atoll_err *err)
+static int send_hello(struct evaluator *ev, const struct atoll_device_info *device, uint32_t orders,
+                      struct atoll_err *err)
 {
-    ev->said_hello = 1;
-    atoll_device_info_encode(device, &ev->answer);
-    if (say(ev, ATOLL_MSG_HELLO, &ev->answer, err) != 0)
+    ev->hello_sent = 1;
+    atoll_device_info_encode(device, &ev->payload);
+    if (send_message(ev, ATOLL_MSG_HELLO, &ev->payload, err) != 0) {
         return -1;
-    atoll_buffer_put_u32(&ev->answer, orders);
-    return say(ev, ATOLL_MSG_REQUEST, &ev->answer, err);
+    }
+    atoll_buffer_put_u32(&ev->payload, orders);
+    return send_message(ev, ATOLL_MSG_REQUEST, &ev->payload, err);
 }
 
 /* The last word; written out before the process leaves. */
-static void say_failed(struct evaluator *ev, const struct atoll_err *why)
+static void send_failed(struct evaluator *ev, const struct atoll_err *why)
 {
-    atoll_buffer_clear(&ev->answer);
-    atoll_buffer_put_u32(&ev->answer, (uint32_t)why->code);
-    atoll_buffer_put_text(&ev->answer, why->text);
-    if (say(ev, ATOLL_MSG_FAILED, &ev->answer, NULL) != 0)
+    atoll_buffer_clear(&ev->payload);
+    atoll_buffer_put_u32(&ev->payload, (uint32_t)why->code);
+    atoll_buffer_put_text(&ev->payload, why->text);
+    if (send_message(ev, ATOLL_MSG_FAILED, &ev->payload, NULL) != 0) {
         return;
+    }
     while (atoll_stream_waiting_bytes(ev->stream) > 0) {
         struct pollfd fd = {.fd = atoll_stream_fd(ev->stream), .events = POLLOUT};
-        if (poll(&fd, 1, FAILED_FLUSH_MS) <= 0 || atoll_stream_flush(ev->stream, NULL) != 0)
+        if (poll(&fd, 1, FAILED_FLUSH_MS) <= 0 || atoll_stream_flush(ev->stream, NULL) != 0) {
             return;
+        }
     }
 }
 
 /* ---- messages ---- */
 
-/* The spawner found no device for this process. */
-static int is_surplus(const struct atoll_backend *backend)
-{
-    const char *device = getenv(ATOLL_GPU_VARIABLE);
-    return backend != &atoll_backend_cpu && device && strcmp(device, ATOLL_GPU_SURPLUS) == 0;
-}
-
-/* A referee that does not stop holds memory that cannot be freed: then the process just leaves, and its
- * children with it. */
-static void measuring_stop(struct evaluator *ev)
+/* A referee that does not stop holds memory that cannot be freed: then the
+ * process just leaves, and its children with it. */
+static void stop_measuring(struct evaluator *ev)
 {
     int hangs = atoll_referee_thread_destroy(ev->referee_thread, LEAVE_NS) != 0;
     atoll_compiler_destroy(ev->compiler);
@@ -164,64 +167,70 @@ static void measuring_stop(struct evaluator *ev)
     ev->pipeline = NULL;
 }
 
-static int surplus_become(struct evaluator *ev, enum atoll_surplus surplus, const char *why,
+static int become_surplus(struct evaluator *ev, enum atoll_surplus surplus, const char *why,
                           struct atoll_err *err)
 {
-    measuring_stop(ev);
+    stop_measuring(ev);
     ev->surplus = surplus;
     ev->slots = 0;
     atoll_log(ATOLL_LOG_WARNING, "eval.evaluator.surplus", "%s; this evaluator stays idle", why);
-    return say_place(ev, "", why, err);
+    return send_place(ev, "", why, err);
 }
 
 static int start_measuring(struct evaluator *ev, struct atoll_err *err)
 {
     const struct atoll_setup *setup = &ev->setup;
     const struct atoll_backend *backend = atoll_backend_find(setup->backend);
-    if (!backend)
+    if (!backend) {
         return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
-    if (is_surplus(backend))
-        return surplus_become(
-            ev, ATOLL_SURPLUS_IDLE,
-            "this node has fewer GPUs than evaluators (as CUDA_VISIBLE_DEVICES shows them); "
-            "start one rank for each GPU, and one more for rank 0 on its node",
-            err);
+    }
+    /* The spawner may have found no device for this process. */
+    const char *device = getenv(ATOLL_GPU_VARIABLE);
+    if (backend != &atoll_backend_cpu && device && strcmp(device, ATOLL_GPU_SURPLUS) == 0) {
+        return become_surplus(ev, ATOLL_SURPLUS_IDLE,
+                              "this node has fewer GPUs than evaluators (as CUDA_VISIBLE_DEVICES "
+                              "shows them); "
+                              "start one rank for each GPU, and one more for rank 0 on its node",
+                              err);
+    }
     ev->slots = compile_slots(backend);
     ev->orders = ev->slots + (backend->compiles_beside ? BESIDE_AHEAD : MEASURED_AHEAD);
     ev->compiler = backend->compiler_create(setup, ev->slots, err);
-    if (ev->compiler)
+    if (ev->compiler) {
         ev->referee_thread = atoll_referee_thread_create(setup, ev->compiler, err);
-    if (ev->referee_thread)
+    }
+    if (ev->referee_thread) {
         ev->pipeline = atoll_pipeline_create(backend, ev->compiler, ev->referee_thread, err);
+    }
     return ev->pipeline ? 0 : -1;
-}
-
-static int start_null(struct evaluator *ev, struct atoll_err *err)
-{
-    struct atoll_device_info device;
-    atoll_synthetic_device(&device);
-    if (say_place(ev, "", NULL, err) != 0)
-        return -1;
-    return say_hello(ev, &device, NULL_ORDERS, err);
 }
 
 static int on_setup(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    if (ev->has_setup && !ev->surplus)
-        return 0; /* the coordinator lost sight of us and says it again */
+    if (ev->has_setup && !ev->surplus) {
+        return 0; /* the coordinator had lost sight of this process and sends it
+                 again */
+    }
     ev->surplus = ATOLL_SURPLUS_NONE;
-    if (atoll_setup_decode(frame->payload, frame->length, &ev->setup, err) != 0)
+    if (atoll_setup_decode(frame->payload, frame->length, &ev->setup, err) != 0) {
         return -1;
+    }
     ev->has_setup = 1;
-    return ev->setup.backend_null ? start_null(ev, err) : start_measuring(ev, err);
+    if (!ev->setup.backend_null) {
+        return start_measuring(ev, err);
+    }
+    struct atoll_device_info device;
+    atoll_synthetic_device(&device);
+    return send_place(ev, "", NULL, err) != 0 ? -1 : send_hello(ev, &device, NULL_ORDERS, err);
 }
 
 static int null_add_task(struct evaluator *ev, uint32_t number, struct atoll_task *task,
                          struct atoll_err *err)
 {
     struct atoll_task **grown = NULL;
-    if (number == ev->null_task_count && number < NULL_TASK_LIMIT)
+    if (number == ev->null_task_count && number < NULL_TASK_LIMIT) {
         grown = realloc(ev->null_tasks, (number + 1) * sizeof(struct atoll_task *));
+    }
     if (!grown) {
         atoll_task_destroy(task);
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "task %u cannot be taken", number);
@@ -238,13 +247,16 @@ static int on_task(struct evaluator *ev, const struct atoll_frame *frame, struct
     atoll_reader_init(&reader, frame->payload, frame->length);
     uint32_t number = atoll_reader_u32(&reader);
     const void *bytes = atoll_reader_blob(&reader, &length);
-    if (atoll_reader_finish(&reader, "TASK", err) != 0)
+    if (atoll_reader_finish(&reader, "TASK", err) != 0) {
         return -1;
+    }
     struct atoll_task *task = atoll_task_decode(bytes, length, err);
-    if (!task)
+    if (!task) {
         return -1;
-    if (ev->setup.backend_null)
+    }
+    if (ev->setup.backend_null) {
         return null_add_task(ev, number, task, err);
+    }
     if (ev->surplus) {
         atoll_task_destroy(task);
         return 0;
@@ -260,23 +272,25 @@ static int null_answer(struct evaluator *ev, const struct atoll_order *order, st
 {
     double pause_ns = ev->setup.sample_device_ns < NULL_PAUSE_NS ? ev->setup.sample_device_ns : NULL_PAUSE_NS;
     struct timespec pause = {.tv_nsec = (long)pause_ns};
-    if (pause_ns > 0)
+    if (pause_ns > 0) {
         nanosleep(&pause, NULL);
-    if (order->task >= ev->null_task_count)
+    }
+    if (order->task >= ev->null_task_count) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "an order for task %u, which was never sent",
                              order->task);
+    }
     if (order->is_duel) {
         struct atoll_duel duel;
         atoll_synthetic_duel(order, &duel);
-        atoll_duel_encode(&duel, &ev->answer);
-        return say(ev, ATOLL_MSG_DUELLED, &ev->answer, err);
+        atoll_duel_encode(&duel, &ev->payload);
+        return send_message(ev, ATOLL_MSG_DUELLED, &ev->payload, err);
     }
     struct atoll_evaluation evaluation;
     atoll_evaluation_init(&evaluation);
     int rc = atoll_synthetic_evaluate(ev->null_tasks[order->task], order, &evaluation, err);
     if (rc == 0) {
-        atoll_evaluation_encode(&evaluation, &ev->answer);
-        rc = say(ev, ATOLL_MSG_EVALUATED, &ev->answer, err);
+        atoll_evaluation_encode(&evaluation, &ev->payload);
+        rc = send_message(ev, ATOLL_MSG_EVALUATED, &ev->payload, err);
     }
     atoll_evaluation_fini(&evaluation);
     return rc;
@@ -284,20 +298,23 @@ static int null_answer(struct evaluator *ev, const struct atoll_order *order, st
 
 static int on_order(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    if (ev->pipeline)
+    if (ev->pipeline) {
         return atoll_pipeline_order(ev->pipeline, frame->payload, frame->length, err);
+    }
     struct atoll_arena *arena = atoll_arena_create(4u << 20, err);
     struct atoll_order order;
     int rc = arena ? atoll_order_decode(frame->payload, frame->length, arena, &order, err) : -1;
-    if (rc == 0)
+    if (rc == 0) {
         rc = null_answer(ev, &order, err);
+    }
     atoll_arena_destroy(arena);
     return rc;
 }
 
 static int on_ack(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    return 0; /* nothing is kept for a second sending: a result that is lost is an order that is sent again */
+    return 0; /* nothing is kept for a second sending: a result that is lost is an
+               order that is sent again */
 }
 
 static int on_stop(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
@@ -308,13 +325,14 @@ static int on_stop(struct evaluator *ev, const struct atoll_frame *frame, struct
 
 static const struct {
     int (*handle)(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err);
-    int is_fatal; /* an error in it ends the process: it cannot do its work without */
+    int is_fatal; /* an error in it ends the process: it cannot do its work
+                   without */
 } handlers[ATOLL_MSG_TYPE_COUNT] = {
     [ATOLL_MSG_SETUP] = {on_setup, 1}, [ATOLL_MSG_TASK] = {on_task, 1}, [ATOLL_MSG_EVALUATE] = {on_order, 0},
     [ATOLL_MSG_DUEL] = {on_order, 0},  [ATOLL_MSG_ACK] = {on_ack, 0},   [ATOLL_MSG_STOP] = {on_stop, 0},
 };
 
-static int message_handle(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
+static int take_message(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
     if (frame->type >= ATOLL_MSG_TYPE_COUNT || !handlers[frame->type].handle) {
@@ -322,8 +340,9 @@ static int message_handle(struct evaluator *ev, const struct atoll_frame *frame,
                   frame->type);
         return 0;
     }
-    if (handlers[frame->type].handle(ev, frame, &own) == 0)
+    if (handlers[frame->type].handle(ev, frame, &own) == 0) {
         return 0;
+    }
     if (handlers[frame->type].is_fatal || ev->is_alone) {
         *err = own;
         return -1;
@@ -332,50 +351,34 @@ static int message_handle(struct evaluator *ev, const struct atoll_frame *frame,
     return 0;
 }
 
-/* Handles what came.  1: the coordinator is gone. */
-static int messages_read(struct evaluator *ev, struct atoll_err *err)
-{
-    struct atoll_frame frame;
-    int rc;
-    while (!ev->leave && (rc = atoll_stream_receive(ev->stream, &frame, NULL)) != 0) {
-        if (rc < 0)
-            return 1;
-        if (message_handle(ev, &frame, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* The device is there. */
-static int greet(struct evaluator *ev, struct atoll_err *err)
-{
-    if (say_place(ev, atoll_referee_thread_pci(ev->referee_thread), NULL, err) != 0)
-        return -1;
-    return say_hello(ev, atoll_referee_thread_device(ev->referee_thread), ev->orders, err);
-}
-
-static int answers_send(struct evaluator *ev, struct atoll_err *err)
+static int send_results(struct evaluator *ev, struct atoll_err *err)
 {
     uint16_t type;
     struct atoll_err own = ATOLL_ERR_INIT;
-    if (!ev->pipeline)
+    if (!ev->pipeline) {
         return 0;
+    }
     if (atoll_pipeline_advance(ev->pipeline, &own) != 0) {
-        if (own.code == ATOLL_E_BUSY && !ev->said_hello)
-            return surplus_become(ev, ATOLL_SURPLUS_BUSY, own.text, err);
+        if (own.code == ATOLL_E_BUSY && !ev->hello_sent) {
+            return become_surplus(ev, ATOLL_SURPLUS_BUSY, own.text, err);
+        }
         *err = own;
         return -1;
     }
-    if (!ev->said_hello && atoll_pipeline_is_open(ev->pipeline) && greet(ev, err) != 0)
+    if (!ev->hello_sent && atoll_pipeline_is_open(ev->pipeline) &&
+        (send_place(ev, atoll_referee_thread_pci(ev->referee_thread), NULL, err) != 0 ||
+         send_hello(ev, atoll_referee_thread_device(ev->referee_thread), ev->orders, err) != 0)) {
         return -1;
-    while (atoll_pipeline_result(ev->pipeline, &type, &ev->answer)) {
-        if (say(ev, type, &ev->answer, err) != 0)
+    }
+    while (atoll_pipeline_result(ev->pipeline, &type, &ev->payload)) {
+        if (send_message(ev, type, &ev->payload, err) != 0) {
             return -1;
+        }
     }
     return 0;
 }
 
-static void events_wait(struct evaluator *ev)
+static void wait_for_events(struct evaluator *ev)
 {
     struct pollfd fds[64];
     size_t count = 0;
@@ -383,13 +386,15 @@ static void events_wait(struct evaluator *ev)
     int timeout_ms = left_ns <= 0 ? 0 : (int)(left_ns / 1e6) + 1;
     fds[count++] =
         (struct pollfd){.fd = atoll_stream_fd(ev->stream), .events = atoll_stream_events(ev->stream)};
-    if (ev->referee_thread)
+    if (ev->referee_thread) {
         fds[count++] = (struct pollfd){.fd = atoll_referee_thread_fd(ev->referee_thread), .events = POLLIN};
+    }
     if (ev->pipeline && atoll_pipeline_owns_compiler(ev->pipeline)) {
         int deadline_ms = atoll_compiler_timeout_ms(ev->compiler);
-        count += atoll_compiler_pollfds(ev->compiler, fds + count, sizeof fds / sizeof fds[0] - count);
-        if (deadline_ms >= 0 && deadline_ms < timeout_ms)
+        count += atoll_compiler_pollfds(ev->compiler, fds + count, sizeof(fds) / sizeof(fds[0]) - count);
+        if (deadline_ms >= 0 && deadline_ms < timeout_ms) {
             timeout_ms = deadline_ms;
+        }
     }
     poll(fds, count, timeout_ms);
 }
@@ -397,33 +402,33 @@ static void events_wait(struct evaluator *ev)
 static int loop(struct evaluator *ev, struct atoll_err *err)
 {
     while (!ev->leave) {
-        int rc = messages_read(ev, err);
-        if (rc != 0)
-            return rc > 0 ? 0 : -1;
-        if (answers_send(ev, err) != 0)
+        struct atoll_frame frame;
+        int got;
+        while (!ev->leave && (got = atoll_stream_receive(ev->stream, &frame, NULL)) != 0) {
+            if (got < 0) {
+                return 0; /* the coordinator is gone */
+            }
+            if (take_message(ev, &frame, err) != 0) {
+                return -1;
+            }
+        }
+        if (send_results(ev, err) != 0) {
             return -1;
+        }
         if (atoll_clock_mono_ns() - ev->beat_ns >= HEARTBEAT_NS) {
             ev->beat_ns = atoll_clock_mono_ns();
-            if (say_pulse(ev, err) != 0)
+            if (send_pulse(ev, err) != 0) {
                 return -1;
+            }
         }
-        if (atoll_stream_flush(ev->stream, err) != 0)
+        if (atoll_stream_flush(ev->stream, err) != 0) {
             return 0;
-        if (!ev->leave)
-            events_wait(ev);
+        }
+        if (!ev->leave) {
+            wait_for_events(ev);
+        }
     }
     return 0;
-}
-
-static void evaluator_fini(struct evaluator *ev)
-{
-    measuring_stop(ev);
-    for (uint32_t i = 0; i < ev->null_task_count; i++)
-        atoll_task_destroy(ev->null_tasks[i]);
-    free(ev->null_tasks);
-    atoll_buffer_fini(&ev->answer);
-    atoll_stream_destroy(ev->stream);
-    explicit_bzero(&ev->setup, sizeof ev->setup);
 }
 
 int atoll_evaluator_run(int fd, struct atoll_err *err)
@@ -432,18 +437,28 @@ int atoll_evaluator_run(int fd, struct atoll_err *err)
     struct atoll_err own = ATOLL_ERR_INIT;
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);
-    atoll_buffer_init(&ev.answer, ANSWER_LIMIT_BYTES);
+    atoll_buffer_init(&ev.payload, PAYLOAD_LIMIT_BYTES);
     ev.stream = atoll_stream_create(fd, 0, err);
-    if (!ev.stream)
+    if (!ev.stream) {
         return -1;
-    int rc = loop(&ev, &own);
-    if (ev.is_alone)
-        rc = 0;
-    if (rc != 0) {
-        say_failed(&ev, &own);
-        if (err)
-            *err = own;
     }
-    evaluator_fini(&ev);
+    int rc = loop(&ev, &own);
+    if (ev.is_alone) {
+        rc = 0;
+    }
+    if (rc != 0) {
+        send_failed(&ev, &own);
+        if (err) {
+            *err = own;
+        }
+    }
+    stop_measuring(&ev);
+    for (uint32_t i = 0; i < ev.null_task_count; i++) {
+        atoll_task_destroy(ev.null_tasks[i]);
+    }
+    free(ev.null_tasks);
+    atoll_buffer_fini(&ev.payload);
+    atoll_stream_destroy(ev.stream);
+    explicit_bzero(&ev.setup, sizeof(ev.setup));
     return rc;
 }

@@ -88,7 +88,7 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
         return queue;
     }
     queue->client = atoll_client_create(settings->gateway, settings->token_file, err);
-    queue->context = queue->client ? atoll_prompt_context_create(err) : NULL;
+    queue->context = queue->client ? atoll_prompt_context_create(0, err) : NULL;
     if (queue->context && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0) {
         return queue;
     }

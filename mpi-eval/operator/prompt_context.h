@@ -1,7 +1,7 @@
-/* prompt_context.h - what is known of candidates and devices where a prompt tells of them: results as they were journaled,
+/* prompt_context.h - what prompts may say of candidates and devices: results as they were journaled,
  * without their samples.
  * Layer: mpi-eval.  Lifetime: create/destroy.  Single owner.  What it says of a candidate never changes: its first result
- * on a device model that was neither a failure of infrastructure nor unstable counts, so that a resumed run words its prompts
+ * on a device model that was neither a failure of infrastructure nor unstable counts, so that a resumed run writes its prompts
  * as before; a baseline whose times were unstable is measured again before anything is asked. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_PROMPT_CONTEXT_H
 #define ATOLL_MPI_EVAL_OPERATOR_PROMPT_CONTEXT_H
@@ -14,10 +14,9 @@
 
 struct atoll_prompt_context;
 
-struct atoll_prompt_context *atoll_prompt_context_create(struct atoll_err *err);
+/* limit_bytes: of the results it keeps; 0 = ATOLL_PROMPT_CONTEXT_LIMIT_BYTES. */
+struct atoll_prompt_context *atoll_prompt_context_create(size_t limit_bytes, struct atoll_err *err);
 void atoll_prompt_context_destroy(struct atoll_prompt_context *context);
-/* Another limit than ATOLL_PROMPT_CONTEXT_LIMIT_BYTES, for tests. */
-void atoll_prompt_context_limit(struct atoll_prompt_context *context, size_t limit_bytes);
 
 /* A device that joined; known ones are ignored, the first of a model stands for it. */
 int atoll_prompt_context_add_device(struct atoll_prompt_context *context,

@@ -12,23 +12,24 @@
 #define ANSWER_KEPT_BYTES  ((size_t)1 << 20)
 #define THOUGHT_KEPT_BYTES ((size_t)256 << 10)
 
-/* What a prompt tells of kernels, as long as it is written. */
+/* Where the kernels of one prompt are looked up. */
 struct kernels {
-    const struct atoll_prompt_io *universal;
+    const struct atoll_prompt_io *io;
     const struct atoll_ask *ask;
     const struct atoll_task *task;
     const char *model; /* of the devices */
     struct atoll_arena *arena;
 };
 
-static int evaluation_find(const struct kernels *k, const struct atoll_id *candidate,
+static int find_evaluation(const struct kernels *k, const struct atoll_id *candidate,
                            struct atoll_prompt_kernel *kernel, struct atoll_err *err)
 {
     struct atoll_evaluation found, *kept;
-    int got = atoll_prompt_context_find(k->universal->context, candidate, k->model, &found, err);
-    if (got <= 0)
+    int got = atoll_prompt_context_find(k->io->context, candidate, k->model, &found, err);
+    if (got <= 0) {
         return got;
-    kept = atoll_arena_alloc(k->arena, sizeof *kept, err);
+    }
+    kept = atoll_arena_alloc(k->arena, sizeof(*kept), err);
     if (!kept) {
         atoll_evaluation_fini(&found);
         return -1;
@@ -36,64 +37,69 @@ static int evaluation_find(const struct kernels *k, const struct atoll_id *candi
     *kept = found; /* it owns nothing: a prompt context keeps no samples */
     kernel->evaluation = kept;
     kernel->time_ns = atoll_evaluation_time_ns(kept, k->task);
-    if (kernel->time_ns > 0 && k->ask->baseline_ns > 0)
+    if (kernel->time_ns > 0 && k->ask->baseline_ns > 0) {
         kernel->speedup = k->ask->baseline_ns / kernel->time_ns;
+    }
     return 0;
 }
 
-/* 1: the kernel is known; 0: not, then it is not told. */
-static int kernel_find(const struct kernels *k, const struct atoll_id *candidate,
+/* 1: the kernel is known; 0: it is not, and the prompt leaves it out. */
+static int find_kernel(const struct kernels *k, const struct atoll_id *candidate,
                        struct atoll_prompt_kernel *ret_kernel, struct atoll_err *err)
 {
-    const struct atoll_engine *engine = k->universal->engine;
-    struct atoll_choice *choice = atoll_arena_alloc(k->arena, sizeof *choice, err);
+    const struct atoll_engine *engine = k->io->engine;
+    struct atoll_choice *choice = atoll_arena_alloc(k->arena, sizeof(*choice), err);
     struct atoll_id source;
     const char *language;
-    if (!choice)
+    if (!choice) {
         return -1;
+    }
     *ret_kernel = (struct atoll_prompt_kernel){.choice = choice};
     if (atoll_engine_candidate(engine, k->ask->task, candidate, &source, choice) != 0 ||
-        atoll_engine_source(engine, &source, &language, &ret_kernel->source) != 0)
+        atoll_engine_source(engine, &source, &language, &ret_kernel->source) != 0) {
         return 0;
-    return evaluation_find(k, candidate, ret_kernel, err) == 0 ? 1 : -1;
+    }
+    return find_evaluation(k, candidate, ret_kernel, err) == 0 ? 1 : -1;
 }
 
-static int kernels_find(const struct kernels *k, const struct atoll_id *candidates, size_t count,
+static int find_kernels(const struct kernels *k, const struct atoll_id *candidates, size_t count,
                         struct atoll_prompt_kernel *ret_kernels, size_t *ret_count, struct atoll_err *err)
 {
     *ret_count = 0;
     for (size_t i = 0; i < count; i++) {
-        int got = kernel_find(k, &candidates[i], &ret_kernels[*ret_count], err);
-        if (got < 0)
+        int got = find_kernel(k, &candidates[i], &ret_kernels[*ret_count], err);
+        if (got < 0) {
             return -1;
+        }
         *ret_count += (size_t)got;
     }
     return 0;
 }
 
 /* A copy without NULs, which a text in a journal cannot hold; at most limit bytes, whole characters. */
-static const char *text_keep(struct atoll_arena *arena, const void *bytes, size_t length, size_t limit,
+static const char *keep_text(struct atoll_arena *arena, const void *bytes, size_t length, size_t limit,
                              struct atoll_err *err)
 {
     size_t kept = !bytes ? 0 : length <= limit ? length : atoll_utf8_cut(bytes, limit);
     char *text = atoll_arena_text(arena, bytes ? bytes : "", kept, err);
     for (size_t i = 0; text && i < kept; i++) {
-        if (text[i] == '\0')
+        if (text[i] == '\0') {
             text[i] = ' ';
+        }
     }
     return text;
 }
 
-static int texts_write(const struct atoll_prompt_input *input, struct atoll_arena *arena,
-                       struct atoll_llm_request *request, struct atoll_err *err)
+static int write_prompt(const struct atoll_prompt_input *input, struct atoll_arena *arena,
+                        struct atoll_llm_request *request, struct atoll_err *err)
 {
     struct atoll_prompt prompt;
     atoll_prompt_init(&prompt);
     int rc = atoll_prompt_write(input, &prompt, err);
     if (rc == 0) {
-        const char *system = text_keep(arena, prompt.system.data, prompt.system.length, SIZE_MAX, err);
+        const char *system = keep_text(arena, prompt.system.data, prompt.system.length, SIZE_MAX, err);
         const char *user =
-            system ? text_keep(arena, prompt.user.data, prompt.user.length, SIZE_MAX, err) : NULL;
+            system ? keep_text(arena, prompt.user.data, prompt.user.length, SIZE_MAX, err) : NULL;
         rc = user ? 0 : -1;
         request->messages[0] = (struct atoll_llm_message){ATOLL_LLM_SYSTEM, system, 1};
         request->messages[1] = (struct atoll_llm_message){ATOLL_LLM_USER, user, 0};
@@ -103,57 +109,55 @@ static int texts_write(const struct atoll_prompt_input *input, struct atoll_aren
     return rc;
 }
 
-static int request_name(const struct atoll_prompt_io *u, const struct atoll_ask *ask,
-                        const struct atoll_task *task, struct atoll_arena *arena,
-                        struct atoll_llm_request *request, struct atoll_err *err)
-{
-    char key[128];
-    int length = snprintf(key, sizeof key, "%.32s.%llu", u->campaign, (unsigned long long)ask->number);
-    request->key = atoll_arena_text(arena, key, (size_t)length, err);
-    request->campaign = u->account ? u->account : u->campaign;
-    request->task = task->name;
-    request->purpose = atoll_operator_name(ask->op);
-    request->generation = ask->generation;
-    request->deadline_s = u->deadline_s;
-    request->model = u->model;
-    request->sample = ask->number; /* asks of one prompt are independent samples */
-    return request->key ? 0 : -1;
-}
-
-int atoll_prompt_io_request(const struct atoll_prompt_io *u, const struct atoll_ask *ask,
+int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                             struct atoll_arena *arena, struct atoll_llm_request *ret_request,
                             struct atoll_err *err)
 {
     struct atoll_prompt_kernel parent, inspirations[ATOLL_ASK_INSPIRATION_LIMIT],
         failures[ATOLL_ASK_FAILURE_LIMIT];
-    struct kernels k = {u, ask, atoll_engine_task(u->engine, ask->task),
-                        atoll_engine_model(u->engine, ask->model), arena};
+    struct kernels k = {io, ask, atoll_engine_task(io->engine, ask->task),
+                        atoll_engine_model(io->engine, ask->model), arena};
     struct atoll_prompt_input input = {.ask = ask,
                                        .task = k.task,
-                                       .language = atoll_language_name(atoll_language_of_backend(u->backend)),
-                                       .backend = u->backend,
-                                       .device = atoll_prompt_context_device(u->context, k.model),
+                                       .language =
+                                           atoll_language_name(atoll_language_of_backend(io->backend)),
+                                       .backend = io->backend,
+                                       .device = atoll_prompt_context_device(io->context, k.model),
                                        .baseline_ns = ask->baseline_ns,
                                        .best_ns = ask->best_ns,
                                        .floor_ns = ask->floor_ns,
                                        .inspirations = inspirations,
                                        .failures = failures};
-    if (!k.task)
+    if (!k.task) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "ask %llu is about task %u, which is not there",
                              (unsigned long long)ask->number, ask->task);
-    if (input.device)
+    }
+    if (input.device) {
         input.threads = input.device->threads;
-    int has_parent = atoll_id_is_zero(&ask->parent) ? 0 : kernel_find(&k, &ask->parent, &parent, err);
+    }
+    int has_parent = atoll_id_is_zero(&ask->parent) ? 0 : find_kernel(&k, &ask->parent, &parent, err);
     if (has_parent < 0 ||
-        kernels_find(&k, ask->inspirations, ask->inspiration_count, inspirations, &input.inspiration_count,
+        find_kernels(&k, ask->inspirations, ask->inspiration_count, inspirations, &input.inspiration_count,
                      err) != 0 ||
-        kernels_find(&k, ask->failures, ask->failure_count, failures, &input.failure_count, err) != 0)
+        find_kernels(&k, ask->failures, ask->failure_count, failures, &input.failure_count, err) != 0) {
         return -1;
+    }
     input.parent = has_parent ? &parent : NULL;
     atoll_llm_request_init(ret_request);
-    if (texts_write(&input, arena, ret_request, err) != 0)
+    if (write_prompt(&input, arena, ret_request, err) != 0) {
         return -1;
-    return request_name(u, ask, k.task, arena, ret_request, err);
+    }
+    char key[128];
+    int length = snprintf(key, sizeof(key), "%.32s.%llu", io->campaign, (unsigned long long)ask->number);
+    ret_request->key = atoll_arena_text(arena, key, (size_t)length, err);
+    ret_request->campaign = io->account ? io->account : io->campaign;
+    ret_request->task = k.task->name;
+    ret_request->purpose = atoll_operator_name(ask->op);
+    ret_request->generation = ask->generation;
+    ret_request->deadline_s = io->deadline_s;
+    ret_request->model = io->model;
+    ret_request->sample = ask->number; /* asks of one prompt are independent samples */
+    return ret_request->key ? 0 : -1;
 }
 
 static enum atoll_reply_status status_of(enum atoll_llm_status status)
@@ -168,18 +172,19 @@ static enum atoll_reply_status status_of(enum atoll_llm_status status)
     }
 }
 
-static int dialogue_keep(const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
+static int keep_dialogue(const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
                          struct atoll_arena *arena, struct atoll_dialogue *d, struct atoll_err *err)
 {
     d->request = outcome->request;
-    if (atoll_id_is_zero(&d->request))
+    if (atoll_id_is_zero(&d->request)) {
         d->request = atoll_llm_request_id(request);
+    }
     d->system = request->messages[0].text;
     d->prompt = request->messages[1].text;
-    d->answer = text_keep(arena, outcome->text.data, outcome->text.length, ANSWER_KEPT_BYTES, err);
+    d->answer = keep_text(arena, outcome->text.data, outcome->text.length, ANSWER_KEPT_BYTES, err);
     d->thought =
-        text_keep(arena, outcome->reasoning.data, outcome->reasoning.length, THOUGHT_KEPT_BYTES, err);
-    d->detail = text_keep(arena, outcome->detail, strlen(outcome->detail), SIZE_MAX, err);
+        keep_text(arena, outcome->reasoning.data, outcome->reasoning.length, THOUGHT_KEPT_BYTES, err);
+    d->detail = keep_text(arena, outcome->detail, strlen(outcome->detail), SIZE_MAX, err);
     d->input_tokens = outcome->usage.input;
     d->cached_tokens = outcome->usage.cached_input;
     d->output_tokens = outcome->usage.output;
@@ -189,40 +194,45 @@ static int dialogue_keep(const struct atoll_llm_request *request, const struct a
     return d->answer && d->thought && d->detail ? 0 : -1;
 }
 
-static const char *parent_text(const struct atoll_prompt_io *u, const struct atoll_ask *ask)
+/* The source that the answer may edit; NULL: none is known. */
+static const char *parent_text(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
 {
     struct atoll_id source;
     struct atoll_choice choice;
     const char *language, *text;
     if (atoll_id_is_zero(&ask->parent) ||
-        atoll_engine_candidate(u->engine, ask->task, &ask->parent, &source, &choice) != 0 ||
-        atoll_engine_source(u->engine, &source, &language, &text) != 0)
+        atoll_engine_candidate(io->engine, ask->task, &ask->parent, &source, &choice) != 0 ||
+        atoll_engine_source(io->engine, &source, &language, &text) != 0) {
         return NULL;
+    }
     return text;
 }
 
-int atoll_prompt_io_reply(const struct atoll_prompt_io *u, const struct atoll_ask *ask,
+int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                           const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
                           struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err)
 {
-    const char *language = atoll_language_name(atoll_language_of_backend(u->backend));
-    const char *who = *outcome->model ? outcome->model : *outcome->name ? outcome->name : u->model;
+    const char *language = atoll_language_name(atoll_language_of_backend(io->backend));
+    const char *who = *outcome->model ? outcome->model : *outcome->name ? outcome->name : io->model;
     struct atoll_reply reply = {.ask = ask->number,
                                 .status = status_of(outcome->status),
                                 .tokens = outcome->usage.input + outcome->usage.output,
                                 .cost_usd = outcome->cost_usd};
     int is_usable = 0;
-    if (!(reply.cost_usd >= 0) || !isfinite(reply.cost_usd))
+    if (!(reply.cost_usd >= 0) || !isfinite(reply.cost_usd)) {
         reply.cost_usd = 0;
-    reply.origin = text_keep(arena, who, strlen(who), SIZE_MAX, err);
-    if (!reply.origin || dialogue_keep(request, outcome, arena, &reply.dialogue, err) != 0)
+    }
+    reply.origin = keep_text(arena, who, strlen(who), SIZE_MAX, err);
+    if (!reply.origin || keep_dialogue(request, outcome, arena, &reply.dialogue, err) != 0) {
         return -1;
-    /* Read is what the journal will hold: a replay has no more. */
+    }
+    /* What is read is the text that the journal will hold: a replay has no more. */
     const char *answer = reply.dialogue.answer;
     if (atoll_llm_status_is_answer(outcome->status) &&
-        atoll_reply_read(answer, strlen(answer), language, parent_text(u, ask), ask->count, arena, &reply,
-                         &is_usable, err) != 0)
+        atoll_reply_read(answer, strlen(answer), language, parent_text(io, ask), ask->count, arena, &reply,
+                         &is_usable, err) != 0) {
         return -1;
+    }
     *ret_reply = reply;
     return 0;
 }

@@ -1,6 +1,6 @@
 /* prompt_io.h - the operator `universal` (ALGORITHMS.md 7): from an ask to a request for a language model, and from its
  * outcome to a reply for the engine.
- * Layer: mpi-eval, pure: what it says follows from the ask, the engine's sources and the prompt context alone, so `atoll replay`
+ * Layer: mpi-eval, pure: a prompt follows from the ask, the engine's sources and the prompt context alone, so `atoll replay`
  * derives it again. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_PROMPT_IO_H
 #define ATOLL_MPI_EVAL_OPERATOR_PROMPT_IO_H
@@ -26,11 +26,11 @@ struct atoll_prompt_io {
 
 /* An ask of kind WRITE, right after the step that made it, or any time later in the same campaign.  Texts lie in arena.
  * Errors: INPUT (a language without prompts), MEMORY, LIMIT. */
-int atoll_prompt_io_request(const struct atoll_prompt_io *universal, const struct atoll_ask *ask,
+int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                             struct atoll_arena *arena, struct atoll_llm_request *ret_request,
                             struct atoll_err *err);
 /* What the engine is told; request: what was asked.  An outcome that is no answer gives a reply without sources. */
-int atoll_prompt_io_reply(const struct atoll_prompt_io *universal, const struct atoll_ask *ask,
+int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                           const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
                           struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err);
 

@@ -1,6 +1,6 @@
 /* prompt_replay.h - the dialogues of a campaign with its language model, derived again while its journals are replayed: every
- * prompt is worded anew and compared with the one that was sent, every answer is read anew and compared with what the
- * engine was told; with a recording, every answer is compared with the recorded one too.
+ * prompt is written anew and compared with the one that was sent, every answer is read anew and compared with what the
+ * engine got; with a recording, every answer is compared with the recorded one too.
  * Layer: mpi-eval.  Lifetime: create/destroy. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_PROMPT_REPLAY_H
 #define ATOLL_MPI_EVAL_OPERATOR_PROMPT_REPLAY_H
@@ -12,8 +12,8 @@
 #include "evolution/engine/engine.h"
 
 struct atoll_prompt_replay_report {
-    uint64_t prompts;  /* worded again, equal */
-    uint64_t other;    /* worded by another version of the prompts: not compared */
+    uint64_t prompts;  /* written again, equal */
+    uint64_t other;    /* written by another version of the prompts: not compared */
     uint64_t answers;  /* read again, equal */
     uint64_t recorded; /* of those, found in the recording, equal */
     uint64_t kept;     /* exchanges written into a new recording */
@@ -24,7 +24,7 @@ struct atoll_prompt_replay_report {
 
 struct atoll_prompt_replay;
 /* recording: path of a store (llm-gateway/budget/store.h) to compare with; record: of one that is made, or added to, with what
- * the journals tell; NULL none. */
+ * the journals hold; NULL none. */
 struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campaign *campaign,
                                                        const char *recording, const char *record,
                                                        struct atoll_err *err);

@@ -6,15 +6,15 @@
 static struct atoll_device_info device_of(uint64_t key, const char *model)
 {
     struct atoll_device_info device;
-    memset(&device, 0, sizeof device);
+    memset(&device, 0, sizeof(device));
     device.key = key;
-    snprintf(device.model, sizeof device.model, "%s", model);
+    snprintf(device.model, sizeof(device.model), "%s", model);
     return device;
 }
 
 static struct atoll_id id_of(unsigned number)
 {
-    return atoll_id_of(&number, sizeof number);
+    return atoll_id_of(&number, sizeof(number));
 }
 
 static void add(struct atoll_prompt_context *d, struct atoll_id candidate, uint64_t device,
@@ -26,7 +26,7 @@ static void add(struct atoll_prompt_context *d, struct atoll_id candidate, uint6
     event.evaluation.candidate = candidate;
     event.evaluation.device = device;
     event.evaluation.verdict = verdict;
-    snprintf(event.evaluation.detail, sizeof event.evaluation.detail, "%s", detail);
+    snprintf(event.evaluation.detail, sizeof(event.evaluation.detail), "%s", detail);
     assert_int_equal(atoll_prompt_context_add_event(d, &event, NULL), 0);
     atoll_event_fini(&event);
 }
@@ -45,15 +45,21 @@ static void expect_detail(const struct atoll_prompt_context *d, struct atoll_id 
     atoll_evaluation_fini(&found);
 }
 
-static struct atoll_prompt_context *create(void)
+static struct atoll_prompt_context *create_limited(size_t limit_bytes)
 {
-    struct atoll_prompt_context *d = atoll_prompt_context_create(NULL);
+    struct atoll_prompt_context *d = atoll_prompt_context_create(limit_bytes, NULL);
     const struct atoll_device_info devices[] = {device_of(1, "H200"), device_of(2, "A100"),
                                                 device_of(3, "H200")};
     assert_non_null(d);
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
         assert_int_equal(atoll_prompt_context_add_device(d, &devices[i], NULL), 0);
+    }
     return d;
+}
+
+static struct atoll_prompt_context *create(void)
+{
+    return create_limited(0);
 }
 
 /* Everything but the samples. */
@@ -112,10 +118,10 @@ static void an_unstable_result_gives_way(void **state)
 /* What finds no room is not told, and stops nothing. */
 static void a_full_one_says_less(void **state)
 {
-    struct atoll_prompt_context *d = create();
-    atoll_prompt_context_limit(d, 16384);
-    for (unsigned i = 0; i < 100; i++)
+    struct atoll_prompt_context *d = create_limited(16384);
+    for (unsigned i = 0; i < 100; i++) {
         add(d, id_of(i), 1, ATOLL_V_CORRECT, "kept");
+    }
     expect_detail(d, id_of(0), "H200", "kept");
     expect_detail(d, id_of(99), "H200", NULL);
     atoll_prompt_context_destroy(d);
@@ -126,11 +132,11 @@ static void many_are_found(void **state)
     struct atoll_prompt_context *d = create();
     char detail[32];
     for (unsigned i = 0; i < 2000; i++) {
-        snprintf(detail, sizeof detail, "number %u", i);
+        snprintf(detail, sizeof(detail), "number %u", i);
         add(d, id_of(i), 1 + i % 3, ATOLL_V_CORRECT, detail);
     }
     for (unsigned i = 0; i < 2000; i++) {
-        snprintf(detail, sizeof detail, "number %u", i);
+        snprintf(detail, sizeof(detail), "number %u", i);
         expect_detail(d, id_of(i), NULL, detail);
     }
     atoll_prompt_context_destroy(d);
@@ -138,7 +144,7 @@ static void many_are_found(void **state)
 
 static void devices_stand_for_their_models(void **state)
 {
-    struct atoll_prompt_context *d = atoll_prompt_context_create(NULL), *none = d;
+    struct atoll_prompt_context *d = atoll_prompt_context_create(0, NULL), *none = d;
     assert_null(atoll_prompt_context_device(none, "H200"));
     atoll_prompt_context_destroy(none);
     d = create();

@@ -13,7 +13,7 @@ static const struct sim_seed seeds[] = {
 struct stand {
     struct sim *sim;
     struct atoll_prompt_context *context;
-    struct atoll_prompt_io universal;
+    struct atoll_prompt_io io;
     struct atoll_arena *arena, *other;
     size_t fed; /* events that the prompt context has seen */
 };
@@ -30,7 +30,7 @@ static void feed(struct stand *s)
         atoll_arena_reset(arena);
     }
     atoll_arena_destroy(arena);
-    s->universal.engine = s->sim->engine;
+    s->io.engine = s->sim->engine;
 }
 
 static int set_up(void **state)
@@ -44,21 +44,23 @@ static int set_up(void **state)
     atoll_search_defaults(&search);
     search.evaluation_budget = 400;
     search.ask_share = 1;
-    stand = (struct stand){.sim = malloc(sizeof *stand.sim), .context = atoll_prompt_context_create(NULL)};
+    stand =
+        (struct stand){.sim = malloc(sizeof(*stand.sim)), .context = atoll_prompt_context_create(0, NULL)};
     assert_non_null(stand.sim);
     sim_start(stand.sim, 7, &search);
     sim_add_task(stand.sim, 0, &task);
     sim_capacity(stand.sim, 4);
     atoll_prompt_context_add_device(stand.context, &device, NULL);
-    stand.universal = (struct atoll_prompt_io){.context = stand.context,
-                                               .campaign = "0123456789abcdef0123456789abcdef0123456789abcdef",
-                                               .model = "some-model",
-                                               .backend = "cpu",
-                                               .deadline_s = 60};
+    stand.io = (struct atoll_prompt_io){.context = stand.context,
+                                        .campaign = "0123456789abcdef0123456789abcdef0123456789abcdef",
+                                        .model = "some-model",
+                                        .backend = "cpu",
+                                        .deadline_s = 60};
     stand.arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
     stand.other = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
-    for (int i = 0; i < 200 && op_count(stand.sim) == 0; i++)
+    for (int i = 0; i < 200 && op_count(stand.sim) == 0; i++) {
         sim_answer(stand.sim);
+    }
     assert_true(op_count(stand.sim) > 0);
     feed(&stand);
     atoll_buffer_fini(&task);
@@ -82,8 +84,9 @@ static struct atoll_llm_request request_of(struct stand *s, const struct atoll_a
 {
     struct atoll_llm_request request;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_prompt_io_request(&s->universal, ask, arena, &request, &err) != 0)
+    if (atoll_prompt_io_request(&s->io, ask, arena, &request, &err) != 0) {
         fail_msg("%s", err.text);
+    }
     return request;
 }
 
@@ -93,7 +96,7 @@ static void an_ask_becomes_a_request(void **state)
     const struct atoll_ask ask = *op_at(s->sim, 0);
     struct atoll_llm_request request = request_of(s, &ask, s->arena);
     char key[64];
-    snprintf(key, sizeof key, "%.32s.%llu", s->universal.campaign, (unsigned long long)ask.number);
+    snprintf(key, sizeof(key), "%.32s.%llu", s->io.campaign, (unsigned long long)ask.number);
     assert_string_equal(request.key, key);
     assert_string_equal(request.model, "some-model");
     assert_string_equal(request.task, "copy");
@@ -114,8 +117,9 @@ static void words_do_not_change(void **state)
     const struct atoll_ask ask = *op_at(s->sim, 0);
     struct atoll_llm_request before = request_of(s, &ask, s->arena), after;
     struct atoll_task_status status;
-    for (int i = 0; i < 60 && s->sim->order_count; i++)
+    for (int i = 0; i < 60 && s->sim->order_count; i++) {
         sim_answer(s->sim);
+    }
     sim_reload(s->sim);
     feed(s);
     assert_int_equal(atoll_engine_task_status(s->sim->engine, 0, 0, &status), 0);
@@ -137,7 +141,7 @@ static void say(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
     atoll_llm_outcome_init(outcome);
     atoll_llm_outcome_set(outcome, status, "as it is");
     atoll_buffer_put_bytes(&outcome->text, text, length);
-    snprintf(outcome->model, sizeof outcome->model, "model-1");
+    snprintf(outcome->model, sizeof(outcome->model), "model-1");
     outcome->usage = (struct atoll_llm_usage){.input = 100, .cached_input = 40, .output = 20, .reasoning = 5};
     outcome->cost_usd = 0.5;
     outcome->elapsed_s = 3;
@@ -148,8 +152,7 @@ static struct atoll_reply reply_of(struct stand *s, const struct atoll_llm_outco
     const struct atoll_ask ask = *op_at(s->sim, 0);
     struct atoll_llm_request request = request_of(s, &ask, s->arena);
     struct atoll_reply reply;
-    assert_int_equal(atoll_prompt_io_reply(&s->universal, &ask, &request, outcome, s->arena, &reply, NULL),
-                     0);
+    assert_int_equal(atoll_prompt_io_reply(&s->io, &ask, &request, outcome, s->arena, &reply, NULL), 0);
     assert_int_equal(reply.ask, ask.number);
     assert_string_equal(reply.dialogue.prompt, request.messages[1].text);
     return reply;
@@ -177,7 +180,7 @@ static void outcomes_become_replies(void **state)
         {ATOLL_LLM_TIMEOUT, "", ATOLL_REPLY_FAILED, 0},
         {ATOLL_LLM_MISS, kernel, ATOLL_REPLY_FAILED, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_llm_outcome outcome;
         say(&outcome, cases[i].status, cases[i].text, strlen(cases[i].text));
         struct atoll_reply reply = reply_of(*state, &outcome);
@@ -199,9 +202,10 @@ static void what_is_read_is_what_is_kept(void **state)
     char *text = malloc(length);
     memset(text, ' ', length);
     memcpy(text, "\0\xc3\xa4", 3);
-    for (size_t i = 3; i + 1 < length; i += 2)
+    for (size_t i = 3; i + 1 < length; i += 2) {
         memcpy(text + i, "\xc3\xa4", 2);
-    memcpy(text + length - sizeof kernel, kernel, sizeof kernel - 1);
+    }
+    memcpy(text + length - sizeof(kernel), kernel, sizeof(kernel) - 1);
     say(&outcome, ATOLL_LLM_OK, text, length);
     struct atoll_reply first = reply_of(*state, &outcome);
     assert_true(strlen(first.dialogue.answer) < length);
