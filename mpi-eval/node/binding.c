@@ -25,21 +25,23 @@ static int attribute_read(const char *folder, const char *address, const char *n
                           size_t bytes)
 {
     char path[512];
-    int n = snprintf(path, sizeof path, "%s/%s/%s", folder, address, name);
-    FILE *file = n > 0 && (size_t)n < sizeof path ? fopen(path, "re") : NULL;
+    int n = snprintf(path, sizeof(path), "%s/%s/%s", folder, address, name);
+    FILE *file = n > 0 && (size_t)n < sizeof(path) ? fopen(path, "re") : NULL;
     int rc = file && fgets(ret_text, (int)bytes, file) ? 0 : -1;
-    if (file)
+    if (file) {
         fclose(file);
-    if (rc == 0)
+    }
+    if (rc == 0) {
         ret_text[strcspn(ret_text, "\n")] = '\0';
+    }
     return rc;
 }
 
 static int is_gpu(const char *folder, const char *address)
 {
     char vendor[32], class[32];
-    return attribute_read(folder, address, "vendor", vendor, sizeof vendor) == 0 &&
-           attribute_read(folder, address, "class", class, sizeof class) == 0 &&
+    return attribute_read(folder, address, "vendor", vendor, sizeof(vendor)) == 0 &&
+           attribute_read(folder, address, "class", class, sizeof(class)) == 0 &&
            strtoul(vendor, NULL, 16) == NVIDIA && strtoul(class, NULL, 16) >> 16 == CLASS_DISPLAY;
 }
 
@@ -53,21 +55,25 @@ static int is_address(const char *text)
 int atoll_pci_seat(const char *folder, const char *address, struct atoll_pci_seat *ret_seat)
 {
     struct atoll_pci_seat seat = {.local = ""};
-    char lower[32] = "", local[sizeof seat.local];
-    for (size_t i = 0; is_address(address) && address[i]; i++)
+    char lower[32] = "", local[sizeof(seat.local)];
+    for (size_t i = 0; is_address(address) && address[i]; i++) {
         lower[i] = (char)tolower((unsigned char)address[i]);
-    DIR *dir = lower[0] && attribute_read(folder, lower, "local_cpulist", seat.local, sizeof seat.local) == 0
+    }
+    DIR *dir = lower[0] && attribute_read(folder, lower, "local_cpulist", seat.local, sizeof(seat.local)) == 0
                    ? opendir(folder)
                    : NULL;
-    if (!dir)
+    if (!dir) {
         return -1;
+    }
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        if (entry->d_name[0] == '.' || !is_gpu(folder, entry->d_name))
+        if (entry->d_name[0] == '.' || !is_gpu(folder, entry->d_name)) {
             continue;
+        }
         seat.total++;
-        if (attribute_read(folder, entry->d_name, "local_cpulist", local, sizeof local) != 0 ||
-            strcmp(local, seat.local) != 0)
+        if (attribute_read(folder, entry->d_name, "local_cpulist", local, sizeof(local)) != 0 ||
+            strcmp(local, seat.local) != 0) {
             continue;
+        }
         seat.count++;
         seat.index += strcasecmp(entry->d_name, lower) < 0 ? 1 : 0;
     }
@@ -79,8 +85,9 @@ int atoll_pci_seat(const char *folder, const char *address, struct atoll_pci_sea
 struct atoll_slice atoll_binding_part(const struct atoll_pci_seat *seat, const struct atoll_slice *slice,
                                       int is_whole_gpu)
 {
-    if (is_whole_gpu && seat->total == slice->count && seat->count > 0)
+    if (is_whole_gpu && seat->total == slice->count && seat->count > 0) {
         return (struct atoll_slice){seat->index, seat->count};
+    }
     return *slice;
 }
 
@@ -92,29 +99,33 @@ static void children_bind(pid_t pid, pid_t thread, const cpu_set_t *cores, int d
 {
     char path[64];
     int child;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)thread);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)thread);
     FILE *file = fopen(path, "re");
-    while (file && fscanf(file, "%d", &child) == 1)
+    while (file && fscanf(file, "%d", &child) == 1) {
         process_bind(child, cores, depth + 1);
-    if (file)
+    }
+    if (file) {
         fclose(file);
+    }
 }
 
 /* Before its children are listed, so that one made meanwhile has inherited. */
 static void process_bind(pid_t pid, const cpu_set_t *cores, int depth)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     DIR *dir = depth < DEPTH_LIMIT ? opendir(path) : NULL;
     for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
         int thread = atoi(entry->d_name);
-        if (thread <= 0)
+        if (thread <= 0) {
             continue;
-        sched_setaffinity(thread, sizeof *cores, cores);
+        }
+        sched_setaffinity(thread, sizeof(*cores), cores);
         children_bind(pid, thread, cores, depth);
     }
-    if (dir)
+    if (dir) {
         closedir(dir);
+    }
 }
 
 /* ---- this process ---- */
@@ -124,8 +135,9 @@ static struct atoll_slice slice_told(void)
     struct atoll_slice slice = {0, 1};
     const char *text = getenv(ATOLL_SLICE_VARIABLE);
     unsigned index, count;
-    if (text && sscanf(text, "%u/%u", &index, &count) == 2 && index < count)
+    if (text && sscanf(text, "%u/%u", &index, &count) == 2 && index < count) {
         slice = (struct atoll_slice){index, count};
+    }
     return slice;
 }
 
@@ -133,9 +145,10 @@ static hwloc_bitmap_t mask_of(hwloc_topology_t topology, pid_t pid)
 {
     cpu_set_t set;
     hwloc_bitmap_t mask = hwloc_bitmap_alloc();
-    if (mask && sched_getaffinity(pid, sizeof set, &set) == 0 &&
-        hwloc_cpuset_from_glibc_sched_affinity(topology, mask, &set, sizeof set) == 0)
+    if (mask && sched_getaffinity(pid, sizeof(set), &set) == 0 &&
+        hwloc_cpuset_from_glibc_sched_affinity(topology, mask, &set, sizeof(set)) == 0) {
         return mask;
+    }
     hwloc_bitmap_free(mask);
     return NULL;
 }
@@ -143,15 +156,18 @@ static hwloc_bitmap_t mask_of(hwloc_topology_t topology, pid_t pid)
 static void list_put(hwloc_const_bitmap_t set, char *ret_text, size_t bytes)
 {
     int n = hwloc_bitmap_list_snprintf(ret_text, bytes, set);
-    if (n >= (int)bytes)
+    if (n >= (int)bytes) {
         memcpy(ret_text + bytes - 4, "...", 4);
+    }
 }
 
 static void cores_bind(hwloc_topology_t topology, hwloc_const_cpuset_t cores)
 {
     cpu_set_t set;
-    if (hwloc_cpuset_to_glibc_sched_affinity(topology, cores, &set, sizeof set) == 0 && CPU_COUNT(&set) > 0)
+    if (hwloc_cpuset_to_glibc_sched_affinity(topology, cores, &set, sizeof(set)) == 0 &&
+        CPU_COUNT(&set) > 0) {
         process_bind(getpid(), &set, 0);
+    }
 }
 
 static void place_describe(hwloc_topology_t topology, hwloc_const_cpuset_t cores,
@@ -160,9 +176,10 @@ static void place_describe(hwloc_topology_t topology, hwloc_const_cpuset_t cores
     hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
     int count = hwloc_bitmap_weight(cores);
     place->core_count = count > 0 ? (uint32_t)count : 0;
-    list_put(cores, place->cores, sizeof place->cores);
-    if (nodes && hwloc_cpuset_to_nodeset(topology, cores, nodes) == 0)
-        list_put(nodes, place->numa, sizeof place->numa);
+    list_put(cores, place->cores, sizeof(place->cores));
+    if (nodes && hwloc_cpuset_to_nodeset(topology, cores, nodes) == 0) {
+        list_put(nodes, place->numa, sizeof(place->numa));
+    }
     hwloc_bitmap_free(nodes);
 }
 
@@ -170,9 +187,9 @@ static void far_note(const struct atoll_pci_seat *seat, hwloc_const_cpuset_t mas
                      struct atoll_evaluator_location *place)
 {
     char had[128];
-    list_put(mask, had, sizeof had);
+    list_put(mask, had, sizeof(had));
     snprintf(
-        place->note, sizeof place->note,
+        place->note, sizeof(place->note),
         "its cores (%s) are not near its device (%.200s); give each rank cores of its device's NUMA node, as "
         "with srun --gpu-bind=closest or mpirun --bind-to none",
         had, seat->local);
@@ -193,13 +210,16 @@ static void place_make(hwloc_topology_t topology, const struct atoll_pci_seat *s
                                                        .local = local,
                                                        .index = part.index,
                                                        .count = part.count};
-        if (has_seat)
+        if (has_seat) {
             hwloc_bitmap_list_sscanf(local, seat->local);
+        }
         enum atoll_locality found = atoll_locality_choose(topology, &request, cores);
-        if (found == ATOLL_LOCALITY_NEAR && !hwloc_bitmap_isequal(cores, mask))
+        if (found == ATOLL_LOCALITY_NEAR && !hwloc_bitmap_isequal(cores, mask)) {
             cores_bind(topology, cores);
-        if (found == ATOLL_LOCALITY_FAR)
+        }
+        if (found == ATOLL_LOCALITY_FAR) {
             far_note(seat, mask, place);
+        }
         place_describe(topology, cores, place);
     }
     hwloc_bitmap_free(mask);
@@ -213,9 +233,11 @@ void atoll_binding_make(const char *address, struct atoll_evaluator_location *re
     struct atoll_pci_seat seat = {.local = ""};
     hwloc_topology_t topology;
     int has_seat = address[0] && atoll_pci_seat(ATOLL_PCI_FOLDER, address, &seat) == 0;
-    if (hwloc_topology_init(&topology) != 0)
+    if (hwloc_topology_init(&topology) != 0) {
         return;
-    if (hwloc_topology_load(topology) == 0)
+    }
+    if (hwloc_topology_load(topology) == 0) {
         place_make(topology, &seat, has_seat, ret_place);
+    }
     hwloc_topology_destroy(topology);
 }

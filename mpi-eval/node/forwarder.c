@@ -1,7 +1,7 @@
 /* forwarder.c - frames up, frames down.
  * States: RUNNING --STOP--> STOPPING (the evaluator is told; waits for its end, bounded) -> ANSWERED
- * (PEER_LOST sent; waits for STOP with the word that all may finalize, or that some are lost and the others leave as
- * they are, bounded). */
+ * (PEER_LOST sent; waits for STOP with one byte: all may finalize, or some are lost and the others leave as
+ * they are; bounded). */
 #include "mpi-eval/node/forwarder.h"
 
 #include <time.h>
@@ -28,13 +28,14 @@ static int pass(struct forwarder *f, const struct atoll_peers *to, const struct 
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_clear(&f->frame);
     if (atoll_frame_encode(&f->frame, frame->type, frame->payload, frame->length, &err) == 0 &&
-        to->send(to->context, 0, f->frame.data, f->frame.length, &err) == 0)
+        to->send(to->context, 0, f->frame.data, f->frame.length, &err) == 0) {
         return 0;
+    }
     atoll_log_err(ATOLL_LOG_WARNING, "eval.forwarder.dropped", &err);
     return -1;
 }
 
-static void frames_down(struct forwarder *f)
+static void pass_down(struct forwarder *f)
 {
     struct atoll_frame frame;
     unsigned peer;
@@ -48,63 +49,62 @@ static void frames_down(struct forwarder *f)
             f->is_stopping = 1;
             atoll_evaluator_pool_retire(f->pool);
         }
-        if (atoll_evaluator_pool_alive(f->pool) > 0)
+        if (atoll_evaluator_pool_alive(f->pool) > 0) {
             pass(f, &f->down, &frame);
+        }
     }
 }
 
-/* After STOP the loss of the evaluator is the answer, said once at the end. */
-static void frames_up(struct forwarder *f)
+/* After STOP the loss of the evaluator is the answer, sent once at the end. */
+static void pass_up(struct forwarder *f)
 {
     struct atoll_frame frame;
     unsigned peer;
     while (f->down.receive(f->down.context, &peer, &frame) > 0) {
         f->heard_ns = atoll_clock_mono_ns();
-        if (frame.type != ATOLL_MSG_PEER_LOST || !f->is_stopping)
+        if (frame.type != ATOLL_MSG_PEER_LOST || !f->is_stopping) {
             pass(f, f->up, &frame);
+        }
     }
 }
 
-static void sleep_till_something(struct forwarder *f, int timeout_ms)
+static void wait_for_frames(struct forwarder *f, int timeout_ms)
 {
     struct pollfd fds[4];
-    size_t count = f->down.pollfds(f->down.context, fds, sizeof fds / sizeof fds[0]);
+    size_t count = f->down.pollfds(f->down.context, fds, sizeof(fds) / sizeof(fds[0]));
     f->up->wait(f->up->context, fds, count, timeout_ms);
     f->down.waiting(f->down.context); /* writes what the evaluator's socket takes now */
 }
 
-static void evaluator_watch(struct forwarder *f, double timeout_ns)
-{
-    if (atoll_clock_mono_ns() - f->heard_ns <= timeout_ns)
-        return;
-    f->heard_ns = atoll_clock_mono_ns();
-    if (atoll_evaluator_pool_alive(f->pool) > 0)
-        f->down.drop(f->down.context, 0);
-}
-
-static void evaluator_end(struct forwarder *f)
+/* The evaluator was told to stop: what it still sends goes up, until it has left or its time is over. */
+static void end_evaluator(struct forwarder *f)
 {
     double until_ns = atoll_clock_mono_ns() + EVALUATOR_ENDS;
     while (atoll_evaluator_pool_alive(f->pool) > 0 && atoll_clock_mono_ns() < until_ns) {
-        frames_up(f);
-        if (atoll_evaluator_pool_alive(f->pool) > 0)
-            sleep_till_something(f, 10);
+        pass_up(f);
+        if (atoll_evaluator_pool_alive(f->pool) > 0) {
+            wait_for_frames(f, 10);
+        }
     }
-    if (atoll_evaluator_pool_alive(f->pool) > 0)
+    if (atoll_evaluator_pool_alive(f->pool) > 0) {
         f->down.drop(f->down.context, 0);
+    }
 }
 
-static int farewell(struct forwarder *f)
+/* Reports that the evaluator is gone, and waits for rank 0's word: 1 = all may finalize. */
+static int ask_to_finalize(struct forwarder *f)
 {
     static const unsigned char gone = ATOLL_PEER_GONE;
     const struct atoll_frame lost = {.type = ATOLL_MSG_PEER_LOST, .payload = &gone, .length = 1};
     double until_ns = atoll_clock_mono_ns() + RANK0_ANSWERS;
-    if (pass(f, f->up, &lost) != 0)
+    if (pass(f, f->up, &lost) != 0) {
         return 0;
+    }
     while (!f->is_dismissed && atoll_clock_mono_ns() < until_ns) {
-        frames_down(f);
-        if (!f->is_dismissed)
+        pass_down(f);
+        if (!f->is_dismissed) {
             f->up->wait(f->up->context, NULL, 0, 100);
+        }
     }
     return f->may_finalize;
 }
@@ -116,15 +116,21 @@ int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_evaluator_poo
         .up = up, .down = atoll_evaluator_pool_peers(pool), .pool = pool, .heard_ns = atoll_clock_mono_ns()};
     atoll_buffer_init(&f.frame, (size_t)ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES);
     while (!f.is_stopping) {
-        frames_down(&f);
-        frames_up(&f);
-        if (f.is_stopping)
+        pass_down(&f);
+        pass_up(&f);
+        if (f.is_stopping) {
             break;
-        evaluator_watch(&f, heartbeat_timeout_ns);
-        sleep_till_something(&f, WAIT_MS);
+        }
+        if (atoll_clock_mono_ns() - f.heard_ns > heartbeat_timeout_ns) {
+            f.heard_ns = atoll_clock_mono_ns();
+            if (atoll_evaluator_pool_alive(pool) > 0) {
+                f.down.drop(f.down.context, 0); /* it is silent: another is started */
+            }
+        }
+        wait_for_frames(&f, WAIT_MS);
     }
-    evaluator_end(&f);
-    int is_allowed = farewell(&f);
+    end_evaluator(&f);
+    int is_allowed = ask_to_finalize(&f);
     atoll_buffer_fini(&f.frame);
     return is_allowed;
 }

@@ -7,8 +7,9 @@
 
 static int is_device_node(const char *name)
 {
-    if (strncmp(name, "nvidia", 6) != 0 || name[6] == '\0')
+    if (strncmp(name, "nvidia", 6) != 0 || name[6] == '\0') {
         return 0;
+    }
     return name[6 + strspn(name + 6, "0123456789")] == '\0';
 }
 
@@ -16,10 +17,12 @@ static unsigned nodes_count(const char *folder)
 {
     DIR *dir = opendir(folder);
     unsigned count = 0;
-    if (!dir)
+    if (!dir) {
         return 0;
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
+    }
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         count += is_device_node(entry->d_name) ? 1 : 0;
+    }
     closedir(dir);
     return count < ATOLL_GPU_LIMIT ? count : ATOLL_GPU_LIMIT;
 }
@@ -28,14 +31,16 @@ static unsigned nodes_count(const char *folder)
 static int name_add(struct atoll_gpus *gpus, const char *word, size_t length, unsigned nodes)
 {
     char *end, name[ATOLL_GPU_NAME_BYTES];
-    if (length == 0 || length >= sizeof name || gpus->count == ATOLL_GPU_LIMIT)
+    if (length == 0 || length >= sizeof(name) || gpus->count == ATOLL_GPU_LIMIT) {
         return 0;
+    }
     memcpy(name, word, length);
     name[length] = '\0';
     unsigned long ordinal = strtoul(name, &end, 10);
     int is_ordinal = *end == '\0' && name[0] >= '0' && name[0] <= '9';
-    if (is_ordinal ? ordinal >= nodes : strncmp(name, "GPU-", 4) != 0 && strncmp(name, "MIG-", 4) != 0)
+    if (is_ordinal ? ordinal >= nodes : strncmp(name, "GPU-", 4) != 0 && strncmp(name, "MIG-", 4) != 0) {
         return 0;
+    }
     memcpy(gpus->names[gpus->count++], name, length + 1);
     return 1;
 }
@@ -45,22 +50,25 @@ static void names_add(struct atoll_gpus *gpus, const char *visible, unsigned nod
     for (const char *at = visible; nodes > 0;) {
         at += strspn(at, " ");
         size_t length = strcspn(at, ", ");
-        if (!name_add(gpus, at, length, nodes))
+        if (!name_add(gpus, at, length, nodes)) {
             return;
+        }
         at += length;
         at += strspn(at, " ");
-        if (*at++ != ',')
+        if (*at++ != ',') {
             return;
+        }
     }
 }
 
 void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus *ret_gpus)
 {
     unsigned nodes = nodes_count(folder);
-    memset(ret_gpus, 0, sizeof *ret_gpus);
+    memset(ret_gpus, 0, sizeof(*ret_gpus));
     if (!visible) {
-        for (unsigned i = 0; i < nodes; i++)
+        for (unsigned i = 0; i < nodes; i++) {
             snprintf(ret_gpus->names[ret_gpus->count++], ATOLL_GPU_NAME_BYTES, "%u", i);
+        }
         return;
     }
     ret_gpus->is_told = 1;
@@ -70,9 +78,11 @@ void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus 
 
 const char *atoll_gpus_of(const struct atoll_gpus *gpus, const struct atoll_slice *slice)
 {
-    if (gpus->count == 0)
+    if (gpus->count == 0) {
         return gpus->are_hidden ? ATOLL_GPU_SURPLUS : NULL;
-    if (gpus->count == 1 && gpus->is_told)
+    }
+    if (gpus->count == 1 && gpus->is_told) {
         return gpus->names[0];
+    }
     return slice->index < gpus->count ? gpus->names[slice->index] : ATOLL_GPU_SURPLUS;
 }

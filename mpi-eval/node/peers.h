@@ -1,5 +1,5 @@
 /* peers.h - the far ends a process talks to in frames, whatever carries them: evaluator processes on local
- * sockets (evaluator pool.h) or ranks over MPI (comm/ranks.h). Layer: mpi-eval.  A struct of functions; peers are
+ * sockets (node/evaluator_pool.h) or ranks over MPI (comm/comm.h). Layer: mpi-eval.  A struct of functions; peers are
  * numbered 0..count-1.  One thread. */
 #ifndef ATOLL_MPI_EVAL_NODE_PEERS_H
 #define ATOLL_MPI_EVAL_NODE_PEERS_H

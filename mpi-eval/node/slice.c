@@ -9,24 +9,11 @@ static int number(const char *name, unsigned *ret_value)
     char *end;
     unsigned long value = text ? strtoul(text, &end, 10) : 0;
 
-    if (!text || end == text || *end || value > 1u << 20)
+    if (!text || end == text || *end || value > 1u << 20) {
         return -1;
+    }
     *ret_value = (unsigned)value;
     return 0;
-}
-
-/* A rank and its place on its node. */
-struct place {
-    unsigned rank, local, size;
-};
-
-static int place_of_mpirun(struct place *p)
-{
-    return number("OMPI_COMM_WORLD_RANK", &p->rank) != 0 ||
-                   number("OMPI_COMM_WORLD_LOCAL_RANK", &p->local) != 0 ||
-                   number("OMPI_COMM_WORLD_LOCAL_SIZE", &p->size) != 0
-               ? -1
-               : 0;
 }
 
 int atoll_slice_tasks_of_node(const char *list, unsigned node, unsigned *ret_tasks)
@@ -39,42 +26,40 @@ int atoll_slice_tasks_of_node(const char *list, unsigned node, unsigned *ret_tas
             times = strtoul(end + 2, &end, 10);
             end += *end == ')';
         }
-        if (tasks == 0 || tasks > 1u << 20 || times == 0)
+        if (tasks == 0 || tasks > 1u << 20 || times == 0) {
             return -1;
+        }
         if (node < times) {
             *ret_tasks = (unsigned)tasks;
             return 0;
         }
         node -= (unsigned)times;
-        if (*end != ',')
+        if (*end != ',') {
             return -1;
+        }
         list = end + 1;
     }
     return -1;
 }
 
-static int place_of_srun(struct place *p)
-{
-    const char *list = getenv("SLURM_STEP_TASKS_PER_NODE");
-    unsigned node;
-
-    return number("SLURM_PROCID", &p->rank) != 0 || number("SLURM_LOCALID", &p->local) != 0 ||
-                   number("SLURM_NODEID", &node) != 0
-               ? -1
-               : atoll_slice_tasks_of_node(list, node, &p->size);
-}
-
 struct atoll_slice atoll_slice_of_rank(void)
 {
-    struct atoll_slice all = {0, 1};
-    struct place place;
-
-    if ((place_of_mpirun(&place) != 0 && place_of_srun(&place) != 0) || place.local >= place.size ||
-        place.rank == 0)
-        return all;
-    if (place.rank == place.local) /* ranks are dealt node by node: rank 0 is here too */
-        return (struct atoll_slice){place.local - 1, place.size - 1};
-    return (struct atoll_slice){place.local, place.size};
+    unsigned rank = 0, local = 0, size = 0, node; /* local: number among the ranks of its node */
+    int is_known = number("OMPI_COMM_WORLD_RANK", &rank) == 0 &&
+                   number("OMPI_COMM_WORLD_LOCAL_RANK", &local) == 0 &&
+                   number("OMPI_COMM_WORLD_LOCAL_SIZE", &size) == 0;
+    if (!is_known) {
+        is_known = number("SLURM_PROCID", &rank) == 0 && number("SLURM_LOCALID", &local) == 0 &&
+                   number("SLURM_NODEID", &node) == 0 &&
+                   atoll_slice_tasks_of_node(getenv("SLURM_STEP_TASKS_PER_NODE"), node, &size) == 0;
+    }
+    if (!is_known || local >= size || rank == 0) {
+        return (struct atoll_slice){0, 1};
+    }
+    if (rank == local) { /* ranks are dealt node by node: rank 0 is here too */
+        return (struct atoll_slice){local - 1, size - 1};
+    }
+    return (struct atoll_slice){local, size};
 }
 
 void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, int allowed_count,
@@ -84,17 +69,21 @@ void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, i
 
     *ret_cores = *mask;
     if (slice->count < 2 || total < 1 ||
-        (total < allowed_count && (long)total * (long)slice->count <= allowed_count))
+        (total < allowed_count && (long)total * (long)slice->count <= allowed_count)) {
         return;
+    }
     first = (int)((long)total * (long)slice->index / (long)slice->count);
     last = (int)((long)total * (long)(slice->index + 1) / (long)slice->count);
-    if (last == first)
+    if (last == first) {
         last = first + 1;
+    }
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, mask))
+        if (!CPU_ISSET(cpu, mask)) {
             continue;
-        if (seen < first || seen >= last)
+        }
+        if (seen < first || seen >= last) {
             CPU_CLR(cpu, ret_cores);
+        }
         seen++;
     }
 }
@@ -105,12 +94,14 @@ void atoll_slice_bind(const struct atoll_slice *slice, int is_shared)
 {
     cpu_set_t mask, all, own;
 
-    if (slice->count < 2 || sched_getaffinity(0, sizeof mask, &mask) != 0)
+    if (slice->count < 2 || sched_getaffinity(0, sizeof(mask), &mask) != 0) {
         return;
-    memset(&all, 0xff, sizeof all);
-    if (is_shared || sched_setaffinity(0, sizeof all, &all) != 0 ||
-        sched_getaffinity(0, sizeof all, &all) != 0)
+    }
+    memset(&all, 0xff, sizeof(all));
+    if (is_shared || sched_setaffinity(0, sizeof(all), &all) != 0 ||
+        sched_getaffinity(0, sizeof(all), &all) != 0) {
         all = mask;
+    }
     atoll_slice_cores(slice, &mask, CPU_COUNT(&all), &own);
-    sched_setaffinity(0, sizeof own, &own);
+    sched_setaffinity(0, sizeof(own), &own);
 }

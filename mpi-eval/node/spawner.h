@@ -33,6 +33,5 @@ int atoll_spawner_kill(struct atoll_spawner *spawner, unsigned tag, struct atoll
 /* 1: a child ended, ret_status as of waitpid; 0: none; -1: the spawner is gone.  Never blocks. */
 int atoll_spawner_exited(struct atoll_spawner *spawner, unsigned *ret_tag, int *ret_status);
 int atoll_spawner_fd(const struct atoll_spawner *spawner); /* readable when a child may have ended */
-pid_t atoll_spawner_pid(const struct atoll_spawner *spawner);
 
 #endif

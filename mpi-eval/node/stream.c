@@ -29,16 +29,18 @@ struct atoll_stream {
 static int socket_prepare(int fd, struct atoll_err *err)
 {
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         return atoll_err_errno(err, errno, "cannot prepare the socket of a peer");
+    }
     return 0;
 }
 
 struct atoll_stream *atoll_stream_create(int fd, size_t queue_bytes, struct atoll_err *err)
 {
-    if (socket_prepare(fd, err) != 0)
+    if (socket_prepare(fd, err) != 0) {
         return NULL;
-    struct atoll_stream *stream = calloc(1, sizeof *stream);
+    }
+    struct atoll_stream *stream = calloc(1, sizeof(*stream));
     if (!stream) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the stream of a peer");
         return NULL;
@@ -51,8 +53,9 @@ struct atoll_stream *atoll_stream_create(int fd, size_t queue_bytes, struct atol
 
 void atoll_stream_destroy(struct atoll_stream *stream)
 {
-    if (!stream)
+    if (!stream) {
         return;
+    }
     close(stream->fd);
     atoll_buffer_fini(&stream->in);
     atoll_buffer_fini(&stream->out);
@@ -119,11 +122,13 @@ int atoll_stream_send(struct atoll_stream *stream, uint16_t type, const void *pa
                       struct atoll_err *err)
 {
     size_t before = stream->out.length;
-    if (length > ATOLL_FRAME_PAYLOAD_LIMIT)
+    if (length > ATOLL_FRAME_PAYLOAD_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "a message of %zu bytes is longer than a frame may be",
                              length);
-    if (atoll_frame_encode(&stream->out, type, payload, length, NULL) != 0 || stream->out.failed)
+    }
+    if (atoll_frame_encode(&stream->out, type, payload, length, NULL) != 0 || stream->out.failed) {
         return queue_restore(stream, before, err);
+    }
     return atoll_stream_flush(stream, err);
 }
 
@@ -132,16 +137,18 @@ int atoll_stream_send_encoded(struct atoll_stream *stream, const void *frame, si
 {
     size_t before = stream->out.length;
     atoll_buffer_put_bytes(&stream->out, frame, length);
-    if (stream->out.failed)
+    if (stream->out.failed) {
         return queue_restore(stream, before, err);
+    }
     return atoll_stream_flush(stream, err);
 }
 
 static void input_cut(struct atoll_stream *stream)
 {
     size_t left = stream->in.length - stream->consumed;
-    if (stream->consumed == 0)
+    if (stream->consumed == 0) {
         return;
+    }
     memmove(stream->in.data, stream->in.data + stream->consumed, left);
     stream->in.length = left;
     stream->consumed = 0;
@@ -158,14 +165,15 @@ static int input_fill(struct atoll_stream *stream, struct atoll_err *err)
     unsigned char chunk[READ_BYTES];
     ssize_t n;
     do {
-        n = recv(stream->fd, chunk, sizeof chunk, MSG_DONTWAIT);
+        n = recv(stream->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n > 0) {
         atoll_buffer_put_bytes(&stream->in, chunk, (size_t)n);
         return atoll_buffer_check(&stream->in, err) == 0 ? 1 : -1;
     }
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return 0;
+    }
     stream->at_end = 1;
     return 0;
 }
@@ -173,31 +181,38 @@ static int input_fill(struct atoll_stream *stream, struct atoll_err *err)
 static int stream_end(struct atoll_stream *stream, struct atoll_err *err)
 {
     stream->over = 1;
-    if (stream->in.length > 0)
+    if (stream->in.length > 0) {
         return atoll_err_set(err, ATOLL_E_CHILD, "the peer process ended in the middle of a message");
+    }
     return atoll_err_set(err, ATOLL_E_CHILD, "the peer process closed its socket");
 }
 
 int atoll_stream_receive(struct atoll_stream *stream, struct atoll_frame *ret_frame, struct atoll_err *err)
 {
-    if (stream->over)
+    if (stream->over) {
         return atoll_err_set(err, ATOLL_E_CHILD, "the stream of the peer process is over");
+    }
     input_cut(stream);
     for (;;) {
         if (stream->in.length > 0) {
             int rc =
                 atoll_frame_decode(stream->in.data, stream->in.length, ret_frame, &stream->consumed, err);
-            if (rc < 0)
+            if (rc < 0) {
                 stream->over = 1;
-            if (rc != 0)
+            }
+            if (rc != 0) {
                 return rc;
+            }
         }
         int filled = stream->at_end ? 0 : input_fill(stream, err);
-        if (filled < 0)
+        if (filled < 0) {
             stream->over = 1;
-        if (filled < 0)
+        }
+        if (filled < 0) {
             return -1;
-        if (filled == 0)
+        }
+        if (filled == 0) {
             return stream->at_end ? stream_end(stream, err) : 0;
+        }
     }
 }

@@ -1,5 +1,6 @@
 /* The evaluators are this program: "child MODE" crashes, leaves, or is a real evaluator process. */
 #include "tests/support/expect.h"
+#include "tests/support/only_child.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -122,7 +123,7 @@ static void test_spawner_lost(void **state)
     unsigned peer;
     int loss;
     assert_int_equal(next(&house, &peer, &loss), ATOLL_MSG_HEARTBEAT);
-    kill(atoll_spawner_pid(house.spawner), SIGKILL);
+    kill(only_child(), SIGKILL);
     do {
         next(&house, &peer, &loss);
     } while (loss != ATOLL_PEER_GONE);

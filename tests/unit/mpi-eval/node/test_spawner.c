@@ -1,5 +1,6 @@
 /* The program the spawner starts is this one: "child MODE" behaves as told and speaks on descriptor 3. */
 #include "tests/support/expect.h"
+#include "tests/support/only_child.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -195,7 +196,7 @@ static void test_signals_of_the_rank_pass_by(void **state)
     unsigned tag = 99;
     linger_start(spawner, 1, &fd, &child, &grandchild);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        assert_int_equal(kill(atoll_spawner_pid(spawner), signals[i]), 0);
+        assert_int_equal(kill(only_child(), signals[i]), 0);
         assert_int_equal(kill(-child, signals[i]), 0);
     }
     linger_start(spawner, 2, &other, &child, &grandchild); /* the spawner lives */
@@ -273,7 +274,7 @@ static void test_killed_spawner_takes_children(void **state)
     unsigned tag;
     pid_t pid;
     linger_start(spawner, 0, &fd, &child, &grandchild);
-    assert_int_equal(kill(atoll_spawner_pid(spawner), SIGKILL), 0);
+    assert_int_equal(kill(only_child(), SIGKILL), 0);
     struct pollfd ready = {.fd = atoll_spawner_fd(spawner), .events = POLLIN};
     assert_int_equal(poll(&ready, 1, 10000), 1);
     assert_int_equal(atoll_spawner_exited(spawner, &tag, &status), -1);
