@@ -20,12 +20,10 @@ void atoll_compiled_fini(struct atoll_compiled *compiled)
 
 void atoll_compiler_destroy(struct atoll_compiler *compiler)
 {
-    if (!compiler) {
+    if (!compiler)
         return;
-    }
-    for (size_t i = 0; i < compiler->kept_count; i++) {
+    for (size_t i = 0; i < compiler->kept_count; i++)
         atoll_compiled_fini(&compiler->kept[i]);
-    }
     free(compiler->kept);
     compiler->kept = NULL;
     compiler->kind->destroy(compiler);
@@ -40,10 +38,9 @@ int atoll_compiler_submit(struct atoll_compiler *compiler, uint64_t job, const c
                           const char *text, size_t length, const char *const *defines, size_t define_count,
                           struct atoll_err *err)
 {
-    if (job == RUN_JOB) {
+    if (job == RUN_JOB)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "compile job number %llu is taken",
                              (unsigned long long)job);
-    }
     return compiler->kind->submit(compiler, job, file_name, text, length, defines, define_count, err);
 }
 
@@ -59,12 +56,11 @@ int atoll_compiler_timeout_ms(const struct atoll_compiler *compiler)
 
 int atoll_compiler_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled)
 {
-    if (compiler->kept_count == 0) {
+    if (compiler->kept_count == 0)
         return compiler->kind->collect(compiler, ret_compiled);
-    }
     *ret_compiled = compiler->kept[0];
     compiler->kept_count--;
-    memmove(compiler->kept, compiler->kept + 1, compiler->kept_count * sizeof(compiler->kept[0]));
+    memmove(compiler->kept, compiler->kept + 1, compiler->kept_count * sizeof compiler->kept[0]);
     return 1;
 }
 
@@ -80,10 +76,9 @@ void atoll_compiler_resume(struct atoll_compiler *compiler)
 
 static int make_room(struct atoll_compiler *compiler, struct atoll_err *err)
 {
-    void *grown = realloc(compiler->kept, (compiler->kept_count + 1) * sizeof(compiler->kept[0]));
-    if (!grown) {
+    void *grown = realloc(compiler->kept, (compiler->kept_count + 1) * sizeof compiler->kept[0]);
+    if (!grown)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for compile results");
-    }
     compiler->kept = grown;
     return 0;
 }
@@ -93,9 +88,8 @@ int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, c
                        struct atoll_compiled *ret_compiled, struct atoll_err *err)
 {
     if (make_room(compiler, err) != 0 ||
-        compiler->kind->submit(compiler, RUN_JOB, file_name, text, length, defines, define_count, err) != 0) {
+        compiler->kind->submit(compiler, RUN_JOB, file_name, text, length, defines, define_count, err) != 0)
         return -1;
-    }
     for (;;) {
         struct atoll_compiled found;
         struct pollfd fds[FD_LIMIT];
@@ -108,9 +102,8 @@ int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, c
             return 0;
         } else {
             compiler->kept[compiler->kept_count++] = found;
-            if (make_room(compiler, err) != 0) {
+            if (make_room(compiler, err) != 0)
                 return -1;
-            }
         }
     }
 }

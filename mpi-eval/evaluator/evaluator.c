@@ -1,13 +1,11 @@
 /* evaluator.c - the evaluator process.
- * Protocol: HEARTBEAT at once and every second; SETUP, then TASK 0, 1, ... come
- * from the coordinator; HELLO (device) and REQUEST (how many orders it wants in
- * hand, all together) when the device is there, after PLACE; then orders in,
- * results out, in any order.  One that finds no device for itself sends PLACE
- * without HELLO and goes on with HEARTBEAT alone: surplus is no failure, and
- * another SETUP makes it look again.  FAILED (u32 code, text) is the last word
- * before it leaves by itself. Invariants: this thread never waits for a
- * compiler or a measurement; a message that does not decode is dropped; at the
- * end of the socket the process leaves with everything it started. */
+ * Protocol: HEARTBEAT at once and every second; SETUP, then TASK 0, 1, ... come from the coordinator; HELLO
+ * (device) and REQUEST (how many orders it wants in hand, all together) when the device is there, after PLACE;
+ * then orders in, results out, in any order.  One that finds no device for itself sends PLACE without HELLO and
+ * goes on with HEARTBEAT alone: surplus is no failure, and another SETUP makes it look again.  FAILED (u32 code,
+ * text) is the last message before it leaves by itself.
+ * Invariants: this thread never waits for a compiler or a measurement; a message that does not decode is
+ * dropped; at the end of the socket the process leaves with everything it started. */
 #include "mpi-eval/evaluator/evaluator.h"
 #include "mpi-eval/backend/backends.h"
 
@@ -39,14 +37,10 @@
 #define NULL_ORDERS         32u
 #define NULL_PAUSE_NS       1e8
 #define FAILED_FLUSH_MS     1000
-#define MEASURED_SLOTS                                                                                       \
-    8u                   /* compile children at most, where they share cores with what is measured \
-        ... */
-#define BESIDE_SLOTS 16u /* ... and where they do not */
-#define MEASURED_AHEAD                                                                                       \
-    2u /* orders beside those that compile: measured, or waiting for the device  \
-      */
-#define BESIDE_AHEAD 8u
+#define MEASURED_SLOTS      8u /* compile children at most, where they share cores with what is measured ... */
+#define BESIDE_SLOTS        16u /* ... and where they do not */
+#define MEASURED_AHEAD      2u  /* orders beside those that compile: measured, or waiting for the device */
+#define BESIDE_AHEAD        8u
 
 struct evaluator {
     struct atoll_stream *stream;
@@ -64,8 +58,8 @@ struct evaluator {
     double started_ns, beat_ns;
 };
 
-/* One compile child per four cores where the others measure; else all cores but
- * those of the referee and of the device's process. */
+/* One compile child per four cores where the others measure; else all cores but those of the referee and of the
+ * device's process. */
 static unsigned compile_slots(const struct atoll_backend *backend)
 {
     cpu_set_t cores;
@@ -102,8 +96,7 @@ static int send_place(struct evaluator *ev, const char *pci, const char *note, s
 {
     struct atoll_evaluator_location place = {.surplus = ev->surplus};
     atoll_binding_make(pci, &place);
-    /* Fewer cores than when the compile children were counted: fewer orders in
-   * hand keep some of them idle. */
+    /* Fewer cores than when the compile children were counted: fewer orders in hand keep some of them idle. */
     unsigned fitting = ev->slots ? compile_slots(atoll_backend_find(ev->setup.backend)) : 0;
     if (fitting < ev->slots) {
         ev->orders -= ev->slots - fitting;
@@ -151,8 +144,8 @@ static void send_failed(struct evaluator *ev, const struct atoll_err *why)
 
 /* ---- messages ---- */
 
-/* A referee that does not stop holds memory that cannot be freed: then the
- * process just leaves, and its children with it. */
+/* A referee that does not stop holds memory that cannot be freed: then the process just leaves, and its
+ * children with it. */
 static void stop_measuring(struct evaluator *ev)
 {
     int hangs = atoll_referee_thread_destroy(ev->referee_thread, LEAVE_NS) != 0;
@@ -208,8 +201,7 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
 static int on_setup(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
     if (ev->has_setup && !ev->surplus) {
-        return 0; /* the coordinator had lost sight of this process and sends it
-                 again */
+        return 0; /* the coordinator had lost sight of this process and sends it again */
     }
     ev->surplus = ATOLL_SURPLUS_NONE;
     if (atoll_setup_decode(frame->payload, frame->length, &ev->setup, err) != 0) {
@@ -313,8 +305,7 @@ static int on_order(struct evaluator *ev, const struct atoll_frame *frame, struc
 
 static int on_ack(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    return 0; /* nothing is kept for a second sending: a result that is lost is an
-               order that is sent again */
+    return 0; /* nothing is kept for a second sending: a result that is lost is an order that is sent again */
 }
 
 static int on_stop(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
@@ -325,8 +316,7 @@ static int on_stop(struct evaluator *ev, const struct atoll_frame *frame, struct
 
 static const struct {
     int (*handle)(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err);
-    int is_fatal; /* an error in it ends the process: it cannot do its work
-                   without */
+    int is_fatal; /* an error in it ends the process: it cannot do its work without */
 } handlers[ATOLL_MSG_TYPE_COUNT] = {
     [ATOLL_MSG_SETUP] = {on_setup, 1}, [ATOLL_MSG_TASK] = {on_task, 1}, [ATOLL_MSG_EVALUATE] = {on_order, 0},
     [ATOLL_MSG_DUEL] = {on_order, 0},  [ATOLL_MSG_ACK] = {on_ack, 0},   [ATOLL_MSG_STOP] = {on_stop, 0},

@@ -1,7 +1,6 @@
-/* synthetic.h - answers without measuring, for the null backend: the time of a
- * candidate is a function of its identity, so that coordinator, journal and
- * search can be tested and timed without compilers and devices. Layer:
- * mpi-eval.  Pure. */
+/* synthetic.h - answers without measuring, for the null backend: the time of a candidate is a function of its
+ * identity, so that coordinator, journal and search can be tested and timed without compilers and devices.
+ * Layer: mpi-eval.  Pure. */
 #ifndef ATOLL_MPI_EVAL_EVALUATOR_SYNTHETIC_H
 #define ATOLL_MPI_EVAL_EVALUATOR_SYNTHETIC_H
 
