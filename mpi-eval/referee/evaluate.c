@@ -258,18 +258,6 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
     return r->sampling.summary.median < floor.audit_ns ? audit(s, r->variant) : 0;
 }
 
-static int session_sample(struct session *s, uint32_t variant, struct atoll_err *err)
-{
-    struct series r = {.variant = variant};
-    int failed = series_begin(s, &r, err);
-    while (!failed && r.state == ATOLL_SAMPLING_MORE)
-        failed = series_step(s, &r);
-    if (!failed)
-        failed = series_judge(s, &r, err);
-    atoll_sampling_fini(&r.sampling);
-    return failed;
-}
-
 static int each_variant(struct session *s, enum atoll_variant_kind kind,
                         int (*step)(struct session *, uint32_t))
 {
@@ -292,7 +280,13 @@ static int count_step(struct session *s, uint32_t variant)
 static int sample_step(struct session *s, uint32_t variant)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    int failed = session_sample(s, variant, &err);
+    struct series r = {.variant = variant};
+    int failed = series_begin(s, &r, &err);
+    while (!failed && r.state == ATOLL_SAMPLING_MORE)
+        failed = series_step(s, &r);
+    if (!failed)
+        failed = series_judge(s, &r, &err);
+    atoll_sampling_fini(&r.sampling);
     if (failed && err.code != ATOLL_OK)
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
     return failed;
@@ -330,14 +324,6 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
                            e->timings[0].summary.median, e);
 }
 
-/* bench/ only: the shape of an evaluation without a measurement. */
-static void evaluate_nothing(const struct atoll_referee *referee, struct atoll_evaluation *e)
-{
-    e->verdict = ATOLL_V_CORRECT;
-    e->level = 6;
-    e->device = referee->info.key;
-}
-
 void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
                             const struct atoll_prepared *prepared, const void *object, size_t object_length,
                             struct atoll_evaluation *ret_evaluation)
@@ -353,7 +339,10 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
     ret_evaluation->device = referee->info.key;
     ret_evaluation->verdict = ATOLL_V_CORRECT;
     if (referee->setup.backend_null) {
-        evaluate_nothing(referee, ret_evaluation);
+        /* bench/ only: the shape of an evaluation without a measurement. */
+        ret_evaluation->verdict = ATOLL_V_CORRECT;
+        ret_evaluation->level = 6;
+        ret_evaluation->device = referee->info.key;
         return;
     }
     if (!s.known) {

@@ -174,26 +174,6 @@ static int symbols_make(const struct preparation *w, struct atoll_err *err)
     return 0;
 }
 
-static int unit_make(const struct preparation *w, struct atoll_err *err)
-{
-    struct atoll_prepared *p = w->p;
-    struct atoll_buffer out;
-    atoll_buffer_init(&out, UNIT_LIMIT);
-    prefix_print(w->p, w->first_line, &out);
-    atoll_buffer_put_bytes(&out, w->p->body, strlen(w->p->body));
-    atoll_buffer_printf(&out, "\n");
-    if (w->parts->unit_end)
-        w->parts->unit_end(w->p, &out);
-    int failed = atoll_buffer_check(&out, err);
-    if (!failed) {
-        p->unit_length = out.length;
-        p->unit_text = atoll_arena_text(p->arena, (const char *)out.data, out.length, err);
-        failed = p->unit_text ? 0 : -1;
-    }
-    atoll_buffer_fini(&out);
-    return failed ? -1 : symbols_make(w, err);
-}
-
 static int levels_pass(struct preparation *w, struct atoll_err *err)
 {
     struct atoll_prepared *p = w->p;
@@ -210,8 +190,23 @@ static int levels_pass(struct preparation *w, struct atoll_err *err)
         w->first_line = line;
         failed = body_check(p, w->first_line, &mine);
     }
-    if (!failed)
-        return unit_make(w, err);
+    if (!failed) {
+        struct atoll_buffer out;
+        atoll_buffer_init(&out, UNIT_LIMIT);
+        prefix_print(w->p, w->first_line, &out);
+        atoll_buffer_put_bytes(&out, w->p->body, strlen(w->p->body));
+        atoll_buffer_printf(&out, "\n");
+        if (w->parts->unit_end)
+            w->parts->unit_end(w->p, &out);
+        int rc = atoll_buffer_check(&out, err);
+        if (!rc) {
+            p->unit_length = out.length;
+            p->unit_text = atoll_arena_text(p->arena, (const char *)out.data, out.length, err);
+            rc = p->unit_text ? 0 : -1;
+        }
+        atoll_buffer_fini(&out);
+        return rc ? -1 : symbols_make(w, err);
+    }
     /* A failure of ours is an error of the caller's; everything else is the candidate's verdict. */
     if (mine.code == ATOLL_E_MEMORY || mine.code == ATOLL_E_INTERNAL) {
         if (err)

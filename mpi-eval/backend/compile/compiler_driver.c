@@ -178,14 +178,6 @@ static int slot_read_object(struct slot *slot, const char *name, uint64_t limit)
     return slot->job->result.object ? 0 : -1;
 }
 
-static struct atoll_compile_job *slot_release(struct slot *slot)
-{
-    struct atoll_compile_job *job = slot->job;
-    slot->job = NULL;
-    atoll_scratch_empty(slot->folder_fd, 1);
-    return job;
-}
-
 struct cc {
     struct atoll_compiler base;
     struct atoll_compiler_style style;
@@ -333,7 +325,9 @@ static char **make_arguments(const struct cc *cc, const struct atoll_compile_job
 static void finish(struct cc *cc, struct slot *slot, enum atoll_compile_status status,
                    const char *diagnostics, const char *report)
 {
-    struct atoll_compile_job *job = slot_release(slot);
+    struct atoll_compile_job *job = slot->job;
+    slot->job = NULL;
+    atoll_scratch_empty(slot->folder_fd, 1);
     atoll_compile_job_finish(job, status, diagnostics, report, slot->ran_ns);
     atoll_compile_queue_put(&cc->done, job);
 }

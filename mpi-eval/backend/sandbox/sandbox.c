@@ -218,21 +218,6 @@ static int add_rule(scmp_filter_ctx context, uint32_t action, const struct rule 
     return seccomp_rule_add_array(context, action, number, rule->null_arg ? 2 : 1, cmp);
 }
 
-static int fill_context(scmp_filter_ctx context, enum atoll_filter_kind kind)
-{
-    const struct filter_table *table = &filter_tables[kind];
-    int status = seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    if (status == 0)
-        status = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree instead of a list */
-    for (size_t i = 0; i < table->count && status == 0; i++)
-        status = add_rule(context, table->action, &table->rules[i]);
-    for (size_t i = 0; i < table->more_count && status == 0; i++)
-        status = add_rule(context, table->action, &table->more[i]);
-    if (status == 0 && kind != ATOLL_FILTER_SAMPLE)
-        status = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    return status;
-}
-
 /* seccomp_export_bpf writes into a descriptor only (libseccomp 2.5). */
 static int export_code(scmp_filter_ctx context, struct atoll_filter *filter, struct atoll_err *err)
 {
@@ -262,7 +247,16 @@ int atoll_filter_init(struct atoll_filter *filter, enum atoll_filter_kind kind, 
     scmp_filter_ctx context = seccomp_init(filter_tables[kind].otherwise);
     if (!context)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a seccomp filter");
-    int status = fill_context(context, kind);
+    const struct filter_table *table = &filter_tables[kind];
+    int status = seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (status == 0)
+        status = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree instead of a list */
+    for (size_t i = 0; i < table->count && status == 0; i++)
+        status = add_rule(context, table->action, &table->rules[i]);
+    for (size_t i = 0; i < table->more_count && status == 0; i++)
+        status = add_rule(context, table->action, &table->more[i]);
+    if (status == 0 && kind != ATOLL_FILTER_SAMPLE)
+        status = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     int result = status == 0
                      ? export_code(context, filter, err)
                      : atoll_err_errno(err, -status, "libseccomp refused a rule of filter %d", (int)kind);
@@ -314,17 +308,6 @@ static const struct ruleset_attr abi_rights[] = {
     {FS_ALL_V1, 0, 0}, {1u << 13, 0, 0}, {FS_TRUNCATE, 0, 0}, {0, 3, 0}, {FS_IOCTL_DEV, 0, 0}, {0, 0, 3},
 };
 
-static struct ruleset_attr handled_rights(int version)
-{
-    struct ruleset_attr sum = {0, 0, 0};
-    for (int i = 0; i < version && i < (int)(sizeof abi_rights / sizeof abi_rights[0]); i++) {
-        sum.handled_access_fs |= abi_rights[i].handled_access_fs;
-        sum.handled_access_net |= abi_rights[i].handled_access_net;
-        sum.scoped |= abi_rights[i].scoped;
-    }
-    return sum;
-}
-
 int atoll_landlock_version(void)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
@@ -362,7 +345,12 @@ int atoll_landlock_create(const struct atoll_landlock_path *paths, size_t path_c
         *ret_fd = -1;
         return 0;
     }
-    struct ruleset_attr attr = handled_rights(version);
+    struct ruleset_attr attr = {0, 0, 0};
+    for (int i = 0; i < version && i < (int)(sizeof abi_rights / sizeof abi_rights[0]); i++) {
+        attr.handled_access_fs |= abi_rights[i].handled_access_fs;
+        attr.handled_access_net |= abi_rights[i].handled_access_net;
+        attr.scoped |= abi_rights[i].scoped;
+    }
     size_t bytes = version >= 6 ? sizeof attr : version >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0);
     if (ruleset < 0)

@@ -70,18 +70,6 @@ static void remove_if_stale(int base_fd, const char *name)
     close(fd);
 }
 
-static void remove_stale(const char *base)
-{
-    DIR *dir = opendir(base);
-    if (!dir)
-        return;
-    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        if (strncmp(e->d_name, PREFIX, sizeof PREFIX - 1) == 0)
-            remove_if_stale(dirfd(dir), e->d_name);
-    }
-    closedir(dir);
-}
-
 struct atoll_scratch *atoll_scratch_create(struct atoll_err *err)
 {
     const char *base = base_folder();
@@ -91,7 +79,14 @@ struct atoll_scratch *atoll_scratch_create(struct atoll_err *err)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a scratch folder");
         return NULL;
     }
-    remove_stale(base);
+    DIR *dir = opendir(base);
+    if (dir) {
+        for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+            if (strncmp(e->d_name, PREFIX, sizeof PREFIX - 1) == 0)
+                remove_if_stale(dirfd(dir), e->d_name);
+        }
+        closedir(dir);
+    }
     scratch->fd = -1;
     if (!mkdtemp(scratch->path)) {
         atoll_err_errno(err, errno,

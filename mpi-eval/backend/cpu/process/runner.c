@@ -362,14 +362,6 @@ static int send_run(const struct atoll_runner *runner, const struct atoll_run_re
     return send_all(runner->socket, &message, length);
 }
 
-static void look_at_socket(const struct atoll_runner *runner, struct course *course)
-{
-    int status = receive_reply(runner, 0, &course->end);
-    if (status < 0 || (status == 1 && course->end.type != ATOLL_CONTROL_ENDED))
-        course->lost = 1;
-    course->ended = status == 1;
-}
-
 /* Waits until *word is set, the sample ended, the worker is lost or the deadline (by the raw clock) passed.  Returns
  * the time at which *word was seen set. */
 static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *word, int spin, double deadline,
@@ -389,7 +381,10 @@ static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *wo
         if (now < look_at)
             continue;
         look_at = now + LOOK_EVERY_NS;
-        look_at_socket(runner, course);
+        int status = receive_reply(runner, 0, &course->end);
+        if (status < 0 || (status == 1 && course->end.type != ATOLL_CONTROL_ENDED))
+            course->lost = 1;
+        course->ended = status == 1;
         course->timed_out = now >= deadline;
         if (course->ended || course->lost || course->timed_out)
             return now;

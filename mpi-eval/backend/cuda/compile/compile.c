@@ -578,17 +578,6 @@ static struct atoll_compiler *create_nvrtc(const struct atoll_nvrtc_settings *se
     return &n->base;
 }
 
-static struct atoll_compiler *create_nvcc(const struct atoll_nvrtc_settings *settings, const char *path,
-                                          struct atoll_err *err)
-{
-    struct atoll_toolkit t = {0};
-    struct atoll_compiler *compiler = NULL;
-    if (atoll_toolkit_add_folders(&t, settings->include_path, err) == 0)
-        compiler = atoll_nvcc_create(path, &settings->compiler, t.includes, t.include_count, err);
-    atoll_toolkit_fini(&t);
-    return compiler;
-}
-
 struct atoll_compiler *atoll_nvrtc_create(const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
 {
     const char *command = settings->compiler.command ? settings->compiler.command : "nvrtc";
@@ -609,7 +598,11 @@ struct atoll_compiler *atoll_nvrtc_create(const struct atoll_nvrtc_settings *set
         if (wants_nvrtc)
             atoll_log(ATOLL_LOG_WARNING, "eval.compile.nvcc", "%s; %s is used, which takes far longer",
                       why.text, nvcc);
-        compiler = create_nvcc(settings, nvcc, err);
+        struct atoll_toolkit t = {0};
+        compiler = NULL;
+        if (atoll_toolkit_add_folders(&t, settings->include_path, err) == 0)
+            compiler = atoll_nvcc_create(nvcc, &settings->compiler, t.includes, t.include_count, err);
+        atoll_toolkit_fini(&t);
     }
     free(nvcc);
     return compiler;

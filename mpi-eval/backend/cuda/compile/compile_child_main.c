@@ -127,19 +127,6 @@ static int must_leave(const struct server *s)
 
 /* ---- NVRTC ---- */
 
-static void put_log(struct server *s, struct _nvrtcProgram *program)
-{
-    size_t bytes = 0;
-    char *log = NULL;
-    if (program && s->nvrtc->nvrtcGetProgramLogSize(program, &bytes) == ATOLL_NVRTC_SUCCESS && bytes > 0 &&
-        (log = malloc(bytes)) && s->nvrtc->nvrtcGetProgramLog(program, log) != ATOLL_NVRTC_SUCCESS)
-        bytes = 0;
-    size_t length = log && bytes > 0 ? strnlen(log, bytes) : 0;
-    atoll_buffer_put_blob(&s->reply, log ? log : "",
-                          length < ATOLL_COMPILE_WIRE_LOG_BYTES ? length : ATOLL_COMPILE_WIRE_LOG_BYTES);
-    free(log);
-}
-
 /* The toolkit's own needs the C library's headers, which are not here; kernels want the one type of it that they are
  * given (docs/spec/plan.md, tensormap). */
 static const char cuda_h[] = "#pragma once\n"
@@ -175,7 +162,16 @@ static int request_serve(struct server *s, uint64_t serial, const char *name, co
     atoll_buffer_put_u64(&s->reply, serial);
     atoll_buffer_put_u32(&s->reply, result);
     atoll_buffer_put_u32(&s->reply, (uint32_t)leaves);
-    put_log(s, program);
+    size_t log_bytes = 0;
+    char *log = NULL;
+    if (program && s->nvrtc->nvrtcGetProgramLogSize(program, &log_bytes) == ATOLL_NVRTC_SUCCESS &&
+        log_bytes > 0 && (log = malloc(log_bytes)) &&
+        s->nvrtc->nvrtcGetProgramLog(program, log) != ATOLL_NVRTC_SUCCESS)
+        log_bytes = 0;
+    size_t length = log && log_bytes > 0 ? strnlen(log, log_bytes) : 0;
+    atoll_buffer_put_blob(&s->reply, log ? log : "",
+                          length < ATOLL_COMPILE_WIRE_LOG_BYTES ? length : ATOLL_COMPILE_WIRE_LOG_BYTES);
+    free(log);
     size_t bytes = 0;
     char *cubin = NULL;
     if (result == ATOLL_NVRTC_SUCCESS &&

@@ -113,17 +113,6 @@ static int peak_measure(struct calibration *c, peak_append *command, unsigned ty
     return rc;
 }
 
-static int peaks_measure(struct calibration *c, struct atoll_err *err)
-{
-    static const enum atoll_dtype fma[] = {ATOLL_F64, ATOLL_F32, ATOLL_F16, ATOLL_BF16};
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof fma / sizeof *fma; i++)
-        rc = peak_measure(c, fma_step, fma[i], &c->info->peak_flops[fma[i]], err);
-    for (unsigned type = 0; rc == 0 && type <= ATOLL_DTYPE_COUNT; type++)
-        rc = peak_measure(c, atoll_support_tensor, type, &c->info->limits.tensor_flops[type], err);
-    return rc;
-}
-
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -189,8 +178,14 @@ static int all_measure(struct calibration *c, struct atoll_err *err)
     int rc = atoll_cuda_device_reserve(d, 0, stream < STREAM ? stream : STREAM, 0, err);
     if (rc == 0)
         rc = bandwidth_measure(c, err);
-    if (rc == 0)
-        rc = peaks_measure(c, err);
+    if (rc == 0) {
+        static const enum atoll_dtype fma[] = {ATOLL_F64, ATOLL_F32, ATOLL_F16, ATOLL_BF16};
+        rc = 0;
+        for (size_t i = 0; rc == 0 && i < sizeof fma / sizeof *fma; i++)
+            rc = peak_measure(c, fma_step, fma[i], &c->info->peak_flops[fma[i]], err);
+        for (unsigned type = 0; rc == 0 && type <= ATOLL_DTYPE_COUNT; type++)
+            rc = peak_measure(c, atoll_support_tensor, type, &c->info->limits.tensor_flops[type], err);
+    }
     return rc == 0 ? empty_measure(c, err) : rc;
 }
 

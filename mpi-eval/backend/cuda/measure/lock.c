@@ -32,41 +32,11 @@ static int path_set(const char *folder, const char *uuid, char *ret_path, size_t
     return 0;
 }
 
-/* A sticky folder may forbid to open another user's file for writing with O_CREAT: then it is there. */
-static int file_open(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EACCES)
-        fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == EACCES)
-        fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0)
-        (void)!fchmod(fd, 0666); /* against the umask; only the owner may, and once is enough */
-    return fd;
-}
-
 /* What a lock says of its holder, a line each: pid, host, command that runs its campaign.  Anybody may write there:
  * nothing of it is believed, and only what can be printed is. */
 struct holder {
     char pid[24], host[72], command[CMD_BYTES];
 };
-
-/* Of the process that started this one: an evaluator is told its campaign, its command line does not say it. */
-static void command_read(char *ret_text, size_t bytes)
-{
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)getppid());
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    n = n > 0 ? n : 0;
-    for (ssize_t i = 0; i < n; i++)
-        ret_text[i] = isprint((unsigned char)ret_text[i]) ? ret_text[i] : ' ';
-    while (n > 0 && ret_text[n - 1] == ' ')
-        n--;
-    ret_text[n] = 0;
-}
 
 /* The text up to the end of the line, as far as it is of such characters; past the line. */
 static const char *line_read(const char *at, int (*is_such)(int), char *ret_text, size_t bytes)
@@ -102,7 +72,14 @@ int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
     struct stat st;
     if (path_set(folder, uuid, path, sizeof path, err) != 0)
         return -1;
-    int fd = file_open(path);
+    /* A sticky folder may forbid to open another user's file for writing with O_CREAT: then it is there. */
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EACCES)
+        fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES)
+        fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        (void)!fchmod(fd, 0666); /* against the umask; only the owner may, and once is enough */
     if (fd < 0)
         return atoll_err_errno(err, errno, "cannot open the lock %s of the device", path);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -120,7 +97,19 @@ int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
     char text[sizeof me + 4];
     if (gethostname(me.host, sizeof me.host - 1) != 0)
         me.host[0] = 0;
-    command_read(me.command, sizeof me.command);
+    /* Of the process that started this one: an evaluator is told its campaign, its command line does not say it. */
+    char name[40];
+    snprintf(name, sizeof name, "/proc/%ld/cmdline", (long)getppid());
+    int cmdline = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = cmdline >= 0 ? read(cmdline, me.command, (sizeof me.command) - 1) : 0;
+    if (cmdline >= 0)
+        close(cmdline);
+    length = length > 0 ? length : 0;
+    for (ssize_t i = 0; i < length; i++)
+        me.command[i] = isprint((unsigned char)me.command[i]) ? me.command[i] : ' ';
+    while (length > 0 && me.command[length - 1] == ' ')
+        length--;
+    me.command[length] = 0;
     int n = snprintf(text, sizeof text, "%ld\n%s\n%s\n", (long)getpid(), me.host, me.command);
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, text, (size_t)n, 0); /* of another user's file: nobody's pid */

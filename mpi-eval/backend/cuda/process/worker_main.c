@@ -58,20 +58,6 @@ static int take_all(void *bytes, size_t length)
     return 0;
 }
 
-static int hello_put(struct atoll_cuda_executor *executor, struct atoll_err *err)
-{
-    struct atoll_cuda_hello hello;
-    memset(&hello, 0, sizeof hello);
-    hello.version = ATOLL_CUDA_LINK_VERSION;
-    if (executor && atoll_cuda_executor_facts(executor, &hello.facts, err) == 0) {
-        hello.code = ATOLL_OK;
-    } else {
-        hello.code = (uint32_t)err->code;
-        snprintf(hello.text, sizeof hello.text, "%.500s", err->text);
-    }
-    return put_all(&hello, sizeof hello);
-}
-
 static void buffer_wipe(struct atoll_buffer *b)
 {
     if (b->data)
@@ -127,7 +113,16 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     fcntl(ATOLL_CUDA_LINK_FD, F_SETFL, O_NONBLOCK);
     struct atoll_cuda_executor *executor = atoll_cuda_executor_create(argv[1], &err);
-    int rc = hello_put(executor, &err);
+    struct atoll_cuda_hello hello;
+    memset(&hello, 0, sizeof hello);
+    hello.version = ATOLL_CUDA_LINK_VERSION;
+    if (executor && atoll_cuda_executor_facts(executor, &hello.facts, &err) == 0) {
+        hello.code = ATOLL_OK;
+    } else {
+        hello.code = (uint32_t)err.code;
+        snprintf(hello.text, sizeof hello.text, "%.500s", err.text);
+    }
+    int rc = put_all(&hello, sizeof hello);
     while (executor && rc == 0)
         rc = serve_one(executor, &batch, &room);
     free(batch);
