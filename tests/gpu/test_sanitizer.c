@@ -90,7 +90,7 @@ static void introduce(void)
 {
     char version[] = "--version", text[4096];
     char *argv[] = {tool, version, NULL};
-    if (atoll_spawn_ask(argv, NULL, 10000, text, sizeof text, NULL) == 0)
+    if (atoll_spawn_output(argv, NULL, 10000, text, sizeof text, NULL) == 0)
         printf("%s\n%s\n", tool, text);
     fflush(stdout);
 }

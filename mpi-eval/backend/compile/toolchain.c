@@ -35,7 +35,7 @@ static int is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-static char *find_program(const char *command)
+char *atoll_toolchain_find_program(const char *command)
 {
     if (strchr(command, '/'))
         return is_program(command) ? realpath(command, NULL) : NULL;
@@ -72,7 +72,7 @@ static int ask(const struct atoll_toolchain *t, const char *option, char *ret_te
     char argument[64];
     char *argv[] = {t->path, argument, NULL};
     snprintf(argument, sizeof argument, "%s", option);
-    return atoll_spawn_ask(argv, t->environment, ANSWER_TIMEOUT_MS, ret_text, bytes, err);
+    return atoll_spawn_output(argv, t->environment, ANSWER_TIMEOUT_MS, ret_text, bytes, err);
 }
 
 static void add_path(struct atoll_toolchain *t, const char *path, size_t length)
@@ -144,7 +144,7 @@ void atoll_toolchain_add_folder(struct atoll_toolchain *t, const char *folder)
 int atoll_toolchain_init(struct atoll_toolchain *t, const char *command, struct atoll_err *err)
 {
     memset(t, 0, sizeof *t);
-    t->path = find_program(command);
+    t->path = atoll_toolchain_find_program(command);
     if (!t->path)
         return atoll_err_set(
             err, ATOLL_E_MISSING,

@@ -23,4 +23,7 @@ int atoll_toolchain_init(struct atoll_toolchain *t, const char *command, struct 
 void atoll_toolchain_add_folder(struct atoll_toolchain *t, const char *folder);
 void atoll_toolchain_fini(struct atoll_toolchain *t);
 
+/* A program by its name in PATH, or by a path; the caller frees.  NULL: there is none that can be run. */
+char *atoll_toolchain_find_program(const char *command);
+
 #endif

@@ -22,7 +22,7 @@ struct atoll_scratch {
     int fd;
 };
 
-static const char *base_folder(void)
+const char *atoll_scratch_base(void)
 {
     static const char *const variables[] = {"ATOLL_SCRATCH", "TMPDIR"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
@@ -72,7 +72,7 @@ static void remove_if_stale(int base_fd, const char *name)
 
 struct atoll_scratch *atoll_scratch_create(struct atoll_err *err)
 {
-    const char *base = base_folder();
+    const char *base = atoll_scratch_base();
     struct atoll_scratch *scratch = calloc(1, sizeof *scratch);
     if (!scratch || asprintf(&scratch->path, "%s/%sXXXXXX", base, PREFIX) < 0) {
         free(scratch);

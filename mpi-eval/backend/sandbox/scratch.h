@@ -7,7 +7,9 @@
 
 struct atoll_scratch;
 
-/* Makes a folder of mode 0700 in ATOLL_SCRATCH, else TMPDIR, else /tmp, and holds a lock on it.  Folders
+/* Where node-local files go: ATOLL_SCRATCH, else TMPDIR, else /tmp. */
+const char *atoll_scratch_base(void);
+/* Makes a folder of mode 0700 there and holds a lock on it.  Folders
  * there that a killed process left behind (this user's, not locked, older than a minute) are removed first.
  */
 struct atoll_scratch *atoll_scratch_create(struct atoll_err *err);

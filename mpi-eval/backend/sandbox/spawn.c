@@ -156,8 +156,8 @@ static void read_answer(int fd, int timeout_ms, char *ret_text, size_t bytes)
     ret_text[used] = '\0';
 }
 
-int atoll_spawn_ask(char *const *argv, char *const *environment, int timeout_ms, char *ret_text, size_t bytes,
-                    struct atoll_err *err)
+int atoll_spawn_output(char *const *argv, char *const *environment, int timeout_ms, char *ret_text,
+                       size_t bytes, struct atoll_err *err)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)

@@ -30,8 +30,9 @@ pid_t atoll_spawn_start(const struct atoll_spawn *spawn, struct atoll_err *err);
 
 /* What a program says on its standard output until it closes it, `bytes - 1` bytes are there or it is silent for
  * timeout_ms; then it is killed with its group and reaped.  argv[0] is the program's path; environment NULL: this
- * process's.  An exit status is not told: who answers nothing said nothing.  0, or -1 and err when it did not start. */
-int atoll_spawn_ask(char *const *argv, char *const *environment, int timeout_ms, char *ret_text, size_t bytes,
-                    struct atoll_err *err);
+ * process's.  The exit status is not asked for: a program that prints nothing said nothing.  (base/process.h forks, which a
+ * process with threads must not.)  0, or -1 and err when it did not start. */
+int atoll_spawn_output(char *const *argv, char *const *environment, int timeout_ms, char *ret_text,
+                       size_t bytes, struct atoll_err *err);
 
 #endif

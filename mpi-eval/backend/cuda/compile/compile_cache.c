@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "mpi-eval/backend/sandbox/scratch.h"
 
 #define MAGIC_BYTES 8
 #define HEAD_BYTES  (MAGIC_BYTES + 2 * ATOLL_ID_BYTES)
@@ -39,14 +40,7 @@ struct file {
 
 static int default_folder(char *ret_path, size_t bytes)
 {
-    static const char *const variables[] = {"ATOLL_SCRATCH", "TMPDIR"};
-    const char *base = "/tmp";
-    for (size_t i = sizeof variables / sizeof variables[0]; i-- > 0;) {
-        const char *value = getenv(variables[i]);
-        if (value && value[0] == '/')
-            base = value;
-    }
-    int n = snprintf(ret_path, bytes, "%s/atoll-cache-%u", base, (unsigned)geteuid());
+    int n = snprintf(ret_path, bytes, "%s/atoll-cache-%u", atoll_scratch_base(), (unsigned)geteuid());
     return n > 0 && (size_t)n < bytes ? 0 : -1;
 }
 

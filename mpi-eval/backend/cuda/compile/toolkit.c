@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/program.h"
+#include "mpi-eval/backend/compile/toolchain.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
 
 #define PROGRAM_NAME           "atoll-compile-cuda"
@@ -153,7 +154,7 @@ int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char 
                              program ? " at " : "", program ? program : "");
     char describe[] = "describe";
     char *argv[] = {t->program, describe, NULL};
-    if (atoll_spawn_ask(argv, NULL, DESCRIPTION_TIMEOUT_MS, description, sizeof description, err) == 0 &&
+    if (atoll_spawn_output(argv, NULL, DESCRIPTION_TIMEOUT_MS, description, sizeof description, err) == 0 &&
         read_description(t, description, err) == 0) {
         atoll_toolkit_find_headers(t, t->nvrtc);
         if (atoll_toolkit_add_folders(t, include_path, err) == 0)
@@ -175,29 +176,16 @@ void atoll_toolkit_fini(struct atoll_toolkit *t)
 
 /* ---- programs ---- */
 
-static char *program_in(const char *folder, size_t length, const char *below, const char *name)
-{
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%.*s/%s%s", (int)length, folder, below, name);
-    return length > 0 && folder[0] == '/' && n > 0 && (size_t)n < sizeof path && is_program(path)
-               ? strdup(path)
-               : NULL;
-}
-
 char *atoll_toolkit_find_program(const char *command)
 {
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
-    char *found = NULL;
-    if (strchr(command, '/'))
-        return is_program(command) ? realpath(command, NULL) : NULL;
-    const char *search = getenv("PATH");
-    for (const char *at = search ? search : ""; *at && !found;) {
-        size_t length = strcspn(at, ":");
-        found = program_in(at, length, "", command);
-        at += length + (at[length] == ':');
+    char *found = atoll_toolchain_find_program(command);
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !found && !strchr(command, '/'); i++) {
+        char path[PATH_MAX];
+        int n = roots[i] ? snprintf(path, sizeof(path), "%s/bin/%s", roots[i], command) : 0;
+        if (n > 0 && (size_t)n < sizeof(path) && path[0] == '/' && is_program(path))
+            found = strdup(path);
     }
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0] && !found; i++)
-        found = roots[i] ? program_in(roots[i], strlen(roots[i]), "bin/", command) : NULL;
     return found;
 }
 
