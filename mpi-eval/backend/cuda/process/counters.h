@@ -1,6 +1,6 @@
 /* counters.h - hardware counters of launches in this process, by CUPTI's range profiler: one range per launch, the
  * launches made by the caller as often as the set of metrics needs passes.
- * Layer: mpi-eval, backend/cuda.  Lifetime: create/destroy.  One owner thread, in the device process (executor_counters.c). */
+ * Layer: mpi-eval, backend/cuda.  Lifetime: create/destroy.  One owner thread, in the device process (executor.c). */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_PROCESS_COUNTERS_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_PROCESS_COUNTERS_H
 
