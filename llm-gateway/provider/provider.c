@@ -11,7 +11,7 @@
 #include "llm-gateway/provider/provider_row.h"
 #include "base/utf8.h"
 
-#define LIST_VALUE_LIMIT 1000000 /* JSON values of a list of models or embeddings */
+#define LIST_VALUE_LIMIT 1000000 /* JSON values of a list of models */
 
 static const struct atoll_provider_row *const rows[ATOLL_PROVIDER_COUNT] = {
     [ATOLL_PROVIDER_CHAT] = &atoll_provider_chat,
@@ -27,17 +27,6 @@ const struct atoll_provider_row *atoll_provider_row(enum atoll_provider provider
 const char *atoll_provider_name(enum atoll_provider provider)
 {
     return (unsigned)provider < ATOLL_PROVIDER_COUNT ? rows[provider]->name : "?";
-}
-
-int atoll_provider_find(const char *name, enum atoll_provider *ret_provider)
-{
-    for (int i = 0; i < ATOLL_PROVIDER_COUNT; i++) {
-        if (strcmp(name, rows[i]->name) == 0) {
-            *ret_provider = (enum atoll_provider)i;
-            return 0;
-        }
-    }
-    return -1;
 }
 
 const char *atoll_provider_path(enum atoll_provider provider, enum atoll_llm_operation operation)
@@ -91,6 +80,20 @@ enum atoll_llm_effort atoll_provider_effort(const struct atoll_llm_request *requ
     return request->effort ? request->effort : model->effort;
 }
 
+json_t *atoll_provider_turns(const struct atoll_llm_request *request)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < request->message_count; i++) {
+        const struct atoll_llm_message *m = &request->messages[i];
+        if (json_array_append_new(
+                list, json_pack("{s:s,s:s}", "role", atoll_llm_role_name(m->role), "content", m->text))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *request,
                                 const struct atoll_provider_model *model)
 {
@@ -122,37 +125,15 @@ int atoll_provider_set_cache_key(json_t *body, const struct atoll_llm_request *r
     return end ? json_object_set_new(body, "prompt_cache_key", json_string(hex)) : 0;
 }
 
-/* A text, a list of texts: the same for all who embed. */
-static json_t *embed_body(const struct atoll_llm_request *request, const struct atoll_provider_model *model)
-{
-    json_t *body = json_pack("{s:s,s:s}", "model", model->model, "encoding_format", "float");
-    json_t *input = json_array();
-    int failed = 0;
-    for (size_t i = 0; i < request->message_count && !failed; i++) {
-        failed = json_array_append_new(input, json_string(request->messages[i].text));
-    }
-    if (json_object_set(body, "input", input) || failed) {
-        json_decref(body);
-        body = NULL;
-    }
-    json_decref(input);
-    return body;
-}
-
-static int has_turn(const struct atoll_llm_request *request)
-{
-    for (size_t i = 0; i < request->message_count; i++) {
-        if (request->messages[i].role != ATOLL_LLM_SYSTEM && *request->messages[i].text) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int check_body(const struct atoll_provider_row *row, const struct atoll_llm_request *request,
                       const struct atoll_provider_model *model, struct atoll_err *err)
 {
     size_t length = strlen(model->model);
+    int has_turn = 0;
+    for (size_t i = 0; i < request->message_count && i < ATOLL_LLM_MESSAGE_LIMIT; i++) {
+        const struct atoll_llm_message *m = &request->messages[i];
+        has_turn |= m->role != ATOLL_LLM_SYSTEM && m->text && *m->text;
+    }
     if (atoll_llm_request_check(request, err)) {
         return -1;
     }
@@ -167,7 +148,7 @@ static int check_body(const struct atoll_provider_row *row, const struct atoll_l
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "model '%s': no max_output_tokens, neither asked nor configured", model->model);
     }
-    if (request->operation == ATOLL_LLM_CHAT && row->needs_turn && !has_turn(request)) {
+    if (request->operation == ATOLL_LLM_CHAT && row->needs_turn && !has_turn) {
         return atoll_err_set(err, ATOLL_E_INPUT, "messages: %s needs one of role user with a text",
                              row->name);
     }
@@ -186,9 +167,21 @@ int atoll_provider_body(enum atoll_provider provider, const struct atoll_llm_req
     if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err))) {
         return -1;
     }
-    json_t *body = request->operation == ATOLL_LLM_EMBED ? embed_body(request, model)
-                                                         : row->body(request, model, schema);
+    json_t *body, *input = NULL;
+    if (request->operation == ATOLL_LLM_EMBED) { /* the same for all who embed */
+        input = json_array();
+        for (size_t i = 0; i < request->message_count; i++) {
+            json_array_append_new(input, json_string(request->messages[i].text));
+        }
+        body = json_array_size(input) == request->message_count
+                   ? json_pack("{s:s,s:s,s:O}", "model", model->model, "encoding_format", "float", "input",
+                               input)
+                   : NULL;
+    } else {
+        body = row->body(request, model, schema);
+    }
     int status = atoll_json_put(out, body, err);
+    json_decref(input);
     json_decref(schema);
     json_decref(body);
     return status;
@@ -196,35 +189,26 @@ int atoll_provider_body(enum atoll_provider provider, const struct atoll_llm_req
 
 /* ---- what all replies share ---- */
 
-static json_t *load_list(const void *bytes, size_t length, const char *what, struct atoll_err *err)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    json_t *document = atoll_json_load(bytes, length, LIST_VALUE_LIMIT, JSON_ALLOW_NUL, &why);
-    if (!document) {
-        atoll_err_set(err, why.code == ATOLL_E_MEMORY ? ATOLL_E_MEMORY : ATOLL_E_PROTOCOL, "%s: %s", what,
-                      why.text);
-    }
-    return document;
-}
-
 int atoll_provider_models(enum atoll_provider provider, const void *bytes, size_t length,
                           void (*sink)(void *context, const char *id), void *context, struct atoll_err *err)
 {
     size_t i;
-    json_t *one, *document = load_list(bytes, length, "list of models", err);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    json_t *one, *document = atoll_json_load(bytes, length, LIST_VALUE_LIMIT, JSON_ALLOW_NUL, &why);
     const json_t *list = json_is_array(document) ? document : json_object_get(document, "data");
-    int status = json_is_array(list) ? 0 : -1;
-    if (status && document) {
-        atoll_err_set(err, ATOLL_E_PROTOCOL, "list of models: no list 'data' in the reply");
+    if (!json_is_array(list)) {
+        json_decref(document);
+        return atoll_err_set(err, why.code == ATOLL_E_MEMORY ? ATOLL_E_MEMORY : ATOLL_E_PROTOCOL,
+                             "list of models: %s", document ? "no list 'data' in the reply" : why.text);
     }
     json_array_foreach(list, i, one)
     {
         char id[256] = "";
-        atoll_reply_name(id, sizeof id, json_object_get(one, "id"));
+        atoll_reply_name(id, sizeof(id), json_object_get(one, "id"));
         if (*id) {
             sink(context, id);
         }
     }
     json_decref(document);
-    return status;
+    return 0;
 }

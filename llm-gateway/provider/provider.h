@@ -14,7 +14,6 @@ enum atoll_provider {
     ATOLL_PROVIDER_COUNT
 };
 const char *atoll_provider_name(enum atoll_provider provider); /* "chat" "responses" "anthropic" */
-int atoll_provider_find(const char *name, enum atoll_provider *ret_provider);
 
 /* How a model wants to be asked. */
 struct atoll_provider_model {

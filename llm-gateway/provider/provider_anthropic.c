@@ -61,20 +61,16 @@ static int set_messages(json_t *body, const struct atoll_llm_request *request)
     return failed ? -1 : 0;
 }
 
-/* Half of the output limit for high, a quarter for medium, an eighth for low. */
-static uint32_t thinking_tokens(uint32_t limit, enum atoll_llm_effort effort)
-{
-    uint32_t part = limit >> (1 + ATOLL_LLM_EFFORT_HIGH - effort);
-    return part > THINKING_TOKENS_LOW ? part : THINKING_TOKENS_LOW;
-}
-
 /* What is known of a model decides between a budget (up to Claude 4.5) and an effort (from 4.6).  *ret_thinks: sampling
  * must not be said. */
 static int set_effort(json_t *body, json_t *config, const struct atoll_llm_request *request,
                       const struct atoll_provider_model *model, int *ret_thinks)
 {
     enum atoll_llm_effort effort = atoll_provider_effort(request, model);
-    uint32_t limit = atoll_provider_limit(request, model), thinking = thinking_tokens(limit, effort);
+    /* Half of the output limit for high, a quarter for medium, an eighth for low. */
+    uint32_t limit = atoll_provider_limit(request, model);
+    uint32_t thinking = limit >> (1 + ATOLL_LLM_EFFORT_HIGH - effort);
+    thinking = thinking > THINKING_TOKENS_LOW ? thinking : THINKING_TOKENS_LOW;
     const char *word = effort == ATOLL_LLM_EFFORT_MINIMAL ? "low" : atoll_llm_effort_name(effort);
     *ret_thinks = effort > ATOLL_LLM_EFFORT_MINIMAL;
     if (!effort) {
@@ -90,22 +86,16 @@ static int set_effort(json_t *body, json_t *config, const struct atoll_llm_reque
                                                         (json_int_t)thinking));
 }
 
-/* Newer models take one of temperature and top_p, none beyond 1; there is no seed. */
-static int set_sampling(json_t *body, const struct atoll_llm_request *request,
-                        const struct atoll_provider_model *model)
-{
-    struct atoll_llm_request one = *request;
-    if (!isnan(one.temperature)) {
-        one.temperature = fmin(one.temperature, 1.0);
-        one.top_p = NAN;
-    }
-    return atoll_provider_set_sampling(body, &one, model);
-}
-
 static json_t *anthropic_body(const struct atoll_llm_request *request,
                               const struct atoll_provider_model *model, const json_t *schema)
 {
     int thinks = 0;
+    struct atoll_llm_request sampling = *request;
+    if (!isnan(
+            sampling.temperature)) { /* newer models take one of the two, none beyond 1; there is no seed */
+        sampling.temperature = fmin(sampling.temperature, 1.0);
+        sampling.top_p = NAN;
+    }
     json_t *body = json_pack("{s:s,s:b,s:I}", "model", model->model, "stream", 1, "max_tokens",
                              (json_int_t)atoll_provider_limit(request, model));
     json_t *config = json_object();
@@ -113,7 +103,7 @@ static json_t *anthropic_body(const struct atoll_llm_request *request,
     json_t *format = copy ? json_pack("{s:s,s:O}", "type", "json_schema", "schema", copy) : NULL;
     int failed = !config || (schema && !format) || set_messages(body, request) ||
                  set_effort(body, config, request, model, &thinks) ||
-                 (!thinks && set_sampling(body, request, model)) ||
+                 (!thinks && atoll_provider_set_sampling(body, &sampling, model)) ||
                  (format && json_object_set(config, "format", format)) ||
                  (json_object_size(config) && json_object_set(body, "output_config", config));
     json_decref(format);

@@ -7,20 +7,6 @@
 
 /* ---- what is sent ---- */
 
-static json_t *messages(const struct atoll_llm_request *request)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < request->message_count; i++) {
-        const struct atoll_llm_message *m = &request->messages[i];
-        if (json_array_append_new(
-                list, json_pack("{s:s,s:s}", "role", atoll_llm_role_name(m->role), "content", m->text))) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
 static int set_format(json_t *body, const json_t *schema)
 {
     if (!schema) {
@@ -35,29 +21,22 @@ static int set_format(json_t *body, const json_t *schema)
                                json_pack("{s:s,s:o}", "type", "json_schema", "json_schema", named));
 }
 
-/* Samples of one text differ where a server draws from the seed alone. */
-static int set_seed(json_t *body, const struct atoll_llm_request *request,
-                    const struct atoll_provider_model *model)
-{
-    if (request->seed < 0 || model->has_no_sampling) {
-        return 0;
-    }
-    uint64_t seed = ((uint64_t)request->seed + request->sample) & INT64_MAX;
-    return json_object_set_new(body, "seed", json_integer((json_int_t)seed));
-}
-
 static json_t *chat_body(const struct atoll_llm_request *request, const struct atoll_provider_model *model,
                          const json_t *schema)
 {
     enum atoll_llm_effort effort = atoll_provider_effort(request, model);
+    int has_seed = request->seed >= 0 && !model->has_no_sampling;
+    /* Samples of one text differ where a server draws from the seed alone. */
+    uint64_t seed = ((uint64_t)request->seed + request->sample) & INT64_MAX;
     json_t *body = json_pack("{s:s,s:b,s:{s:b}}", "model", model->model, "stream", 1, "stream_options",
                              "include_usage", 1);
-    if (json_object_set_new(body, "messages", messages(request)) ||
+    if (json_object_set_new(body, "messages", atoll_provider_turns(request)) ||
         json_object_set_new(body, model->has_old_limit ? "max_tokens" : "max_completion_tokens",
                             json_integer(atoll_provider_limit(request, model))) ||
         (effort &&
          json_object_set_new(body, "reasoning_effort", json_string(atoll_llm_effort_name(effort)))) ||
-        atoll_provider_set_sampling(body, request, model) || set_seed(body, request, model) ||
+        atoll_provider_set_sampling(body, request, model) ||
+        (has_seed && json_object_set_new(body, "seed", json_integer((json_int_t)seed))) ||
         set_format(body, schema) || atoll_provider_set_cache_key(body, request)) {
         json_decref(body);
         return NULL;
@@ -85,25 +64,6 @@ static void read_content(struct atoll_reply_parts *parts, const json_t *content)
     }
 }
 
-/* The delta of a chunk, or the message of a whole reply.  Servers that have both names for the reasoning channel say the
- * same in both. */
-static void read_message(struct atoll_reply_parts *parts, const json_t *message)
-{
-    const json_t *reasoning = json_object_get(message, "reasoning_content");
-    read_content(parts, json_object_get(message, "content"));
-    atoll_reply_add(&parts->reasoning,
-                    json_is_string(reasoning) ? reasoning : json_object_get(message, "reasoning"));
-    atoll_reply_add(&parts->refusal, json_object_get(message, "refusal"));
-}
-
-/* Some servers count the reasoning beside the output; the total tells. */
-static void count_all(struct atoll_llm_usage *u, uint64_t total)
-{
-    if (u->reasoning && total == u->input + u->output + u->reasoning) {
-        u->output += u->reasoning;
-    }
-}
-
 static void read_usage(struct atoll_reply_parts *parts, const json_t *usage)
 {
     struct atoll_llm_usage u = {.input = 0};
@@ -122,16 +82,24 @@ static void read_usage(struct atoll_reply_parts *parts, const json_t *usage)
     atoll_reply_count(parts, input, "cached_tokens", &u.cached_input);
     atoll_reply_count(parts, input, "cache_write_tokens", &u.cache_write);
     atoll_reply_count(parts, output, "reasoning_tokens", &u.reasoning);
-    count_all(&u, total);
+    if (u.reasoning && total == u.input + u.output + u.reasoning) {
+        u.output += u.reasoning; /* some servers count the reasoning beside the output; the total tells */
+    }
     parts->usage = u;
     parts->has_usage = json_object_get(usage, "prompt_tokens") != NULL;
 }
 
-/* member: "delta" or "message".  Only the first choice is asked for. */
+/* member: "delta" of a chunk, or "message" of a whole reply.  Only the first choice is asked for.  Servers that have both
+ * names for the reasoning channel say the same in both. */
 static void read_choice(struct atoll_reply_parts *parts, const json_t *chunk, const char *member)
 {
     const json_t *choice = json_array_get(json_object_get(chunk, "choices"), 0);
-    read_message(parts, json_object_get(choice, member));
+    const json_t *message = json_object_get(choice, member);
+    const json_t *reasoning = json_object_get(message, "reasoning_content");
+    read_content(parts, json_object_get(message, "content"));
+    atoll_reply_add(&parts->reasoning,
+                    json_is_string(reasoning) ? reasoning : json_object_get(message, "reasoning"));
+    atoll_reply_add(&parts->refusal, json_object_get(message, "refusal"));
     atoll_reply_name(parts->finish, sizeof parts->finish, json_object_get(choice, "finish_reason"));
     atoll_reply_name(parts->model, sizeof parts->model, json_object_get(chunk, "model"));
     read_usage(parts, json_object_get(choice, "usage"));
@@ -143,16 +111,11 @@ static void chat_event(struct atoll_reply_parts *parts, const json_t *event)
     read_choice(parts, event, "delta");
 }
 
-static void read_embedding(struct atoll_reply_parts *parts, const json_t *reply)
-{
-    const json_t *first = json_array_get(json_object_get(reply, "data"), 0);
-    parts->is_embedded = json_is_array(json_object_get(first, "embedding"));
-}
-
 static void chat_object(struct atoll_reply_parts *parts, const json_t *reply)
 {
+    const json_t *first = json_array_get(json_object_get(reply, "data"), 0);
     read_choice(parts, reply, "message");
-    read_embedding(parts, reply);
+    parts->is_embedded = json_is_array(json_object_get(first, "embedding"));
     parts->is_ended = 1;
 }
 

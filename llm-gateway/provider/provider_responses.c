@@ -7,20 +7,6 @@
 
 /* ---- what is sent ---- */
 
-static json_t *input(const struct atoll_llm_request *request)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < request->message_count; i++) {
-        const struct atoll_llm_message *m = &request->messages[i];
-        if (json_array_append_new(
-                list, json_pack("{s:s,s:s}", "role", atoll_llm_role_name(m->role), "content", m->text))) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
 static int set_format(json_t *body, const json_t *schema)
 {
     if (!schema) {
@@ -41,7 +27,7 @@ static json_t *responses_body(const struct atoll_llm_request *request,
     enum atoll_llm_effort effort = atoll_provider_effort(request, model);
     json_t *body = json_pack("{s:s,s:b,s:b,s:I}", "model", model->model, "stream", 1, "store", 0,
                              "max_output_tokens", (json_int_t)atoll_provider_limit(request, model));
-    if (json_object_set_new(body, "input", input(request)) ||
+    if (json_object_set_new(body, "input", atoll_provider_turns(request)) ||
         (effort && json_object_set_new(body, "reasoning",
                                        json_pack("{s:s}", "effort", atoll_llm_effort_name(effort)))) ||
         atoll_provider_set_sampling(body, request, model) || set_format(body, schema) ||

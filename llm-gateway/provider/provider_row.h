@@ -35,6 +35,8 @@ uint32_t atoll_provider_limit(const struct atoll_llm_request *request,
                               const struct atoll_provider_model *model);
 enum atoll_llm_effort atoll_provider_effort(const struct atoll_llm_request *request,
                                             const struct atoll_provider_model *model);
+/* The messages as a list of role and content; NULL: no memory. */
+json_t *atoll_provider_turns(const struct atoll_llm_request *request);
 /* temperature and top_p, where they are said and the model takes them.  Not 0: no memory. */
 int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *request,
                                 const struct atoll_provider_model *model);

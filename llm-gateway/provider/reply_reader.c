@@ -86,18 +86,6 @@ static int check_texts(struct atoll_reply_reader *reader)
     return code ? fail_full(reader, code, "text", ATOLL_OUTCOME_TEXT_BYTES) : 0;
 }
 
-static int read_event(struct atoll_reply_reader *reader, const char *name, const json_t *event)
-{
-    if (!json_is_object(event)) {
-        return fail(reader, "event %zu is no JSON object", reader->event_count);
-    }
-    if (!atoll_reply_read_error(&reader->parts, event) && strcmp(name, "error") == 0) {
-        atoll_reply_error(&reader->parts, event);
-    }
-    reader->row->event(&reader->parts, event);
-    return check_texts(reader);
-}
-
 static int on_event(void *context, const char *name, const char *data, size_t length)
 {
     struct atoll_reply_reader *reader = context;
@@ -111,8 +99,18 @@ static int on_event(void *context, const char *name, const char *data, size_t le
         return 0;
     }
     json_t *event = atoll_json_load(data, length, VALUE_LIMIT, LOAD_FLAGS, &why);
-    int status = event ? read_event(reader, name, event)
-                       : fail(reader, "event %zu: %.200s", reader->event_count, why.text);
+    int status = 0;
+    if (!event) {
+        status = fail(reader, "event %zu: %.200s", reader->event_count, why.text);
+    } else if (!json_is_object(event)) {
+        status = fail(reader, "event %zu is no JSON object", reader->event_count);
+    } else {
+        if (!atoll_reply_read_error(&reader->parts, event) && strcmp(name, "error") == 0) {
+            atoll_reply_error(&reader->parts, event);
+        }
+        reader->row->event(&reader->parts, event);
+        status = check_texts(reader);
+    }
     json_decref(event);
     return status;
 }
@@ -169,10 +167,23 @@ static void show_page(struct atoll_reply_reader *reader)
     }
 }
 
-static void read_object(struct atoll_reply_reader *reader, const json_t *object, int is_error)
+static void finish_object(struct atoll_reply_reader *reader, int is_error, int is_whole)
 {
+    struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_reply_parts *parts = &reader->parts;
+    json_t *document = atoll_json_load(reader->raw.data, reader->raw.length, VALUE_LIMIT, LOAD_FLAGS, &why);
+    /* some gateways put an error into a list of one */
+    const json_t *object = json_is_array(document) ? json_array_get(document, 0) : document;
     int is_reply = reader->row->is_reply(object) || reader->operation == ATOLL_LLM_EMBED;
+    if (!json_is_object(object)) {
+        if (is_error) {
+            show_page(reader);
+        } else if (document || is_whole) {
+            fail(reader, "the reply is no JSON object: %.200s", document ? "a list" : why.text);
+        }
+        json_decref(document);
+        return;
+    }
     if (!atoll_reply_read_error(parts, object) && is_error) {
         atoll_reply_error(parts, object);
     }
@@ -182,31 +193,7 @@ static void read_object(struct atoll_reply_reader *reader, const json_t *object,
     } else if (!parts->has_error) {
         fail(reader, "a JSON object that is no reply of '%s'", reader->row->name);
     }
-}
-
-static void finish_object(struct atoll_reply_reader *reader, int is_error, int is_whole)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    json_t *document = atoll_json_load(reader->raw.data, reader->raw.length, VALUE_LIMIT, LOAD_FLAGS, &why);
-    /* some gateways put an error into a list of one */
-    const json_t *object = json_is_array(document) ? json_array_get(document, 0) : document;
-    if (json_is_object(object)) {
-        read_object(reader, object, is_error);
-    } else if (is_error) {
-        show_page(reader);
-    } else if (document || is_whole) {
-        fail(reader, "the reply is no JSON object: %.200s", document ? "a list" : why.text);
-    }
     json_decref(document);
-}
-
-static void finish_events(struct atoll_reply_reader *reader, int is_error, int is_whole)
-{
-    if (is_error) {
-        show_page(reader);
-    } else if (!reader->event_count && is_whole) {
-        fail(reader, "neither JSON nor server-sent events");
-    }
 }
 
 void atoll_reply_reader_finish(struct atoll_reply_reader *reader, int http_status, int is_whole,
@@ -216,7 +203,11 @@ void atoll_reply_reader_finish(struct atoll_reply_reader *reader, int http_statu
     if (reader->form == FORM_OBJECT && !reader->is_failed) {
         finish_object(reader, is_error, is_whole);
     } else if (reader->form == FORM_EVENTS && !reader->is_failed) {
-        finish_events(reader, is_error, is_whole);
+        if (is_error) {
+            show_page(reader);
+        } else if (!reader->event_count && is_whole) {
+            fail(reader, "neither JSON nor server-sent events");
+        }
     } else if (is_whole && !is_error) {
         fail(reader, "an empty reply");
     }

@@ -21,23 +21,6 @@ void atoll_sse_fini(struct atoll_sse *sse)
     atoll_buffer_fini(&sse->data);
 }
 
-static void take_event(struct atoll_sse *sse, const char *value, size_t length)
-{
-    length = length < sizeof sse->event - 1 ? length : sizeof sse->event - 1;
-    memcpy(sse->event, value, length);
-    sse->event[length] = '\0';
-}
-
-static void take_data(struct atoll_sse *sse, const char *value, size_t length)
-{
-    if (sse->has_data) {
-        atoll_buffer_put_u8(&sse->data, '\n');
-    }
-    atoll_buffer_put_bytes(&sse->data, value, length);
-    sse->has_data = 1;
-    sse->failed = sse->data.failed;
-}
-
 /* The empty line: an event with data goes out, one without is forgotten. */
 static void dispatch(struct atoll_sse *sse, atoll_sse_sink *sink, void *context)
 {
@@ -78,18 +61,17 @@ static void take_line(struct atoll_sse *sse, const char *line, size_t length, at
         value_bytes--;
     }
     if (name_bytes == 4 && memcmp(line, "data", 4) == 0) {
-        take_data(sse, value, value_bytes);
+        if (sse->has_data) {
+            atoll_buffer_put_u8(&sse->data, '\n');
+        }
+        atoll_buffer_put_bytes(&sse->data, value, value_bytes);
+        sse->has_data = 1;
+        sse->failed = sse->data.failed;
     } else if (name_bytes == 5 && memcmp(line, "event", 5) == 0) {
-        take_event(sse, value, value_bytes);
+        value_bytes = value_bytes < sizeof(sse->event) - 1 ? value_bytes : sizeof(sse->event) - 1;
+        memcpy(sse->event, value, value_bytes);
+        sse->event[value_bytes] = '\0';
     }
-}
-
-/* The end of the line that p begins; limit when it is not there. */
-static const char *line_end(const char *p, const char *limit)
-{
-    const char *lf = memchr(p, '\n', (size_t)(limit - p));
-    const char *cr = memchr(p, '\r', (size_t)((lf ? lf : limit) - p));
-    return cr ? cr : lf ? lf : limit;
 }
 
 /* One line, whole: joined with what came of it before, where something did. */
@@ -120,7 +102,9 @@ int atoll_sse_feed(struct atoll_sse *sse, const void *bytes, size_t length, atol
                 continue;
             }
         }
-        const char *end = line_end(p, limit);
+        const char *lf = memchr(p, '\n', (size_t)(limit - p));
+        const char *cr = memchr(p, '\r', (size_t)((lf ? lf : limit) - p));
+        const char *end = cr ? cr : lf ? lf : limit; /* of the line that p begins */
         if (end == limit) {
             atoll_buffer_put_bytes(&sse->line, p, (size_t)(limit - p));
             sse->failed = sse->line.failed;
@@ -133,9 +117,4 @@ int atoll_sse_feed(struct atoll_sse *sse, const void *bytes, size_t length, atol
         p = end + 1;
     }
     return sse->failed ? -1 : 0;
-}
-
-int atoll_sse_finish(const struct atoll_sse *sse)
-{
-    return sse->line.length || sse->has_data;
 }

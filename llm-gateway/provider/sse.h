@@ -10,7 +10,7 @@ struct atoll_sse {
     struct atoll_buffer line, data;
     char event[64]; /* of the event being read; cut */
     int state;      /* private */
-    int has_data;   /* private */
+    int has_data;   /* of an event that has not ended */
     int failed;     /* sticky: an event beyond its limit, or no memory */
 };
 
@@ -22,7 +22,5 @@ void atoll_sse_fini(struct atoll_sse *sse);
 /* 0, or -1: failed or the sink said stop. */
 int atoll_sse_feed(struct atoll_sse *sse, const void *bytes, size_t length, atoll_sse_sink *sink,
                    void *context);
-/* The stream is over.  What stands without its empty line is dropped, as the standard says: 1 when there was something. */
-int atoll_sse_finish(const struct atoll_sse *sse);
 
 #endif

@@ -40,7 +40,7 @@ static int feed(const uint8_t *data, size_t size, int is_whole, unsigned seed, s
         status = atoll_sse_feed(&sse, data + at, piece, note, seen);
         at += piece;
     }
-    *ret_left = atoll_sse_finish(&sse);
+    *ret_left = sse.line.length || sse.has_data;
     atoll_sse_fini(&sse);
     return status;
 }

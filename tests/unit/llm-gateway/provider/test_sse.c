@@ -70,7 +70,7 @@ static void expect_events(const char *stream, const char *events, int is_left, s
         at += piece;
     }
     assert_string_equal(seen.text, events);
-    assert_int_equal(atoll_sse_finish(&sse), is_left);
+    assert_int_equal(sse.line.length || sse.has_data, is_left); /* dropped, as the standard says */
     atoll_sse_fini(&sse);
 }
 
