@@ -226,37 +226,10 @@ struct copy {
     unsigned file_count, depth;
 };
 
-static int copy_directory(struct copy *c, const char *from, const char *to, struct atoll_err *err);
-
-static int copy_file(struct copy *c, const char *from, const char *to, struct atoll_err *err)
-{
-    size_t length;
-    if (++c->file_count > COPY_FILE_LIMIT)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "%s: the task has more than %d files", from,
-                             COPY_FILE_LIMIT);
-    char *bytes = atoll_file_read(from, ATOLL_TASK_FILE_LIMIT, &length, err);
-    if (!bytes)
-        return -1;
-    int failed = atoll_file_write(c->ops, to, bytes, length, err);
-    free(bytes);
-    return failed;
-}
-
-static int copy_entry(struct copy *c, const char *from, const char *to, const char *name,
-                      struct atoll_err *err)
-{
-    char source[PATH_MAX], target[PATH_MAX];
-    struct stat st;
-    if ((size_t)snprintf(source, sizeof source, "%s/%s", from, name) >= sizeof source ||
-        (size_t)snprintf(target, sizeof target, "%s/%s", to, name) >= sizeof target)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "%s: path too long", name);
-    if (stat(source, &st) != 0)
-        return atoll_err_errno(err, errno, "%s: cannot read", source);
-    return S_ISDIR(st.st_mode) ? copy_directory(c, source, target, err) : copy_file(c, source, target, err);
-}
-
+/* Regular files and folders of `from` to `to` (made; files there are replaced), each synced.  Hidden files are left out. */
 static int copy_directory(struct copy *c, const char *from, const char *to, struct atoll_err *err)
 {
+    char source[PATH_MAX], target[PATH_MAX];
     int failed = 0;
     if (c->depth == COPY_DEPTH_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "%s: folders nested deeper than %d", from, COPY_DEPTH_LIMIT);
@@ -265,20 +238,30 @@ static int copy_directory(struct copy *c, const char *from, const char *to, stru
         return atoll_err_errno(err, errno, "%s: cannot open the task's folder", from);
     c->depth++;
     failed = atoll_file_make_directory(c->ops, to, 1, err);
-    for (struct dirent *e; !failed && (e = readdir(d));)
-        if (e->d_name[0] != '.')
-            failed = copy_entry(c, from, to, e->d_name, err);
+    for (struct dirent *e; !failed && (e = readdir(d));) {
+        struct stat st;
+        size_t length;
+        if (e->d_name[0] == '.')
+            continue;
+        if ((size_t)snprintf(source, sizeof(source), "%s/%s", from, e->d_name) >= sizeof(source) ||
+            (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) >= sizeof(target)) {
+            failed = atoll_err_set(err, ATOLL_E_LIMIT, "%s: path too long", e->d_name);
+        } else if (stat(source, &st) != 0) {
+            failed = atoll_err_errno(err, errno, "%s: cannot read", source);
+        } else if (S_ISDIR(st.st_mode)) {
+            failed = copy_directory(c, source, target, err);
+        } else if (++c->file_count > COPY_FILE_LIMIT) {
+            failed = atoll_err_set(err, ATOLL_E_LIMIT, "%s: the task has more than %d files", source,
+                                   COPY_FILE_LIMIT);
+        } else {
+            char *bytes = atoll_file_read(source, ATOLL_TASK_FILE_LIMIT, &length, err);
+            failed = bytes ? atoll_file_write(c->ops, target, bytes, length, err) : -1;
+            free(bytes);
+        }
+    }
     c->depth--;
     closedir(d);
     return failed ? -1 : atoll_file_sync_directory(c->ops, to, err);
-}
-
-/* Regular files and folders of `from` to `to` (made; files there are replaced), each synced.  Hidden files are left out. */
-static int copy_task(const struct atoll_file_ops *ops, const char *from, const char *to,
-                     struct atoll_err *err)
-{
-    struct copy c = {ops ? ops : atoll_file_ops_real(), 0, 0};
-    return copy_directory(&c, from, to, err);
 }
 
 static int copy_tasks(struct atoll_campaign *c, const struct atoll_config *config, struct atoll_err *err)
@@ -293,7 +276,7 @@ static int copy_tasks(struct atoll_campaign *c, const struct atoll_config *confi
     for (size_t i = 0; i < config->task_count; i++) {
         snprintf(name, sizeof name, "tasks/%.63s", config->tasks[i].name);
         if (atoll_campaign_path(c, path, sizeof path, name, err) != 0 ||
-            copy_task(c->ops, config->tasks[i].dir, path, err) != 0)
+            copy_directory(&(struct copy){.ops = c->ops}, config->tasks[i].dir, path, err) != 0)
             return -1;
     }
     return 0;

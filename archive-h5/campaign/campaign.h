@@ -76,7 +76,7 @@ struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *campai
                                                    uint32_t engine_version, int64_t now_unix_ns,
                                                    const char **ret_dir, struct atoll_err *err);
 
-#define ATOLL_QUARANTINED_LIMIT 4 /* attempts that are told by name */
+#define ATOLL_QUARANTINED_LIMIT 4 /* attempts that are reported by name */
 
 /* Where the tail of a replay stands. */
 struct atoll_replay_report {

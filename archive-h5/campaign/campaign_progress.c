@@ -109,14 +109,6 @@ static void word_put(struct atoll_buffer *out, const char *word)
     atoll_buffer_put_bytes(out, word, strlen(word));
 }
 
-static int number_put(struct atoll_buffer *out, double number)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.9g", number);
-    word_put(out, number < 0 || number > 0 ? text : "0");
-    return isfinite(number);
-}
-
 static void count_put(struct atoll_buffer *out, uint64_t count)
 {
     char text[24], *at = text + sizeof text - 1;
@@ -132,6 +124,8 @@ static int field_put(struct atoll_buffer *out, const struct field *f, const void
 {
     const char *at = (const char *)from + f->offset;
     const void *value = at;
+    double number;
+    char digits[32];
     atoll_buffer_put_u8(out, '"');
     word_put(out, f->key);
     word_put(out, "\":");
@@ -140,7 +134,11 @@ static int field_put(struct atoll_buffer *out, const struct field *f, const void
     case UNIX_NS: count_put(out, (uint64_t) * (const int64_t *)value); return *(const int64_t *)value >= 0;
     case FLAG: word_put(out, *(const int *)value ? "1" : "0"); return 1;
     case SECONDS:
-    case SHARE: return number_put(out, *(const double *)value);
+    case SHARE:
+        number = *(const double *)value;
+        snprintf(digits, sizeof(digits), "%.9g", number);
+        word_put(out, number < 0 || number > 0 ? digits : "0");
+        return isfinite(number);
     case TEXT: return text_put(out, at);
     }
     return 0;
@@ -363,12 +361,6 @@ static int look_init(struct look *l, const struct atoll_campaign *campaign, stru
     return 0;
 }
 
-static void look_fini(struct look *l)
-{
-    free(l->attempts);
-    free(l->chain);
-}
-
 /* The linked attempts from `first` on, which is counted from byte `from`, to the newest.  As atoll_journal_tally. */
 static int chain_count(const struct look *l, long first, uint64_t from, struct atoll_journal_tally *tally,
                        struct atoll_err *err)
@@ -462,7 +454,8 @@ int atoll_campaign_progress_of(const struct atoll_campaign *campaign,
     int rc = look_init(&look, campaign, err);
     if (rc == 0)
         rc = progress_find(&progress, &look, err);
-    look_fini(&look);
+    free(look.attempts);
+    free(look.chain);
     if (rc == 0)
         *ret_progress = progress;
     else

@@ -18,7 +18,7 @@ struct atoll_verify_report {
 /* One line per finding and file, in order; borrowed for the call. */
 typedef void atoll_verify_sink(void *context, int is_problem, const char *line);
 
-/* path: journal.atl, a .h5 file, or a campaign folder (then everything in it).  Problems are counted and told
+/* path: journal.atl, a .h5 file, or a campaign folder (then everything in it).  Problems are counted and sent
  * to sink (may be NULL), not errors.  -1 only when nothing could be checked: NOTFOUND, IO, MEMORY, or a newer
  * schema. */
 int atoll_verify_path(const char *path, atoll_verify_sink *sink, void *context,

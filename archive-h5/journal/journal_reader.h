@@ -25,7 +25,7 @@ struct atoll_journal_end {
     uint64_t record_count;
 };
 
-/* What the CLOSE record says when an attempt ended because its time was over or it was told to leave: the search goes on
+/* What the CLOSE record says when an attempt ended because its time was over or it was asked to end: the search goes on
  * with the next attempt. */
 #define ATOLL_CLOSE_DRAINED "drained"
 /* Whether a journal that ends so is the campaign's last: CLOSED with a reason of the search (core/decision.h), not

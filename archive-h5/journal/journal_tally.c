@@ -77,48 +77,21 @@ static const unsigned char *window_at(const struct walk *w, size_t *ret_length)
     return w->window + skip;
 }
 
-static int said_at(const struct walk *w, const struct atoll_err *said, struct atoll_err *err)
+static int failed_at(const struct walk *w, const struct atoll_err *why, struct atoll_err *err)
 {
-    return atoll_err_set(err, said->code == ATOLL_E_PROTOCOL ? ATOLL_E_CORRUPT : said->code,
-                         "%s: at offset %llu: %s", w->path, (unsigned long long)w->at, said->text);
-}
-
-/* Notes an event by the head of its payload. */
-static void event_count(struct walk *w, const unsigned char *payload)
-{
-    struct atoll_reader r;
-    atoll_reader_init(&r, payload + EVENT_TYPE_AT, EVENT_HEAD_BYTES - EVENT_TYPE_AT);
-    uint8_t type = atoll_reader_u8(&r);
-    w->tally.campaign_ns = atoll_reader_i64(&r);
-    w->tally.unix_ns = atoll_reader_i64(&r);
-    w->tally.events++;
-    w->tally.evaluated += type == ATOLL_EVENT_EVALUATED;
-    w->tally.duelled += type == ATOLL_EVENT_DUELLED;
-}
-
-static enum found close_note(struct walk *w, const unsigned char *payload, size_t length,
-                             struct atoll_err *err)
-{
-    struct atoll_record record;
-    struct atoll_err said = ATOLL_ERR_INIT;
-    if (atoll_record_decode(ATOLL_RECORD_CLOSE, payload, length, &record, &said) != 0) {
-        said_at(w, &said, err);
-        return FOUND_ERROR;
-    }
-    w->tally.is_closed = 1;
-    memcpy(w->tally.reason, record.reason, sizeof w->tally.reason);
-    return FOUND_RECORD;
+    return atoll_err_set(err, why->code == ATOLL_E_PROTOCOL ? ATOLL_E_CORRUPT : why->code,
+                         "%s: at offset %llu: %s", w->path, (unsigned long long)w->at, why->text);
 }
 
 /* Counts the record whose header was looked at; `have` bytes of its payload are at hand. */
 static enum found record_count(struct walk *w, uint16_t type, const unsigned char *payload, size_t length,
                                size_t have, struct atoll_err *err)
 {
-    struct atoll_err said = ATOLL_ERR_INIT;
-    struct atoll_record unknown;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_record record;
     if (type < ATOLL_RECORD_HEADER || type > ATOLL_RECORD_CLOSE) {
-        atoll_record_decode(type, payload, have, &unknown, &said);
-        said_at(w, &said, err);
+        atoll_record_decode(type, payload, have, &record, &why);
+        failed_at(w, &why, err);
         return FOUND_ERROR;
     }
     if (w->tally.is_closed) {
@@ -126,19 +99,32 @@ static enum found record_count(struct walk *w, uint16_t type, const unsigned cha
                       (unsigned long long)w->at);
         return FOUND_ERROR;
     }
-    if (type == ATOLL_RECORD_CLOSE)
-        return close_note(w, payload, length, err);
-    if (type == ATOLL_RECORD_EVENT) {
+    if (type == ATOLL_RECORD_CLOSE) {
+        if (atoll_record_decode(type, payload, length, &record, &why) != 0) {
+            failed_at(w, &why, err);
+            return FOUND_ERROR;
+        }
+        w->tally.is_closed = 1;
+        memcpy(w->tally.reason, record.reason, sizeof(w->tally.reason));
+    }
+    if (type == ATOLL_RECORD_EVENT) { /* the head of its payload says enough */
+        struct atoll_reader r;
         if (length < EVENT_HEAD_BYTES || have < EVENT_HEAD_BYTES)
             return FOUND_NOTHING;
-        event_count(w, payload);
+        atoll_reader_init(&r, payload + EVENT_TYPE_AT, EVENT_HEAD_BYTES - EVENT_TYPE_AT);
+        uint8_t event = atoll_reader_u8(&r);
+        w->tally.campaign_ns = atoll_reader_i64(&r);
+        w->tally.unix_ns = atoll_reader_i64(&r);
+        w->tally.events++;
+        w->tally.evaluated += event == ATOLL_EVENT_EVALUATED;
+        w->tally.duelled += event == ATOLL_EVENT_DUELLED;
     }
     return FOUND_RECORD;
 }
 
 /* Whether the record at w->at is the first of a group: it says that all before it was durable.  0 when what it says
  * cannot be true. */
-static int group_note(struct walk *w, const unsigned char *payload, size_t length)
+static int group_mark(struct walk *w, const unsigned char *payload, size_t length)
 {
     struct atoll_reader r;
     atoll_reader_init(&r, payload, length);
@@ -155,16 +141,16 @@ static int group_note(struct walk *w, const unsigned char *payload, size_t lengt
 /* The header at w->at, which must be of a record that ends within the file. */
 static enum found head_look(struct walk *w, uint16_t *ret_type, size_t *ret_length, struct atoll_err *err)
 {
-    struct atoll_err said = ATOLL_ERR_INIT;
+    struct atoll_err why = ATOLL_ERR_INIT;
     size_t have;
     if (w->at >= w->end)
         return FOUND_END;
     if (window_fill(w, ATOLL_FRAME_HEADER_BYTES + EVENT_HEAD_BYTES, err) != 0)
         return FOUND_ERROR;
     const unsigned char *bytes = window_at(w, &have);
-    int got = atoll_frame_peek(bytes, have, ret_type, ret_length, &said);
-    if (got < 0 && said.code == ATOLL_E_SCHEMA) {
-        said_at(w, &said, err);
+    int got = atoll_frame_peek(bytes, have, ret_type, ret_length, &why);
+    if (got < 0 && why.code == ATOLL_E_SCHEMA) {
+        failed_at(w, &why, err);
         return FOUND_ERROR;
     }
     return got == 1 && w->end - w->at >= ATOLL_FRAME_HEADER_BYTES + *ret_length ? FOUND_RECORD
@@ -189,7 +175,7 @@ static enum found step(struct walk *w, int is_checked, struct atoll_err *err)
         (is_checked && atoll_frame_decode(bytes, have, &frame, &used, NULL) != 1))
         return FOUND_NOTHING;
     have -= ATOLL_FRAME_HEADER_BYTES;
-    if (!group_note(w, payload, have < length ? have : length))
+    if (!group_mark(w, payload, have < length ? have : length))
         return FOUND_NOTHING;
     found = record_count(w, type, payload, length, have, err);
     if (found == FOUND_RECORD)
@@ -237,7 +223,7 @@ int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct 
                         struct atoll_err *err)
 {
     struct walk w = {.path = path, .fd = -1, .at = from, .tally = *tally};
-    struct atoll_err said = ATOLL_ERR_INIT;
+    struct atoll_err why = ATOLL_ERR_INIT;
     w.tally.is_closed = 0;
     w.tally.reason[0] = '\0';
     w.tally.lost_bytes = 0;
@@ -247,18 +233,18 @@ int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct 
     int rc = 0;
     w.fd = open(path, O_RDONLY | O_CLOEXEC);
     if (w.fd < 0 || fstat(w.fd, &st) != 0)
-        rc = atoll_err_errno(&said, errno, "%s: cannot read the journal", path);
+        rc = atoll_err_errno(&why, errno, "%s: cannot read the journal", path);
     w.end = rc == 0 ? (uint64_t)st.st_size : 0;
     if (rc == 0 && from <= w.end && from <= until) {
         if (until == UINT64_MAX)
-            rc = open_count(&w, &said);
-        else if (pass(&w, until, 0, &said) == FOUND_ERROR)
+            rc = open_count(&w, &why);
+        else if (pass(&w, until, 0, &why) == FOUND_ERROR)
             rc = -1;
         else if (w.at == until)
             rc = 1;
         else
             rc = atoll_err_set(
-                &said, ATOLL_E_CORRUPT,
+                &why, ATOLL_E_CORRUPT,
                 "%s: %s at offset %llu, its successor sealed %llu bytes; restore the file from a copy", path,
                 w.at > until ? "has a record that ends" : "ends or is damaged", (unsigned long long)w.at,
                 (unsigned long long)until);
@@ -270,7 +256,7 @@ int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct 
         *tally = w.tally;
     }
     if (rc < 0 && err)
-        *err = said;
+        *err = why;
     if (w.fd >= 0)
         close(w.fd);
     free(w.window);

@@ -3,7 +3,7 @@
  * Layer: archive-h5.  Safe on a journal that is being written: what is there when it is opened is counted.
  *
  * Payloads are checked (CRC-32C) only where no later record proves that they are durable: in the last group of records.
- * So an end torn by a kill or a power loss is told as the reader tells it, but damage inside an old payload is not seen:
+ * So an end torn by a kill or a power loss is reported as the reader reports it, but damage inside an old payload is not seen:
  * atoll_campaign_replay sees it. */
 #ifndef ATOLL_ARCHIVE_H5_JOURNAL_JOURNAL_TALLY_H
 #define ATOLL_ARCHIVE_H5_JOURNAL_JOURNAL_TALLY_H

@@ -67,14 +67,6 @@ static int event_matches(const void *context, uint32_t row)
     return key->campaigns[row] == key->campaign && key->events[row] == key->event;
 }
 
-static int64_t find_evaluation(const struct atoll_query *q, uint32_t campaign, uint64_t event)
-{
-    struct event_key key = {column(q->tables, ATOLL_TABLE_EVALUATIONS, "event"),
-                            column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign"), event, campaign};
-    uint32_t row = atoll_index_find(&q->evaluations, event, event_matches, &key);
-    return row == ATOLL_NONE ? -1 : (int64_t)row;
-}
-
 /* The rows of a table by owner: evaluations by candidate, the rows of other tables by evaluation.  Counting sort, which keeps
  * the order of rows; rows without owner are left out. */
 static int group(struct atoll_query *q, struct groups *g, enum atoll_table table, struct atoll_err *err)
@@ -83,6 +75,8 @@ static int group(struct atoll_query *q, struct groups *g, enum atoll_table table
     const struct atoll_id *ids = by_candidate ? column(q->tables, table, "candidate") : NULL;
     const uint64_t *events = column(q->tables, table, "event");
     const uint32_t *campaigns = column(q->tables, table, "campaign");
+    const uint64_t *evaluation_events = column(q->tables, ATOLL_TABLE_EVALUATIONS, "event");
+    const uint32_t *evaluation_campaigns = column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign");
     uint64_t row_count = atoll_tables_count(q->tables, table);
     uint64_t owner_count =
         atoll_tables_count(q->tables, by_candidate ? ATOLL_TABLE_CANDIDATES : ATOLL_TABLE_EVALUATIONS);
@@ -95,8 +89,12 @@ static int group(struct atoll_query *q, struct groups *g, enum atoll_table table
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to index the archive");
     }
     for (uint64_t i = 0; i < row_count; i++) {
-        owners[i] = by_candidate ? atoll_query_candidate(q, campaigns[i], &ids[i])
-                                 : find_evaluation(q, campaigns[i], events[i]);
+        owners[i] = by_candidate ? atoll_query_candidate(q, campaigns[i], &ids[i]) : -1;
+        if (!by_candidate) {
+            struct event_key key = {evaluation_events, evaluation_campaigns, events[i], campaigns[i]};
+            uint32_t row = atoll_index_find(&q->evaluations, events[i], event_matches, &key);
+            owners[i] = row == ATOLL_NONE ? -1 : (int64_t)row;
+        }
         if (owners[i] >= 0)
             g->begin[owners[i] + 2]++;
     }

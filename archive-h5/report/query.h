@@ -44,12 +44,12 @@ size_t atoll_query_lineage(const struct atoll_query *query, uint64_t candidate_r
 /* Row in tasks of the task with this name or number, the first of its device models; -1. */
 int64_t atoll_query_task(const struct atoll_query *query, const char *name);
 
-/* What a report says of one task. */
+/* What a report shows of one task. */
 struct atoll_task_summary {
     uint64_t row; /* in tasks */
     const char *name;
     const char
-        *model; /* of the devices; "" where the archive's tasks are all of one model, or none was told */
+        *model; /* of the devices; "" where the archive's tasks are all of one model, or none was named */
     double baseline_ns, best_ns,
         floor_ns;   /* times of the final comparison where there is one, as lone best times are lucky */
     double speedup; /* final ratio where there is one, else baseline / best; 0 = unknown */

@@ -447,7 +447,7 @@ static int add_decision(struct atoll_projection *p, const struct atoll_decision 
     return atoll_tables_append(p->tables, ATOLL_TABLE_DECISIONS, &row, err);
 }
 
-/* The last BEST of a done task concludes its finals: the row tells of the final of that candidate, not of the
+/* The last BEST of a done task concludes its finals: the row is about the final of that candidate, not of the
  * one that came last.  Where nobody is confirmed the baseline is the best, with a ratio of 1. */
 static void conclude_finals(const struct atoll_projection *p, struct atoll_row_task *row)
 {

@@ -75,7 +75,7 @@ struct atoll_row_ask {
     uint64_t issues, tokens;
     double cost_usd;
     uint32_t origin, sources, accepted;
-    /* what was said, where a language model was asked: texts */
+    /* the dialogue, where a language model was asked: texts */
     struct atoll_id request;
     uint32_t system, prompt, answer, thought, detail;
     uint64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens;

@@ -59,17 +59,6 @@ static int device_is_spent(const struct atoll_engine *e, double expected_ns)
     return budget_ns > 0 && e->device_ns + expected_ns >= left_ns(e, budget_ns, finals_ns(e));
 }
 
-/* Evaluators work at the same time; while none is there, nothing is known of how long it will take. */
-static int wall_is_spent(const struct atoll_engine *e)
-{
-    double budget_ns = e->search.wall_budget_ns;
-    double under_way_ns = 0;
-    for (uint32_t i = 0; i < e->task_count; i++)
-        under_way_ns += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
-    double need_ns = e->slots ? (finals_ns(e) + under_way_ns) / e->slots : 0;
-    return budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, budget_ns, need_ns);
-}
-
 enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e)
 {
     const struct atoll_search *s = &e->search;
@@ -87,7 +76,12 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
         return ATOLL_REASON_EVALUATIONS;
     if (device_is_spent(e, 0))
         return ATOLL_REASON_DEVICE_TIME;
-    if (wall_is_spent(e))
+    /* Evaluators work at the same time; while none is there, nothing is known of how long it will take. */
+    double under_way_ns = 0;
+    for (uint32_t i = 0; i < e->task_count; i++)
+        under_way_ns += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
+    double need_ns = e->slots ? (finals_ns(e) + under_way_ns) / e->slots : 0;
+    if (s->wall_budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, s->wall_budget_ns, need_ns))
         return ATOLL_REASON_WALL_TIME;
     int only_asks = !s->evaluation_budget && !(s->device_budget_ns > 0) && !(s->wall_budget_ns > 0);
     return only_asks ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;

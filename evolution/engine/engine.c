@@ -188,19 +188,6 @@ static int settle_with_strategy(struct atoll_engine *e, struct atoll_task_state 
                              : 0;
 }
 
-static int abandon(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_err *err)
-{
-    struct atoll_proposal taken = take(e, p);
-    struct atoll_task_state *t = task_of(e, &taken);
-    struct atoll_individual *r = &e->individuals.items[taken.individual];
-    r->state = ATOLL_INDIVIDUAL_ABANDONED;
-    atoll_decide_abandon(e, &taken);
-    record_time(e, r, 0);
-    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->done)
-        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
-    return settle_with_strategy(e, t, taken.individual, err);
-}
-
 static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_individual *r,
                   const struct atoll_evaluation *evaluation)
 {
@@ -236,18 +223,6 @@ static void settle_baseline(struct atoll_engine *e, struct atoll_task_state *t, 
     t->baseline = individual;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, individual);
     atoll_decide(e, &d);
-}
-
-/* A template's instance that is not its best does not challenge. */
-static int is_best_instance(struct atoll_engine *e, uint32_t individual)
-{
-    const struct atoll_individual *r = &e->individuals.items[individual];
-    struct atoll_source *s = &e->sources.items[r->source];
-    if (s->best_ns > 0 && !(r->time_ns < s->best_ns))
-        return 0;
-    s->best = individual;
-    s->best_ns = r->time_ns;
-    return 1;
 }
 
 /* Of a plan that does not fit the task nobody knows the behaviour.  A challenger may become an improvement when it wins. */
@@ -299,7 +274,14 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
         settle_baseline(e, t, p->individual);
     if (r->state == ATOLL_V_CORRECT) {
         t->correct++;
-        failed = atoll_challenge_enter(e, t, island, p->individual, is_best_instance(e, p->individual), err);
+        /* A template's instance that is not its best does not challenge. */
+        struct atoll_source *s = &e->sources.items[r->source];
+        int is_best = !(s->best_ns > 0) || r->time_ns < s->best_ns;
+        if (is_best) {
+            s->best = p->individual;
+            s->best_ns = r->time_ns;
+        }
+        failed = atoll_challenge_enter(e, t, island, p->individual, is_best, err);
     }
     remember_step(e, t, p->individual, t->since_elite == 0);
     if (!failed)
@@ -329,10 +311,16 @@ static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event,
     charge(e, t, evaluation->occupied_ns);
     if ((infrastructure || shaky) && p->retries < (shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
         return retry(e, p, err);
-    if (infrastructure)
-        return abandon(e, p, err);
     struct atoll_proposal taken = take(e, p);
-    return use(e, &taken, evaluation, err);
+    if (!infrastructure)
+        return use(e, &taken, evaluation, err);
+    struct atoll_individual *r = &e->individuals.items[taken.individual];
+    r->state = ATOLL_INDIVIDUAL_ABANDONED;
+    atoll_decide_abandon(e, &taken);
+    record_time(e, r, 0);
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->done)
+        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+    return settle_with_strategy(e, t, taken.individual, err);
 }
 
 static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)

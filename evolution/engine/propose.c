@@ -1,5 +1,5 @@
-/* A candidate is evaluated once: one that is known already, through another template, only tells the tuner
- * its time. */
+/* propose.c - a candidate is evaluated once: of one that is known already, through another template, only the time is
+ * recorded with the tuner. */
 #include "evolution/engine/propose.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll
     return atoll_decide_send(e, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
 }
 
-/* Sends what was queued; what turns out to be known is told to the strategy. */
+/* Sends what was queued; the strategy hears of what turns out to be known. */
 static int send_pending(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_pending *p,
                         struct atoll_err *err)
 {

@@ -55,7 +55,7 @@ enum atoll_final { ATOLL_FINAL_NONE, ATOLL_FINAL_UNDER_WAY, ATOLL_FINAL_OVER, AT
 
 /* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
 struct atoll_task_state {
-    uint32_t number;               /* of the task, as events and decisions say it */
+    uint32_t number;               /* of the task in events and decisions */
     uint32_t model;                /* device model */
     const struct atoll_task *task; /* owned, decoded from bytes */
     unsigned char *bytes;          /* owned; for the snapshot */
@@ -93,7 +93,8 @@ struct atoll_task_state {
     double duels_ns;      /* of that by those duels */
     double opening_ns;    /* of that until the baseline was measured, and the answers until then */
     uint64_t opening_answers;
-    double final_baseline_ns; /* the baseline's time, or less where a final duel said so; 0 before one did */
+    double
+        final_baseline_ns; /* the baseline's time, or less where a final duel measured less; 0 before one did */
     double baseline_ns, floor_ns, final_ratio;
     uint8_t asks_spent; /* operators outside answer no more for this task */
 };
@@ -137,7 +138,7 @@ struct atoll_engine {
     void *context;
 };
 
-/* Position of a task that is in the engine: what individuals, sources and asks say. */
+/* Position of a task that is in the engine: the number in individuals, sources and asks. */
 static inline uint32_t atoll_task_position(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return (uint32_t)(t - e->tasks);

@@ -10,7 +10,7 @@ int atoll_final_next(struct atoll_engine *e, struct atoll_task_state *t, struct 
 /* A final duel was answered, or given up (duel NULL). */
 int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                        const struct atoll_duel *duel, struct atoll_err *err);
-/* No more final duels: says what the task's best is and what it is worth. */
+/* No more final duels: decides what the task's best is and what it is worth. */
 void atoll_final_conclude(struct atoll_engine *e, struct atoll_task_state *t);
 
 #endif

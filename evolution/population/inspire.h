@@ -1,4 +1,4 @@
-/* inspire.h - what an ask tells besides its parent: elites of other cells, the last failures, and where the gradients
+/* inspire.h - what an ask contains besides its parent: elites of other cells, the last failures, and where the gradients
  * point (ALGORITHMS.md 3 and 8).
  * Layer: evolution. */
 #ifndef ATOLL_EVOLUTION_POPULATION_INSPIRE_H

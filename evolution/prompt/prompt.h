@@ -1,11 +1,11 @@
-/* prompt.h - what the `universal` operator says to a model: everything known, retrieved for this state, in one prompt
+/* prompt.h - what the `universal` operator sends to a model: everything known, retrieved for this state, in one prompt
  * (ALGORITHMS.md 7 and 8; papers/003 3.1 for the operator, papers/000 for advice and islands, papers/001 3.3.2 for
  * diagnosis).
  * Layer: evolution, pure: the same input gives the same bytes.
  *
  * A prompt is a system text (role, rules, idioms of the language, plan format, worked example, answer format: the same for
  * every ask of a language, so that prompt caches hold it) and a user text made of sections, each with a budget in bytes; a
- * section that does not fit is cut by its rule, and what was cut is told. */
+ * section that does not fit is cut by its rule, and what was cut is counted. */
 #ifndef ATOLL_EVOLUTION_PROMPT_PROMPT_H
 #define ATOLL_EVOLUTION_PROMPT_PROMPT_H
 
@@ -19,7 +19,7 @@
  * own version only. */
 #define ATOLL_PROMPT_VERSION 1
 
-/* A kernel as a prompt tells it.  All borrowed. */
+/* A kernel as a prompt shows it.  All borrowed. */
 struct atoll_prompt_kernel {
     const char *source;
     const struct atoll_choice *choice;         /* of its template, NULL none */

@@ -161,14 +161,6 @@ static const char *text_of(const struct atoll_prompt_text *t, const struct atoll
     return t->text.length ? (const char *)t->text.data + p->begin : "";
 }
 
-static size_t line_count(const char *text, size_t length)
-{
-    size_t count = length > 0;
-    for (size_t i = 0; i + 1 < length; i++)
-        count += text[i] == '\n';
-    return count;
-}
-
 /* One more than the longest run of backticks, at least three. */
 static size_t fence_length(const char *text, size_t length)
 {
@@ -185,8 +177,13 @@ static size_t frame_bytes(const struct atoll_prompt_text *t, const struct atoll_
 {
     if (p->cut == ATOLL_PROMPT_KEEP)
         return 0;
-    if (p->cut == ATOLL_PROMPT_TAIL)
-        return 2 * line_count(text_of(t, p), p->length) + 1 + NOTE_BYTES;
+    if (p->cut == ATOLL_PROMPT_TAIL) {
+        const char *text = text_of(t, p);
+        size_t lines = p->length > 0;
+        for (size_t i = 0; i + 1 < p->length; i++)
+            lines += text[i] == '\n';
+        return 2 * lines + 1 + NOTE_BYTES;
+    }
     return 2 * fence_length(text_of(t, p), p->length) + strlen(p->info) + 3 + NOTE_BYTES;
 }
 

@@ -28,7 +28,7 @@
 /* text: length bytes, any.  parent: what edits refer to, NULL none.  Fills sources of ret_reply (at most count; texts in
  * arena) and nothing else of it.  a reply that holds no usable kernel gives one source all the same: a comment
  * ("cannot be used: edit 2: its SEARCH text is not in the kernel") and the reply's beginning, which every evaluator refuses
- * as bad_plan, so that the failure is archived and the next prompt tells of it; *ret_usable is 0 then.  Equal sources are
+ * as bad_plan, so that the failure is archived and the next prompt shows it; *ret_usable is 0 then.  Equal sources are
  * given once; one that is the parent, byte for byte, is not given. */
 int atoll_reply_read(const char *text, size_t length, const char *language, const char *parent,
                      uint32_t count, struct atoll_arena *arena, struct atoll_reply *ret_reply,

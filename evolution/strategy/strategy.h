@@ -11,7 +11,7 @@
 #include "evolution/engine/state.h"
 
 struct atoll_strategy {
-    const char *name; /* as search settings say it */
+    const char *name; /* as in the search settings */
     /* The state of a task, into t->strategy; NULL where it needs none.  Called once, before anything else. */
     int (*create)(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err);
     void (*destroy)(void *state);

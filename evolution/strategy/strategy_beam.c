@@ -4,7 +4,7 @@
  * group is closed the fastest correct candidate of each is the pool, the fastest of the pool are the next beam, and
  * places that are left go to members of the last one.  What nobody asked for, seeds and imports, is a group of its own:
  * so the first beam are the fastest seeds.  A beam never holds a candidate twice; it is smaller while fewer are known.
- * A slot of the beam works on one island, whose role its planner is told. */
+ * A slot of the beam works on one island, whose role stands in the asks for its plans. */
 #include <stdlib.h>
 
 #include "evolution/strategy/ask.h"
@@ -248,15 +248,6 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
 
 /* ---- its state as bytes ---- */
 
-static int plausible_member(const struct atoll_engine *e, const struct atoll_task_state *t,
-                            const struct member *m)
-{
-    return m->individual < e->individuals.count &&
-           e->individuals.items[m->individual].task == atoll_task_position(e, t) && m->ask < e->next_ask &&
-           (m->plans == ATOLL_NONE || (m->ask && m->plans <= e->search.beam_plans)) && m->tried <= m->plans &&
-           m->here < 2;
-}
-
 static void members_codec(const struct atoll_engine *e, const struct atoll_task_state *t, struct beam *b,
                           struct atoll_codec *c)
 {
@@ -272,7 +263,11 @@ static void members_codec(const struct atoll_engine *e, const struct atoll_task_
         atoll_codec_u32(c, &m->plans);
         atoll_codec_u32(c, &m->tried);
         atoll_codec_u8(c, &m->here);
-        if (c->in && !plausible_member(e, t, m))
+        if (c->in &&
+            (m->individual >= e->individuals.count ||
+             e->individuals.items[m->individual].task != atoll_task_position(e, t) || m->ask >= e->next_ask ||
+             (m->plans != ATOLL_NONE && (!m->ask || m->plans > e->search.beam_plans)) ||
+             m->tried > m->plans || m->here > 1))
             c->in->failed = 1;
     }
 }

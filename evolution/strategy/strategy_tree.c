@@ -117,23 +117,19 @@ static void count_visits(const struct atoll_engine *e, struct tree *tree, struct
     }
 }
 
-static void score_children(struct tree *tree, struct node *root, double exploration)
-{
-    for (uint32_t i = 0; i < tree->node_count; i++) {
-        struct node *n = &tree->nodes[i], *parent = parent_of(tree, n, root);
-        n->score = n->value + exploration * sqrt(log(parent->visits) / n->visits);
-        if (n->leads && (parent->next == ATOLL_NONE || n->score > tree->nodes[parent->next].score))
-            parent->next = i;
-    }
-}
-
 static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     struct tree *tree = t->strategy;
     struct node root;
     count_visits(e, tree, &root);
     double gained = root.value - e->individuals.items[t->baseline].fitness;
-    score_children(tree, &root, e->search.tree_exploration * fmax(gained, LEAST_PROGRESS));
+    double exploration = e->search.tree_exploration * fmax(gained, LEAST_PROGRESS);
+    for (uint32_t i = 0; i < tree->node_count; i++) {
+        struct node *n = &tree->nodes[i], *parent = parent_of(tree, n, &root);
+        n->score = n->value + exploration * sqrt(log(parent->visits) / n->visits);
+        if (n->leads && (parent->next == ATOLL_NONE || n->score > tree->nodes[parent->next].score))
+            parent->next = i;
+    }
     uint32_t at = root.next;
     while (at != ATOLL_NONE) {
         const struct node *n = &tree->nodes[at];

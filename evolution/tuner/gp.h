@@ -25,7 +25,7 @@ struct atoll_gp_scale;
 struct atoll_gp_scale *atoll_gp_scale_create(const struct atoll_space *space); /* NULL: no memory */
 void atoll_gp_scale_destroy(struct atoll_gp_scale *scale);
 
-/* What tells two values apart besides their places; shares of 1. */
+/* What makes two values differ besides their places; shares of 1. */
 struct atoll_gp_texture {
     double kin; /* how much depends on the factors they have in common, from three values on */
     double own; /* what each value has for itself */
@@ -44,7 +44,7 @@ double atoll_gp_scale_covariance(const struct atoll_gp_scale *scale, const struc
 struct atoll_gp_kernel {
     uint8_t scale[ATOLL_SPACE_BYTES]; /* l */
     uint8_t noise;                    /* variance of a row's noise in units of the signal's */
-    uint8_t texture;                  /* what besides its place tells a value from another */
+    uint8_t texture;                  /* what makes a value differ from another besides its place */
     uint8_t transfer;                 /* factor between foreign rows and ours */
 };
 

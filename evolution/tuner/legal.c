@@ -15,11 +15,6 @@ struct dive {
     double log_weight; /* of the point found */
 };
 
-static int may(const struct dive *d, size_t known)
-{
-    return !d->space->prefix || d->space->prefix(d->space->context, &d->point, known);
-}
-
 /* The digits that may stand at a place, in order or from a random one on. */
 static size_t choices(struct dive *d, size_t at, uint8_t *ret_digits)
 {
@@ -28,7 +23,7 @@ static size_t choices(struct dive *d, size_t at, uint8_t *ret_digits)
     for (size_t k = 0; k < count && d->nodes_left; k++) {
         d->nodes_left--;
         d->point.digits[at] = (uint8_t)((start + k) % count);
-        if (may(d, at + 1))
+        if (!d->space->prefix || d->space->prefix(d->space->context, &d->point, at + 1))
             ret_digits[kept++] = d->point.digits[at];
     }
     d->point.digits[at] = 0;

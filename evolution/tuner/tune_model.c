@@ -41,12 +41,12 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Where our own (foreign = 0) or the foreign exact rows start to be slow; their mean and least. */
-struct place {
+struct target_range {
     double slow, mean, least;
 };
 
-static struct place place_of(const struct atoll_surrogate_row *rows, const struct atoll_gp_target *targets,
-                             uint32_t count, int foreign)
+static struct target_range range_of(const struct atoll_surrogate_row *rows,
+                                    const struct atoll_gp_target *targets, uint32_t count, int foreign)
 {
     double values[ATOLL_GP_ROW_LIMIT], sum = 0;
     uint32_t n = 0;
@@ -54,12 +54,12 @@ static struct place place_of(const struct atoll_surrogate_row *rows, const struc
         if (rows[i].foreign == foreign && targets[i].known == ATOLL_GP_EXACT)
             values[n++] = targets[i].value;
     if (!n)
-        return (struct place){HUGE_VAL, 0, HUGE_VAL};
+        return (struct target_range){HUGE_VAL, 0, HUGE_VAL};
     qsort(values, n, sizeof *values, ascending);
     double slow = values[(uint32_t)(SLOW_QUANTILE * (n - 1))];
     for (uint32_t i = 0; i < n; i++)
         sum += values[i] > slow ? slow + SLOW_SLOPE * (values[i] - slow) : values[i];
-    return (struct place){slow, sum / n, values[0]};
+    return (struct target_range){slow, sum / n, values[0]};
 }
 
 static const enum atoll_gp_known known_of_state[TRIAL_STATES] = {[TRIAL_PENDING] = ATOLL_GP_UNKNOWN,
@@ -76,9 +76,10 @@ double atoll_surrogate_targets(const struct atoll_tune *tune, const struct atoll
         ret_targets[i].known = known_of_state[of->state];
         ret_targets[i].value = ret_targets[i].known == ATOLL_GP_UNKNOWN ? 0 : log(of->time_ns);
     }
-    struct place ours = place_of(rows, ret_targets, count, 0), theirs = place_of(rows, ret_targets, count, 1);
+    struct target_range ours = range_of(rows, ret_targets, count, 0),
+                        theirs = range_of(rows, ret_targets, count, 1);
     for (uint32_t i = 0; i < count; i++) {
-        const struct place *p = rows[i].foreign ? &theirs : &ours;
+        const struct target_range *p = rows[i].foreign ? &theirs : &ours;
         double *v = &ret_targets[i].value;
         if (*v > p->slow)
             *v = p->slow + SLOW_SLOPE * (*v - p->slow);
@@ -109,18 +110,6 @@ static int is_neighbour(const struct atoll_tune *tune, const struct atoll_point 
     return steps && (tune->space->params[param].value_count <= NEAR_VALUES || !(steps & (steps - 1)));
 }
 
-static void offer_neighbours(struct atoll_tune *tune, const struct atoll_point *centre)
-{
-    for (size_t i = 0; i < tune->space->count; i++)
-        for (size_t digit = 0; digit < tune->space->params[i].value_count; digit++) {
-            struct atoll_point point = *centre;
-            point.digits[i] = (uint8_t)digit;
-            if (is_neighbour(tune, centre, i, digit) && tune->surrogate->pool_count < POOL_NEAR &&
-                atoll_tune_points_legal(&tune->points, &point))
-                offer(tune, &point);
-        }
-}
-
 /* Few points: all.  Many: what is near the centres, then legal points at random. */
 static void fill_pool(struct atoll_tune *tune)
 {
@@ -134,7 +123,14 @@ static void fill_pool(struct atoll_tune *tune)
         return;
     }
     for (uint32_t i = 0; i < s->centre_count; i++)
-        offer_neighbours(tune, &s->centres[i]);
+        for (size_t p = 0; p < tune->space->count; p++)
+            for (size_t digit = 0; digit < tune->space->params[p].value_count; digit++) {
+                struct atoll_point point = s->centres[i];
+                point.digits[p] = (uint8_t)digit;
+                if (is_neighbour(tune, &s->centres[i], p, digit) && s->pool_count < POOL_NEAR &&
+                    atoll_tune_points_legal(&tune->points, &point))
+                    offer(tune, &point);
+            }
     for (uint32_t left = ATOLL_SURROGATE_POOL - s->pool_count; left > 0; left--) {
         struct atoll_point point;
         if (!atoll_tune_points_draw(&tune->points, &draw, &effort, &point))
@@ -317,14 +313,6 @@ static void push_latest(struct atoll_surrogate *s, const struct atoll_tune *tune
             push(s, i, 0);
 }
 
-static double noise_of(const struct atoll_trial *trial, double variance)
-{
-    if (!(trial->lo_ns > 0) || !(variance > 0))
-        return 0;
-    double sd = log(trial->hi_ns / trial->lo_ns) / INTERVAL_SDS;
-    return fmin(sd * sd / variance, NOISE_MOST);
-}
-
 /* Our own rows', of their targets. */
 static double spread_of(const struct atoll_surrogate *s, const struct atoll_gp_target *targets)
 {
@@ -401,9 +389,12 @@ static int refit(struct atoll_tune *tune, struct atoll_random *random, struct at
     push_latest(s, tune, TRIAL_PENDING, ROWS_PENDING);
     atoll_surrogate_targets(tune, s->rows, s->row_count, targets);
     double variance = spread_of(s, targets);
-    for (uint32_t i = 0; i < s->row_count; i++)
-        s->rows[i].noise = noise_of(
-            s->rows[i].foreign ? &tune->hints[s->rows[i].index] : &tune->trials[s->rows[i].index], variance);
+    for (uint32_t i = 0; i < s->row_count; i++) {
+        struct atoll_surrogate_row *row = &s->rows[i];
+        const struct atoll_trial *of = row->foreign ? &tune->hints[row->index] : &tune->trials[row->index];
+        double sd = of->lo_ns > 0 ? log(of->hi_ns / of->lo_ns) / INTERVAL_SDS : 0;
+        row->noise = of->lo_ns > 0 && variance > 0 ? fmin(sd * sd / variance, NOISE_MOST) : 0;
+    }
     fit(tune, targets);
     choose_centres(tune);
     return 0;

@@ -2,7 +2,7 @@
  * Layer: tests.  Plain value; all chance is a function of (seed, ask, index), so an ask that is repeated is answered alike.
  *
  * A step changes the structure (one dimension by a level, now and then by two) or one trait; what is rewritten loses
- * details.  What an ask tells matters with the probabilities below, as data: advice says which dimension and direction,
+ * details.  What an ask contains matters with the probabilities below, as data: advice says which dimension and direction,
  * a role which dimension, a stage which of both, an inspiration which values of traits, a plan the whole step.  Without
  * a parent it writes a draft: the task's origin and one to eight steps. */
 #ifndef ATOLL_TESTS_SIMULATOR_AUTHOR_H

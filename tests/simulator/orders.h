@@ -1,4 +1,4 @@
-/* orders.h - what evaluators were told to do and have not answered, by its number.
+/* orders.h - what evaluators were ordered to do and have not answered, by its number.
  * Layer: tests.  Lifetime: zero-initialised/fini.  Borrowed pointers hold until the next add. */
 #ifndef ATOLL_TESTS_SIMULATOR_ORDERS_H
 #define ATOLL_TESTS_SIMULATOR_ORDERS_H

@@ -189,7 +189,7 @@ static int step(struct atoll_simulator *s, struct atoll_event *event, struct ato
     return s->stopped && s->settings.is_witnessed ? atoll_witness_end(s->engine, err) : 0;
 }
 
-static int tell_capacity(struct atoll_simulator *s, struct atoll_err *err)
+static int send_capacity(struct atoll_simulator *s, struct atoll_err *err)
 {
     struct atoll_event event;
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
@@ -272,7 +272,7 @@ static void count_answer(struct atoll_simulator *s, const struct atoll_decision 
             fmin(t->found_ns, atoll_landscape_time_ns(&s->settings.landscapes[order->task], &point));
 }
 
-/* Takes the order from whoever holds it and tells the engine. */
+/* Takes the order from whoever holds it and gives the result to the engine. */
 static int answer(struct atoll_simulator *s, struct atoll_order *order, struct atoll_event *event,
                   struct atoll_err *err)
 {
@@ -388,7 +388,7 @@ static int on_vanish(struct atoll_simulator *s, const struct atoll_agenda_entry 
     s->there--;
     s->free_count--;
     if (plan_for(s, exponential_ns(s, s->settings.away_ns), COME_BACK, entry->which, 0, err) ||
-        tell_capacity(s, err))
+        send_capacity(s, err))
         return -1;
     return order && !s->stopped && order->rank == entry->which ? lose(s, entry->which, order, err) : 0;
 }
@@ -408,7 +408,7 @@ static int on_come_back(struct atoll_simulator *s, const struct atoll_agenda_ent
     if (entry->attempt != s->attempt || s->ranks[entry->which].is_there)
         return 0;
     arrive(s, entry->which);
-    return plan_life(s, entry->which, err) || tell_capacity(s, err) ? -1 : 0;
+    return plan_life(s, entry->which, err) || send_capacity(s, err) ? -1 : 0;
 }
 
 static int plan_attempt(struct atoll_simulator *s, struct atoll_err *err)
@@ -438,7 +438,7 @@ static int on_new_attempt(struct atoll_simulator *s, const struct atoll_agenda_e
     atoll_event_init(&event, ATOLL_EVENT_RESUME);
     if (begin_attempt(s, err) || step(s, &event, err))
         return -1;
-    return s->stopped ? 0 : tell_capacity(s, err);
+    return s->stopped ? 0 : send_capacity(s, err);
 }
 
 static int on_reply(struct atoll_simulator *s, const struct atoll_agenda_entry *entry, struct atoll_err *err)
@@ -601,7 +601,7 @@ static int start(struct atoll_simulator *s, struct atoll_err *err)
         double u = 2 * unit(s) - 1;
         s->ranks[i].speed = exp(s->settings.referee.spread * u);
     }
-    return begin_attempt(s, err) || tell_capacity(s, err) ? -1 : 0;
+    return begin_attempt(s, err) || send_capacity(s, err) ? -1 : 0;
 }
 
 struct atoll_simulator *atoll_simulator_create(const struct atoll_simulator_settings *settings,
