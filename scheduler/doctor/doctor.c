@@ -74,14 +74,6 @@ static void find(struct findings *findings, const char *check, int ok, const cha
     find_maybe(findings, check, ok, 1, text);
 }
 
-static void check_containment(struct findings *findings)
-{
-    char text[256];
-
-    atoll_runner_isolation(text, sizeof(text));
-    find(findings, "containment", strstr(text, "seccomp") != NULL, text);
-}
-
 static void check_scratch(struct findings *findings)
 {
     const char *dir = getenv("ATOLL_SCRATCH");
@@ -100,45 +92,21 @@ static void check_scratch(struct findings *findings)
     find(findings, "scratch", (uint64_t)fs.f_bavail * fs.f_frsize > (64u << 20), text);
 }
 
-static void check_programs(struct findings *findings)
+static void check_program(struct findings *findings, const char *name, int is_needed)
 {
-    static const char *const programs[] = {"atoll-eval", "atoll-worker"};
+    struct atoll_err err = ATOLL_ERR_INIT;
     char path[4096];
+    int ok = atoll_launch_beside(name, path, sizeof(path), &err) == 0;
 
-    for (size_t i = 0; i < 2; i++) {
-        struct atoll_err err = ATOLL_ERR_INIT;
-        int ok = atoll_launch_beside(programs[i], path, sizeof(path), &err) == 0;
-
-        find(findings, programs[i], ok, ok ? path : err.text);
-    }
-}
-
-static void check_mpi(struct findings *findings)
-{
-    int there =
-        system("command -v mpirun >/dev/null 2>&1") == 0 || system("command -v srun >/dev/null 2>&1") == 0;
-
-    find(findings, "mpi", 1,
-         there ? "mpirun or srun is there" : "no mpirun and no srun: only --ranks 1 works here");
-}
-
-static void describe_device(struct findings *findings, const struct atoll_device_info *info)
-{
-    char text[512], cache[32];
-
-    snprintf(text, sizeof(text), "%s, %u candidate threads, last-level cache %s", info->model, info->threads,
-             atoll_bytes_text((uint64_t)info->last_level_cache_bytes, cache, sizeof(cache)));
-    find(findings, "device", 1, text);
-    snprintf(text, sizeof(text), "%.1f GB/s, f32 %.1f GFLOP/s, f64 %.1f GFLOP/s, empty launch %.0f ns",
-             info->bandwidth_bytes_per_s / 1e9, info->peak_flops[ATOLL_F32] / 1e9,
-             info->peak_flops[ATOLL_F64] / 1e9, info->empty_launch_ns);
-    find(findings, "calibration", info->bandwidth_bytes_per_s > 0, text);
+    find_maybe(findings, name, ok, is_needed, ok ? path : err.text);
 }
 
 static void check_device(struct findings *findings, const char *compiler)
 {
+    const struct atoll_device_info *info;
     struct atoll_bench_device device;
     struct atoll_err err = ATOLL_ERR_INIT;
+    char text[512], cache[32];
 
     if (atoll_bench_setup(&device.setup, &err) != 0) {
         find(findings, "random", 0, err.text);
@@ -150,60 +118,27 @@ static void check_device(struct findings *findings, const char *compiler)
         return;
     }
     find(findings, "compiler", 1, atoll_compiler_version(device.compiler));
-    describe_device(findings, atoll_referee_device(device.referee));
+    info = atoll_referee_device(device.referee);
+    snprintf(text, sizeof(text), "%s, %u candidate threads, last-level cache %s", info->model, info->threads,
+             atoll_bytes_text((uint64_t)info->last_level_cache_bytes, cache, sizeof(cache)));
+    find(findings, "device", 1, text);
+    snprintf(text, sizeof(text), "%.1f GB/s, f32 %.1f GFLOP/s, f64 %.1f GFLOP/s, empty launch %.0f ns",
+             info->bandwidth_bytes_per_s / 1e9, info->peak_flops[ATOLL_F32] / 1e9,
+             info->peak_flops[ATOLL_F64] / 1e9, info->empty_launch_ns);
+    find(findings, "calibration", info->bandwidth_bytes_per_s > 0, text);
     atoll_bench_device_close(&device);
 }
 
-/* Only where there are devices is the compiler needed; without the others they work, and less is known of them. */
-static void check_libraries(struct findings *findings, const json_t *cuda, int has_devices)
+/* Only where there are devices are libraries and programs needed, and without some of them less is known of a device. */
+static void check_cuda(struct findings *findings, int calibrate)
 {
     static const struct {
         const char *name;
-        int needed; /* where there are devices */
+        int is_needed; /* where there are devices */
     } libraries[] = {{"driver", 1}, {"nvrtc", 1}, {"cupti", 0}, {"nvml", 0}, {"compute-sanitizer", 0}};
-
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
-        const json_t *library = json_object_get(cuda, libraries[i].name);
-
-        find_maybe(findings, libraries[i].name, json_is_true(json_object_get(library, "ok")),
-                   libraries[i].needed && has_devices, json_string_value(json_object_get(library, "text")));
-    }
-}
-
-/* The programs of the cuda backend. */
-static void check_cuda_programs(struct findings *findings, int has_devices)
-{
-    static const char *const programs[] = {"atoll-worker-cuda", "atoll-compile-cuda"};
-    char path[4096];
-
-    for (size_t i = 0; i < 2; i++) {
-        struct atoll_err err = ATOLL_ERR_INIT;
-        int ok = atoll_launch_beside(programs[i], path, sizeof(path), &err) == 0;
-
-        find_maybe(findings, programs[i], ok, has_devices, ok ? path : err.text);
-    }
-}
-
-static void check_gpu(struct findings *findings, json_t *device, int calibrate)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    char name[32];
-
-    snprintf(name, sizeof(name), "gpu %d", (int)json_integer_value(json_object_get(device, "number")));
-    if (calibrate && atoll_doctor_cuda_calibrate(device, &err) != 0) {
-        find(findings, name, 0, err.text);
-    } else {
-        find(findings, name, 1, json_string_value(json_object_get(device, "model")));
-    }
-    if (!findings->json) {
-        atoll_doctor_cuda_print(device, stdout);
-    }
-}
-
-static void check_cuda(struct findings *findings, int calibrate)
-{
     struct atoll_err err = ATOLL_ERR_INIT;
     json_t *cuda = atoll_doctor_cuda(&err), *devices, *device;
+    int has_devices;
     size_t i;
 
     if (!cuda) {
@@ -211,11 +146,30 @@ static void check_cuda(struct findings *findings, int calibrate)
         return;
     }
     devices = json_object_get(cuda, "devices");
-    check_libraries(findings, cuda, json_array_size(devices) > 0);
-    check_cuda_programs(findings, json_array_size(devices) > 0);
+    has_devices = json_array_size(devices) > 0;
+    for (i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
+        const json_t *library = json_object_get(cuda, libraries[i].name);
+
+        find_maybe(findings, libraries[i].name, json_is_true(json_object_get(library, "ok")),
+                   libraries[i].is_needed && has_devices,
+                   json_string_value(json_object_get(library, "text")));
+    }
+    check_program(findings, "atoll-worker-cuda", has_devices);
+    check_program(findings, "atoll-compile-cuda", has_devices);
     json_array_foreach(devices, i, device)
     {
-        check_gpu(findings, device, calibrate);
+        char name[32];
+
+        snprintf(name, sizeof(name), "gpu %d", (int)json_integer_value(json_object_get(device, "number")));
+        atoll_err_clear(&err);
+        if (calibrate && atoll_doctor_cuda_calibrate(device, &err) != 0) {
+            find(findings, name, 0, err.text);
+        } else {
+            find(findings, name, 1, json_string_value(json_object_get(device, "model")));
+        }
+        if (!findings->json) {
+            atoll_doctor_cuda_print(device, stdout);
+        }
     }
     json_object_set(findings->object, "devices", devices);
     json_decref(cuda);
@@ -261,32 +215,34 @@ static void check_gateway(struct findings *findings)
     find_maybe(findings, "gateway", failed == 0, 0, text);
 }
 
-/* On a machine without Slurm jobs still run, so only a controller that does not answer is a failure. */
-static void check_slurm(struct findings *findings)
-{
-    json_t *slurm = atoll_doctor_slurm();
-
-    find(findings, "slurm", json_is_true(json_object_get(slurm, "ok")),
-         json_string_value(json_object_get(slurm, "text")));
-    if (!findings->json) {
-        atoll_doctor_slurm_print(slurm, stdout);
-    }
-    json_object_update_missing(json_object_get(findings->object, "slurm"), slurm);
-    json_decref(slurm);
-}
-
 static int run_doctor(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct doctor_settings *settings = given;
     struct findings findings = {.object = json_object(), .json = settings->json};
+    char containment[256];
 
     if (settings->slurm) {
-        check_slurm(&findings);
+        json_t *slurm = atoll_doctor_slurm();
+
+        /* Jobs run on a machine without Slurm, too: only a controller that does not answer is a failure. */
+        find(&findings, "slurm", json_is_true(json_object_get(slurm, "ok")),
+             json_string_value(json_object_get(slurm, "text")));
+        if (!settings->json) {
+            atoll_doctor_slurm_print(slurm, stdout);
+        }
+        json_object_update_missing(json_object_get(findings.object, "slurm"), slurm);
+        json_decref(slurm);
     } else {
-        check_programs(&findings);
-        check_containment(&findings);
+        check_program(&findings, "atoll-eval", 1);
+        check_program(&findings, "atoll-worker", 1);
+        atoll_runner_isolation(containment, sizeof(containment));
+        find(&findings, "containment", strstr(containment, "seccomp") != NULL, containment);
         check_scratch(&findings);
-        check_mpi(&findings);
+        find(&findings, "mpi", 1,
+             system("command -v mpirun >/dev/null 2>&1") == 0 ||
+                     system("command -v srun >/dev/null 2>&1") == 0
+                 ? "mpirun or srun is there"
+                 : "no mpirun and no srun: only --ranks 1 works here");
         check_gateway(&findings);
         check_device(&findings, settings->compiler);
         check_cuda(&findings, settings->calibrate);

@@ -78,23 +78,6 @@ static void find_nvrtc(json_t *findings)
     found(findings, "nvrtc", 1, text);
 }
 
-static void find_cupti(json_t *findings)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    int is_there = atoll_cupti_open(&err) != NULL;
-
-    found(findings, "cupti", is_there, is_there ? "is there" : err.text);
-}
-
-static void find_sanitizer(json_t *findings)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    char *path = atoll_sanitizer_find(&err);
-
-    found(findings, "compute-sanitizer", path != NULL, path ? path : err.text);
-    free(path);
-}
-
 /* The monitor, initialised; NULL with a finding. */
 static const struct atoll_nvml *find_nvml(json_t *findings)
 {
@@ -171,18 +154,6 @@ static void put_attributes(json_t *device, const struct atoll_cuda *cuda, int ha
     }
 }
 
-/* "GPU-8-4-4-4-12", as NVML and the evaluator write it. */
-static void uuid_text(const struct atoll_cuda_uuid *uuid, char *ret_text, size_t bytes)
-{
-    size_t at = (size_t)snprintf(ret_text, bytes, "GPU");
-
-    for (size_t i = 0; i < sizeof(uuid->bytes); i++) {
-        const char *dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-
-        at += (size_t)snprintf(ret_text + at, bytes - at, "%s%02x", dash, (unsigned char)uuid->bytes[i]);
-    }
-}
-
 static void put_clocks(json_t *device, const struct atoll_nvml *nvml, struct nvmlDevice_st *handle)
 {
     static const struct {
@@ -223,41 +194,15 @@ static void put_processes(json_t *device, const struct atoll_nvml *nvml, struct 
     json_object_set_new(device, "processes", array);
 }
 
-static void put_monitored(json_t *device, const struct atoll_nvml *nvml, const char *uuid)
-{
-    struct nvmlDevice_st *handle;
-    unsigned current, pending;
-
-    if (nvml->nvmlDeviceGetHandleByUUID(uuid, &handle) != ATOLL_NVML_SUCCESS) {
-        return;
-    }
-    put_clocks(device, nvml, handle);
-    put_processes(device, nvml, handle);
-    if (nvml->nvmlDeviceGetMigMode &&
-        nvml->nvmlDeviceGetMigMode(handle, &current, &pending) == ATOLL_NVML_SUCCESS) {
-        json_object_set_new(device, "mig", json_boolean(current == ATOLL_NVML_DEVICE_MIG_ENABLE));
-    }
-}
-
-/* Taken and given back at once: it says who has it. */
-static void put_holder(json_t *device, const char *uuid)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    int fd = atoll_cuda_lock(NULL, uuid, &err);
-
-    json_object_set_new(device, "held", json_boolean(fd < 0));
-    if (fd < 0) {
-        json_object_set_new(device, "holder", json_string(err.text));
-    }
-    atoll_cuda_unlock(fd);
-}
-
 static json_t *describe(const struct atoll_cuda *cuda, const struct atoll_nvml *nvml, int ordinal)
 {
     struct atoll_cuda_uuid id;
     char model[96] = "", uuid[64] = "", counters[256];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct nvmlDevice_st *monitored;
+    unsigned current, pending;
     size_t memory = 0;
-    int handle, are_open;
+    int handle, are_open, lock;
     json_t *device;
 
     if (cuda->cuDeviceGet(&handle, ordinal) != ATOLL_CUDA_SUCCESS) {
@@ -265,16 +210,32 @@ static json_t *describe(const struct atoll_cuda *cuda, const struct atoll_nvml *
     }
     cuda->cuDeviceGetName(model, sizeof(model) - 1, handle);
     if (cuda->cuDeviceGetUuid(&id, handle) == ATOLL_CUDA_SUCCESS) {
-        uuid_text(&id, uuid, sizeof(uuid));
+        size_t at = (size_t)snprintf(uuid, sizeof(uuid), "GPU"); /* "GPU-8-4-4-4-12", as NVML writes it */
+
+        for (size_t i = 0; i < sizeof(id.bytes); i++) {
+            at += (size_t)snprintf(uuid + at, sizeof(uuid) - at, "%s%02x",
+                                   i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                                   (unsigned char)id.bytes[i]);
+        }
     }
     cuda->cuDeviceTotalMem(&memory, handle);
     are_open = atoll_doctor_counters(DRIVER_PARAMS, geteuid() == 0, counters, sizeof(counters));
     device = json_pack("{s:i, s:s, s:s, s:f, s:b, s:s}", "number", ordinal, "model", model, "uuid", uuid,
                        "memory_bytes", (double)memory, "counters_open", are_open > 0, "counters", counters);
     put_attributes(device, cuda, handle);
-    put_holder(device, uuid);
-    if (nvml) {
-        put_monitored(device, nvml, uuid);
+    lock = atoll_cuda_lock(NULL, uuid, &err); /* given back at once: it says who has it */
+    json_object_set_new(device, "held", json_boolean(lock < 0));
+    if (lock < 0) {
+        json_object_set_new(device, "holder", json_string(err.text));
+    }
+    atoll_cuda_unlock(lock);
+    if (nvml && nvml->nvmlDeviceGetHandleByUUID(uuid, &monitored) == ATOLL_NVML_SUCCESS) {
+        put_clocks(device, nvml, monitored);
+        put_processes(device, nvml, monitored);
+        if (nvml->nvmlDeviceGetMigMode &&
+            nvml->nvmlDeviceGetMigMode(monitored, &current, &pending) == ATOLL_NVML_SUCCESS) {
+            json_object_set_new(device, "mig", json_boolean(current == ATOLL_NVML_DEVICE_MIG_ENABLE));
+        }
     }
     return device;
 }
@@ -284,11 +245,20 @@ static json_t *ask(void *context)
     json_t *findings = json_object(), *devices = json_array();
     const struct atoll_cuda *cuda = find_driver(findings);
     const struct atoll_nvml *nvml = find_nvml(findings);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char *sanitizer;
     int count = 0;
 
     find_nvrtc(findings);
-    find_cupti(findings);
-    find_sanitizer(findings);
+    if (!atoll_cupti_open(&err)) {
+        found(findings, "cupti", 0, err.text);
+    } else {
+        found(findings, "cupti", 1, "is there");
+    }
+    atoll_err_clear(&err);
+    sanitizer = atoll_sanitizer_find(&err);
+    found(findings, "compute-sanitizer", sanitizer != NULL, sanitizer ? sanitizer : err.text);
+    free(sanitizer);
     if (cuda) {
         cuda->cuDeviceGetCount(&count);
     }
@@ -397,22 +367,10 @@ static void print_state(const json_t *device, FILE *out)
     }
 }
 
-static void print_calibration(const json_t *rate, FILE *out)
-{
-    const char *name;
-    json_t *value;
-
-    fprintf(out, "     measured:");
-    json_object_foreach((json_t *)(uintptr_t)rate, name, value)
-    {
-        fprintf(out, " %s %.4g", name, json_number_value(value));
-    }
-    fprintf(out, "\n");
-}
-
 void atoll_doctor_cuda_print(const json_t *device, FILE *out)
 {
-    const json_t *rate = json_object_get(device, "calibration");
+    json_t *measured = json_object_get(device, "calibration"), *value;
+    const char *name;
     char memory[32];
 
     fprintf(out, "     %s  sm_%lld, %lld multiprocessors, %s, up to %.0f MHz (memory %.0f MHz)\n",
@@ -426,7 +384,12 @@ void atoll_doctor_cuda_print(const json_t *device, FILE *out)
             json_integer_value(json_object_get(device, "host_memory")) ? "can be addressed by kernels"
                                                                        : "is out of reach of kernels");
     print_state(device, out);
-    if (rate) {
-        print_calibration(rate, out);
+    if (measured) {
+        fprintf(out, "     measured:");
+        json_object_foreach(measured, name, value)
+        {
+            fprintf(out, " %s %.4g", name, json_number_value(value));
+        }
+        fputc('\n', out);
     }
 }
