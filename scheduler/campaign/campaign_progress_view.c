@@ -166,47 +166,28 @@ static void print_count(FILE *out, int is_known, uint64_t count)
     }
 }
 
-static void print_trouble(FILE *out, const struct atoll_campaign_progress_row *row)
-{
-    fprintf(out, "    %s\n", row->trouble ? row->trouble : "it cannot be read");
-}
-
-static void print_task(FILE *out, const struct atoll_campaign_progress_row *row,
-                       const struct atoll_campaign_progress_task *t)
-{
-    char baseline[32], best[32];
-
-    fprintf(out, "%-20s %12s %12s ", t->name,
-            t->baseline_ns > 0 ? atoll_duration_text(t->baseline_ns, baseline, sizeof(baseline)) : "-",
-            t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
-    print_speedup(out, speedup_of(t), t->final_ratio > 0);
-    print_count(out, is_counted(row->progress), task_evaluated(row->progress, t));
-    print_count(out, row->progress->has_hint, t->correct);
-    fprintf(out, "  %-8s %s%s%s\n", t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "",
-            t->model);
-}
-
 static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row)
 {
-    if (!row->progress) {
-        fprintf(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n", "-", "-", "-", "-", "-", "-",
-                state_text(row), row->name);
-        print_trouble(out, row);
+    const struct atoll_campaign_progress *s = row->progress;
+
+    if (!s) {
+        fprintf(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n    %s\n", "-", "-", "-", "-", "-", "-",
+                state_text(row), row->name, row->trouble ? row->trouble : "it cannot be read");
         return;
     }
-    for (size_t i = 0; i < row->progress->hint.task_count; i++) {
-        print_task(out, row, &row->progress->hint.tasks[i]);
-    }
-}
-
-static size_t done_count(const struct atoll_campaign_progress *s)
-{
-    size_t done = 0;
-
     for (size_t i = 0; i < s->hint.task_count; i++) {
-        done += s->hint.tasks[i].is_done != 0;
+        const struct atoll_campaign_progress_task *t = &s->hint.tasks[i];
+        char baseline[32], best[32];
+
+        fprintf(out, "%-20s %12s %12s ", t->name,
+                t->baseline_ns > 0 ? atoll_duration_text(t->baseline_ns, baseline, sizeof(baseline)) : "-",
+                t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
+        print_speedup(out, speedup_of(t), t->final_ratio > 0);
+        print_count(out, is_counted(s), task_evaluated(s, t));
+        print_count(out, s->has_hint, t->correct);
+        fprintf(out, "  %-8s %s%s%s\n", t->is_done ? "done" : state_text(row), row->name,
+                *t->model ? "  " : "", t->model);
     }
-    return done;
 }
 
 static void print_part(FILE *out, const struct atoll_campaign_progress_row *row, int64_t now_unix_ns)
@@ -214,14 +195,18 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
     const struct atoll_campaign_progress *s = row->progress;
     char device[32], age[32], done[48];
     struct mean mean = {.all_final = 1};
+    size_t done_count = 0;
 
     if (!s) {
-        fprintf(out, "%-12s %-10s\n", row->name, state_text(row));
-        print_trouble(out, row);
+        fprintf(out, "%-12s %-10s\n    %s\n", row->name, state_text(row),
+                row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     mean_add(&mean, s);
-    snprintf(done, sizeof(done), "%zu/%zu", done_count(s), s->hint.task_count);
+    for (size_t i = 0; i < s->hint.task_count; i++) {
+        done_count += s->hint.tasks[i].is_done != 0;
+    }
+    snprintf(done, sizeof(done), "%zu/%zu", done_count, s->hint.task_count);
     fprintf(out, "%-12s %-10s %9s ", row->name, state_text(row), done);
     print_speedup(out, mean_value(&mean), mean.all_final);
     print_count(out, 1, s->evaluated);
@@ -269,75 +254,43 @@ static json_t *known_text(const char *text)
     return text && *text ? atoll_json_text(text) : json_null();
 }
 
-static json_t *task_json(const struct atoll_campaign_progress *s,
-                         const struct atoll_campaign_progress_task *t)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b}", "task", atoll_json_text(t->name),
-                     "model", known_text(t->model), "evaluated",
-                     known_count(is_counted(s), task_evaluated(s, t)), "correct",
-                     known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
-                     t->best_ns, "ratio", speedup_of(t), "final", t->final_ratio > 0, "done", t->is_done);
-}
-
-static json_t *tasks_json(const struct atoll_campaign_progress *s)
-{
-    json_t *tasks = json_array();
-
-    for (size_t i = 0; i < s->hint.task_count; i++) {
-        json_array_append_new(tasks, task_json(s, &s->hint.tasks[i]));
-    }
-    return tasks;
-}
-
-static json_t *asks_json(const struct atoll_progress_json *hint)
-{
-    const struct atoll_campaign_progress_asks *a = &hint->asks;
-
-    if (!hint->has_asks) {
-        return json_null();
-    }
-    return json_pack("{s:I, s:I, s:I, s:I, s:f}", "open", (json_int_t)a->open, "answered",
-                     (json_int_t)a->answered, "failed", (json_int_t)a->failed, "tokens",
-                     (json_int_t)a->tokens, "cost_usd", a->cost_usd);
-}
-
 static void add_progress(json_t *part, const struct atoll_campaign_progress *s, int64_t now_unix_ns)
 {
     const struct atoll_progress_json *hint = &s->hint;
-    json_t *more = json_pack(
-        "{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
-        known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",
-        (json_int_t)s->evaluated, "duelled", (json_int_t)s->duelled, "evaluation_budget",
-        (json_int_t)s->evaluation_budget, "campaign_s", s->campaign_s, "reason", known_text(s->reason),
-        "correct", known_count(s->has_hint, hint->correct), "device_s",
-        known_real(s->has_hint, hint->device_s), "busy", known_real(s->has_hint, hint->busy), "evaluators",
-        known_count(s->has_hint, hint->evaluators), "hint_age_s",
-        known_real(s->has_hint, age_s(s, now_unix_ns)), "asks", asks_json(hint), "tasks", tasks_json(s));
+    const struct atoll_campaign_progress_asks *a = &hint->asks;
+    json_t *tasks = json_array(), *asks, *more;
 
+    asks = !hint->has_asks ? json_null()
+                           : json_pack("{s:I, s:I, s:I, s:I, s:f}", "open", (json_int_t)a->open, "answered",
+                                       (json_int_t)a->answered, "failed", (json_int_t)a->failed, "tokens",
+                                       (json_int_t)a->tokens, "cost_usd", a->cost_usd);
+    for (size_t i = 0; i < hint->task_count; i++) {
+        const struct atoll_campaign_progress_task *t = &hint->tasks[i];
+
+        json_array_append_new(tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b}", "task",
+                                               atoll_json_text(t->name), "model", known_text(t->model),
+                                               "evaluated", known_count(is_counted(s), task_evaluated(s, t)),
+                                               "correct", known_count(s->has_hint, t->correct), "baseline_ns",
+                                               t->baseline_ns, "best_ns", t->best_ns, "ratio", speedup_of(t),
+                                               "final", t->final_ratio > 0, "done", t->is_done));
+    }
+    more = json_pack("{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
+                     known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",
+                     (json_int_t)s->evaluated, "duelled", (json_int_t)s->duelled, "evaluation_budget",
+                     (json_int_t)s->evaluation_budget, "campaign_s", s->campaign_s, "reason",
+                     known_text(s->reason), "correct", known_count(s->has_hint, hint->correct), "device_s",
+                     known_real(s->has_hint, hint->device_s), "busy", known_real(s->has_hint, hint->busy),
+                     "evaluators", known_count(s->has_hint, hint->evaluators), "hint_age_s",
+                     known_real(s->has_hint, age_s(s, now_unix_ns)), "asks", asks, "tasks", tasks);
     json_object_update(part, more);
     json_decref(more);
-}
-
-static json_t *sums_json(const struct atoll_campaign_progress_row *rows, size_t count)
-{
-    struct sums sums;
-
-    sums_make(rows, count, &sums);
-    json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "parts", (json_int_t)count,
-                               "tasks", (json_int_t)sums.tasks, "timed", (json_int_t)sums.mean.count,
-                               "evaluated", (json_int_t)sums.evaluated, "duelled", (json_int_t)sums.duelled,
-                               "device_s", sums.device_s, "evaluators", (json_int_t)sums.evaluators,
-                               "geometric_mean", known_real(sums.mean.count > 0, mean_value(&sums.mean)));
-    for (size_t i = 0; object && i < ATOLL_STATE_COUNT; i++) {
-        json_object_set_new(object, state_names[i], json_integer((json_int_t)sums.states[i]));
-    }
-    return object;
 }
 
 json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_row *rows, size_t count,
                                           int64_t now_unix_ns)
 {
-    json_t *parts = json_array();
+    json_t *parts = json_array(), *all;
+    struct sums sums;
 
     for (size_t i = 0; i < count; i++) {
         json_t *part = json_pack("{s:o, s:s, s:o, s:o}", "part", atoll_json_text(rows[i].name), "state",
@@ -349,5 +302,14 @@ json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_r
         }
         json_array_append_new(parts, part);
     }
-    return json_pack("{s:o, s:o}", "parts", parts, "sums", sums_json(rows, count));
+    sums_make(rows, count, &sums);
+    all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "parts", (json_int_t)count, "tasks",
+                    (json_int_t)sums.tasks, "timed", (json_int_t)sums.mean.count, "evaluated",
+                    (json_int_t)sums.evaluated, "duelled", (json_int_t)sums.duelled, "device_s",
+                    sums.device_s, "evaluators", (json_int_t)sums.evaluators, "geometric_mean",
+                    known_real(sums.mean.count > 0, mean_value(&sums.mean)));
+    for (size_t i = 0; all && i < ATOLL_STATE_COUNT; i++) {
+        json_object_set_new(all, state_names[i], json_integer((json_int_t)sums.states[i]));
+    }
+    return json_pack("{s:o, s:o}", "parts", parts, "sums", all);
 }

@@ -13,32 +13,19 @@
 /* Prefixes of `where` behind which a path follows. */
 static const char *const path_forms[] = {"spool:", "replay:", "unix:"};
 
-/* What a path begins with besides its own text; shells leave the tilde of "spool:~/x" to us.  Owned, "" or a folder with its
- * slash. */
-static char *base_of(const char *path, const char **ret_rest, struct atoll_err *err)
-{
-    const char *home = getenv("HOME");
-    char *base = NULL;
-    int is_home = strncmp(path, "~/", 2) == 0 && home && *home == '/';
-    *ret_rest = is_home ? path + 2 : path;
-    if (is_home)
-        base = strdup(home);
-    else
-        base = *path == '/' ? strdup("") : getcwd(NULL, 0);
-    if (!base)
-        atoll_err_errno(err, errno, "cannot name the working directory");
-    return base;
-}
-
-/* An owned copy of prefix and path, the path absolute. */
+/* An owned copy of prefix and path, the path absolute; shells leave the tilde of "spool:~/x" to us. */
 static char *absolute(const char *prefix, const char *path, struct atoll_err *err)
 {
+    const char *home = getenv("HOME");
+    int is_home = strncmp(path, "~/", 2) == 0 && home && *home == '/';
+    char *base = is_home ? strdup(home) : *path == '/' ? strdup("") : getcwd(NULL, 0);
     struct atoll_buffer text;
-    char *base = base_of(path, &path, err);
-    if (!base)
+    if (!base) {
+        atoll_err_errno(err, errno, "cannot name the working directory");
         return NULL;
+    }
     atoll_buffer_init(&text, PATH_BYTES);
-    atoll_buffer_printf(&text, "%s%s%s%s", prefix, base, *base ? "/" : "", path);
+    atoll_buffer_printf(&text, "%s%s%s%s", prefix, base, *base ? "/" : "", is_home ? path + 2 : path);
     atoll_buffer_put_u8(&text, 0);
     free(base);
     if (atoll_buffer_check(&text, err) != 0) {
@@ -69,20 +56,6 @@ static int where_check(const struct atoll_model_options *options, struct atoll_e
     return client ? 0 : atoll_err_add(err, "in --gateway %s", options->where);
 }
 
-static int together_check(const struct atoll_model_options *options, const char *gateway,
-                          struct atoll_err *err)
-{
-    if (options->model && !gateway)
-        return atoll_err_set(err, ATOLL_E_USAGE,
-                             "--model %s needs a gateway: --gateway URL, unix:PATH, spool:DIR or replay:FILE "
-                             "(atoll gateway serve starts one)",
-                             options->model);
-    if (!options->model && options->gateway)
-        return atoll_err_set(err, ATOLL_E_USAGE,
-                             "--gateway needs --model NAME: a model or an ensemble, as the gateway calls it");
-    return 0;
-}
-
 static int paths_complete(struct atoll_model_options *options, const char *gateway, struct atoll_err *err)
 {
     options->where = gateway ? atoll_model_where(gateway, err) : NULL;
@@ -103,8 +76,14 @@ int atoll_model_options_apply(struct atoll_model_options *options, const struct 
                               struct atoll_search *search, struct atoll_err *err)
 {
     const char *gateway = options->gateway ? options->gateway : getenv("ATOLL_GATEWAY");
-    if (together_check(options, gateway, err) != 0)
-        return -1;
+    if (options->model && !gateway)
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--model %s needs a gateway: --gateway URL, unix:PATH, spool:DIR or replay:FILE "
+                             "(atoll gateway serve starts one)",
+                             options->model);
+    if (!options->model && options->gateway)
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--gateway needs --model NAME: a model or an ensemble, as the gateway calls it");
     if (!options->model)
         return 0;
     if (paths_complete(options, gateway, err) != 0)

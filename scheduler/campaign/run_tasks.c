@@ -60,95 +60,68 @@ void atoll_run_tasks_fini(struct atoll_run_tasks *list)
     free(list->dirs);
 }
 
-/* "null" stands in for the cpu. */
-static const char *measuring_backend(const char *backend)
-{
-    return strcmp(backend, "null") == 0 ? "cpu" : backend;
-}
-
-static int wanted(const struct atoll_option_list *only, const char *name)
-{
-    for (size_t i = 0; i < only->count; i++) {
-        if (strcmp(only->items[i], name) == 0) {
-            return 1;
-        }
-    }
-    return only->count == 0;
-}
-
-/* 0: the task is left out with a warning; -1: it was asked for by name. */
-static int suits(struct atoll_run_tasks *list, const char *dir, const struct atoll_task *task,
-                 struct atoll_err *err)
-{
-    char why[256];
-
-    if (atoll_task_fits_backend(task, measuring_backend(list->backend), why, sizeof(why))) {
-        return 1;
-    }
-    if (list->only->count) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", dir, why);
-    }
-    list->skipped++;
-    fprintf(stderr, "atoll: warning: %s is left out: %s\n", dir, why);
-    return 0;
-}
-
-static int reserve(struct atoll_run_tasks *list, struct atoll_err *err)
-{
-    size_t capacity = list->capacity ? 2 * list->capacity : 16;
-    struct atoll_task **tasks;
-    char **dirs;
-
-    if (list->count < list->capacity) {
-        return 0;
-    }
-    tasks = realloc(list->tasks, capacity * sizeof(*tasks));
-    if (!tasks) {
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
-    }
-    list->tasks = tasks;
-    dirs = realloc(list->dirs, capacity * sizeof(*dirs));
-    if (!dirs) {
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
-    }
-    list->dirs = dirs;
-    list->capacity = capacity;
-    return 0;
-}
-
+/* Takes a folder's task into the list, where it is wanted and the backend can evolve it. */
 static int add(void *context, const char *dir, struct atoll_err *err)
 {
     struct atoll_run_tasks *list = context;
+    const char *backend =
+        strcmp(list->backend, "null") == 0 ? "cpu" : list->backend; /* whose stand-in it is */
     struct atoll_task *task = atoll_task_load(dir, err);
+    int is_wanted = list->only->count == 0, status = -1;
+    char why[256];
 
     if (!task) {
         return -1;
     }
-    if (!wanted(list->only, task->name)) {
-        atoll_task_destroy(task);
-        return 0;
+    for (size_t i = 0; i < list->only->count; i++) {
+        is_wanted |= strcmp(list->only->items[i], task->name) == 0;
     }
-    int suitable = suits(list, dir, task, err);
-    if (suitable != 1) {
-        atoll_task_destroy(task);
-        return suitable;
+    if (!is_wanted) {
+        status = 0;
+        goto leave_out;
+    }
+    if (!atoll_task_fits_backend(task, backend, why, sizeof(why))) {
+        if (list->only->count) { /* it was asked for by name */
+            atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", dir, why);
+            goto leave_out;
+        }
+        list->skipped++;
+        fprintf(stderr, "atoll: warning: %s is left out: %s\n", dir, why);
+        status = 0;
+        goto leave_out;
     }
     for (size_t i = 0; i < list->count; i++) {
         if (strcmp(list->tasks[i]->name, task->name) == 0) {
             atoll_err_set(err, ATOLL_E_INPUT,
                           "%s: a task named %s is already in %s; rename one or use --only", dir, task->name,
                           list->dirs[i]);
-            atoll_task_destroy(task);
-            return -1;
+            goto leave_out;
         }
     }
-    if (reserve(list, err) != 0) {
-        atoll_task_destroy(task);
-        return -1;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 16;
+        struct atoll_task **tasks = realloc(list->tasks, capacity * sizeof(*tasks));
+        char **dirs = NULL;
+
+        list->tasks = tasks ? tasks : list->tasks;
+        dirs = tasks ? realloc(list->dirs, capacity * sizeof(*dirs)) : NULL;
+        if (!dirs) {
+            atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
+            goto leave_out;
+        }
+        list->dirs = dirs;
+        list->capacity = capacity;
     }
     list->dirs[list->count] = strdup(dir);
-    list->tasks[list->count] = task;
-    return list->dirs[list->count++] ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
+    if (!list->dirs[list->count]) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
+        goto leave_out;
+    }
+    list->tasks[list->count++] = task;
+    return 0;
+leave_out:
+    atoll_task_destroy(task);
+    return status;
 }
 
 int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, struct atoll_err *err)

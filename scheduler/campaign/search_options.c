@@ -75,34 +75,6 @@ static int set(struct atoll_search *search, const struct atoll_search_field *fie
     return atoll_err_set(err, ATOLL_E_USAGE, "--%s: %s", option, why.text);
 }
 
-static int apply_row(const struct row *row, const char *value, struct atoll_search *search,
-                     struct atoll_err *err)
-{
-    const struct atoll_search_field *field = atoll_search_field(row->field);
-    struct atoll_err why = ATOLL_ERR_INIT;
-    char nanoseconds[32];
-    double seconds;
-    if (!row->is_duration)
-        return set(search, field, row->option, value, err);
-    if (atoll_duration_parse(value, &seconds, &why) != 0)
-        return atoll_err_set(err, ATOLL_E_USAGE, "--%s: %s", row->option, why.text);
-    snprintf(nanoseconds, sizeof nanoseconds, "%.17g", seconds * 1e9);
-    return set(search, field, row->option, nanoseconds, err);
-}
-
-static int unknown(const char *name, struct atoll_err *err)
-{
-    const char *known[FIELD_LIMIT];
-    size_t count;
-    const struct atoll_search_field *fields = atoll_search_fields(&count);
-    for (size_t i = 0; i < count && i < FIELD_LIMIT; i++)
-        known[i] = fields[i].name;
-    const char *nearest = atoll_spelling_nearest(name, known, count < FIELD_LIMIT ? count : FIELD_LIMIT);
-    return atoll_err_set(err, ATOLL_E_USAGE,
-                         "--set %s: no such setting%s%s; `atoll run --list-settings` prints all", name,
-                         nearest ? "; did you mean " : "", nearest ? nearest : "");
-}
-
 /* "name=value", once. */
 static int apply_setting(const struct atoll_search_options *options, size_t index,
                          struct atoll_search *search, struct atoll_err *err)
@@ -116,8 +88,18 @@ static int apply_setting(const struct atoll_search_options *options, size_t inde
                              text);
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     const struct atoll_search_field *field = atoll_search_field(name);
-    if (!field)
-        return unknown(name, err);
+    if (!field) {
+        const char *known[FIELD_LIMIT], *nearest;
+        size_t count;
+        const struct atoll_search_field *fields = atoll_search_fields(&count);
+        count = count < FIELD_LIMIT ? count : FIELD_LIMIT;
+        for (size_t i = 0; i < count; i++)
+            known[i] = fields[i].name;
+        nearest = atoll_spelling_nearest(name, known, count);
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--set %s: no such setting%s%s; `atoll run --list-settings` prints all", name,
+                             nearest ? "; did you mean " : "", nearest ? nearest : "");
+    }
     const struct row *row = row_given(options, name);
     if (row)
         return atoll_err_set(err, ATOLL_E_USAGE, "--set %s and --%s are the same setting; give one of them",
@@ -128,37 +110,38 @@ static int apply_setting(const struct atoll_search_options *options, size_t inde
     return set(search, field, "set", equals + 1, err);
 }
 
-/* The engine refuses settings that do not go together: here before a campaign is made. */
-static int check(const struct atoll_search *search, struct atoll_err *err)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    struct atoll_search same;
-    struct atoll_buffer bytes;
-    atoll_buffer_init(&bytes, LISTING_BYTES);
-    atoll_search_encode(search, &bytes);
-    int status = atoll_buffer_check(&bytes, err);
-    if (status == 0 && atoll_search_decode(bytes.data, bytes.length, &same, &why) != 0)
-        status = atoll_err_set(err, ATOLL_E_USAGE, "%s", why.text);
-    atoll_buffer_fini(&bytes);
-    return status;
-}
-
 int atoll_search_options_apply(const struct atoll_search_options *options, struct atoll_search *search,
                                struct atoll_err *err)
 {
-    struct atoll_search chosen = *search;
+    struct atoll_search chosen = *search, same;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_buffer bytes;
     for (size_t i = 0; i < ROW_COUNT; i++) {
         const char *value = given(options, &rows[i]);
-        if (value && apply_row(&rows[i], value, &chosen, err) != 0)
+        char nanoseconds[32];
+        double seconds;
+        if (value && rows[i].is_duration) {
+            if (atoll_duration_parse(value, &seconds, &why) != 0)
+                return atoll_err_set(err, ATOLL_E_USAGE, "--%s: %s", rows[i].option, why.text);
+            snprintf(nanoseconds, sizeof nanoseconds, "%.17g", seconds * 1e9);
+            value = nanoseconds;
+        }
+        if (value && set(&chosen, atoll_search_field(rows[i].field), rows[i].option, value, err) != 0)
             return -1;
     }
     for (size_t i = 0; i < options->set.count; i++)
         if (apply_setting(options, i, &chosen, err) != 0)
             return -1;
-    if (check(&chosen, err) != 0)
-        return -1;
-    *search = chosen;
-    return 0;
+    /* The engine refuses settings that do not go together: here before a campaign is made. */
+    atoll_buffer_init(&bytes, LISTING_BYTES);
+    atoll_search_encode(&chosen, &bytes);
+    int status = atoll_buffer_check(&bytes, err);
+    if (status == 0 && atoll_search_decode(bytes.data, bytes.length, &same, &why) != 0)
+        status = atoll_err_set(err, ATOLL_E_USAGE, "%s", why.text);
+    atoll_buffer_fini(&bytes);
+    if (status == 0)
+        *search = chosen;
+    return status;
 }
 
 static void put_range(const struct atoll_search_field *field, struct atoll_buffer *out)
@@ -178,39 +161,27 @@ static void put_cell(struct atoll_buffer *out, size_t begin, size_t width)
     atoll_buffer_printf(out, "%*s", (int)(length < width ? width - length : 0) + 1, "");
 }
 
-static void put_table(const struct atoll_search *defaults, struct atoll_buffer *out)
-{
-    enum { NAME_WIDTH = 24, RANGE_WIDTH = 38, DEFAULT_WIDTH = 12 };
-    size_t count;
-    const struct atoll_search_field *fields = atoll_search_fields(&count);
-    atoll_buffer_printf(out, "%-*s %-*s %-*s %s\n", NAME_WIDTH, "setting", RANGE_WIDTH, "values",
-                        DEFAULT_WIDTH, "default", "what it is");
-    for (size_t i = 0; i < count; i++) {
-        atoll_buffer_printf(out, "%-*s ", NAME_WIDTH, fields[i].name);
-        size_t begin = out->length;
-        put_range(&fields[i], out);
-        put_cell(out, begin, RANGE_WIDTH);
-        begin = out->length;
-        atoll_search_print(defaults, &fields[i], out);
-        put_cell(out, begin, DEFAULT_WIDTH);
-        atoll_buffer_printf(out, "%s\n", fields[i].summary);
-    }
-}
-
 void atoll_search_options_list(const struct atoll_search *defaults, FILE *out)
 {
+    enum { NAME_WIDTH = 24, RANGE_WIDTH = 38, DEFAULT_WIDTH = 12 };
     struct atoll_buffer text;
+    size_t count;
+    const struct atoll_search_field *fields = atoll_search_fields(&count);
     atoll_buffer_init(&text, LISTING_BYTES);
-    put_table(defaults, &text);
+    atoll_buffer_printf(&text, "%-*s %-*s %-*s %s\n", NAME_WIDTH, "setting", RANGE_WIDTH, "values",
+                        DEFAULT_WIDTH, "default", "what it is");
+    for (size_t i = 0; i < count; i++) {
+        atoll_buffer_printf(&text, "%-*s ", NAME_WIDTH, fields[i].name);
+        size_t begin = text.length;
+        put_range(&fields[i], &text);
+        put_cell(&text, begin, RANGE_WIDTH);
+        begin = text.length;
+        atoll_search_print(defaults, &fields[i], &text);
+        put_cell(&text, begin, DEFAULT_WIDTH);
+        atoll_buffer_printf(&text, "%s\n", fields[i].summary);
+    }
     fwrite(text.data, 1, text.length, out);
     atoll_buffer_fini(&text);
-}
-
-/* Roff reads a dash as a hyphen unless it is told otherwise. */
-static void put_roff(const char *text, FILE *out)
-{
-    for (; *text; text++)
-        fprintf(out, *text == '-' ? "\\%c" : "%c", *text);
 }
 
 void atoll_search_options_man(FILE *out)
@@ -233,15 +204,12 @@ void atoll_search_options_man(FILE *out)
         atoll_search_print(&defaults, &fields[i], &text);
         atoll_buffer_printf(&text, ".\n");
         atoll_buffer_put_u8(&text, 0);
-        put_roff((const char *)text.data, out);
+        for (const char *c = (const char *)text.data; *c;
+             c++) /* a dash is a hyphen unless roff is told otherwise */
+            fprintf(out, *c == '-' ? "\\%c" : "%c", *c);
         atoll_buffer_fini(&text);
     }
     fputs(".SH SEE ALSO\n.BR atoll\\-run (1)\n", out);
-}
-
-static json_t *bound(double value)
-{
-    return isinf(value) ? json_null() : json_real(value);
 }
 
 /* The default as --set reads it: a seed has more bits than a JSON number. */
@@ -259,8 +227,8 @@ static json_t *setting_json(const struct atoll_search *defaults, const struct at
                           (const char *)value.data, "summary", field->summary);
     atoll_buffer_fini(&value);
     if (field->kind != ATOLL_SEARCH_NAME) {
-        json_object_set_new(o, "min", bound(field->min));
-        json_object_set_new(o, "max", bound(field->max));
+        json_object_set_new(o, "min", isinf(field->min) ? json_null() : json_real(field->min));
+        json_object_set_new(o, "max", isinf(field->max) ? json_null() : json_real(field->max));
         return o;
     }
     json_t *values = json_array();

@@ -42,26 +42,18 @@ static double speedup(const json_t *task)
     return best > 0 && baseline > 0 ? baseline / best : 0;
 }
 
-/* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
-static void draw_bar(FILE *out, double fitness)
+static void draw_task(FILE *out, const json_t *task)
 {
-    double way = fitness > 0.5 ? (fitness - 0.5) * 2 : 0;
-    int full = (int)(way * BAR_CELLS + 0.5);
+    char baseline[32], best[32];
+    double ratio = speedup(task), fitness = number(task, "best_fitness");
+    /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
+    int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
 
-    fputc('[', out);
+    fprintf(out, "  %-16.16s [", text(task, "name"));
     for (int i = 0; i < BAR_CELLS; i++) {
         fputc(i < full ? '#' : '.', out);
     }
     fputc(']', out);
-}
-
-static void draw_task(FILE *out, const json_t *task)
-{
-    char baseline[32], best[32];
-    double ratio = speedup(task);
-
-    fprintf(out, "  %-16.16s ", text(task, "name"));
-    draw_bar(out, number(task, "best_fitness"));
     if (ratio > 0) {
         fprintf(out, " %8s -> %8s  %6.2fx",
                 atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
@@ -75,22 +67,9 @@ static void draw_task(FILE *out, const json_t *task)
     }
 }
 
-/* Where a language model is asked. */
-static void print_asks(FILE *out, const json_t *asks)
-{
-    if (!asks) {
-        return;
-    }
-    fprintf(out, "  model: %.0f open, %.0f answered", number(asks, "open"), number(asks, "answered"));
-    if (number(asks, "failed") > 0) {
-        fprintf(out, ", %.0f failed", number(asks, "failed"));
-    }
-    fprintf(out, ", %.0f tokens, $%.4f%s", number(asks, "tokens"), number(asks, "cost_usd"),
-            number(asks, "over") > 0 ? " (over: the tuner goes on)" : "");
-}
-
 static void print_totals(FILE *out, const json_t *line)
 {
+    const json_t *asks = json_object_get(line, "asks");
     char elapsed[32], budget[32];
     double seconds = number(line, "elapsed_s");
     const char *phase = number(line, "stopped") > 0     ? "done"
@@ -104,7 +83,14 @@ static void print_totals(FILE *out, const json_t *line)
     fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
             number(line, "evaluated"), seconds > 0 ? number(line, "evaluated") / seconds : 0,
             100 * number(line, "busy"), 100 * number(line, "candidate_share"));
-    print_asks(out, json_object_get(line, "asks"));
+    if (asks) { /* where a language model is asked */
+        fprintf(out, "  model: %.0f open, %.0f answered", number(asks, "open"), number(asks, "answered"));
+        if (number(asks, "failed") > 0) {
+            fprintf(out, ", %.0f failed", number(asks, "failed"));
+        }
+        fprintf(out, ", %.0f tokens, $%.4f%s", number(asks, "tokens"), number(asks, "cost_usd"),
+                number(asks, "over") > 0 ? " (over: the tuner goes on)" : "");
+    }
 }
 
 /* Lines are cut at a narrow terminal's edge: wrapped ones would not be where the next drawing expects them. */
@@ -151,21 +137,6 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     fputc('\n', view->out);
 }
 
-static void print_message(struct atoll_progress_view *view, const json_t *line)
-{
-    const char *message = text(line, "message");
-
-    if (!*message || strncmp(message, view->message, sizeof(view->message) - 1) == 0) {
-        return;
-    }
-    snprintf(view->message, sizeof(view->message), "%s", message);
-    if (view->drawn_lines) {
-        fprintf(view->out, "\033[%dA\033[J", view->drawn_lines);
-        view->drawn_lines = 0;
-    }
-    fprintf(view->out, "atoll: %s\n", view->message);
-}
-
 static void show(struct atoll_progress_view *view, const char *bytes, size_t length)
 {
     json_t *line;
@@ -178,7 +149,16 @@ static void show(struct atoll_progress_view *view, const char *bytes, size_t len
     }
     line = json_loadb(bytes, length, 0, NULL);
     if (json_is_object(line)) {
-        print_message(view, line);
+        const char *message = text(line, "message");
+
+        if (*message && strncmp(message, view->message, sizeof(view->message) - 1) != 0) {
+            snprintf(view->message, sizeof(view->message), "%s", message);
+            if (view->drawn_lines) {
+                fprintf(view->out, "\033[%dA\033[J", view->drawn_lines);
+                view->drawn_lines = 0;
+            }
+            fprintf(view->out, "atoll: %s\n", view->message);
+        }
         if (view->mode == ATOLL_PROGRESS_BARS) {
             draw_bars(view, line);
         } else {

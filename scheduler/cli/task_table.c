@@ -93,32 +93,25 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     }
 }
 
-static int all_final(const struct atoll_query *query)
-{
-    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
-        struct atoll_task_summary summary;
-
-        atoll_query_task_summary(query, i, &summary);
-        if (summary.speedup > 0 && !summary.speedup_is_final) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
 {
     struct atoll_archive_summary summary;
+    int are_final = 1;
 
     fprintf(out, "%-20s %12s %12s %9s  %11s %8s %8s\n", "task", "baseline", "best", "speedup", "of floor",
             "evals", "correct");
     each_task(query, only, print_row, out);
+    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
+        struct atoll_task_summary task;
+
+        atoll_query_task_summary(query, i, &task);
+        are_final &= !(task.speedup > 0) || task.speedup_is_final;
+    }
     atoll_query_summary(query, &summary);
     if (!only && summary.timed_count > 0) {
         fprintf(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
                 (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
-                summary.geometric_mean,
-                all_final(query) ? "" : " (* not from an interleaved final comparison)");
+                summary.geometric_mean, are_final ? "" : " (* not from an interleaved final comparison)");
     }
 }
 
@@ -139,11 +132,6 @@ static const char *limiter_of(const struct atoll_query *query, const struct atol
     return atoll_limiter_name((enum atoll_limiter)profile.limiter);
 }
 
-static json_t *model_of(const struct atoll_query *query, const struct atoll_row_task *task)
-{
-    return atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name));
-}
-
 static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
                     const struct atoll_row_task *task)
 {
@@ -153,12 +141,13 @@ static void add_row(void *context, const struct atoll_query *query, const struct
         atoll_id_hex(&task->best, best);
     }
     json_array_append_new(
-        context, json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task",
-                           s->name, "model", model_of(query, task), "candidate", best, "baseline_ns",
-                           s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns, "speedup",
-                           s->speedup, "final", s->speedup_is_final, "p_value", s->p_value, "floor_share",
-                           s->floor_share, "evaluations", (json_int_t)s->evaluated, "correct",
-                           (json_int_t)s->correct, "limiter", limiter_of(query, task)));
+        context,
+        json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task", s->name,
+                  "model", atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)),
+                  "candidate", best, "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns",
+                  s->floor_ns, "speedup", s->speedup, "final", s->speedup_is_final, "p_value", s->p_value,
+                  "floor_share", s->floor_share, "evaluations", (json_int_t)s->evaluated, "correct",
+                  (json_int_t)s->correct, "limiter", limiter_of(query, task)));
 }
 
 json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)
