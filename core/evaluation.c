@@ -54,12 +54,6 @@ static void put_summary(struct atoll_buffer *out, const struct atoll_summary *s)
     }
 }
 
-static int is_ordered(const struct atoll_summary *s)
-{
-    return s->min <= s->p10 && s->p10 <= s->median && s->median <= s->p90 && s->p90 <= s->max &&
-           s->min <= s->lo95 && s->lo95 <= s->median && s->median <= s->hi95 && s->hi95 <= s->max;
-}
-
 static void read_summary(struct atoll_reader *r, struct atoll_summary *s)
 {
     double *const values[] = {&s->min, &s->p10, &s->median, &s->p90, &s->max, &s->lo95, &s->hi95};
@@ -68,7 +62,9 @@ static void read_summary(struct atoll_reader *r, struct atoll_summary *s)
         *values[i] = read_time(r);
     }
     s->relative_half_width = atoll_reader_f64_in(r, 0.0, HUGE_VAL);
-    if (!r->failed && (count > ATOLL_SAMPLES_LIMIT || !is_ordered(s))) {
+    int is_ordered = s->min <= s->p10 && s->p10 <= s->median && s->median <= s->p90 && s->p90 <= s->max &&
+                     s->min <= s->lo95 && s->lo95 <= s->median && s->median <= s->hi95 && s->hi95 <= s->max;
+    if (!r->failed && (count > ATOLL_SAMPLES_LIMIT || !is_ordered)) {
         r->failed = ATOLL_E_PROTOCOL;
     }
     s->count = r->failed ? 0 : (size_t)count;

@@ -8,20 +8,6 @@
 #define CLIPPED_TARGET  2.0
 #define UNKNOWN_CEILING 100.0 /* speedup that stands in for an unknown floor */
 
-static double clamp01(double x)
-{
-    return x > 1 ? 1 : x > 0 ? x : 0; /* NaN gives 0 */
-}
-
-static double log_share(double speedup, double baseline_ns, double floor_ns)
-{
-    double ceiling = floor_ns > 0 ? baseline_ns / floor_ns : UNKNOWN_CEILING;
-    if (!(ceiling > 1)) { /* the baseline is at its floor already: only being as fast counts */
-        return speedup >= 1 ? 1 : 0;
-    }
-    return log(speedup) / log(ceiling);
-}
-
 double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, double time_ns,
                      double baseline_ns, double floor_ns)
 {
@@ -37,7 +23,13 @@ double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, d
         return CORRECT_BASE;
     }
     double speedup = baseline_ns / time_ns;
-    double share =
-        form == ATOLL_FITNESS_CLIPPED ? speedup / CLIPPED_TARGET : log_share(speedup, baseline_ns, floor_ns);
-    return CORRECT_BASE + CORRECT_BASE * clamp01(share);
+    double share, ceiling = floor_ns > 0 ? baseline_ns / floor_ns : UNKNOWN_CEILING;
+    if (form == ATOLL_FITNESS_CLIPPED) {
+        share = speedup / CLIPPED_TARGET;
+    } else if (ceiling > 1) {
+        share = log(speedup) / log(ceiling);
+    } else { /* the baseline is at its floor already: only being as fast counts */
+        share = speedup >= 1 ? 1 : 0;
+    }
+    return CORRECT_BASE + CORRECT_BASE * (share > 1 ? 1 : share > 0 ? share : 0); /* NaN gives 0 */
 }

@@ -210,12 +210,6 @@ static void field_encode(const struct atoll_search_field *f, const struct atoll_
     }
 }
 
-static int range_error(const struct atoll_search_field *f, double value, struct atoll_err *err)
-{
-    return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %s is %g, must be %g to %g", f->name, value,
-                         f->min, f->max);
-}
-
 static int field_decode(const struct atoll_search_field *f, struct atoll_reader *r, struct atoll_search *s,
                         struct atoll_err *err)
 {
@@ -234,7 +228,8 @@ static int field_decode(const struct atoll_search_field *f, struct atoll_reader 
         value = (double)whole;
     }
     if (!(value >= f->min && value <= f->max)) {
-        return range_error(f, value, err);
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %s is %g, must be %g to %g", f->name,
+                             value, f->min, f->max);
     }
     if (f->kind == ATOLL_SEARCH_F64) {
         memcpy((char *)s + f->offset, &value, sizeof(value));
@@ -254,17 +249,6 @@ void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out)
     for (size_t i = OLD_COUNT; i < FIELD_COUNT; i++) {
         field_encode(&fields[i], s, out);
     }
-}
-
-static int check_shares(const struct atoll_search *s, struct atoll_err *err)
-{
-    double sum = 0;
-    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++) {
-        sum += s->selection_share[i];
-    }
-    return sum > 0 ? 0
-                   : atoll_err_set(err, ATOLL_E_PROTOCOL,
-                                   "search settings: the shares of all selection rules are 0");
 }
 
 /* Older engines end after the first rows, or with one byte more, a language that is not c. */
@@ -306,8 +290,16 @@ int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *r
     if (!r.failed && r.offset < r.length && take_rest(&r, &s, err)) {
         return -1;
     }
-    if (atoll_reader_finish(&r, "search settings", err) || check_shares(&s, err)) {
+    if (atoll_reader_finish(&r, "search settings", err)) {
         return -1;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++) {
+        sum += s.selection_share[i];
+    }
+    if (!(sum > 0)) {
+        return atoll_err_set(err, ATOLL_E_PROTOCOL,
+                             "search settings: the shares of all selection rules are 0");
     }
     *ret_search = s;
     return 0;
@@ -328,30 +320,24 @@ static int set_name(struct atoll_search *s, const struct atoll_search_field *f, 
     return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is none of: %s", f->name, value, allowed);
 }
 
-/* Whole numbers without a detour over double: a seed has 64 bits. */
-static int parse(const struct atoll_search_field *f, const char *value, uint64_t *ret_whole, double *ret_real)
-{
-    char *end;
-    errno = 0;
-    if (f->kind == ATOLL_SEARCH_F64) {
-        *ret_real = strtod(value, &end);
-    } else {
-        *ret_whole = strtoull(value, &end, 10);
-        *ret_real = (double)*ret_whole;
-    }
-
-    return *value && !*end && !errno && *value != '-' && *value != ' ' ? 0 : -1;
-}
-
 int atoll_search_set(struct atoll_search *search, const struct atoll_search_field *field, const char *value,
                      struct atoll_err *err)
 {
     uint64_t whole = 0;
-    double real = 0;
+    double real;
+    char *end;
     if (field->kind == ATOLL_SEARCH_NAME) {
         return set_name(search, field, value, err);
     }
-    if (parse(field, value, &whole, &real) || !(real >= field->min && real <= field->max)) {
+    errno = 0;
+    if (field->kind == ATOLL_SEARCH_F64) {
+        real = strtod(value, &end);
+    } else { /* without a detour over double: a seed has 64 bits */
+        whole = strtoull(value, &end, 10);
+        real = (double)whole;
+    }
+    if (!*value || *end || errno || *value == '-' || *value == ' ' ||
+        !(real >= field->min && real <= field->max)) {
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is no %snumber of %g to %g", field->name,
                              value, field->kind == ATOLL_SEARCH_F64 ? "" : "whole ", field->min, field->max);
     }

@@ -212,26 +212,6 @@ static struct winsorised winsorise(const double *values, size_t count)
     return (struct winsorised){mean, standard_error, h - 1.0};
 }
 
-/* Student's t of (mean - margin); without any spread only the sign is left. */
-static double t_value(const struct winsorised *w, double margin)
-{
-    double distance = w->mean - margin;
-    if (w->standard_error > 0.0) {
-        return distance / w->standard_error;
-    }
-    return distance > 0.0 ? HUGE_VAL : -HUGE_VAL;
-}
-
-static int all_finite(const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i])) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const double *log_ratios,
                                         size_t count, double *ret_p, double *ret_ratio)
 {
@@ -240,12 +220,17 @@ enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const do
     if (count < 4) {
         return ATOLL_COMPARE_MORE;
     }
-    if (!all_finite(log_ratios, count)) {
-        return ATOLL_COMPARE_NOT_BETTER;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(log_ratios[i])) {
+            return ATOLL_COMPARE_NOT_BETTER;
+        }
     }
     test->look++;
     struct winsorised w = winsorise(log_ratios, count);
-    double t = t_value(&w, test->margin);
+    double distance = w.mean - test->margin, t = distance > 0.0 ? HUGE_VAL : -HUGE_VAL;
+    if (w.standard_error > 0.0) { /* Student's t; without any spread only the sign is left */
+        t = distance / w.standard_error;
+    }
     *ret_p = atoll_student_cdf(-t, w.degrees);
     *ret_ratio = exp(w.mean);
     unsigned looks = test->looks ? test->looks : 1;

@@ -72,12 +72,6 @@ static int is_loop_variable(const struct atoll_loop_list *l, const struct atoll_
     return 0;
 }
 
-/* Accumulating scalar of a loop. */
-static int is_sum(const struct atoll_loop_list *l, const struct atoll_assignment *a)
-{
-    return a->loop >= 0 && !a->is_element && is_compound(l, a) && !is_loop_variable(l, a->base);
-}
-
 /* As an earlier assignment to the same array found out. */
 static int is_local(const struct atoll_loop_list *l, const struct facts *f, size_t assignment)
 {
@@ -96,7 +90,7 @@ static void know_assignments(const struct atoll_loop_list *l, struct facts *f)
     atoll_sign_find_shared(l, &shared);
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        f->sums[i] = is_sum(l, a) ? 1 : 0;
+        f->sums[i] = a->loop >= 0 && !a->is_element && is_compound(l, a) && !is_loop_variable(l, a->base);
         f->shared[i] = a->is_element && atoll_sign_has_name(&shared, a->base) ? 1 : 0;
         f->locals[i] = a->is_element && (f->shared[i] || is_local(l, f, i)) ? 1 : 0;
     }
@@ -110,11 +104,6 @@ static size_t stem(const struct atoll_token *t)
         n--;
     }
     return n;
-}
-
-static int same_stem(const struct atoll_token *a, const struct atoll_token *b)
-{
-    return stem(a) == stem(b) && memcmp(a->text, b->text, stem(a)) == 0;
 }
 
 static size_t skip_index(const struct atoll_loop_list *l, size_t at, size_t end)
@@ -140,7 +129,8 @@ static int same_operation(const struct atoll_loop_list *l, const struct atoll_as
         if (i >= a->end || k >= b->end) {
             break;
         }
-        if (!same_stem(&l->tokens[i], &l->tokens[k])) {
+        const struct atoll_token *x = &l->tokens[i], *y = &l->tokens[k];
+        if (stem(x) != stem(y) || memcmp(x->text, y->text, stem(x)) != 0) {
             return 0;
         }
     }

@@ -67,16 +67,6 @@ static int requirement_holds(const struct atoll_task *task, const struct atoll_p
     return 1;
 }
 
-static int has_value(const struct atoll_param *p, int64_t value)
-{
-    for (size_t i = 0; i < p->value_count; i++) {
-        if (p->values[i] == value) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err)
 {
@@ -85,7 +75,12 @@ int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_pl
                              plan->param_count);
     }
     for (size_t i = 0; i < plan->param_count; i++) {
-        if (!has_value(&plan->params[i], choice->values[i])) {
+        const struct atoll_param *p = &plan->params[i];
+        size_t k = 0;
+        while (k < p->value_count && p->values[k] != choice->values[i]) {
+            k++;
+        }
+        if (k == p->value_count) {
             return 0;
         }
     }

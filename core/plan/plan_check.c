@@ -98,18 +98,6 @@ static int map_holds(const struct scope *p, const struct atoll_tensormap *m, con
     return 0;
 }
 
-static int arg_holds(const struct scope *p, const struct atoll_arg *a, const char *field)
-{
-    int narrow = a->width == ATOLL_I32;
-    if (a->kind == ATOLL_ARG_TENSORMAP) {
-        return map_holds(p, a->map, field);
-    }
-    if (a->kind != ATOLL_ARG_INTEGER) {
-        return 0;
-    }
-    return value_at(p, a->value, narrow ? INT32_MIN : INT64_MIN, narrow ? INT32_MAX : INT64_MAX, field, NULL);
-}
-
 static int launch_holds(const struct scope *p, size_t index)
 {
     const struct atoll_launch *l = &p->plan->launches[index];
@@ -128,7 +116,13 @@ static int launch_holds(const struct scope *p, size_t index)
     }
     for (size_t i = 0; i < l->arg_count; i++) {
         snprintf(field, sizeof(field), "launch[%zu].args[%zu]", index, i);
-        if (arg_holds(p, &l->args[i], field)) {
+        const struct atoll_arg *a = &l->args[i];
+        int narrow = a->width == ATOLL_I32;
+        if (a->kind == ATOLL_ARG_TENSORMAP && map_holds(p, a->map, field)) {
+            return -1;
+        }
+        if (a->kind == ATOLL_ARG_INTEGER && value_at(p, a->value, narrow ? INT32_MIN : INT64_MIN,
+                                                     narrow ? INT32_MAX : INT64_MAX, field, NULL)) {
             return -1;
         }
     }
@@ -249,16 +243,6 @@ static int check_block(const struct site *s)
                    check_axes(s, "grid", s->grid, s->limits->grid, grids)
                ? -1
                : 0;
-}
-
-static int check_shared(const struct site *s)
-{
-    int64_t most = limit_or(s->limits->shared_bytes_per_block, INT64_MAX);
-    if (s->shared_bytes > most) {
-        return beyond(s, "shared_bytes", "bytes", s->shared_bytes, most,
-                      "; use smaller tiles or fewer stages");
-    }
-    return 0;
 }
 
 static int check_cluster(const struct site *s)
@@ -462,8 +446,15 @@ static int check_launch(struct site *s)
         value_at(&s->scope, l->shared_bytes, 0, INT32_MAX, field, &s->shared_bytes)) {
         return -1;
     }
-    return check_block(s) || check_shared(s) || check_cluster(s) || check_cooperative(s) || check_maps(s) ? -1
-                                                                                                          : 0;
+    if (check_block(s)) {
+        return -1;
+    }
+    int64_t most = limit_or(s->limits->shared_bytes_per_block, INT64_MAX);
+    if (s->shared_bytes > most) {
+        return beyond(s, "shared_bytes", "bytes", s->shared_bytes, most,
+                      "; use smaller tiles or fewer stages");
+    }
+    return check_cluster(s) || check_cooperative(s) || check_maps(s) ? -1 : 0;
 }
 
 /* Scratch and one set of tensors, as doubles: the sums may be larger than any integer. */
@@ -497,20 +488,16 @@ static int check_memory(const struct site *s)
     return 0;
 }
 
-static int is_zero(const struct atoll_device_limits *l)
-{
-    return !l->threads_per_block && !l->multiprocessors && !l->compute_capability &&
-           !l->shared_bytes_per_block && !l->cluster_blocks && !l->cooperative && !(l->memory_bytes > 0) &&
-           !l->grid[0] && !l->block[0];
-}
-
 int atoll_plan_limits_check(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, unsigned kinds,
                             const struct atoll_device_limits *limits, struct atoll_err *err)
 {
     static const struct atoll_device_limits unknown;
     struct site s = {.limits = limits ? limits : &unknown};
-    s.known = !is_zero(s.limits);
+    const struct atoll_device_limits *l = s.limits;
+    s.known = l->threads_per_block || l->multiprocessors || l->compute_capability ||
+              l->shared_bytes_per_block || l->cluster_blocks || l->cooperative || l->memory_bytes > 0 ||
+              l->grid[0] || l->block[0];
     if (choice->count != plan->param_count) {
         return atoll_err_set(err, ATOLL_E_INPUT, "plan: %zu values chosen for %zu params", choice->count,
                              plan->param_count);

@@ -498,21 +498,15 @@ static int find_plan(const char *source, const char **ret_json, size_t *ret_leng
     return 0;
 }
 
-static size_t count_lines(const char *text, size_t length)
-{
-    size_t lines = 0;
-    for (size_t i = 0; i < length; i++) {
-        lines += text[i] == '\n';
-    }
-    return lines;
-}
-
 static json_t *load_json(const char *source, const char *json, size_t length, struct atoll_err *err)
 {
     json_error_t e;
     json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &e);
     if (!root) {
-        size_t line = count_lines(source, (size_t)(json - source)) + (e.line > 0 ? (size_t)e.line : 1);
+        size_t line = e.line > 0 ? (size_t)e.line : 1;
+        for (const char *c = source; c < json; c++) {
+            line += *c == '\n';
+        }
         atoll_err_set(err, ATOLL_E_INPUT,
                       "plan: line %zu: not valid JSON: %s; check quotes, commas and braces", line, e.text);
     }

@@ -148,11 +148,6 @@ static int is(const struct atoll_token *tokens, size_t count, size_t at, const c
     return at < count && atoll_token_is(&tokens[at], text);
 }
 
-static int is_asm(const struct atoll_token *t)
-{
-    return atoll_token_is(t, "asm") || atoll_token_is(t, "__asm__") || atoll_token_is(t, "__asm");
-}
-
 /* Octal, hexadecimal and Unicode escapes. */
 static int has_odd_escape(const struct atoll_token *t)
 {
@@ -215,7 +210,8 @@ size_t atoll_ptx_hidden(const struct atoll_token *tokens, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct atoll_token *t = &tokens[i];
         int is_define = t->directive && !t->first && is(tokens, count, i, "#");
-        if (is_define || (is_asm(t) && has_odd_text(tokens, count, i)) ||
+        int is_asm = atoll_token_is(t, "asm") || atoll_token_is(t, "__asm__") || atoll_token_is(t, "__asm");
+        if (is_define || (is_asm && has_odd_text(tokens, count, i)) ||
             (t->kind == ATOLL_TOKEN_STRING && (has_odd_escape(t) || has_neighbour(tokens, count, i)))) {
             return i;
         }

@@ -40,14 +40,6 @@ static size_t skip_group(const struct atoll_loop_list *l, size_t at)
     return at;
 }
 
-static size_t skip_simple(const struct atoll_loop_list *l, size_t at)
-{
-    while (at < l->token_count && !is(l, at, ";") && !is(l, at, "}")) {
-        at = is(l, at, "(") || is(l, at, "[") || is(l, at, "{") ? skip_group(l, at) : at + 1;
-    }
-    return at < l->token_count ? at + 1 : at;
-}
-
 static size_t skip_statement(const struct atoll_loop_list *l, size_t at, int nesting)
 {
     if (is(l, at, "{")) {
@@ -59,7 +51,10 @@ static size_t skip_statement(const struct atoll_loop_list *l, size_t at, int nes
         at = skip_statement(l, skip_group(l, at + 1), nesting + 1);
         return has_else && is(l, at, "else") ? skip_statement(l, at + 1, nesting + 1) : at;
     }
-    return skip_simple(l, at);
+    while (at < l->token_count && !is(l, at, ";") && !is(l, at, "}")) {
+        at = is(l, at, "(") || is(l, at, "[") || is(l, at, "{") ? skip_group(l, at) : at + 1;
+    }
+    return at < l->token_count ? at + 1 : at;
 }
 
 /* The variable is what the last part of the header changes. */
@@ -141,17 +136,6 @@ static int is_assignment(const struct atoll_loop_list *l, size_t at)
     return 0;
 }
 
-static int ends_statement(const struct atoll_loop_list *l, size_t at)
-{
-    return is(l, at, ";") || is(l, at, "{") || is(l, at, "}");
-}
-
-/* A comma outside of brackets begins the next declarator. */
-static int ends_value(const struct atoll_loop_list *l, size_t at)
-{
-    return is(l, at, ";") || is(l, at, "}") || is(l, at, ",") || is(l, at, ")");
-}
-
 /* Base of a left side: the name before its first '[', else the last name; "*p" is an element of p. */
 static void read_left(const struct atoll_loop_list *l, struct atoll_assignment *a)
 {
@@ -190,7 +174,8 @@ static size_t add_assignment(struct atoll_loop_list *l, size_t begin, size_t op)
 {
     struct atoll_assignment *a = &l->assignments[l->assignment_count];
     size_t end = op + 1;
-    while (end < l->token_count && !ends_value(l, end)) {
+    while (end < l->token_count && !is(l, end, ";") && !is(l, end, "}") && !is(l, end, ",") &&
+           !is(l, end, ")")) { /* a comma outside of brackets begins the next declarator */
         end = is(l, end, "(") || is(l, end, "[") || is(l, end, "{") ? skip_group(l, end) : end + 1;
     }
     *a = (struct atoll_assignment){skip_keywords(l, begin, op), op, end, loop_around(l, op), NULL, 0};
@@ -211,7 +196,7 @@ static void find_assignments(struct atoll_loop_list *l)
         } else if (is_assignment(l, i)) {
             i = add_assignment(l, begin, i);
         }
-        if (header || ends_statement(l, i) || is(l, i, ",")) {
+        if (header || is(l, i, ";") || is(l, i, "{") || is(l, i, "}") || is(l, i, ",")) {
             begin = i + 1;
         }
     }

@@ -189,16 +189,6 @@ static size_t emit(struct parser *p, enum op_kind kind, const char *place, int64
     return e->op_count++;
 }
 
-static int check_depth(struct parser *p)
-{
-    if (p->depth > DEPTH_LIMIT || p->stack >= STACK_LIMIT) {
-        return atoll_err_set(p->err, ATOLL_E_INPUT,
-                             "expression '%.200s', column %u: nested deeper than %u levels", p->e->text,
-                             column_of(p, p->token.start), DEPTH_LIMIT);
-    }
-    return 0;
-}
-
 static int parse_binary(struct parser *p, int least_precedence);
 
 static int name_index(struct parser *p, const struct token *t)
@@ -282,8 +272,10 @@ static int parse_unary(struct parser *p)
     int failed;
     struct token t = p->token;
     p->depth++;
-    if (check_depth(p)) {
-        return -1;
+    if (p->depth > DEPTH_LIMIT || p->stack >= STACK_LIMIT) {
+        return atoll_err_set(p->err, ATOLL_E_INPUT,
+                             "expression '%.200s', column %u: nested deeper than %u levels", p->e->text,
+                             column_of(p, p->token.start), DEPTH_LIMIT);
     }
     if (is_sign(p, "-") || is_sign(p, "!")) {
         failed = advance(p) || parse_unary(p);
@@ -445,31 +437,6 @@ static const char *apply_unary(enum op_kind kind, int64_t *value)
     return NULL;
 }
 
-static const struct atoll_binding *find_binding(const char *name, const struct atoll_binding *bindings,
-                                                size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(bindings[i].name, name) == 0) {
-            return &bindings[i];
-        }
-    }
-    return NULL;
-}
-
-static int unknown_name(const struct atoll_expression *e, const struct op *op, struct atoll_err *err)
-{
-    return atoll_err_set(err, ATOLL_E_INPUT, "expression '%.200s', column %u: unknown name '%.64s'", e->text,
-                         op->column, e->names[op->value]);
-}
-
-static size_t operand_count(enum op_kind kind)
-{
-    if (kind == OP_NUMBER || kind == OP_NAME) {
-        return 0;
-    }
-    return kind <= OP_OR ? 1 : 2;
-}
-
 int atoll_expression_eval(const struct atoll_expression *e, const struct atoll_binding *bindings,
                           size_t binding_count, int64_t *ret_value, struct atoll_err *err)
 {
@@ -479,17 +446,23 @@ int atoll_expression_eval(const struct atoll_expression *e, const struct atoll_b
     for (size_t i = 0; i < e->op_count; i++) {
         const struct op *op = &e->ops[i];
         const char *wrong = NULL;
-        if (top < operand_count(op->kind)) {
+        size_t operands = op->kind == OP_NUMBER || op->kind == OP_NAME ? 0 : op->kind <= OP_OR ? 1 : 2;
+        if (top < operands) {
             return atoll_err_set(err, ATOLL_E_INTERNAL, "expression '%.200s': no operand", e->text);
         }
         if (op->kind == OP_NUMBER) {
             stack[top++] = op->value;
         } else if (op->kind == OP_NAME) {
-            const struct atoll_binding *b = find_binding(e->names[op->value], bindings, binding_count);
-            if (!b) {
-                return unknown_name(e, op, err);
+            size_t b = 0;
+            while (b < binding_count && strcmp(bindings[b].name, e->names[op->value]) != 0) {
+                b++;
             }
-            stack[top++] = b->value;
+            if (b == binding_count) {
+                return atoll_err_set(err, ATOLL_E_INPUT,
+                                     "expression '%.200s', column %u: unknown name '%.64s'", e->text,
+                                     op->column, e->names[op->value]);
+            }
+            stack[top++] = bindings[b].value;
         } else if (op->kind == OP_AND || op->kind == OP_OR) {
             int is_true = stack[--top] != 0;
             if (is_true == (op->kind == OP_OR)) {

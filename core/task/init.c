@@ -159,32 +159,21 @@ static int choose(enum atoll_init_kind kind, unsigned distribution)
     return base[kind];
 }
 
-/* Exponents of the scaled distribution: modest growth, less where the dtype overflows early. */
-static int scale_exponent(atoll_u64 key, enum atoll_dtype dtype)
-{
-    static const int wide[] = {-4, -2, -1, 1, 2}, narrow[] = {-3, -2, -1, 1};
-    atoll_u64 bits = atoll_random_at(key + 2, 0);
-    int is_narrow = dtype == ATOLL_F16 || dtype == ATOLL_F8E4M3 || dtype == ATOLL_F8E5M2;
-    return is_narrow ? narrow[atoll_random_below(bits, 4)] : wide[atoll_random_below(bits, 5)];
-}
-
-static double power_of_two(int exponent)
-{
-    return exponent < 0 ? 1.0 / (double)(1 << -exponent) : (double)(1 << exponent);
-}
-
-/* A power of two, so the result is the base's value times the factor, exactly.  A uniform may only shrink
+/* Modest growth, less where the dtype overflows early.  A power of two, so the result is the base's value times the factor, exactly.  A uniform may only shrink
  * towards zero. */
 static double scale_factor(atoll_u64 key, const struct atoll_tensor *t)
 {
-    int exponent = scale_exponent(key, t->dtype);
+    static const int wide[] = {-4, -2, -1, 1, 2}, narrow[] = {-3, -2, -1, 1};
+    atoll_u64 bits = atoll_random_at(key + 2, 0);
+    int is_narrow = t->dtype == ATOLL_F16 || t->dtype == ATOLL_F8E4M3 || t->dtype == ATOLL_F8E5M2;
+    int exponent = is_narrow ? narrow[atoll_random_below(bits, 4)] : wide[atoll_random_below(bits, 5)];
     if (t->init.kind == ATOLL_INIT_UNIFORM && (t->init.a > 0 || t->init.b < 0)) {
         return 1;
     }
     if (t->init.kind == ATOLL_INIT_UNIFORM && exponent > 0) {
         exponent = -exponent;
     }
-    return power_of_two(exponent);
+    return exponent < 0 ? 1.0 / (double)(1 << -exponent) : (double)(1 << exponent);
 }
 
 static int is_symmetric(const struct atoll_init *init)

@@ -18,19 +18,16 @@ static int has_floats(const struct atoll_tensor *t)
            (t->init.kind == ATOLL_INIT_NORMAL || t->init.kind == ATOLL_INIT_UNIFORM);
 }
 
-static int is_symmetric(const struct atoll_tensor *t)
-{
-    const struct atoll_init *i = &t->init;
-    return has_floats(t) && (i->kind == ATOLL_INIT_NORMAL ? i->a == 0 : i->a == -i->b);
-}
-
 static int settle_distributions(struct atoll_task_parse *p)
 {
     struct atoll_task *task = p->task;
     int floats = 0, symmetric = 0;
     for (size_t i = 0; i < task->tensor_count; i++) {
-        floats |= has_floats(&task->tensors[i]);
-        symmetric |= is_symmetric(&task->tensors[i]);
+        const struct atoll_init *init = &task->tensors[i].init;
+        if (has_floats(&task->tensors[i])) {
+            floats = 1;
+            symmetric |= init->kind == ATOLL_INIT_NORMAL ? init->a == 0 : init->a == -init->b;
+        }
     }
     if ((task->distributions & ATOLL_DRAW_SIGNED) && !symmetric) {
         return atoll_yaml_fail(

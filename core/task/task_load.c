@@ -48,17 +48,6 @@ void atoll_task_destroy(struct atoll_task *task)
 
 /* ---- from its folder ---- */
 
-/* Symbolic links are followed only when they stay inside the folder. */
-static int inside(const char *root, const char *path)
-{
-    char resolved[PATH_MAX];
-    size_t length = strlen(root);
-    if (!realpath(path, resolved)) {
-        return -1;
-    }
-    return strncmp(resolved, root, length) == 0 && resolved[length] == '/';
-}
-
 static char *read_fd(int fd, const char *name, struct atoll_arena *arena, size_t limit, struct atoll_err *err)
 {
     struct stat st;
@@ -115,13 +104,15 @@ static const char *folder_read(void *context, struct atoll_arena *arena, const c
                                struct atoll_err *err)
 {
     const char *root = context;
-    char full[PATH_MAX];
+    char full[PATH_MAX], resolved[PATH_MAX];
     int n = snprintf(full, sizeof(full), "%s/%s", root, path);
     if (n < 0 || (size_t)n >= sizeof(full)) {
         atoll_err_set(err, ATOLL_E_INPUT, "path of '%s' is too long; move the task nearer to the root", path);
         return NULL;
     }
-    if (inside(root, full) == 0) {
+    /* Symbolic links are followed only when they stay inside the folder; what is not there is said when it is opened. */
+    if (realpath(full, resolved) &&
+        (strncmp(resolved, root, strlen(root)) != 0 || resolved[strlen(root)] != '/')) {
         atoll_err_set(err, ATOLL_E_INPUT,
                       "'%s' leads out of the task's folder; copy the file into the folder", path);
         return NULL;
@@ -316,12 +307,6 @@ static int holds_task(const char *dir)
     return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0;
 }
 
-static char *join(const char *dir, const char *name)
-{
-    char *path = NULL;
-    return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
-}
-
 static int suite_add(char **dirs, size_t *count, char *path, struct atoll_err *err)
 {
     if (!path) {
@@ -347,8 +332,10 @@ static int list_tasks(const char *dir, char **dirs, size_t *count, struct atoll_
     }
     int rc = 0;
     for (int i = 0; i < n; i++) {
+        char *path = NULL;
         if (!rc && *count < SUITE_LIMIT) {
-            rc = suite_add(dirs, count, join(dir, entries[i]->d_name), err);
+            rc = suite_add(dirs, count, asprintf(&path, "%s/%s", dir, entries[i]->d_name) < 0 ? NULL : path,
+                           err);
         }
         free(entries[i]);
     }

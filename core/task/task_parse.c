@@ -94,14 +94,6 @@ static const char *take(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
 
 /* ---- values ---- */
 
-static int is_name(const char *text, size_t limit)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    size_t length = strlen(text);
-    return length > 0 && length <= limit && strspn(text, letters) == length &&
-           strchr(letters, text[0]) < letters + 53;
-}
-
 /* 0, or -1 when text is not a decimal integer of 64 bits. */
 static int parse_integer(const char *text, int64_t *ret)
 {
@@ -165,8 +157,10 @@ static int read_expression(struct atoll_yaml_walk *w, const struct atoll_yaml_no
 
 static int read_name(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     const char *text = atoll_yaml_scalar(node);
-    if (!text || !is_name(text, ATOLL_NAME_LIMIT)) {
+    if (!text || strlen(text) > ATOLL_NAME_LIMIT || strspn(text, letters) != strlen(text) ||
+        (text[0] >= '0' && text[0] <= '9')) {
         return atoll_yaml_fail(w, node,
                                "name '%.40s' must match [A-Za-z_][A-Za-z0-9_]* with at most %d characters",
                                text ? text : "", ATOLL_NAME_LIMIT);
@@ -547,22 +541,18 @@ static int read_baselines(struct atoll_yaml_walk *w, const struct atoll_yaml_nod
     return atoll_yaml_list(w, node, ATOLL_TASK_SEED_LIMIT, "baselines", read_baseline, NULL);
 }
 
-static int is_taken(const struct atoll_yaml_walk *w, const char *path)
-{
-    for (size_t i = 0; i < parse_of(w)->owner->text_count; i++) {
-        if (strcmp(parse_of(w)->owner->texts[i].path, path) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int add_seeds(struct atoll_yaml_walk *w, const struct atoll_yaml_node *root)
 {
-    for (size_t i = 0; i < parse_of(w)->store->seed_count; i++) {
-        const char *path = parse_of(w)->store->seeds[i], *base = strrchr(path, '/');
+    const struct atoll_task_store *store = parse_of(w)->store;
+    const struct atoll_task_owner *owner = parse_of(w)->owner;
+    for (size_t i = 0; i < store->seed_count; i++) {
+        const char *path = store->seeds[i], *base = strrchr(path, '/');
+        size_t taken = 0;
         base = base ? base + 1 : path;
-        if (is_taken(w, path)) {
+        while (taken < owner->text_count && strcmp(owner->texts[taken].path, path) != 0) {
+            taken++;
+        }
+        if (taken < owner->text_count) { /* a baseline, or the reference */
             continue;
         }
         const char *name = atoll_arena_text(w->arena, base, strcspn(base, "."), w->err);
