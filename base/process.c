@@ -319,3 +319,62 @@ int atoll_signal_number(const char *name)
     number = name && *name >= '0' && *name <= '9' ? strtol(name, &end, 10) : 0;
     return number >= 1 && number <= 64 && !*end ? (int)number : -1;
 }
+
+/* ---- programs that run on ---- */
+
+int atoll_process_start(const char *const *argv, int out_fd, int err_fd, int death_signal, pid_t *ret_pid,
+                        struct atoll_err *err)
+{
+    pid_t parent = getpid(), pid;
+    int report[2], failed = 0;
+
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        return atoll_err_errno(err, errno, "no pipe for %s", argv[0]);
+    }
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) { /* nothing but async-signal-safe calls */
+        int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        sigset_t none;
+
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, death_signal);
+        if (getppid() != parent) {
+            _exit(NO_PROGRAM);
+        }
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL);
+        dup2(in, STDIN_FILENO);
+        if (out_fd >= 0) {
+            dup2(out_fd, STDOUT_FILENO);
+        }
+        if (err_fd >= 0) {
+            dup2(err_fd, STDERR_FILENO);
+        }
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        failed = errno;
+        _exit(write(report[1], &failed, sizeof(failed)) == sizeof(failed) ? NO_PROGRAM : NO_PROGRAM - 1);
+    }
+    close(report[1]);
+    if (pid < 0) {
+        failed = errno;
+        close(report[0]);
+        return atoll_err_errno(err, failed, "no process for %s", argv[0]);
+    }
+    while (read(report[0], &failed, sizeof(failed)) < 0 && errno == EINTR) {
+    }
+    close(report[0]);
+    if (failed != 0) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        return atoll_err_set(err, ATOLL_E_MISSING, "cannot start %s: %s", argv[0], strerror(failed));
+    }
+    *ret_pid = pid;
+    return 0;
+}
+
+int atoll_process_exit_status(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

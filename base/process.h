@@ -6,6 +6,7 @@
 #define ATOLL_BASE_PROCESS_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -45,6 +46,14 @@ typedef json_t *atoll_probe_function(void *context);
  * ATOLL_E_TIMEOUT, ATOLL_E_CHILD (killed by a signal, or no answer), ATOLL_E_LIMIT, or why there is no child. */
 json_t *atoll_probe(atoll_probe_function *function, void *context, const char *what, double deadline_s,
                     struct atoll_err *err);
+
+/* Starts a program of PATH that runs on, as a process group of its own; it gets death_signal when this process ends.  argv: NULL at
+ * the end.  Its standard input is empty; out_fd, err_fd: its other streams, -1 for those of this process.  ret_pid: to be waited
+ * for.  Errors: MISSING (no such program), and why there is no child. */
+int atoll_process_start(const char *const *argv, int out_fd, int err_fd, int death_signal, pid_t *ret_pid,
+                        struct atoll_err *err);
+/* What waitpid told, as a shell does: the exit status, 128 + signal. */
+int atoll_process_exit_status(int status);
 
 /* A signal by the name that people and batch systems use: "TERM", "SIGTERM", "15" give 15; -1 for another word. */
 int atoll_signal_number(const char *name);

@@ -7,13 +7,13 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/clock.h"
+#include "base/process.h"
 
 #define POLL_NS       200000000
 #define LOOK_S        5.0
@@ -21,6 +21,7 @@
 #define START_LIMIT_S 600.0
 #define SILENCE_TIMES 2 /* its lease's time: others take it over after one */
 #define LEAVE_S       15.0
+#define NO_PROGRAM    127 /* a step that could not be started, as a shell says it */
 
 struct step {
     const struct atoll_pilot_step_settings *settings;
@@ -31,23 +32,6 @@ struct step {
     int drain_said, status;
 };
 
-static void become(const struct step *step, pid_t parent)
-{
-    int in = open("/dev/null", O_RDONLY);
-
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) {
-        _exit(127);
-    }
-    if (in >= 0) {
-        dup2(in, STDIN_FILENO);
-    }
-    execvp(step->settings->words[0], (char *const *)(uintptr_t)step->settings->words);
-    dprintf(STDERR_FILENO, "- error pilot.step cannot start %s\n", step->settings->words[0]);
-    _exit(127);
-}
-
 /* 1: it has ended. */
 static int reap(struct step *step)
 {
@@ -57,7 +41,7 @@ static int reap(struct step *step)
     if (got == 0 || (got < 0 && errno == EINTR)) {
         return 0;
     }
-    step->status = got < 0 ? 127 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    step->status = got < 0 ? NO_PROGRAM : atoll_process_exit_status(status);
     return 1;
 }
 
@@ -155,8 +139,8 @@ int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
                          struct atoll_pilot_step_result *ret_result, struct atoll_err *err)
 {
     struct step step = {.settings = settings, .started_ns = atoll_clock_mono_ns()};
+    struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_lease_seen seen;
-    pid_t parent = getpid();
 
     if (atoll_lease_look(settings->part, settings->self, &seen, err) != 0) {
         return -1;
@@ -164,12 +148,10 @@ int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
     step.epoch_before = seen.epoch;
     step.looked_ns = step.caller_looked_ns = step.started_ns;
     unlink(settings->drain_file);
-    step.pid = fork();
-    if (step.pid < 0) {
-        return atoll_err_errno(err, errno, "cannot start a process");
-    }
-    if (step.pid == 0) {
-        become(&step, parent);
+    if (atoll_process_start(settings->words, -1, -1, SIGTERM, &step.pid, &why) != 0) {
+        atoll_log_err(ATOLL_LOG_ERROR, "pilot.step", &why);
+        *ret_result = (struct atoll_pilot_step_result){ATOLL_STEP_EXITED, NO_PROGRAM};
+        return 0;
     }
     ret_result->end = watch_it(&step);
     kill(-step.pid, SIGKILL); /* a launcher that died leaves ranks that would go on renewing the lease */

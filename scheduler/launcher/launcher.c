@@ -2,6 +2,7 @@
 #include "scheduler/launcher/launcher.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -202,11 +203,16 @@ int atoll_launcher_bad_nodes(struct atoll_launcher *launcher, const char *nodes,
         return atoll_err_set(err, ATOLL_E_INPUT, "'%.80s' is no list of nodes; lists look like n[1-4],n7",
                              nodes ? nodes : "");
     }
+    if (!launcher->ops->bad_nodes) { /* this machine works while somebody asks it */
+        snprintf(ret_names, bytes, "%s", "");
+        return 0;
+    }
     return launcher->ops->bad_nodes(launcher, nodes, ret_names, bytes, err);
 }
 
 int atoll_launcher_cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cluster,
                            struct atoll_err *err)
 {
-    return launcher->ops->cluster(launcher, ret_cluster, err);
+    return launcher->ops->cluster ? launcher->ops->cluster(launcher, ret_cluster, err)
+                                  : atoll_err_set(err, ATOLL_E_INPUT, "this machine's queue is no cluster");
 }

@@ -22,6 +22,7 @@ struct atoll_launcher_ops {
                size_t *ret_count, struct atoll_err *err);
     int (*cancel)(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);
     int (*requeue)(struct atoll_launcher *launcher, const char *id, struct atoll_err *err);
+    /* NULL where there is one node, and no cluster */
     int (*bad_nodes)(struct atoll_launcher *launcher, const char *nodes, char *ret_names, size_t bytes,
                      struct atoll_err *err);
     int (*cluster)(struct atoll_launcher *launcher, struct atoll_cluster *ret_cluster, struct atoll_err *err);

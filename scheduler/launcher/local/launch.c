@@ -1,18 +1,18 @@
-/* launch.c - fork, redirect, exec; nothing between fork and exec but async-signal-safe calls. */
+/* launch.c - the command line of atoll-eval on this machine, and its pipe. */
 #include "scheduler/launcher/local/launch.h"
-#include "base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/process.h"
+#include "base/program.h"
 
 #define ARGUMENTS (ATOLL_LAUNCH_ARGUMENT_LIMIT + 24)
 
@@ -72,35 +72,12 @@ static int build(const struct atoll_launch_settings *settings, struct command_li
     return 0;
 }
 
-static void become(const struct command_line *line, int output, int log_fd, pid_t parent)
-{
-    sigset_t none;
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(1);
-    }
-    setpgid(0, 0);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    dup2(output, STDOUT_FILENO);
-    dup2(log_fd, STDERR_FILENO);
-    execvp(line->items[0], (char *const *)(uintptr_t)line->items);
-    /* Time, level, id and text, as every line of the log. */
-    dprintf(STDERR_FILENO, "- error launch.exec cannot start %s: %s%s\n", line->items[0], strerror(errno),
-            strcmp(line->items[0], "mpirun") == 0
-                ? "; install Open MPI (Debian: apt install openmpi-bin), load its module, or use --ranks 1"
-                : "");
-    _exit(atoll_code_exit_status(ATOLL_E_MISSING));
-}
-
 int atoll_launch_start(const struct atoll_launch_settings *settings, struct atoll_launched *ret_launch,
                        struct atoll_err *err)
 {
     struct command_line line;
     int ends[2], log_fd;
-    pid_t parent = getpid(), pid;
+    int status;
 
     if (build(settings, &line, err) != 0) {
         return -1;
@@ -117,17 +94,17 @@ int atoll_launch_start(const struct atoll_launch_settings *settings, struct atol
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-    pid = fork();
-    if (pid == 0) {
-        become(&line, ends[1], log_fd, parent);
-    }
+    status = atoll_process_start(line.items, ends[1], log_fd, SIGKILL, &ret_launch->pid, err);
     close(ends[1]);
     close(log_fd);
-    if (pid < 0) {
+    if (status != 0) {
         close(ends[0]);
-        return atoll_err_errno(err, errno, "cannot start %s", line.items[0]);
+        return settings->ranks > 1
+                   ? atoll_err_add(err,
+                                   "install Open MPI (Debian: apt install openmpi-bin), load its module, "
+                                   "or use --ranks 1")
+                   : -1;
     }
-    ret_launch->pid = pid;
     ret_launch->progress_fd = ends[0];
     return 0;
 }
@@ -143,6 +120,6 @@ int atoll_launch_wait(struct atoll_launched *launch, int *ret_status, struct ato
     }
     close(launch->progress_fd);
     launch->progress_fd = -1;
-    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    *ret_status = atoll_process_exit_status(status);
     return 0;
 }

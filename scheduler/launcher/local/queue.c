@@ -1,7 +1,6 @@
 /* queue.c - the launcher of machines without a batch system: jobs run one after the other, in the order of their submission. */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,39 +171,6 @@ static int requeue(struct atoll_launcher *launcher, const char *id, struct atoll
     return wish(root_of(launcher), job.number, "requeue", err);
 }
 
-/* This machine is the only node, and works while somebody asks it. */
-static int bad_nodes(struct atoll_launcher *launcher, const char *nodes, char *ret_names, size_t bytes,
-                     struct atoll_err *err)
-{
-    (void)launcher;
-    (void)nodes;
-    (void)err;
-    if (bytes) {
-        *ret_names = '\0';
-    }
-    return 0;
-}
-
-static int cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cluster, struct atoll_err *err)
-{
-    struct atoll_partition *machine = &ret_cluster->partitions[0];
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-    (void)launcher;
-    (void)err;
-    memset(ret_cluster, 0, sizeof(*ret_cluster));
-    gethostname(ret_cluster->name, sizeof(ret_cluster->name) - 1);
-    ret_cluster->partition_count = 1;
-    snprintf(machine->name, sizeof(machine->name), "local");
-    snprintf(machine->state, sizeof(machine->state), "up");
-    machine->nodes = 1;
-    machine->idle_nodes = 1;
-    machine->cpus_per_node = cpus > 0 ? (unsigned)cpus : 1;
-    machine->time_limit_min = machine->default_min = HUGE_VAL;
-    machine->is_default = 1;
-    return 0;
-}
-
 static void destroy(struct atoll_launcher *launcher)
 {
     free(launcher);
@@ -218,8 +184,6 @@ static const struct atoll_launcher_ops ops = {
     .ask = ask,
     .cancel = cancel,
     .requeue = requeue,
-    .bad_nodes = bad_nodes,
-    .cluster = cluster,
 };
 
 /* Whoever asks for this machine's jobs starts them again where their supervisor was killed. */

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/process.h"
 #include "scheduler/launcher/local/local_jobs.h"
 
 #define TICK_NS      100000000L
@@ -210,7 +211,7 @@ static int script_watch(const char *root, struct atoll_local_job *job, pid_t scr
     if (*ret_ending == NOT_ENDING) { /* a script that asked for its own requeue may have ended at once */
         *ret_ending = ending_find(root, job, 0);
     }
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return atoll_process_exit_status(status);
 }
 
 static void again(const char *root, struct atoll_local_job *job, const char *reason)

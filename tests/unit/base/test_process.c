@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -247,9 +248,31 @@ static void test_every_other_probe_is_an_error(void **state)
     }
 }
 
+static void test_a_program_runs_on(void **state)
+{
+    static const char *const words[] = {"sh", "-c", "cat; echo out; exit 7", NULL};
+    static const char *const none[] = {"atoll-no-such-program", NULL};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char text[16] = "";
+    int ends[2], status;
+    pid_t pid;
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(atoll_process_start(words, ends[1], -1, SIGKILL, &pid, &err), 0);
+    close(ends[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(atoll_process_exit_status(status), 7);
+    assert_int_equal(read(ends[0], text, sizeof(text) - 1), 4);
+    assert_string_equal(text, "out\n");
+    close(ends[0]);
+    assert_int_equal(atoll_process_start(none, -1, -1, SIGKILL, &pid, &err), -1);
+    expect_err(&err, ATOLL_E_MISSING, "cannot start atoll-no-such-program");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_program_runs_on),
         cmocka_unit_test(test_output_words_and_status),
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_a_deadline_ends_all),
