@@ -72,7 +72,7 @@ int atoll_duel_clocks_differ(double one_hz, double other_hz)
 enum side { ELITE, CHALLENGER };
 
 /* Times of one bench variant, both sides. */
-struct lane {
+struct bench_times {
     uint32_t variant;
     double weight; /* share of all weights */
     double ns[2][ATOLL_DUEL_PAIR_LIMIT];
@@ -85,8 +85,8 @@ struct match {
     struct atoll_loaded_candidate sides[2];
     struct atoll_duel *duel;
     double deadline_ns;
-    size_t lane_count;
-    struct lane lanes[ATOLL_TASK_VARIANT_LIMIT];
+    size_t bench_count;
+    struct bench_times bench[ATOLL_TASK_VARIANT_LIMIT];
     struct atoll_duel_score score;
     uint64_t input_sets; /* fresh input sets used so far */
     int disturbed;       /* others took cores, or the device changed its clocks, during the round under way */
@@ -171,8 +171,8 @@ static int match_round(struct match *m, size_t k)
 {
     double log_ratio = 0;
     m->disturbed = 0;
-    for (size_t i = 0; i < m->lane_count; i++) {
-        struct lane *l = &m->lanes[i];
+    for (size_t i = 0; i < m->bench_count; i++) {
+        struct bench_times *l = &m->bench[i];
         double ns[2] = {0, 0};
         struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, l->variant,
                                                               m->order->evaluation, m->input_sets++);
@@ -212,7 +212,7 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int input
 /* Finalists: the same inputs twice, at other addresses and over other fills. */
 static int match_repeat(struct match *m)
 {
-    struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, m->lanes[0].variant,
+    struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, m->bench[0].variant,
                                                           m->order->evaluation, m->input_sets++);
     uint64_t hashes[2];
     for (int i = 0; i < 2; i++) {
@@ -242,9 +242,9 @@ static double side_time(const struct match *m, enum side side)
 {
     double log_time = 0, scratch[ATOLL_DUEL_PAIR_LIMIT];
     struct atoll_summary s;
-    for (size_t i = 0; i < m->lane_count; i++) {
-        atoll_summary_of(m->lanes[i].ns[side], m->score.pair_count, scratch, &s);
-        log_time += m->lanes[i].weight * log(fmax(s.median, 1));
+    for (size_t i = 0; i < m->bench_count; i++) {
+        atoll_summary_of(m->bench[i].ns[side], m->score.pair_count, scratch, &s);
+        log_time += m->bench[i].weight * log(fmax(s.median, 1));
     }
     return m->score.pair_count ? exp(log_time) : 0;
 }
@@ -268,17 +268,17 @@ static void match_play(struct match *m)
         const struct atoll_variant *v = &task->variants[i];
         if (v->kind != ATOLL_VARIANT_BENCH || !atoll_variant_is_here(m->referee->backend, v))
             continue;
-        m->lanes[m->lane_count].variant = (uint32_t)i;
-        m->lanes[m->lane_count++].weight = v->weight;
+        m->bench[m->bench_count].variant = (uint32_t)i;
+        m->bench[m->bench_count++].weight = v->weight;
         sum += v->weight;
     }
-    for (size_t i = 0; i < m->lane_count; i++)
-        m->lanes[i].weight /= sum;
+    for (size_t i = 0; i < m->bench_count; i++)
+        m->bench[i].weight /= sum;
     atoll_duel_score_init(&m->score, margin_of(m), m->order->alpha, m->order->pair_limit);
     int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)
         failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||
-                 (m->lane_count && match_repeat(m) != 0) || match_sanitize(m) != 0;
+                 (m->bench_count && match_repeat(m) != 0) || match_sanitize(m) != 0;
     while (!failed && m->score.state == ATOLL_COMPARE_MORE)
         failed = match_round(m, m->score.pair_count);
     d->pair_count = (uint32_t)m->score.pair_count;

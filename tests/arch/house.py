@@ -27,6 +27,8 @@ TABLES = {
 
 # Exported functions that nothing of the product calls, and why they are there.
 UNCALLED = {
+    "atoll_counters_plan": "asks CUPTI's host side for the passes of a set of metrics: the test of them needs no GPU",
+    "atoll_command_batch_take_function": "reads what a FUNCTION command replies: GPU tests look at a kernel's registers",
 }
 
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*(?:\\\n[^\n]*)*|[A-Za-z_]\w*|[{}();=,]', re.S)

@@ -198,7 +198,7 @@ struct cc {
     pthread_mutex_t mutex;
 };
 
-static int split_flags(struct cc *cc, const char *flags, struct atoll_err *err)
+static int flags_split(struct cc *cc, const char *flags, struct atoll_err *err)
 {
     for (const char *at = flags; *at;) {
         size_t blank = strspn(at, " \t\n"), length = strcspn(at + blank, " \t\n");
@@ -240,7 +240,7 @@ static const char *cc_version(const struct atoll_compiler *compiler)
 
 static int set_up(struct cc *cc, const struct atoll_compiler_settings *settings, struct atoll_err *err)
 {
-    if (split_flags(cc, settings->flags, err) != 0 ||
+    if (flags_split(cc, settings->flags, err) != 0 ||
         atoll_toolchain_init(&cc->toolchain, settings->command, err) != 0 ||
         atoll_filter_init(&cc->filter, ATOLL_FILTER_COMPILE, err) != 0)
         return -1;
@@ -294,7 +294,7 @@ static int probe(struct cc *cc, struct atoll_err *err)
     return status;
 }
 
-static char **make_arguments(const struct cc *cc, const struct atoll_compile_job *job)
+static char **arguments_make(const struct cc *cc, const struct atoll_compile_job *job)
 {
     static char output[] = "-o";
     size_t fixed = 0, tail = 0, n = 0;
@@ -322,8 +322,8 @@ static char **make_arguments(const struct cc *cc, const struct atoll_compile_job
 }
 
 /* The slot is free again; the job waits for its collector. */
-static void finish(struct cc *cc, struct slot *slot, enum atoll_compile_status status,
-                   const char *diagnostics, const char *report)
+static void job_finish(struct cc *cc, struct slot *slot, enum atoll_compile_status status,
+                       const char *diagnostics, const char *report)
 {
     struct atoll_compile_job *job = slot->job;
     slot->job = NULL;
@@ -332,9 +332,9 @@ static void finish(struct cc *cc, struct slot *slot, enum atoll_compile_status s
     atoll_compile_queue_put(&cc->done, job);
 }
 
-static int start_cc(struct cc *cc, struct slot *slot, struct atoll_err *err)
+static int compiler_start(struct cc *cc, struct slot *slot, struct atoll_err *err)
 {
-    char **argv = make_arguments(cc, slot->job);
+    char **argv = arguments_make(cc, slot->job);
     if (!argv)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a command line");
     struct atoll_spawn spawn = {
@@ -351,7 +351,7 @@ static int start_cc(struct cc *cc, struct slot *slot, struct atoll_err *err)
     return status;
 }
 
-static void start_jobs(struct cc *cc)
+static void jobs_start(struct cc *cc)
 {
     for (unsigned i = 0; i < cc->slot_count && cc->queued.first && !cc->paused; i++) {
         if (!cc->slots[i].job) {
@@ -362,8 +362,8 @@ static void start_jobs(struct cc *cc)
             slot->ran_ns = 0;
             slot->timed_out = 0;
             slot->since_ns = atoll_clock_mono_ns();
-            if (start_cc(cc, slot, &err) != 0)
-                finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+            if (compiler_start(cc, slot, &err) != 0)
+                job_finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
         }
     }
 }
@@ -379,7 +379,7 @@ static int cc_submit(struct atoll_compiler *compiler, uint64_t number, const cha
         return -1;
     pthread_mutex_lock(&cc->mutex);
     atoll_compile_queue_put(&cc->queued, job);
-    start_jobs(cc);
+    jobs_start(cc);
     pthread_mutex_unlock(&cc->mutex);
     return 0;
 }
@@ -426,7 +426,7 @@ static int cc_timeout_ms(const struct atoll_compiler *compiler)
     return left / 1e6 < INT_MAX - 1 ? (int)(left / 1e6) + 1 : INT_MAX;
 }
 
-static void conclude(struct cc *cc, struct slot *slot, int wait_status)
+static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
 {
     char diagnostics[ATOLL_DIAGNOSTICS_BYTES] = "", report[ATOLL_COMPILE_REPORT_BYTES] = "";
     if (cc->style.report)
@@ -444,10 +444,10 @@ static void conclude(struct cc *cc, struct slot *slot, int wait_status)
         snprintf(diagnostics, sizeof diagnostics, "the compiler left no object of at most %llu bytes",
                  (unsigned long long)cc->output_bytes);
     }
-    finish(cc, slot, status, diagnostics, report);
+    job_finish(cc, slot, status, diagnostics, report);
 }
 
-static void tend(struct cc *cc, struct slot *slot)
+static void slot_poll(struct cc *cc, struct slot *slot)
 {
     int wait_status = 0;
     if (!slot->job)
@@ -459,7 +459,7 @@ static void tend(struct cc *cc, struct slot *slot)
     }
     if (slot_reap(slot, &wait_status)) {
         slot->ran_ns = running_ns(cc, slot);
-        conclude(cc, slot, wait_status);
+        job_conclude(cc, slot, wait_status);
     }
 }
 
@@ -468,14 +468,14 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
     struct cc *cc = (struct cc *)compiler;
     pthread_mutex_lock(&cc->mutex);
     for (unsigned i = 0; i < cc->slot_count; i++)
-        tend(cc, &cc->slots[i]);
-    start_jobs(cc);
+        slot_poll(cc, &cc->slots[i]);
+    jobs_start(cc);
     int found = atoll_compile_queue_collect(&cc->done, ret_compiled);
     pthread_mutex_unlock(&cc->mutex);
     return found;
 }
 
-static void signal_groups(struct cc *cc, int paused)
+static void groups_signal(struct cc *cc, int paused)
 {
     pthread_mutex_lock(&cc->mutex);
     double now = atoll_clock_mono_ns();
@@ -495,12 +495,12 @@ static void signal_groups(struct cc *cc, int paused)
 
 static void cc_pause(struct atoll_compiler *compiler)
 {
-    signal_groups((struct cc *)compiler, 1);
+    groups_signal((struct cc *)compiler, 1);
 }
 
 static void cc_resume(struct atoll_compiler *compiler)
 {
-    signal_groups((struct cc *)compiler, 0);
+    groups_signal((struct cc *)compiler, 0);
 }
 
 static const struct atoll_compiler_kind cc_kind = {cc_destroy,    cc_version, cc_submit, cc_pollfds,

@@ -12,8 +12,8 @@
 
 #include "mpi-eval/backend/sandbox/spawn.h"
 
-#define ANSWER_BYTES      8192
-#define ANSWER_TIMEOUT_MS 20000
+#define OUTPUT_BYTES      8192
+#define OUTPUT_TIMEOUT_MS 20000
 
 static const char *const system_paths[] = {"/usr",
                                            "/lib",
@@ -66,13 +66,13 @@ static int keep_variables(struct atoll_toolchain *t, struct atoll_err *err)
 }
 
 /* Runs the compiler with one option and gives what it prints. */
-static int ask(const struct atoll_toolchain *t, const char *option, char *ret_text, size_t bytes,
-               struct atoll_err *err)
+static int compiler_output(const struct atoll_toolchain *t, const char *option, char *ret_text, size_t bytes,
+                           struct atoll_err *err)
 {
     char argument[64];
     char *argv[] = {t->path, argument, NULL};
     snprintf(argument, sizeof argument, "%s", option);
-    return atoll_spawn_output(argv, t->environment, ANSWER_TIMEOUT_MS, ret_text, bytes, err);
+    return atoll_spawn_output(argv, t->environment, OUTPUT_TIMEOUT_MS, ret_text, bytes, err);
 }
 
 static void add_path(struct atoll_toolchain *t, const char *path, size_t length)
@@ -105,9 +105,9 @@ static void add_list(struct atoll_toolchain *t, const char *list)
 }
 
 /* "install: /usr/lib/gcc/x/", "programs: =/a:/b", "libraries: =/c:/d". */
-static void add_search_dirs(struct atoll_toolchain *t, char *answer)
+static void add_search_dirs(struct atoll_toolchain *t, char *text)
 {
-    for (char *line = strtok(answer, "\n"); line; line = strtok(NULL, "\n")) {
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         char *list = strchr(line, '/');
         if (list)
             add_list(t, list);
@@ -116,13 +116,13 @@ static void add_search_dirs(struct atoll_toolchain *t, char *answer)
 
 static int describe(struct atoll_toolchain *t, struct atoll_err *err)
 {
-    char answer[ANSWER_BYTES];
-    if (ask(t, "--version", answer, sizeof answer, err) != 0)
+    char text[OUTPUT_BYTES];
+    if (compiler_output(t, "--version", text, sizeof text, err) != 0)
         return -1;
-    const char *line = strstr(answer, "Cuda compilation tools"); /* nvcc starts with its name and copyright */
-    line = line ? line : answer;
+    const char *line = strstr(text, "Cuda compilation tools"); /* nvcc starts with its name and copyright */
+    line = line ? line : text;
     t->version = line[0] ? strndup(line, strcspn(line, "\n")) : strdup("unknown compiler");
-    if (ask(t, "-print-search-dirs", answer, sizeof answer, err) != 0)
+    if (compiler_output(t, "-print-search-dirs", text, sizeof text, err) != 0)
         return -1;
     for (size_t i = 0; i < sizeof system_paths / sizeof system_paths[0]; i++)
         add_path(t, system_paths[i], strlen(system_paths[i]));
@@ -131,7 +131,7 @@ static int describe(struct atoll_toolchain *t, struct atoll_err *err)
     if (slash)
         add_path(t, real, (size_t)(slash - real));
     free(real);
-    add_search_dirs(t, answer);
+    add_search_dirs(t, text);
     add_list(t, getenv("LD_LIBRARY_PATH"));
     return t->version ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's version");
 }

@@ -143,7 +143,7 @@ pid_t atoll_spawn_start(const struct atoll_spawn *spawn, struct atoll_err *err)
     return atoll_err_errno(err, failure.error, "%s: the child could not %s", spawn->path, failure.step);
 }
 
-static void read_answer(int fd, int timeout_ms, char *ret_text, size_t bytes)
+static void read_output(int fd, int timeout_ms, char *ret_text, size_t bytes)
 {
     size_t used = 0;
     struct pollfd p = {fd, POLLIN, 0};
@@ -171,7 +171,7 @@ int atoll_spawn_output(char *const *argv, char *const *environment, int timeout_
     pid_t pid = atoll_spawn_start(&spawn, err);
     close(ends[1]);
     if (pid > 0) {
-        read_answer(ends[0], timeout_ms, ret_text, bytes);
+        read_output(ends[0], timeout_ms, ret_text, bytes);
         kill(-pid, SIGKILL); /* what has answered is of no more use */
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;

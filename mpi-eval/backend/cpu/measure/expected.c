@@ -20,7 +20,7 @@ struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, siz
 {
     struct atoll_expected_cache *a = calloc(1, sizeof *a);
     if (!a) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
         return NULL;
     }
     a->limit_bytes = limit_bytes;
@@ -126,7 +126,7 @@ static int items_grow(struct atoll_expected_cache *a, struct atoll_err *err)
     size_t capacity = a->capacity ? 2 * a->capacity : 64;
     struct atoll_expected **items = realloc(a->items, capacity * sizeof *items);
     if (!items)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
     a->items = items;
     a->capacity = capacity;
     return 0;
@@ -139,7 +139,7 @@ static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const
     struct atoll_expected *expected = calloc(1, sizeof *expected);
     if (!expected || items_grow(a, err) != 0) {
         free(expected);
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer");
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
         return NULL;
     }
     expected->task = number;
@@ -170,7 +170,7 @@ struct asking {
     int full;
 };
 
-static int see_answer(void *context, const struct atoll_truth *truth, struct atoll_err *err)
+static int visit_expected(void *context, const struct atoll_truth *truth, struct atoll_err *err)
 {
     struct asking *q = context;
     struct atoll_truth own;
@@ -213,7 +213,7 @@ static struct atoll_expected *expected_ask(struct atoll_expected_cache *a, struc
 {
     int full = need_full || kept_count(a, number, input_set->variant) < ATOLL_EXPECTED_KEPT;
     struct asking q = {a, task, number, input_set, known, full};
-    if (atoll_oracle_visit(oracle, input_set, -1, see_answer, &q, err) == 0)
+    if (atoll_oracle_visit(oracle, input_set, -1, visit_expected, &q, err) == 0)
         return q.known;
     if (!known && q.known)
         forget(a, q.known);

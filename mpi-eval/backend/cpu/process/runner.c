@@ -40,7 +40,7 @@
 #define STACK_SMALLEST   ((uint64_t)64 << 10)
 
 /* What one run has come to. */
-struct course {
+struct progress {
     pid_t pid;
     int armed, ended, lost, timed_out;
     double wait_ns; /* for the child to be ready and to stand */
@@ -56,7 +56,7 @@ struct atoll_runner {
     unsigned thread_count;
     size_t symbol_count;
     struct atoll_control_run message; /* of the run under way */
-    struct course course;
+    struct progress progress;
 };
 
 /* 1: a whole reply; 0: none within timeout_ns; -1: the worker is gone or talks nonsense. */
@@ -365,7 +365,7 @@ static int send_run(const struct atoll_runner *runner, const struct atoll_run_re
 /* Waits until *word is set, the sample ended, the worker is lost or the deadline (by the raw clock) passed.  Returns
  * the time at which *word was seen set. */
 static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *word, int spin, double deadline,
-                         struct course *course)
+                         struct progress *progress)
 {
     double look_at = atoll_clock_raw_ns() + LOOK_EVERY_NS;
     for (;;) {
@@ -381,37 +381,37 @@ static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *wo
         if (now < look_at)
             continue;
         look_at = now + LOOK_EVERY_NS;
-        int status = receive_reply(runner, 0, &course->end);
-        if (status < 0 || (status == 1 && course->end.type != ATOLL_CONTROL_ENDED))
-            course->lost = 1;
-        course->ended = status == 1;
-        course->timed_out = now >= deadline;
-        if (course->ended || course->lost || course->timed_out)
+        int status = receive_reply(runner, 0, &progress->end);
+        if (status < 0 || (status == 1 && progress->end.type != ATOLL_CONTROL_ENDED))
+            progress->lost = 1;
+        progress->ended = status == 1;
+        progress->timed_out = now >= deadline;
+        if (progress->ended || progress->lost || progress->timed_out)
             return now;
     }
 }
 
-static void await_ready(const struct atoll_runner *runner, struct course *course)
+static void await_ready(const struct atoll_runner *runner, struct progress *progress)
 {
     struct atoll_control_reply reply;
     if (receive_reply(runner, SETUP_TIMEOUT_NS, &reply) != 1 || reply.type != ATOLL_CONTROL_STARTED ||
         reply.pid <= 0) {
-        course->lost = 1;
+        progress->lost = 1;
         return;
     }
-    course->pid = reply.pid;
-    await_word(runner, &runner->page->ready, 0, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS, course);
-    if (course->timed_out)
-        course->lost = 1;
+    progress->pid = reply.pid;
+    await_word(runner, &runner->page->ready, 0, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS, progress);
+    if (progress->timed_out)
+        progress->lost = 1;
 }
 
-static int has_failed(const struct course *course)
+static int has_failed(const struct progress *progress)
 {
-    return course->ended || course->lost;
+    return progress->ended || progress->lost;
 }
 
 static double time_span(struct atoll_runner *runner, const struct atoll_run_request *request,
-                        struct course *course)
+                        struct progress *progress)
 {
     struct atoll_control_page *page = runner->page;
     if (request->window_begin)
@@ -420,39 +420,39 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
     atomic_store_explicit(&page->doorbell, 1, memory_order_release);
     if (!runner->spin)
         atoll_futex_wake(&page->doorbell, 1);
-    double end = await_word(runner, &page->done, runner->spin, begin + request->deadline_ns, course);
+    double end = await_word(runner, &page->done, runner->spin, begin + request->deadline_ns, progress);
     for (size_t i = 0; i < request->watch_count; i++)
-        course->seen[i] = *request->watch[i];
-    if (course->pid > 0 && !course->ended)
-        kill(-course->pid, SIGKILL);
+        progress->seen[i] = *request->watch[i];
+    if (progress->pid > 0 && !progress->ended)
+        kill(-progress->pid, SIGKILL);
     if (request->window_end)
         request->window_end(request->context);
     return end - begin;
 }
 
-static unsigned count_late(const struct atoll_run_request *request, const struct course *course)
+static unsigned count_late(const struct atoll_run_request *request, const struct progress *progress)
 {
     unsigned count = 0;
     for (size_t i = 0; i < request->watch_count; i++)
-        count += *request->watch[i] != course->seen[i];
+        count += *request->watch[i] != progress->seen[i];
     return count;
 }
 
-static enum atoll_run_status judge(const struct course *course, int done)
+static enum atoll_run_status judge(const struct progress *progress, int done)
 {
-    int by_signal = course->end.end_code == CLD_KILLED || course->end.end_code == CLD_DUMPED;
-    if (course->lost)
+    int by_signal = progress->end.end_code == CLD_KILLED || progress->end.end_code == CLD_DUMPED;
+    if (progress->lost)
         return ATOLL_RUN_LOST;
-    if (by_signal && course->end.end_status == SIGSYS)
+    if (by_signal && progress->end.end_status == SIGSYS)
         return ATOLL_RUN_FORBIDDEN;
-    if (by_signal && course->end.end_status == SIGKILL)
-        return done ? ATOLL_RUN_DONE : course->timed_out ? ATOLL_RUN_TIMEOUT : ATOLL_RUN_LOST;
+    if (by_signal && progress->end.end_status == SIGKILL)
+        return done ? ATOLL_RUN_DONE : progress->timed_out ? ATOLL_RUN_TIMEOUT : ATOLL_RUN_LOST;
     return by_signal ? ATOLL_RUN_CRASHED : ATOLL_RUN_EXITED;
 }
 
-static void describe(struct atoll_run_result *result, const struct course *course, double deadline_ns)
+static void describe(struct atoll_run_result *result, const struct progress *progress, double deadline_ns)
 {
-    int number = course->end.end_status;
+    int number = progress->end.end_status;
     const char *name = sigabbrev_np(number), *text = sigdescr_np(number);
     switch (result->status) {
     case ATOLL_RUN_CRASHED:
@@ -480,26 +480,26 @@ int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_reque
 {
     if (fill_run(runner, request, err) != 0)
         return -1;
-    runner->course = (struct course){0};
+    runner->progress = (struct progress){0};
     memset(runner->page, 0, ATOLL_CONTROL_PAGE_BYTES); /* all of it: samples must not write to each other */
     if (send_run(runner, request) != 0)
-        runner->course.lost = 1;
+        runner->progress.lost = 1;
     return 0;
 }
 
 void atoll_runner_arm(struct atoll_runner *runner)
 {
-    struct course *course = &runner->course;
-    if (course->armed || has_failed(course))
+    struct progress *progress = &runner->progress;
+    if (progress->armed || has_failed(progress))
         return;
     double begin = atoll_clock_raw_ns();
-    await_ready(runner, course);
-    course->armed = 1;
-    if (!has_failed(course)) {
+    await_ready(runner, progress);
+    progress->armed = 1;
+    if (!has_failed(progress)) {
         atomic_store_explicit(&runner->page->armed, 1, memory_order_release);
         atoll_futex_wake(&runner->page->armed, 1);
     }
-    course->wait_ns += atoll_clock_raw_ns() - begin;
+    progress->wait_ns += atoll_clock_raw_ns() - begin;
 }
 
 /* What the threads had used when they stood is read before the doorbell: later their page is not to be trusted. */
@@ -508,59 +508,59 @@ struct usage {
 };
 
 /* From threads that stand to the end of the child. */
-static void play(struct atoll_runner *runner, const struct atoll_run_request *request,
-                 struct atoll_run_result *result)
+static void sample_time(struct atoll_runner *runner, const struct atoll_run_request *request,
+                        struct atoll_run_result *result)
 {
-    struct course *course = &runner->course;
+    struct progress *progress = &runner->progress;
     struct usage stood = {runner->page->switches, runner->page->cpu_ns};
     double ring = atoll_clock_raw_ns();
-    result->ns = time_span(runner, request, course);
+    result->ns = time_span(runner, request, progress);
     double seen = ring + result->ns;
-    int done = !course->ended && !course->lost && !course->timed_out;
-    if (!course->ended && !course->lost) {
-        int status = receive_reply(runner, DEATH_TIMEOUT_NS, &course->end);
-        course->ended = status == 1 && course->end.type == ATOLL_CONTROL_ENDED;
-        course->lost = !course->ended;
+    int done = !progress->ended && !progress->lost && !progress->timed_out;
+    if (!progress->ended && !progress->lost) {
+        int status = receive_reply(runner, DEATH_TIMEOUT_NS, &progress->end);
+        progress->ended = status == 1 && progress->end.type == ATOLL_CONTROL_ENDED;
+        progress->lost = !progress->ended;
     }
     result->stop_ns = atoll_clock_raw_ns() - seen;
-    result->status = judge(course, done);
-    result->late_count = done ? count_late(request, course) : 0;
-    const struct atoll_control_reply *end = &runner->course.end;
-    if (runner->course.ended && end->switches >= stood.switches && end->cpu_ns >= stood.cpu_ns) {
+    result->status = judge(progress, done);
+    result->late_count = done ? count_late(request, progress) : 0;
+    const struct atoll_control_reply *end = &runner->progress.end;
+    if (runner->progress.ended && end->switches >= stood.switches && end->cpu_ns >= stood.cpu_ns) {
         result->preemptions = (long)(end->switches - stood.switches);
         double lost = result->ns * runner->thread_count - (double)(end->cpu_ns - stood.cpu_ns);
         if (runner->spin) /* what no other program took, the candidate gave away itself */
             result->lost_ns = lost > 0 && result->preemptions > 0 ? lost : 0;
     }
-    describe(result, course, request->deadline_ns);
+    describe(result, progress, request->deadline_ns);
 }
 
 void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_request *request,
                          struct atoll_run_result *ret_result)
 {
-    struct course *course = &runner->course;
+    struct progress *progress = &runner->progress;
     struct atoll_run_result result = {.status = ATOLL_RUN_LOST, .preemptions = -1, .lost_ns = -1};
     atoll_runner_arm(runner);
     double begin = atoll_clock_raw_ns();
-    if (!has_failed(course)) {
+    if (!has_failed(progress)) {
         atomic_store_explicit(&runner->page->armed, 2, memory_order_release);
         if (!runner->spin)
             atoll_futex_wake(&runner->page->armed, 1);
         await_word(runner, &runner->page->standing, runner->spin, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS,
-                   course);
-        if (course->timed_out)
-            course->lost = 1;
+                   progress);
+        if (progress->timed_out)
+            progress->lost = 1;
     }
-    result.setup_ns = course->wait_ns + atoll_clock_raw_ns() - begin;
-    if (!has_failed(course))
-        play(runner, request, &result);
+    result.setup_ns = progress->wait_ns + atoll_clock_raw_ns() - begin;
+    if (!has_failed(progress))
+        sample_time(runner, request, &result);
     else {
         /* A sample that never became ready is our trouble, whatever it ended with. */
         char trouble[sizeof runner->page->trouble];
         memcpy(trouble, runner->page->trouble, sizeof trouble);
         trouble[sizeof trouble - 1] = '\0';
         result.status = ATOLL_RUN_LOST;
-        if (course->lost)
+        if (progress->lost)
             snprintf(result.detail, sizeof result.detail, "atoll-worker is lost");
         else
             snprintf(result.detail, sizeof result.detail, "the sample did not start: %.200s",

@@ -107,7 +107,7 @@ static void wait_change(_Atomic uint32_t *word, uint32_t old, int shared)
     }
 }
 
-static void meet(struct barrier *b)
+static void barrier_wait(struct barrier *b)
 {
     uint32_t phase = atomic_load_explicit(&b->phase, memory_order_acquire);
     if (atomic_fetch_add_explicit(&b->arrived, 1, memory_order_acq_rel) + 1 < sample.thread_count) {
@@ -138,7 +138,7 @@ static void run_candidate(uint32_t index)
 {
     for (uint32_t i = 0; i < sample.run->launch_count; i++) {
         if (i > 0 && sample.thread_count > 1)
-            meet(&sample.between);
+            barrier_wait(&sample.between);
         run_launch(&sample.run->launches[i], sample.words[i], index);
     }
 }
@@ -382,7 +382,7 @@ static void start_threads(void)
     }
 }
 
-static void separate(void)
+static void die_with_parent(void)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != sample.zygote->pid)
         _exit(ATOLL_SAMPLE_TROUBLE);
@@ -404,7 +404,7 @@ void atoll_sample_run(const struct atoll_zygote *zygote, const struct atoll_cont
     sample.run = run;
     sample.thread_count = zygote->setup.thread_count;
     sample.spin = (int)zygote->setup.spin;
-    separate();
+    die_with_parent();
     map_buffers(fds);
     close_descriptors();
     resolve_words();

@@ -101,7 +101,7 @@ static int check_object(const struct atoll_control_setup *setup, struct atoll_er
     return status;
 }
 
-static int freeze(struct dl_phdr_info *info)
+static int data_make_readonly(struct dl_phdr_info *info)
 {
     const uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -115,7 +115,7 @@ static int freeze(struct dl_phdr_info *info)
     return 0;
 }
 
-static void note_ranges(struct atoll_zygote *zygote, struct dl_phdr_info *info)
+static void ranges_record(struct atoll_zygote *zygote, struct dl_phdr_info *info)
 {
     const uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
     for (int i = 0; i < info->dlpi_phnum && zygote->range_count < ATOLL_ZYGOTE_RANGE_LIMIT; i++) {
@@ -141,10 +141,10 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *argument)
     (void)size;
     const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
     if (info->dlpi_addr == visit->base) {
-        note_ranges(visit->zygote, info);
-        visit->status = visit->zygote->setup.allow_mutable_globals ? 0 : freeze(info);
+        ranges_record(visit->zygote, info);
+        visit->status = visit->zygote->setup.allow_mutable_globals ? 0 : data_make_readonly(info);
     } else if (slash && strncmp(slash, "/libm", 5) == 0) {
-        note_ranges(visit->zygote, info);
+        ranges_record(visit->zygote, info);
     }
     return 0;
 }

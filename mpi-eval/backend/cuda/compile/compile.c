@@ -58,7 +58,7 @@ struct nvrtc {
 
 /* ---- children ---- */
 
-static int start_child(struct nvrtc *n, struct slot *slot, struct atoll_err *err)
+static int child_start(struct nvrtc *n, struct slot *slot, struct atoll_err *err)
 {
     static char serve[] = "serve";
     char *argv[6 + ATOLL_TOOLKIT_FOLDER_LIMIT + 1] = {n->toolkit.program, serve,    n->target,
@@ -80,8 +80,8 @@ static int start_child(struct nvrtc *n, struct slot *slot, struct atoll_err *err
     return atoll_compile_child_start(&slot->child, &spawn, err);
 }
 
-static void finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_status status,
-                   const char *diagnostics, const char *report)
+static void job_finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_status status,
+                       const char *diagnostics, const char *report)
 {
     atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_clock_mono_ns() - slot->since_ns);
     atoll_compile_queue_put(&n->done, slot->job);
@@ -89,7 +89,7 @@ static void finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_status
 }
 
 /* The child stands ready: its clock starts. */
-static void send_job(struct nvrtc *n, struct slot *slot)
+static void job_send(struct nvrtc *n, struct slot *slot)
 {
     struct atoll_buffer request;
     atoll_buffer_init(&request, ATOLL_COMPILE_WIRE_REQUEST_BYTES);
@@ -105,12 +105,12 @@ static void send_job(struct nvrtc *n, struct slot *slot)
     for (size_t i = 0; i < job->define_count; i++)
         atoll_buffer_put_text(&request, job->defines[i]);
     if (atoll_compile_child_send(&slot->child, &request) != 0)
-        finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compile request", "");
+        job_finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compile request", "");
     atoll_buffer_fini(&request);
 }
 
 /* Gives queued jobs to children: to those that stand ready, then to those that start, then to new ones. */
-static void start_jobs(struct nvrtc *n)
+static void jobs_start(struct nvrtc *n)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     for (int state = ATOLL_COMPILE_CHILD_READY; state >= ATOLL_COMPILE_CHILD_NONE; state--) {
@@ -121,9 +121,9 @@ static void start_jobs(struct nvrtc *n)
             slot->job = atoll_compile_queue_take(&n->queued);
             slot->attempts = 0;
             if (state == ATOLL_COMPILE_CHILD_READY)
-                send_job(n, slot);
-            else if (state == ATOLL_COMPILE_CHILD_NONE && start_child(n, slot, &err) != 0)
-                finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+                job_send(n, slot);
+            else if (state == ATOLL_COMPILE_CHILD_NONE && child_start(n, slot, &err) != 0)
+                job_finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
         }
     }
 }
@@ -147,7 +147,7 @@ static void job_key(const struct nvrtc *n, const struct atoll_compile_job *job, 
 }
 
 /* Names of our folders are nobody's business: headers are called as an #include line calls them. */
-static void hide_folders(const struct nvrtc *n, char *text)
+static void folders_hide(const struct nvrtc *n, char *text)
 {
     for (size_t i = n->toolkit.include_count; i-- > 0;) {
         size_t length = strlen(n->toolkit.includes[i]);
@@ -156,8 +156,8 @@ static void hide_folders(const struct nvrtc *n, char *text)
     }
 }
 
-static void take_cubin(struct nvrtc *n, struct slot *slot, const void *cubin, size_t length,
-                       const char *report)
+static void cubin_accept(struct nvrtc *n, struct slot *slot, const void *cubin, size_t length,
+                         const char *report)
 {
     struct atoll_id key;
     char text[128];
@@ -165,12 +165,12 @@ static void take_cubin(struct nvrtc *n, struct slot *slot, const void *cubin, si
     if (length > n->output_bytes || length < 4 || memcmp(cubin, "\177ELF", 4) != 0) {
         snprintf(text, sizeof text, "the compiler made no cubin of at most %llu bytes",
                  (unsigned long long)n->output_bytes);
-        finish(n, slot, ATOLL_COMPILE_ERROR, text, "");
+        job_finish(n, slot, ATOLL_COMPILE_ERROR, text, "");
         return;
     }
     result->object = malloc(length);
     if (!result->object) {
-        finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a cubin", "");
+        job_finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a cubin", "");
         return;
     }
     memcpy(result->object, cubin, length);
@@ -178,11 +178,11 @@ static void take_cubin(struct nvrtc *n, struct slot *slot, const void *cubin, si
     job_key(n, slot->job, &key);
     if (n->cache && !atoll_id_is_zero(&key))
         atoll_compile_cache_put(n->cache, &key, cubin, length, report);
-    finish(n, slot, ATOLL_COMPILE_OK, "", report);
+    job_finish(n, slot, ATOLL_COMPILE_OK, "", report);
 }
 
 /* NVRTC says it under the candidate's name.  What a candidate writes follows other words, or two blanks. */
-static int says_no_memory(const char *log)
+static int is_out_of_memory(const char *log)
 {
     static const char words[] = "): catastrophic error: out of memory";
     for (const char *line = log; *line;) {
@@ -195,43 +195,43 @@ static int says_no_memory(const char *log)
     return 0;
 }
 
-static void conclude(struct nvrtc *n, struct slot *slot, uint32_t result, char *log, const void *cubin,
-                     size_t length)
+static void job_conclude(struct nvrtc *n, struct slot *slot, uint32_t result, char *log, const void *cubin,
+                         size_t length)
 {
     char diagnostics[ATOLL_DIAGNOSTICS_BYTES], report[ATOLL_COMPILE_REPORT_BYTES];
     atoll_compile_report_split(log, report);
     if (result == ATOLL_NVRTC_SUCCESS) {
-        take_cubin(n, slot, cubin, length, report);
+        cubin_accept(n, slot, cubin, length, report);
         return;
     }
-    enum atoll_compile_status status = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY || says_no_memory(log)
+    enum atoll_compile_status status = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY || is_out_of_memory(log)
                                            ? ATOLL_COMPILE_MEMORY
                                            : atoll_compile_judge(log, slot->job->file_name, ERROR_STATUS);
-    hide_folders(n, log);
+    folders_hide(n, log);
     if (atoll_diagnostics_trim(log, "", diagnostics) == 0)
         snprintf(diagnostics, sizeof diagnostics, "%s",
                  status == ATOLL_COMPILE_MEMORY ? "the compiler ran out of memory" : "the compiler gave up");
-    finish(n, slot, status, diagnostics, report);
+    job_finish(n, slot, status, diagnostics, report);
 }
 
 /* The child died, and its job was under way. */
-static void bury(struct nvrtc *n, struct slot *slot, const struct atoll_compile_child_end *end)
+static void child_died(struct nvrtc *n, struct slot *slot, const struct atoll_compile_child_end *end)
 {
     int exited = WIFEXITED(end->wait_status), number = exited ? 0 : WTERMSIG(end->wait_status);
     char text[128];
     if (number == SIGXCPU) {
-        finish(n, slot, ATOLL_COMPILE_TIMEOUT, "the compiler used up its processor time", "");
+        job_finish(n, slot, ATOLL_COMPILE_TIMEOUT, "the compiler used up its processor time", "");
         return;
     }
     if ((exited && WEXITSTATUS(end->wait_status) == ATOLL_COMPILE_WIRE_EXIT_MEMORY) ||
         (number != SIGKILL && end->peak_bytes > n->memory_bytes / 3)) {
-        finish(n, slot, ATOLL_COMPILE_MEMORY, "the compiler ran out of memory", "");
+        job_finish(n, slot, ATOLL_COMPILE_MEMORY, "the compiler ran out of memory", "");
         return;
     }
     struct atoll_err err = ATOLL_ERR_INIT;
     if (++slot->attempts < ATTEMPTS) {
-        if (start_child(n, slot, &err) != 0)
-            finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+        if (child_start(n, slot, &err) != 0)
+            job_finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
         return;
     }
     int crash =
@@ -241,20 +241,20 @@ static void bury(struct nvrtc *n, struct slot *slot, const struct atoll_compile_
     else
         snprintf(text, sizeof text, "compile children die (%s %d)", exited ? "exit status" : "signal",
                  exited ? WEXITSTATUS(end->wait_status) : number);
-    finish(n, slot, crash ? ATOLL_COMPILE_ERROR : ATOLL_COMPILE_BROKEN, text, "");
+    job_finish(n, slot, crash ? ATOLL_COMPILE_ERROR : ATOLL_COMPILE_BROKEN, text, "");
 }
 
-static void lose_child(struct nvrtc *n, struct slot *slot)
+static void child_lost(struct nvrtc *n, struct slot *slot)
 {
     struct atoll_compile_child_end end;
     atoll_compile_child_end(&slot->child, &end);
     if (slot->job)
-        bury(n, slot, &end);
+        child_died(n, slot, &end);
 }
 
 /* ---- frames ---- */
 
-static void take_hello(struct nvrtc *n, struct slot *slot, struct atoll_reader *r)
+static void hello_receive(struct nvrtc *n, struct slot *slot, struct atoll_reader *r)
 {
     char text[ATOLL_ERR_TEXT_BYTES];
     struct atoll_compile_child_end end;
@@ -264,16 +264,16 @@ static void take_hello(struct nvrtc *n, struct slot *slot, struct atoll_reader *
         snprintf(text, sizeof text, "a compile child starts with nonsense");
     else if (!failed) {
         if (slot->job)
-            send_job(n, slot);
+            job_send(n, slot);
         return;
     }
     atoll_compile_child_end(&slot->child, &end);
     if (slot->job)
-        finish(n, slot, ATOLL_COMPILE_BROKEN, text, "");
+        job_finish(n, slot, ATOLL_COMPILE_BROKEN, text, "");
 }
 
 /* -1: nonsense. */
-static int take_reply(struct nvrtc *n, struct slot *slot, struct atoll_reader *r)
+static int reply_receive(struct nvrtc *n, struct slot *slot, struct atoll_reader *r)
 {
     size_t log_length = 0, length = 0;
     uint64_t serial = atoll_reader_u64(r);
@@ -285,32 +285,32 @@ static int take_reply(struct nvrtc *n, struct slot *slot, struct atoll_reader *r
         return -1;
     char *text = calloc(1, log_length + 1);
     if (!text) {
-        finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compiler's log", "");
+        job_finish(n, slot, ATOLL_COMPILE_BROKEN, "no memory for a compiler's log", "");
         return 0;
     }
     for (size_t i = 0; i < log_length; i++)
         text[i] = log[i] ? log[i] : ' ';
-    conclude(n, slot, result, text, cubin, length);
+    job_conclude(n, slot, result, text, cubin, length);
     free(text);
     if (leaves)
-        lose_child(n, slot);
+        child_lost(n, slot);
     return 0;
 }
 
 /* Talks to a slot's child without blocking, and ends it at its deadline. */
-static void tend(struct nvrtc *n, struct slot *slot)
+static void slot_poll(struct nvrtc *n, struct slot *slot)
 {
     struct atoll_reader frame;
     int got = 0;
     while (slot->child.state != ATOLL_COMPILE_CHILD_NONE) {
         int was_starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
-        got = atoll_compile_child_pump(&slot->child, &frame);
+        got = atoll_compile_child_poll(&slot->child, &frame);
         if (got == 1 && was_starting)
-            take_hello(n, slot, &frame);
-        else if (got == 1 && take_reply(n, slot, &frame) != 0)
+            hello_receive(n, slot, &frame);
+        else if (got == 1 && reply_receive(n, slot, &frame) != 0)
             got = -1;
         if (got < 0)
-            lose_child(n, slot);
+            child_lost(n, slot);
         if (got != 1)
             break;
     }
@@ -325,7 +325,7 @@ static void tend(struct nvrtc *n, struct slot *slot)
              (starting ? START_NS : n->deadline_ns) / 1e9);
     atoll_compile_child_end(&slot->child, &end);
     if (slot->job)
-        finish(n, slot, starting ? ATOLL_COMPILE_BROKEN : ATOLL_COMPILE_TIMEOUT, text, "");
+        job_finish(n, slot, starting ? ATOLL_COMPILE_BROKEN : ATOLL_COMPILE_TIMEOUT, text, "");
 }
 
 /* ---- the interface ---- */
@@ -388,9 +388,9 @@ static int nvrtc_submit(struct atoll_compiler *compiler, uint64_t number, const 
     if (!job)
         return -1;
     atoll_compile_queue_put(finish_at_once(n, job) ? &n->done : &n->queued, job);
-    start_jobs(n);
+    jobs_start(n);
     for (unsigned i = 0; i < n->slot_count; i++) /* what was queued for a ready child goes out now */
-        tend(n, &n->slots[i]);
+        slot_poll(n, &n->slots[i]);
     return 0;
 }
 
@@ -430,8 +430,8 @@ static int nvrtc_collect(struct atoll_compiler *compiler, struct atoll_compiled 
 {
     struct nvrtc *n = (struct nvrtc *)compiler;
     for (unsigned i = 0; i < n->slot_count; i++)
-        tend(n, &n->slots[i]);
-    start_jobs(n);
+        slot_poll(n, &n->slots[i]);
+    jobs_start(n);
     return atoll_compile_queue_collect(&n->done, ret_compiled);
 }
 
@@ -447,7 +447,7 @@ static const struct atoll_compiler_kind nvrtc_kind = {nvrtc_destroy, nvrtc_versi
 /* ---- create ---- */
 
 /* What every job shares, for the cache: options, version, library, and the state of the header folders. */
-static void fill_identity(struct nvrtc *n)
+static void identity_set(struct nvrtc *n)
 {
     struct atoll_buffer b;
     atoll_buffer_init(&b, (size_t)1 << 20);
@@ -466,7 +466,7 @@ static void fill_identity(struct nvrtc *n)
     atoll_buffer_fini(&b);
 }
 
-static void open_cache(struct nvrtc *n, const char *folder)
+static void cache_open(struct nvrtc *n, const char *folder)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (folder && !folder[0])
@@ -476,7 +476,7 @@ static void open_cache(struct nvrtc *n, const char *folder)
         atoll_log(ATOLL_LOG_WARNING, "eval.compile.cache", "%s; kernels are compiled every time", err.text);
 }
 
-static int set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
+static int nvrtc_set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
 {
     const struct atoll_compiler_settings *s = &settings->compiler;
     if (atoll_toolkit_init(&n->toolkit, settings->program, settings->include_path, err) != 0 ||
@@ -503,13 +503,13 @@ static int set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *settings, 
     n->limits[3] = (struct atoll_limit){RLIMIT_NOFILE, 256};
     snprintf(n->seconds, sizeof n->seconds, "%.0f", s->deadline_ns / 1e9);
     snprintf(n->bytes, sizeof n->bytes, "%llu", (unsigned long long)s->output_bytes);
-    fill_identity(n);
-    open_cache(n, settings->cache);
+    identity_set(n);
+    cache_open(n, settings->cache);
     return 0;
 }
 
 /* The first child, before there are jobs: is there an NVRTC that compiles for this target? */
-static int first_child(struct nvrtc *n, struct atoll_err *err)
+static int compiler_probe(struct nvrtc *n, struct atoll_err *err)
 {
     static const char text[] = "extern \"C\" __global__ void probe(float *x) { x[threadIdx.x] *= 2; }\n";
     struct atoll_compiled result;
@@ -528,7 +528,7 @@ static int first_child(struct nvrtc *n, struct atoll_err *err)
     return failed ? -1 : 0;
 }
 
-static struct nvrtc *allocate(const struct atoll_compiler_settings *s)
+static struct nvrtc *nvrtc_allocate(const struct atoll_compiler_settings *s)
 {
     struct nvrtc *n = calloc(1, sizeof *n);
     if (!n || !(n->slots = calloc(s->slots, sizeof n->slots[0]))) {
@@ -547,7 +547,7 @@ static struct nvrtc *allocate(const struct atoll_compiler_settings *s)
     return n;
 }
 
-static int check_settings(const struct atoll_compiler_settings *s, struct atoll_err *err)
+static int settings_check(const struct atoll_compiler_settings *s, struct atoll_err *err)
 {
     if (s->slots < 1 || s->slots > SLOT_LIMIT || !(s->deadline_ns > 0))
         return atoll_err_set(
@@ -564,14 +564,14 @@ static int check_settings(const struct atoll_compiler_settings *s, struct atoll_
     return 0;
 }
 
-static struct atoll_compiler *create_nvrtc(const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
+static struct atoll_compiler *nvrtc_create(const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
 {
-    struct nvrtc *n = allocate(&settings->compiler);
+    struct nvrtc *n = nvrtc_allocate(&settings->compiler);
     if (!n) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler");
         return NULL;
     }
-    if (set_up(n, settings, err) != 0 || first_child(n, err) != 0) {
+    if (nvrtc_set_up(n, settings, err) != 0 || compiler_probe(n, err) != 0) {
         atoll_compiler_destroy(&n->base);
         return NULL;
     }
@@ -582,10 +582,10 @@ struct atoll_compiler *atoll_nvrtc_create(const struct atoll_nvrtc_settings *set
 {
     const char *command = settings->compiler.command ? settings->compiler.command : "nvrtc";
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (check_settings(&settings->compiler, err) != 0)
+    if (settings_check(&settings->compiler, err) != 0)
         return NULL;
     int wants_nvrtc = strcmp(command, "nvrtc") == 0;
-    struct atoll_compiler *compiler = wants_nvrtc ? create_nvrtc(settings, &why) : NULL;
+    struct atoll_compiler *compiler = wants_nvrtc ? nvrtc_create(settings, &why) : NULL;
     if (compiler)
         return compiler;
     char *nvcc = atoll_toolkit_find_program(wants_nvrtc ? "nvcc" : command);

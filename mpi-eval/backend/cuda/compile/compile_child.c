@@ -128,7 +128,7 @@ static int receive_some(struct atoll_compile_child *child, struct atoll_reader *
     }
 }
 
-int atoll_compile_child_pump(struct atoll_compile_child *child, struct atoll_reader *ret_frame)
+int atoll_compile_child_poll(struct atoll_compile_child *child, struct atoll_reader *ret_frame)
 {
     if (child->state == ATOLL_COMPILE_CHILD_READY && send_some(child) != 0)
         return -1;

@@ -52,7 +52,7 @@ int atoll_compile_child_start(struct atoll_compile_child *child, struct atoll_sp
 int atoll_compile_child_send(struct atoll_compile_child *child, const struct atoll_buffer *frame);
 /* Sends and receives what can be had without blocking.  1: a frame, ret_frame borrowed until the next pump; 0: none yet;
  * -1: the child is gone or talks nonsense (end it). */
-int atoll_compile_child_pump(struct atoll_compile_child *child, struct atoll_reader *ret_frame);
+int atoll_compile_child_poll(struct atoll_compile_child *child, struct atoll_reader *ret_frame);
 /* Kills its group, waits for it, and leaves state NONE. */
 void atoll_compile_child_end(struct atoll_compile_child *child, struct atoll_compile_child_end *ret_end);
 short atoll_compile_child_events(const struct atoll_compile_child *child); /* for poll */

@@ -251,7 +251,7 @@ static void *hold(struct atoll_referee *r, struct atoll_case *known, const struc
         atoll_expected_store_take(atoll_cuda_device_of(r)->expected_store, known->number, input_set);
     (void)need_full;
     if (!a)
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer");
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
     return a;
 }
 

@@ -45,7 +45,7 @@ static int batch_end(struct atoll_cuda_device *d, const char *what, unsigned cou
             best = ns;
     }
     if (rc == 0 && !isfinite(best))
-        return atoll_err_set(err, ATOLL_E_CHILD, "calibration, %s: the device's events tell no time", what);
+        return atoll_err_set(err, ATOLL_E_CHILD, "calibration, %s: the device's events gave no time", what);
     *ret_ns = best;
     return rc;
 }
@@ -137,7 +137,7 @@ static int empty_batch(struct calibration *c, double *ret_ns, struct atoll_err *
         ret_ns[k] = d->reply.event_ns[pair_of(k) + 1] - d->reply.event_ns[pair_of(k)];
         if (!(ret_ns[k] > 0))
             return atoll_err_set(err, ATOLL_E_CHILD,
-                                 "calibration, empty launch: the device's events tell no time");
+                                 "calibration, empty launch: the device's events gave no time");
     }
     return rc;
 }

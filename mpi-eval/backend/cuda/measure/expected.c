@@ -19,7 +19,7 @@ struct atoll_expected_store *atoll_expected_store_create(struct atoll_err *err)
 {
     struct atoll_expected_store *s = calloc(1, sizeof *s);
     if (!s)
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for answers");
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
     return s;
 }
 
