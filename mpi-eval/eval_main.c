@@ -30,8 +30,8 @@
 #include "mpi-eval/coordinator/setup.h"
 #include "mpi-eval/coordinator/lease_renewer.h"
 
-#define FAREWELL_NS   8e9
-#define LEAVE_SAID_NS 0.3e9
+#define ANSWERS_NS    8e9
+#define LEAVE_SENT_NS 0.3e9
 
 struct settings {
     int local, evaluator, null_backend, verbose;
@@ -129,7 +129,7 @@ static void on_interrupt(int signal_number)
     }
 }
 
-static void interrupts_catch(void)
+static void catch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigemptyset(&action.sa_mask);
@@ -139,13 +139,13 @@ static void interrupts_catch(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int64_t ended(struct atoll_err *err)
+static int64_t log_failure(struct atoll_err *err)
 {
     atoll_log_err(ATOLL_LOG_ERROR, "eval.failed", err);
     return atoll_code_exit_status(err->code);
 }
 
-static struct atoll_spawner *spawner_start(const struct settings *settings, struct atoll_err *err)
+static struct atoll_spawner *start_spawner(const struct settings *settings, struct atoll_err *err)
 {
     static char program[PATH_MAX];
     static const char *const quiet[] = {"atoll-eval", "--evaluator", NULL};
@@ -158,7 +158,7 @@ static struct atoll_spawner *spawner_start(const struct settings *settings, stru
 
 /* ---- rank 0 ---- */
 
-static void result_log(const struct atoll_coordinator_result *r)
+static void log_result(const struct atoll_coordinator_result *r)
 {
     uint64_t results = r->evaluated + r->duelled;
     if (r->was_finished) {
@@ -179,7 +179,7 @@ static void result_log(const struct atoll_coordinator_result *r)
               (unsigned long long)r->bad_messages, (unsigned long long)r->peers_lost);
 }
 
-static void claim_log(const struct atoll_campaign *campaign, enum atoll_campaign_hold hold)
+static void log_claim(const struct atoll_campaign *campaign, enum atoll_campaign_hold hold)
 {
     static const char *const states[] = {"it was never claimed", "it was taken over by its silence from",
                                          "it was released by", "it is taken over from one that is gone:"};
@@ -204,7 +204,7 @@ static void claim_log(const struct atoll_campaign *campaign, enum atoll_campaign
     }
 }
 
-static struct atoll_campaign *campaign_open(const struct settings *settings, const char *dir,
+static struct atoll_campaign *open_campaign(const struct settings *settings, const char *dir,
                                             struct atoll_err *err)
 {
     struct atoll_lease_holder self;
@@ -212,7 +212,7 @@ static struct atoll_campaign *campaign_open(const struct settings *settings, con
     struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
     atoll_lease_holder_self(settings->job, (uint32_t)settings->restarts, &self);
     if (campaign && atoll_campaign_claim(campaign, &self, (uint32_t)settings->takeover, &hold, err) == 0) {
-        claim_log(campaign, hold);
+        log_claim(campaign, hold);
         return campaign;
     }
     atoll_campaign_close(campaign);
@@ -249,7 +249,7 @@ static double until_mono_ns(long long until_unix_s)
     return until_unix_s <= 0 ? 0 : until_ns > 1 ? until_ns : 1;
 }
 
-static int campaign_run(const struct settings *settings, struct atoll_campaign *campaign,
+static int run_campaign(const struct settings *settings, struct atoll_campaign *campaign,
                         struct atoll_lease_renewer *lease_renewer, const struct atoll_peers *peers,
                         struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
@@ -283,12 +283,12 @@ static int coordinate(const struct settings *settings, const char *dir, const st
 {
     const struct atoll_lease_renewer_settings times = {.time_s = settings->lease_time_s};
     struct atoll_coordinator_result result = {0};
-    struct atoll_campaign *campaign = campaign_open(settings, dir, err);
+    struct atoll_campaign *campaign = open_campaign(settings, dir, err);
     struct atoll_lease_renewer *lease_renewer =
         campaign ? atoll_lease_renewer_create(atoll_campaign_lease(campaign), &times, err) : NULL;
-    int rc = lease_renewer ? campaign_run(settings, campaign, lease_renewer, peers, &result, err) : -1;
+    int rc = lease_renewer ? run_campaign(settings, campaign, lease_renewer, peers, &result, err) : -1;
     if (rc == 0) {
-        result_log(&result);
+        log_result(&result);
     }
     atoll_lease_renewer_destroy(lease_renewer);
     atoll_campaign_close(campaign);
@@ -307,17 +307,17 @@ static int run_local(const struct settings *settings, const char *dir, struct at
         atoll_evaluator_pool_retire(pool);
     }
     atoll_evaluator_pool_destroy(pool);
-    return rc == 0 ? 0 : (int)ended(&err);
+    return rc == 0 ? 0 : (int)log_failure(&err);
 }
 
 /* ---- MPI ---- */
 
-/* word: NULL, or the last word, after all have answered or were waited for in vain. */
-static void stop_say(const struct atoll_peers *peers, const unsigned char *word)
+/* Sends STOP to all ranks.  last: NULL, or the byte of the second STOP, after all have answered or were waited for in vain. */
+static void send_stop(const struct atoll_peers *peers, const unsigned char *last)
 {
     struct atoll_buffer frame;
     atoll_buffer_init(&frame, 4096);
-    if (atoll_frame_encode(&frame, ATOLL_MSG_STOP, word ? word : (const unsigned char *)"", word != NULL,
+    if (atoll_frame_encode(&frame, ATOLL_MSG_STOP, last ? last : (const unsigned char *)"", last != NULL,
                            NULL) == 0) {
         for (unsigned i = 0; i < peers->count; i++) {
             peers->send(peers->context, i, frame.data, frame.length, NULL);
@@ -326,22 +326,11 @@ static void stop_say(const struct atoll_peers *peers, const unsigned char *word)
     atoll_buffer_fini(&frame);
 }
 
-/* Those that live need not wait for what never comes.  What is sent to lost ranks stays unsent, so the wait is short. */
-static void leave_say(const struct atoll_peers *peers)
+/* Waits until every rank has reported that its evaluator is gone for good; then all may call MPI_Finalize.  0: some did not. */
+static int wait_for_ranks(const struct atoll_peers *peers)
 {
-    static const unsigned char leave = ATOLL_STOP_LEAVE;
-    double until_ns = atoll_clock_mono_ns() + LEAVE_SAID_NS;
-    stop_say(peers, &leave);
-    while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns) {
-        peers->wait(peers->context, NULL, 0, 10);
-    }
-}
-
-/* Waits until every rank has said that its evaluator is gone for good; then all may call MPI_Finalize. */
-static int farewell(const struct atoll_peers *peers)
-{
-    static const unsigned char finalize = ATOLL_STOP_FINALIZE;
-    double until_ns = atoll_clock_mono_ns() + FAREWELL_NS;
+    static const unsigned char finalize = ATOLL_STOP_FINALIZE, leave = ATOLL_STOP_LEAVE;
+    double until_ns = atoll_clock_mono_ns() + ANSWERS_NS;
     char *answered = calloc(peers->count, 1);
     unsigned left = peers->count, peer;
     while (answered && left > 0 && atoll_clock_mono_ns() < until_ns) {
@@ -361,10 +350,15 @@ static int farewell(const struct atoll_peers *peers)
     if (left > 0) {
         atoll_log(ATOLL_LOG_WARNING, "eval.farewell",
                   "%u ranks did not answer; they are ended with the run, without MPI_Finalize", left);
-        leave_say(peers);
+        /* Those that live need not wait for what never comes.  What is sent to lost ranks stays unsent, so the wait is short. */
+        until_ns = atoll_clock_mono_ns() + LEAVE_SENT_NS;
+        send_stop(peers, &leave);
+        while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns) {
+            peers->wait(peers->context, NULL, 0, 10);
+        }
         return 0;
     }
-    stop_say(peers, &finalize);
+    send_stop(peers, &finalize);
     return 1;
 }
 
@@ -374,11 +368,11 @@ static int run_rank0(const struct settings *settings, const char *dir, struct at
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_peers peers = atoll_comm_peers(comm);
     int rc = coordinate(settings, dir, &peers, &err);
-    int status = rc == 0 ? 0 : (int)ended(&err);
+    int status = rc == 0 ? 0 : (int)log_failure(&err);
     if (rc != 0) {
-        stop_say(&peers, NULL); /* a run that failed early has told nobody */
+        send_stop(&peers, NULL); /* a run that failed early has sent none */
     }
-    *ret_answered = farewell(&peers);
+    *ret_answered = wait_for_ranks(&peers);
     return status;
 }
 
@@ -389,7 +383,7 @@ static int run_forwarder(const struct settings *settings, struct atoll_comm *com
     struct atoll_peers peers = atoll_comm_peers(comm);
     struct atoll_evaluator_pool *pool = atoll_evaluator_pool_create(spawner, 1, &err);
     if (!pool) {
-        return (int)ended(&err);
+        return (int)log_failure(&err);
     }
     *ret_answered = atoll_forwarder_run(&peers, pool, settings->heartbeat_timeout_s * 1e9);
     atoll_evaluator_pool_destroy(pool);
@@ -404,7 +398,7 @@ static int run_ranks(const struct settings *settings, const char *dir, struct at
     char prefix[32];
     int answered = 0, status;
     if (!comm) {
-        return (int)ended(&err);
+        return (int)log_failure(&err);
     }
     snprintf(prefix, sizeof(prefix), "rank %u", atoll_comm_rank(comm));
     atoll_log_setup(2, settings->verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, prefix);
@@ -463,19 +457,14 @@ static unsigned evaluators_for(const char *dir, int is_null)
                                                     : ATOLL_SPAWNER_CHILD_LIMIT;
 }
 
-/* For docs/man/write and the test that compares the page; no option of a run. */
-static int is_man_asked(int argc, char **argv)
-{
-    return argc == 2 && strcmp(argv[1], "--man") == 0;
-}
-
 int main(int argc, char **argv)
 {
     struct settings settings = {0};
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *arguments[1] = {NULL};
     size_t argument_count = 0;
-    if (is_man_asked(argc, argv)) {
+    if (argc == 2 &&
+        strcmp(argv[1], "--man") == 0) { /* for docs/man/write, and the test that compares the page */
         atoll_option_man(&command, "", stdout);
         return 0;
     }
@@ -491,7 +480,7 @@ int main(int argc, char **argv)
         rc = atoll_err_set(&err, ATOLL_E_USAGE, "name one campaign directory; atoll-eval --help says more");
     }
     if (rc != 0) {
-        return (int)ended(&err);
+        return (int)log_failure(&err);
     }
     atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "");
     int is_local = settings.local || !is_launched_by_mpi();
@@ -505,11 +494,11 @@ int main(int argc, char **argv)
     } else {
         unsetenv("ATOLL_EVALUATORS_HERE");
     }
-    struct atoll_spawner *spawner = spawner_start(&settings, &err);
+    struct atoll_spawner *spawner = start_spawner(&settings, &err);
     if (!spawner) {
-        return (int)ended(&err);
+        return (int)log_failure(&err);
     }
-    interrupts_catch();
+    catch_interrupts();
     int status = is_local ? run_local(&settings, arguments[0], spawner)
                           : run_ranks(&settings, arguments[0], &spawner, &argc, &argv);
     atoll_spawner_destroy(spawner);

@@ -5,6 +5,7 @@
  * a core and a busy one answers fast. */
 #include "mpi-eval/comm/comm.h"
 
+#include <math.h>
 #include <mpi.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -17,8 +18,8 @@
 
 #define TAG           1
 #define ABORT_S       10u
-#define SLEEP_MIN_NS  50000L
-#define SLEEP_MAX_NS  8000000L
+#define SLEEP_MIN_NS  50e3
+#define SLEEP_MAX_NS  8e6
 #define PENDING_LIMIT 64u                 /* receives under way */
 #define QUEUE_BYTES   ((size_t)256 << 20) /* sends to one rank under way */
 #define FRAME_BYTES   ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES)
@@ -40,12 +41,13 @@ struct atoll_comm {
     double traffic_ns;    /* when a message last came or went */
 };
 
-static int mpi_check(int rc, const char *what, struct atoll_err *err)
+static int check_mpi(int rc, const char *what, struct atoll_err *err)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
         return 0;
+    }
     MPI_Error_string(rc, text, &length);
     return atoll_err_set(err, ATOLL_E_IO, "%s: %s", what, text);
 }
@@ -53,12 +55,12 @@ static int mpi_check(int rc, const char *what, struct atoll_err *err)
 struct atoll_comm *atoll_comm_create(int *argc, char ***argv, struct atoll_err *err)
 {
     int provided = 0;
-    struct atoll_comm *comm = calloc(1, sizeof *comm);
+    struct atoll_comm *comm = calloc(1, sizeof(*comm));
     if (!comm) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the communication of ranks");
         return NULL;
     }
-    if (mpi_check(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init", err) != 0) {
+    if (check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init", err) != 0) {
         free(comm);
         return NULL;
     }
@@ -66,9 +68,10 @@ struct atoll_comm *atoll_comm_create(int *argc, char ***argv, struct atoll_err *
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &comm->size);
     comm->traffic_ns = atoll_clock_mono_ns();
-    comm->queued_bytes = calloc((size_t)comm->size, sizeof *comm->queued_bytes);
-    if (comm->queued_bytes)
+    comm->queued_bytes = calloc((size_t)comm->size, sizeof(*comm->queued_bytes));
+    if (comm->queued_bytes) {
         return comm;
+    }
     atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %d ranks", comm->size);
     free(comm);
     return NULL;
@@ -86,16 +89,18 @@ unsigned atoll_comm_size(const struct atoll_comm *comm)
 
 static void transfer_destroy(struct transfer *transfer)
 {
-    if (transfer)
+    if (transfer) {
         free(transfer->bytes);
+    }
     free(transfer);
 }
 
 static struct transfer *transfer_create(int rank, const void *bytes, size_t length, struct atoll_err *err)
 {
-    struct transfer *transfer = calloc(1, sizeof *transfer);
-    if (transfer)
+    struct transfer *transfer = calloc(1, sizeof(*transfer));
+    if (transfer) {
         transfer->bytes = malloc(length ? length : 1);
+    }
     if (!transfer || !transfer->bytes) {
         transfer_destroy(transfer);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a message of %zu bytes", length);
@@ -103,28 +108,24 @@ static struct transfer *transfer_create(int rank, const void *bytes, size_t leng
     }
     transfer->rank = rank;
     transfer->length = length;
-    if (bytes)
+    if (bytes) {
         memcpy(transfer->bytes, bytes, length);
+    }
     return transfer;
-}
-
-static int peer_rank(const struct atoll_comm *comm, unsigned peer)
-{
-    return comm->rank == 0 ? (int)peer + 1 : 0;
 }
 
 /* ---- sending ---- */
 
-static void sends_test(struct atoll_comm *comm)
+static void test_sends(struct atoll_comm *comm)
 {
-    for (struct transfer **place = &comm->sends; *place;) {
-        struct transfer *transfer = *place;
+    for (struct transfer **at = &comm->sends; *at;) {
+        struct transfer *transfer = *at;
         int done = 0;
         if (MPI_Test(&transfer->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
-            place = &transfer->next;
+            at = &transfer->next;
             continue;
         }
-        *place = transfer->next;
+        *at = transfer->next;
         comm->queued_bytes[transfer->rank] -= transfer->length;
         transfer_destroy(transfer);
     }
@@ -133,18 +134,21 @@ static void sends_test(struct atoll_comm *comm)
 static int comm_send(void *context, unsigned peer, const void *frame, size_t length, struct atoll_err *err)
 {
     struct atoll_comm *comm = context;
-    int rank = peer_rank(comm, peer);
-    if (rank >= comm->size || length > FRAME_BYTES)
+    int rank = comm->rank == 0 ? (int)peer + 1 : 0;
+    if (rank >= comm->size || length > FRAME_BYTES) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "no rank %d, or a message of %zu bytes", rank, length);
-    sends_test(comm);
-    if (comm->queued_bytes[rank] + length > QUEUE_BYTES)
+    }
+    test_sends(comm);
+    if (comm->queued_bytes[rank] + length > QUEUE_BYTES) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "rank %d does not read: %zu bytes wait for it", rank,
                              comm->queued_bytes[rank]);
+    }
     struct transfer *transfer = transfer_create(rank, frame, length, err);
-    if (!transfer)
+    if (!transfer) {
         return -1;
+    }
     int rc = MPI_Isend(transfer->bytes, (int)length, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &transfer->request);
-    if (mpi_check(rc, "MPI_Isend", err) != 0) {
+    if (check_mpi(rc, "MPI_Isend", err) != 0) {
         transfer_destroy(transfer);
         return -1;
     }
@@ -159,44 +163,44 @@ static size_t comm_waiting(void *context)
 {
     struct atoll_comm *comm = context;
     size_t bytes = 0;
-    sends_test(comm);
-    for (const struct transfer *transfer = comm->sends; transfer; transfer = transfer->next)
+    test_sends(comm);
+    for (const struct transfer *transfer = comm->sends; transfer; transfer = transfer->next) {
         bytes += transfer->length;
+    }
     return bytes;
 }
 
 /* ---- receiving ---- */
 
-static void receive_append(struct atoll_comm *comm, struct transfer *transfer)
-{
-    struct transfer **place = &comm->receives;
-    while (*place)
-        place = &(*place)->next;
-    *place = transfer;
-    comm->receive_count++;
-}
-
 /* Takes one message that is there.  A size beyond a frame still has to be received to be rid of it, so it is
  * truncated into a buffer that is too small, which MPI reports as an error of that request. */
-static int receive_probe(struct atoll_comm *comm)
+static int probe(struct atoll_comm *comm)
 {
     MPI_Status status;
     int is_there = 0, length = 0;
     if (comm->receive_count >= PENDING_LIMIT ||
-        MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &is_there, &status) != MPI_SUCCESS || !is_there)
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &is_there, &status) != MPI_SUCCESS || !is_there) {
         return 0;
+    }
     MPI_Get_count(&status, MPI_BYTE, &length);
-    if (length < 0 || (size_t)length > FRAME_BYTES)
+    if (length < 0 || (size_t)length > FRAME_BYTES) {
         length = 0;
+    }
     struct transfer *transfer = transfer_create(status.MPI_SOURCE, NULL, (size_t)length, NULL);
-    if (!transfer)
+    if (!transfer) {
         return 0;
+    }
     if (MPI_Irecv(transfer->bytes, length, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD,
                   &transfer->request) != MPI_SUCCESS) {
         transfer_destroy(transfer);
         return 0;
     }
-    receive_append(comm, transfer);
+    struct transfer **end = &comm->receives;
+    while (*end) {
+        end = &(*end)->next;
+    }
+    *end = transfer;
+    comm->receive_count++;
     return 1;
 }
 
@@ -204,8 +208,9 @@ static int transfer_test(struct transfer *transfer)
 {
     MPI_Status status;
     int done = 0, length = 0;
-    if (transfer->is_done)
+    if (transfer->is_done) {
         return 1;
+    }
     if (MPI_Test(&transfer->request, &done, &status) != MPI_SUCCESS) {
         transfer->is_done = 1;
         transfer->length = 0; /* shows as a frame that does not decode */
@@ -220,16 +225,18 @@ static int transfer_test(struct transfer *transfer)
 }
 
 /* The first that is done and has no unfinished one of its rank before it. */
-static struct transfer *receive_take(struct atoll_comm *comm)
+static struct transfer *take_received(struct atoll_comm *comm)
 {
-    for (struct transfer **place = &comm->receives; *place; place = &(*place)->next) {
-        struct transfer *transfer = *place;
+    for (struct transfer **at = &comm->receives; *at; at = &(*at)->next) {
+        struct transfer *transfer = *at;
         int is_blocked = 0;
-        for (const struct transfer *before = comm->receives; before != transfer; before = before->next)
+        for (const struct transfer *before = comm->receives; before != transfer; before = before->next) {
             is_blocked |= before->rank == transfer->rank;
-        if (is_blocked || !transfer_test(transfer))
+        }
+        if (is_blocked || !transfer_test(transfer)) {
             continue;
-        *place = transfer->next;
+        }
+        *at = transfer->next;
         comm->receive_count--;
         return transfer;
     }
@@ -242,14 +249,16 @@ static int comm_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
     size_t consumed = 0;
     transfer_destroy(comm->delivered);
     comm->delivered = NULL;
-    sends_test(comm);
+    test_sends(comm);
     for (;;) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        while (receive_probe(comm))
+        while (probe(comm)) {
             continue;
-        struct transfer *transfer = receive_take(comm);
-        if (!transfer)
+        }
+        struct transfer *transfer = take_received(comm);
+        if (!transfer) {
             return 0;
+        }
         comm->traffic_ns = atoll_clock_mono_ns();
         if (atoll_frame_decode(transfer->bytes, transfer->length, ret_frame, &consumed, &err) == 1 &&
             consumed == transfer->length && (comm->rank == 0) == (transfer->rank != 0)) {
@@ -263,33 +272,31 @@ static int comm_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
     }
 }
 
-static int something_is_there(struct atoll_comm *comm)
+static int is_something_there(struct atoll_comm *comm)
 {
-    while (receive_probe(comm))
+    while (probe(comm)) {
         continue;
+    }
     for (struct transfer *transfer = comm->receives; transfer; transfer = transfer->next) {
-        if (transfer_test(transfer))
+        if (transfer_test(transfer)) {
             return 1;
+        }
     }
     return 0;
-}
-
-static long pause_ns(const struct atoll_comm *comm)
-{
-    double pause = (atoll_clock_mono_ns() - comm->traffic_ns) / 8;
-    return pause < SLEEP_MIN_NS ? SLEEP_MIN_NS : pause > SLEEP_MAX_NS ? SLEEP_MAX_NS : (long)pause;
 }
 
 static void comm_wait(void *context, struct pollfd *others, size_t other_count, int timeout_ms)
 {
     struct atoll_comm *comm = context;
     double until_ns = atoll_clock_mono_ns() + 1e6 * timeout_ms;
-    while (!something_is_there(comm) && atoll_clock_mono_ns() < until_ns) {
-        struct timespec pause = {.tv_nsec = pause_ns(comm)};
-        sends_test(comm);
+    while (!is_something_there(comm) && atoll_clock_mono_ns() < until_ns) {
+        double idle_ns = atoll_clock_mono_ns() - comm->traffic_ns;
+        struct timespec pause = {.tv_nsec = (long)fmin(fmax(idle_ns / 8, SLEEP_MIN_NS), SLEEP_MAX_NS)};
+        test_sends(comm);
         int ready = ppoll(others, other_count, &pause, NULL);
-        if (ready != 0) /* a descriptor, or a signal */
+        if (ready != 0) { /* a descriptor, or a signal */
             return;
+        }
     }
 }
 
@@ -318,8 +325,9 @@ struct atoll_peers atoll_comm_peers(struct atoll_comm *comm)
 
 void atoll_comm_destroy(struct atoll_comm *comm, int all_answered)
 {
-    if (!comm || !all_answered)
+    if (!comm || !all_answered) {
         return;
+    }
     MPI_Finalize();
     transfer_destroy(comm->delivered);
     while (comm->sends) {

@@ -2,22 +2,13 @@
 
 #include <stdlib.h>
 
-static int grow(struct atoll_decisions *list)
-{
-    size_t capacity = list->capacity ? 2 * list->capacity : 64;
-    struct atoll_decision *items = realloc(list->items, capacity * sizeof(*items));
-    if (!items) {
-        return -1;
-    }
-    list->items = items;
-    list->capacity = capacity;
-    return 0;
-}
+#include "base/array.h"
 
 void atoll_decisions_sink(void *context, const struct atoll_decision *decision)
 {
     struct atoll_decisions *list = context;
-    if (list->count == list->capacity && grow(list) != 0) {
+    if (atoll_array_reserve(&list->items, &list->capacity, list->count + 1, sizeof(*list->items), NULL) !=
+        0) {
         list->failed = 1;
     } else {
         list->items[list->count++] = *decision;

@@ -9,7 +9,7 @@
 
 struct atoll_decisions {
     struct atoll_decision *items; /* owned */
-    size_t count, capacity;
+    uint32_t count, capacity;
     int failed; /* memory ran out: the list is not complete */
 };
 

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 
 #define TRUSTED_SHARE 0.8 /* of the lease's time since the last renewal */
-#define WAIT_SAID_NS  10e9
+#define WAIT_LOG_NS   10e9
 
 struct atoll_lease_renewer {
     struct atoll_lease *lease;
@@ -38,16 +38,6 @@ static void wait_ns(struct atoll_lease_renewer *t, double ns)
     pthread_cond_timedwait(&t->changed, &t->lock, &until);
 }
 
-static void lost_note(struct atoll_lease_renewer *t, const struct atoll_err *why)
-{
-    t->is_lost = 1;
-    t->loss = *why;
-    atoll_err_add(&t->loss,
-                  "that run goes on with the campaign; this one ends and writes nothing more, what it "
-                  "had acknowledged is in the journal");
-    atoll_log(ATOLL_LOG_ERROR, "eval.lease.lost", "%s", t->loss.text);
-}
-
 /* One renewal; the lock is held by the caller, but not while the file system is asked.  Returns for how long to wait. */
 static double renew(struct atoll_lease_renewer *t, int *failures)
 {
@@ -63,7 +53,12 @@ static double renew(struct atoll_lease_renewer *t, int *failures)
         return t->beat_ns;
     }
     if (err.code == ATOLL_E_BUSY) {
-        lost_note(t, &err);
+        t->is_lost = 1;
+        t->loss = err;
+        atoll_err_add(&t->loss,
+                      "that run goes on with the campaign; this one ends and writes nothing more, what it "
+                      "had acknowledged is in the journal");
+        atoll_log(ATOLL_LOG_ERROR, "eval.lease.lost", "%s", t->loss.text);
     } else if ((*failures)++ == 0) {
         atoll_log(ATOLL_LOG_WARNING, "eval.lease.renew", "%s; tried again", err.text);
     }
@@ -73,7 +68,7 @@ static double renew(struct atoll_lease_renewer *t, int *failures)
 static void *renew_always(void *context)
 {
     struct atoll_lease_renewer *t = context;
-    int failures = 0, has_said = 0;
+    int failures = 0, has_logged = 0;
     double pause_ns = t->beat_ns;
     pthread_mutex_lock(&t->lock);
     while (!t->is_ending && !t->is_lost) {
@@ -87,27 +82,16 @@ static void *renew_always(void *context)
         int is_alive = now_ns() - t->alive_ns <= t->life_ns;
         if (is_alive) {
             pause_ns = renew(t, &failures);
-        } else if (!has_said) {
+        } else if (!has_logged) {
             atoll_log(ATOLL_LOG_ERROR, "eval.lease.hung",
                       "rank 0 has shown no life for %.0f s: its lease is not renewed until it does",
                       t->life_ns / 1e9);
         }
-        has_said = !is_alive;
+        has_logged = !is_alive;
         pthread_cond_broadcast(&t->changed);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
-}
-
-/* Signals are the main thread's. */
-static int thread_start(struct atoll_lease_renewer *t, struct atoll_err *err)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&t->thread, NULL, renew_always, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? atoll_err_errno(err, failed, "cannot start the thread that renews the lease") : 0;
 }
 
 struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease,
@@ -115,6 +99,7 @@ struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease
                                                        struct atoll_err *err)
 {
     pthread_condattr_t monotonic;
+    sigset_t all, before;
     struct atoll_lease_renewer *t = calloc(1, sizeof(*t));
     if (!t) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the lease");
@@ -133,9 +118,16 @@ struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease
     pthread_cond_init(&t->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&t->lock, NULL);
-    if (thread_start(t, err) == 0) {
+    sigfillset(&all); /* signals are the main thread's business */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&t->thread, NULL, renew_always, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed) {
         return t;
     }
+    atoll_err_errno(err, failed, "cannot start the thread that renews the lease");
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->lock);
     free(t);
     return NULL;
 }
@@ -167,7 +159,7 @@ void atoll_lease_renewer_show_life(struct atoll_lease_renewer *t)
 
 int atoll_lease_renewer_check(struct atoll_lease_renewer *t, struct atoll_err *err)
 {
-    double said_ns = 0;
+    double logged_ns = 0;
     if (!t) {
         return 0;
     }
@@ -179,14 +171,14 @@ int atoll_lease_renewer_check(struct atoll_lease_renewer *t, struct atoll_err *e
     }
     while (!t->is_lost && now_ns() - t->renewed_ns > t->trusted_ns) {
         t->alive_ns = now_ns(); /* whoever waits here lives */
-        if (now_ns() - said_ns > WAIT_SAID_NS && said_ns > 0) {
+        if (now_ns() - logged_ns > WAIT_LOG_NS && logged_ns > 0) {
             atoll_log(
                 ATOLL_LOG_WARNING, "eval.lease.waits",
                 "the lease was renewed %.0f s ago for the last time; nothing is written until it is again",
                 (now_ns() - t->renewed_ns) / 1e9);
         }
-        if (now_ns() - said_ns > WAIT_SAID_NS) {
-            said_ns = now_ns();
+        if (now_ns() - logged_ns > WAIT_LOG_NS) {
+            logged_ns = now_ns();
         }
         wait_ns(t, t->beat_ns);
     }

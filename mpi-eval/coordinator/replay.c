@@ -65,20 +65,7 @@ static struct replayer *replayer_create(struct atoll_engine *engine, struct atol
     return NULL;
 }
 
-static int header_check(const struct atoll_attempt *attempt, const struct atoll_record *record,
-                        struct atoll_err *err)
-{
-    if (record->header.engine_version == ATOLL_ENGINE_VERSION) {
-        return 0;
-    }
-    return atoll_err_set(
-        err, ATOLL_E_SCHEMA,
-        "attempt %s was written by engine version %u, this is version %u: use that version of Atoll, or "
-        "start a new campaign",
-        attempt->name, record->header.engine_version, ATOLL_ENGINE_VERSION);
-}
-
-static int event_step(struct replayer *r, const struct atoll_attempt *attempt,
+static int step_event(struct replayer *r, const struct atoll_attempt *attempt,
                       const struct atoll_record *record, struct atoll_err *err)
 {
     struct atoll_event event;
@@ -116,16 +103,6 @@ static int event_step(struct replayer *r, const struct atoll_attempt *attempt,
     return rc;
 }
 
-static void queue_pop(struct replayer *r)
-{
-    r->head++;
-    if (--r->count > 0) {
-        return;
-    }
-    r->head = 0;
-    atoll_decisions_clear(&r->derived);
-}
-
 static int is_equal(struct replayer *r, const struct atoll_decision *left, const struct atoll_decision *right)
 {
     atoll_buffer_clear(&r->left);
@@ -135,7 +112,7 @@ static int is_equal(struct replayer *r, const struct atoll_decision *left, const
     return r->left.length == r->right.length && memcmp(r->left.data, r->right.data, r->left.length) == 0;
 }
 
-static int decisions_compare(struct replayer *r, const struct atoll_attempt *attempt,
+static int compare_decisions(struct replayer *r, const struct atoll_attempt *attempt,
                              const struct atoll_record *record, struct atoll_err *err)
 {
     struct atoll_decision decision;
@@ -166,11 +143,15 @@ static int decisions_compare(struct replayer *r, const struct atoll_attempt *att
             "recorded, %zu derived)",
             attempt->name, (unsigned long long)record->event, index + 1, record->decision_count, step->count);
     }
-    queue_pop(r);
+    r->head++;
+    if (--r->count == 0) {
+        r->head = 0;
+        atoll_decisions_clear(&r->derived);
+    }
     return 0;
 }
 
-static int snapshot_compare(struct replayer *r, const struct atoll_attempt *attempt,
+static int compare_snapshot(struct replayer *r, const struct atoll_attempt *attempt,
                             const struct atoll_record *record, struct atoll_err *err)
 {
     struct atoll_buffer state;
@@ -186,16 +167,6 @@ static int snapshot_compare(struct replayer *r, const struct atoll_attempt *atte
     return rc;
 }
 
-static int snapshot_visit(struct replayer *r, const struct atoll_attempt *attempt,
-                          const struct atoll_record *record, struct atoll_err *err)
-{
-    if (r->compares_snapshots && snapshot_compare(r, attempt, record, err) != 0) {
-        return -1;
-    }
-    r->age = (struct atoll_snapshot_age){.snapshot_bytes = record->length};
-    return 0;
-}
-
 static int visit(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
                  struct atoll_err *err)
 {
@@ -203,40 +174,45 @@ static int visit(void *context, const struct atoll_attempt *attempt, const struc
     r->age.bytes += record->end_offset - record->offset;
     r->age.events += record->type == ATOLL_RECORD_EVENT;
     switch (record->type) {
-    case ATOLL_RECORD_HEADER: return header_check(attempt, record, err);
-    case ATOLL_RECORD_EVENT: return event_step(r, attempt, record, err);
-    case ATOLL_RECORD_DECISIONS: return decisions_compare(r, attempt, record, err);
-    case ATOLL_RECORD_SNAPSHOT: return snapshot_visit(r, attempt, record, err);
+    case ATOLL_RECORD_HEADER:
+        if (record->header.engine_version == ATOLL_ENGINE_VERSION) {
+            return 0;
+        }
+        return atoll_err_set(err, ATOLL_E_SCHEMA,
+                             "attempt %s was written by engine version %u, this is version %u: use that "
+                             "version of Atoll, or start a new campaign",
+                             attempt->name, record->header.engine_version, ATOLL_ENGINE_VERSION);
+    case ATOLL_RECORD_EVENT: return step_event(r, attempt, record, err);
+    case ATOLL_RECORD_DECISIONS: return compare_decisions(r, attempt, record, err);
+    case ATOLL_RECORD_SNAPSHOT:
+        if (r->compares_snapshots && compare_snapshot(r, attempt, record, err) != 0) {
+            return -1;
+        }
+        r->age = (struct atoll_snapshot_age){.snapshot_bytes = record->length};
+        return 0;
     case ATOLL_RECORD_DEVICE:
         return r->replay ? atoll_prompt_replay_device(r->replay, &record->device, err) : 0;
     default: return 0;
     }
 }
 
-static int undecided_take(struct replayer *r, struct atoll_replayed *replayed, struct atoll_err *err)
-{
-    if (r->count == 0) {
-        return 0;
-    }
-    replayed->undecided = calloc(r->count, sizeof(*replayed->undecided));
-    if (!replayed->undecided) {
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a replay");
-    }
-    memcpy(replayed->undecided, r->queue + r->head, r->count * sizeof(*replayed->undecided));
-    replayed->undecided_count = r->count;
-    replayed->decisions = r->derived.items;
-    r->derived = (struct atoll_decisions){NULL, 0, 0, 0};
-    return 0;
-}
-
 /* replayer: taken; NULL = its creation failed. */
-static int replay_run(const struct atoll_campaign *campaign, struct replayer *replayer,
+static int run_replay(const struct atoll_campaign *campaign, struct replayer *replayer,
                       struct atoll_replayed *ret_replayed, struct atoll_err *err)
 {
     struct atoll_replayed replayed = {.engine = NULL};
     int rc = replayer ? atoll_campaign_replay(campaign, visit, replayer, &replayed.report, err) : -1;
-    if (rc == 0) {
-        rc = undecided_take(replayer, &replayed, err);
+    if (rc == 0 && replayer->count > 0) { /* the last round lacks decisions: they are handed over */
+        replayed.undecided = calloc(replayer->count, sizeof(*replayed.undecided));
+        if (!replayed.undecided) {
+            rc = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a replay");
+        } else {
+            memcpy(replayed.undecided, replayer->queue + replayer->head,
+                   replayer->count * sizeof(*replayed.undecided));
+            replayed.undecided_count = replayer->count;
+            replayed.decisions = replayer->derived.items;
+            replayer->derived = (struct atoll_decisions){NULL, 0, 0, 0};
+        }
     }
     if (rc == 0) {
         replayed.engine = replayer->engine;
@@ -258,11 +234,11 @@ int atoll_replay_campaign(const struct atoll_campaign *campaign, struct atoll_pr
         replayer->compares_snapshots = 1;
         replayer->replay = replay;
     }
-    return replay_run(campaign, replayer, ret_replayed, err);
+    return run_replay(campaign, replayer, ret_replayed, err);
 }
 
 /* The engine of the last snapshot and how many events it has seen; 0 without one that loads. */
-static int snapshot_load(const struct atoll_campaign *campaign, struct atoll_engine **ret_engine,
+static int load_snapshot(const struct atoll_campaign *campaign, struct atoll_engine **ret_engine,
                          uint64_t *ret_seen, struct atoll_err *err)
 {
     struct atoll_buffer state;
@@ -290,7 +266,7 @@ static int replay_from(const struct atoll_campaign *campaign, struct atoll_engin
     if (replayer) {
         replayer->skipped_count = seen;
     }
-    return replay_run(campaign, replayer, ret_replayed, err);
+    return run_replay(campaign, replayer, ret_replayed, err);
 }
 
 int atoll_replay_latest(const struct atoll_campaign *campaign, struct atoll_replayed *ret_replayed,
@@ -299,7 +275,7 @@ int atoll_replay_latest(const struct atoll_campaign *campaign, struct atoll_repl
     struct atoll_engine *engine;
     struct atoll_err why = ATOLL_ERR_INIT;
     uint64_t seen;
-    int got = snapshot_load(campaign, &engine, &seen, err);
+    int got = load_snapshot(campaign, &engine, &seen, err);
     if (got < 0) {
         return -1;
     }
@@ -322,7 +298,7 @@ void atoll_replayed_fini(struct atoll_replayed *replayed)
 }
 
 int atoll_replay(const char *dir, const char *recording, const char *record,
-                 struct atoll_replay_report *ret_report, struct atoll_prompt_replay_report *ret_rehearsal,
+                 struct atoll_replay_report *ret_report, struct atoll_prompt_replay_report *ret_prompts,
                  struct atoll_id *ret_digest, struct atoll_err *err)
 {
     struct atoll_replayed replayed;
@@ -335,8 +311,8 @@ int atoll_replay(const char *dir, const char *recording, const char *record,
         rc = -1;
     }
     if (rc == 0) {
-        if (ret_rehearsal) {
-            atoll_prompt_replay_report(replay, ret_rehearsal);
+        if (ret_prompts) {
+            atoll_prompt_replay_report(replay, ret_prompts);
         }
         if (ret_report) {
             *ret_report = replayed.report;

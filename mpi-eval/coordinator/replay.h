@@ -38,9 +38,9 @@ int atoll_replay_latest(const struct atoll_campaign *campaign, struct atoll_repl
                         struct atoll_err *err);
 void atoll_replayed_fini(struct atoll_replayed *replayed);
 
-/* `atoll replay DIR`, with its dialogues.  recording, record: as in rehearse.h. */
+/* `atoll replay DIR`, with its dialogues.  recording, record: as in prompt_replay.h. */
 int atoll_replay(const char *dir, const char *recording, const char *record,
-                 struct atoll_replay_report *ret_report, struct atoll_prompt_replay_report *ret_rehearsal,
+                 struct atoll_replay_report *ret_report, struct atoll_prompt_replay_report *ret_prompts,
                  struct atoll_id *ret_digest, struct atoll_err *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/units.h"
 
 #define CPU_COMPILER       "cc"
-#define SANITIZE_LONGEST_S 300 /* a peer without results is given up after 600 s (peer table.c) */
+#define SANITIZE_LONGEST_S 300 /* a peer without results is given up after 600 s (peer_table.c) */
 
 enum kind {
     KIND_TEXT,
@@ -73,7 +73,7 @@ void atoll_setup_defaults(struct atoll_setup *ret_setup)
                                       .profile_ratio = ATOLL_SETUP_COUNTERS_RATIO};
 }
 
-static int number_parse(const struct row *row, const char *value, double *ret_number, struct atoll_err *err)
+static int parse_number(const struct row *row, const char *value, double *ret_number, struct atoll_err *err)
 {
     char *end = NULL;
     uint64_t bytes;
@@ -93,34 +93,7 @@ static int number_parse(const struct row *row, const char *value, double *ret_nu
     return rc;
 }
 
-static void number_store(struct atoll_setup *setup, const struct row *row, double number)
-{
-    char *field = (char *)setup + row->offset;
-    double seconds_ns = number * 1e9;
-    uint64_t bytes = (uint64_t)number;
-    uint32_t count = (uint32_t)number;
-    const void *value = row->kind == KIND_SECONDS  ? (const void *)&seconds_ns
-                        : row->kind == KIND_BYTES  ? (const void *)&bytes
-                        : row->kind == KIND_NUMBER ? (const void *)&number
-                                                   : (const void *)&count;
-    memcpy(field, value, row->size);
-}
-
-/* What compiles for a backend unless the campaign says otherwise. */
-static void compiler_suit(struct atoll_setup *setup)
-{
-    if (strcmp(setup->backend, "cuda") != 0) {
-        return;
-    }
-    if (strcmp(setup->compiler, CPU_COMPILER) == 0) {
-        snprintf(setup->compiler, sizeof(setup->compiler), "nvrtc");
-    }
-    if (strcmp(setup->compile_flags, ATOLL_SETUP_COMPILE_FLAGS) == 0) {
-        setup->compile_flags[0] = '\0';
-    }
-}
-
-static int backend_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+static int apply_backend(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
     setup->backend_null = strcmp(value, "null") == 0;
     if (setup->backend_null) {
@@ -130,11 +103,18 @@ static int backend_apply(struct atoll_setup *setup, const char *value, struct at
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no backend; there are cpu, cuda and null", value);
     }
     snprintf(setup->backend, sizeof(setup->backend), "%s", value);
-    compiler_suit(setup);
+    /* What compiles for the backend unless the campaign says otherwise. */
+    int is_cuda = strcmp(setup->backend, "cuda") == 0;
+    if (is_cuda && strcmp(setup->compiler, CPU_COMPILER) == 0) {
+        snprintf(setup->compiler, sizeof(setup->compiler), "nvrtc");
+    }
+    if (is_cuda && strcmp(setup->compile_flags, ATOLL_SETUP_COMPILE_FLAGS) == 0) {
+        setup->compile_flags[0] = '\0';
+    }
     return 0;
 }
 
-static int timing_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+static int apply_timing(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
     if (strcmp(value, "cold") != 0 && strcmp(value, "warm") != 0) {
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no way of timing; there are cold and warm", value);
@@ -144,7 +124,7 @@ static int timing_apply(struct atoll_setup *setup, const char *value, struct ato
 }
 
 /* none, near (the elite of their cell) or all. */
-static int counters_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+static int apply_counters(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
     if (strcmp(value, "none") != 0 && strcmp(value, "near") != 0 && strcmp(value, "all") != 0) {
         return atoll_err_set(err, ATOLL_E_INPUT,
@@ -158,7 +138,7 @@ static int counters_apply(struct atoll_setup *setup, const char *value, struct a
 }
 
 /* none or finals. */
-static int sanitize_apply(struct atoll_setup *setup, const char *value, struct atoll_err *err)
+static int apply_sanitize(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
     if (strcmp(value, "none") != 0 && strcmp(value, "finals") != 0) {
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no choice; there are none and finals", value);
@@ -170,21 +150,13 @@ static int sanitize_apply(struct atoll_setup *setup, const char *value, struct a
 }
 
 static int (*const choices[KIND_LIMIT])(struct atoll_setup *, const char *, struct atoll_err *) = {
-    [KIND_BACKEND] = backend_apply,
-    [KIND_TIMING] = timing_apply,
-    [KIND_COUNTERS] = counters_apply,
-    [KIND_SANITIZE] = sanitize_apply,
+    [KIND_BACKEND] = apply_backend,
+    [KIND_TIMING] = apply_timing,
+    [KIND_COUNTERS] = apply_counters,
+    [KIND_SANITIZE] = apply_sanitize,
 };
 
-/* counters: none and sanitize: none stand, wherever they stood. */
-static int is_off(const struct atoll_setup *setup, const struct row *row)
-{
-    return (row->offset == offsetof(struct atoll_setup, profile_ratio) && !(setup->profile_ratio > 0)) ||
-           (row->offset == offsetof(struct atoll_setup, sanitize_deadline_ns) &&
-            !(setup->sanitize_deadline_ns > 0));
-}
-
-static int row_apply(struct atoll_setup *setup, const struct row *row, const char *value,
+static int apply_row(struct atoll_setup *setup, const struct row *row, const char *value,
                      struct atoll_err *err)
 {
     double number = 0;
@@ -198,15 +170,26 @@ static int row_apply(struct atoll_setup *setup, const struct row *row, const cha
         memcpy((char *)setup + row->offset, value, strlen(value) + 1);
         return 0;
     }
-    if (number_parse(row, value, &number, err) != 0) {
+    if (parse_number(row, value, &number, err) != 0) {
         return -1;
     }
     if (!(number >= row->min && number <= row->max)) {
         return atoll_err_set(err, ATOLL_E_INPUT, "%s is not within %g to %g", value, row->min, row->max);
     }
-    if (!is_off(setup, row)) {
-        number_store(setup, row, number);
+    /* counters: none and sanitize: none stand, wherever they stood. */
+    if ((row->offset == offsetof(struct atoll_setup, profile_ratio) && !(setup->profile_ratio > 0)) ||
+        (row->offset == offsetof(struct atoll_setup, sanitize_deadline_ns) &&
+         !(setup->sanitize_deadline_ns > 0))) {
+        return 0;
     }
+    double seconds_ns = number * 1e9;
+    uint64_t bytes = (uint64_t)number;
+    uint32_t count = (uint32_t)number;
+    const void *stored = row->kind == KIND_SECONDS  ? (const void *)&seconds_ns
+                         : row->kind == KIND_BYTES  ? (const void *)&bytes
+                         : row->kind == KIND_NUMBER ? (const void *)&number
+                                                    : (const void *)&count;
+    memcpy((char *)setup + row->offset, stored, row->size);
     return 0;
 }
 
@@ -214,7 +197,7 @@ int atoll_setup_option(struct atoll_setup *setup, const char *key, const char *v
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].key, key) == 0) {
-            return row_apply(setup, &rows[i], value, err) == 0 ? 1 : -1;
+            return apply_row(setup, &rows[i], value, err) == 0 ? 1 : -1;
         }
     }
     return 0;

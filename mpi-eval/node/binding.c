@@ -21,7 +21,7 @@
 
 /* ---- the device's seat ---- */
 
-static int attribute_read(const char *folder, const char *address, const char *name, char *ret_text,
+static int read_attribute(const char *folder, const char *address, const char *name, char *ret_text,
                           size_t bytes)
 {
     char path[512];
@@ -40,12 +40,12 @@ static int attribute_read(const char *folder, const char *address, const char *n
 static int is_gpu(const char *folder, const char *address)
 {
     char vendor[32], class[32];
-    return attribute_read(folder, address, "vendor", vendor, sizeof(vendor)) == 0 &&
-           attribute_read(folder, address, "class", class, sizeof(class)) == 0 &&
+    return read_attribute(folder, address, "vendor", vendor, sizeof(vendor)) == 0 &&
+           read_attribute(folder, address, "class", class, sizeof(class)) == 0 &&
            strtoul(vendor, NULL, 16) == NVIDIA && strtoul(class, NULL, 16) >> 16 == CLASS_DISPLAY;
 }
 
-/* The worker that says an address is not trusted with paths. */
+/* An address comes from the device's process, which is not trusted with paths. */
 static int is_address(const char *text)
 {
     return text[0] && strlen(text) < 32 && strspn(text, "0123456789abcdefABCDEF:.") == strlen(text) &&
@@ -59,7 +59,7 @@ int atoll_pci_seat(const char *folder, const char *address, struct atoll_pci_sea
     for (size_t i = 0; is_address(address) && address[i]; i++) {
         lower[i] = (char)tolower((unsigned char)address[i]);
     }
-    DIR *dir = lower[0] && attribute_read(folder, lower, "local_cpulist", seat.local, sizeof(seat.local)) == 0
+    DIR *dir = lower[0] && read_attribute(folder, lower, "local_cpulist", seat.local, sizeof(seat.local)) == 0
                    ? opendir(folder)
                    : NULL;
     if (!dir) {
@@ -70,7 +70,7 @@ int atoll_pci_seat(const char *folder, const char *address, struct atoll_pci_sea
             continue;
         }
         seat.total++;
-        if (attribute_read(folder, entry->d_name, "local_cpulist", local, sizeof(local)) != 0 ||
+        if (read_attribute(folder, entry->d_name, "local_cpulist", local, sizeof(local)) != 0 ||
             strcmp(local, seat.local) != 0) {
             continue;
         }
@@ -93,16 +93,16 @@ struct atoll_slice atoll_binding_part(const struct atoll_pci_seat *seat, const s
 
 /* ---- processes ---- */
 
-static void process_bind(pid_t pid, const cpu_set_t *cores, int depth);
+static void bind_process(pid_t pid, const cpu_set_t *cores, int depth);
 
-static void children_bind(pid_t pid, pid_t thread, const cpu_set_t *cores, int depth)
+static void bind_children(pid_t pid, pid_t thread, const cpu_set_t *cores, int depth)
 {
     char path[64];
     int child;
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)thread);
     FILE *file = fopen(path, "re");
     while (file && fscanf(file, "%d", &child) == 1) {
-        process_bind(child, cores, depth + 1);
+        bind_process(child, cores, depth + 1);
     }
     if (file) {
         fclose(file);
@@ -110,7 +110,7 @@ static void children_bind(pid_t pid, pid_t thread, const cpu_set_t *cores, int d
 }
 
 /* Before its children are listed, so that one made meanwhile has inherited. */
-static void process_bind(pid_t pid, const cpu_set_t *cores, int depth)
+static void bind_process(pid_t pid, const cpu_set_t *cores, int depth)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -121,7 +121,7 @@ static void process_bind(pid_t pid, const cpu_set_t *cores, int depth)
             continue;
         }
         sched_setaffinity(thread, sizeof(*cores), cores);
-        children_bind(pid, thread, cores, depth);
+        bind_children(pid, thread, cores, depth);
     }
     if (dir) {
         closedir(dir);
@@ -130,7 +130,7 @@ static void process_bind(pid_t pid, const cpu_set_t *cores, int depth)
 
 /* ---- this process ---- */
 
-static struct atoll_slice slice_told(void)
+static struct atoll_slice slice_from_environment(void)
 {
     struct atoll_slice slice = {0, 1};
     const char *text = getenv(ATOLL_SLICE_VARIABLE);
@@ -153,7 +153,7 @@ static hwloc_bitmap_t mask_of(hwloc_topology_t topology, pid_t pid)
     return NULL;
 }
 
-static void list_put(hwloc_const_bitmap_t set, char *ret_text, size_t bytes)
+static void put_list(hwloc_const_bitmap_t set, char *ret_text, size_t bytes)
 {
     int n = hwloc_bitmap_list_snprintf(ret_text, bytes, set);
     if (n >= (int)bytes) {
@@ -161,46 +161,12 @@ static void list_put(hwloc_const_bitmap_t set, char *ret_text, size_t bytes)
     }
 }
 
-static void cores_bind(hwloc_topology_t topology, hwloc_const_cpuset_t cores)
-{
-    cpu_set_t set;
-    if (hwloc_cpuset_to_glibc_sched_affinity(topology, cores, &set, sizeof(set)) == 0 &&
-        CPU_COUNT(&set) > 0) {
-        process_bind(getpid(), &set, 0);
-    }
-}
-
-static void place_describe(hwloc_topology_t topology, hwloc_const_cpuset_t cores,
-                           struct atoll_evaluator_location *place)
-{
-    hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
-    int count = hwloc_bitmap_weight(cores);
-    place->core_count = count > 0 ? (uint32_t)count : 0;
-    list_put(cores, place->cores, sizeof(place->cores));
-    if (nodes && hwloc_cpuset_to_nodeset(topology, cores, nodes) == 0) {
-        list_put(nodes, place->numa, sizeof(place->numa));
-    }
-    hwloc_bitmap_free(nodes);
-}
-
-static void far_note(const struct atoll_pci_seat *seat, hwloc_const_cpuset_t mask,
-                     struct atoll_evaluator_location *place)
-{
-    char had[128];
-    list_put(mask, had, sizeof(had));
-    snprintf(
-        place->note, sizeof(place->note),
-        "its cores (%s) are not near its device (%.200s); give each rank cores of its device's NUMA node, as "
-        "with srun --gpu-bind=closest or mpirun --bind-to none",
-        had, seat->local);
-}
-
-/* pool: of the spawner, which is not sliced. */
-static void place_make(hwloc_topology_t topology, const struct atoll_pci_seat *seat, int has_seat,
-                       struct atoll_evaluator_location *place)
+/* Chooses the cores, goes there, and fills the place.  pool: of the spawner, which is not sliced. */
+static void choose_cores(hwloc_topology_t topology, const struct atoll_pci_seat *seat, int has_seat,
+                         struct atoll_evaluator_location *place)
 {
     const char *device = getenv(ATOLL_GPU_VARIABLE);
-    struct atoll_slice slice = slice_told();
+    struct atoll_slice slice = slice_from_environment();
     struct atoll_slice part = atoll_binding_part(seat, &slice, !(device && strncmp(device, "MIG-", 4) == 0));
     hwloc_bitmap_t mask = mask_of(topology, 0), pool = mask_of(topology, getppid());
     hwloc_bitmap_t local = hwloc_bitmap_alloc(), cores = hwloc_bitmap_alloc();
@@ -214,13 +180,28 @@ static void place_make(hwloc_topology_t topology, const struct atoll_pci_seat *s
             hwloc_bitmap_list_sscanf(local, seat->local);
         }
         enum atoll_locality found = atoll_locality_choose(topology, &request, cores);
-        if (found == ATOLL_LOCALITY_NEAR && !hwloc_bitmap_isequal(cores, mask)) {
-            cores_bind(topology, cores);
+        cpu_set_t set;
+        if (found == ATOLL_LOCALITY_NEAR && !hwloc_bitmap_isequal(cores, mask) &&
+            hwloc_cpuset_to_glibc_sched_affinity(topology, cores, &set, sizeof(set)) == 0 &&
+            CPU_COUNT(&set) > 0) {
+            bind_process(getpid(), &set, 0);
         }
         if (found == ATOLL_LOCALITY_FAR) {
-            far_note(seat, mask, place);
+            char had[128];
+            put_list(mask, had, sizeof(had));
+            snprintf(place->note, sizeof(place->note),
+                     "its cores (%s) are not near its device (%.200s); give each rank cores of its device's "
+                     "NUMA node, as with srun --gpu-bind=closest or mpirun --bind-to none",
+                     had, seat->local);
         }
-        place_describe(topology, cores, place);
+        int count = hwloc_bitmap_weight(cores);
+        hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+        place->core_count = count > 0 ? (uint32_t)count : 0;
+        put_list(cores, place->cores, sizeof(place->cores));
+        if (nodes && hwloc_cpuset_to_nodeset(topology, cores, nodes) == 0) {
+            put_list(nodes, place->numa, sizeof(place->numa));
+        }
+        hwloc_bitmap_free(nodes);
     }
     hwloc_bitmap_free(mask);
     hwloc_bitmap_free(pool);
@@ -237,7 +218,7 @@ void atoll_binding_make(const char *address, struct atoll_evaluator_location *re
         return;
     }
     if (hwloc_topology_load(topology) == 0) {
-        place_make(topology, &seat, has_seat, ret_place);
+        choose_cores(topology, &seat, has_seat, ret_place);
     }
     hwloc_topology_destroy(topology);
 }

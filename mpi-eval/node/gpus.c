@@ -5,15 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_device_node(const char *name)
-{
-    if (strncmp(name, "nvidia", 6) != 0 || name[6] == '\0') {
-        return 0;
-    }
-    return name[6 + strspn(name + 6, "0123456789")] == '\0';
-}
-
-static unsigned nodes_count(const char *folder)
+/* How many nvidia<number> a folder has. */
+static unsigned count_devices(const char *folder)
 {
     DIR *dir = opendir(folder);
     unsigned count = 0;
@@ -21,14 +14,16 @@ static unsigned nodes_count(const char *folder)
         return 0;
     }
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        count += is_device_node(entry->d_name) ? 1 : 0;
+        const char *name = entry->d_name;
+        count += strncmp(name, "nvidia", 6) == 0 && name[6] != '\0' &&
+                 name[6 + strspn(name + 6, "0123456789")] == '\0';
     }
     closedir(dir);
     return count < ATOLL_GPU_LIMIT ? count : ATOLL_GPU_LIMIT;
 }
 
 /* One word of the list; 0 when it names no device of this node. */
-static int name_add(struct atoll_gpus *gpus, const char *word, size_t length, unsigned nodes)
+static int add_name(struct atoll_gpus *gpus, const char *word, size_t length, unsigned nodes)
 {
     char *end, name[ATOLL_GPU_NAME_BYTES];
     if (length == 0 || length >= sizeof(name) || gpus->count == ATOLL_GPU_LIMIT) {
@@ -45,12 +40,12 @@ static int name_add(struct atoll_gpus *gpus, const char *word, size_t length, un
     return 1;
 }
 
-static void names_add(struct atoll_gpus *gpus, const char *visible, unsigned nodes)
+static void add_names(struct atoll_gpus *gpus, const char *visible, unsigned nodes)
 {
     for (const char *at = visible; nodes > 0;) {
         at += strspn(at, " ");
         size_t length = strcspn(at, ", ");
-        if (!name_add(gpus, at, length, nodes)) {
+        if (!add_name(gpus, at, length, nodes)) {
             return;
         }
         at += length;
@@ -63,7 +58,7 @@ static void names_add(struct atoll_gpus *gpus, const char *visible, unsigned nod
 
 void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus *ret_gpus)
 {
-    unsigned nodes = nodes_count(folder);
+    unsigned nodes = count_devices(folder);
     memset(ret_gpus, 0, sizeof(*ret_gpus));
     if (!visible) {
         for (unsigned i = 0; i < nodes; i++) {
@@ -72,7 +67,7 @@ void atoll_gpus_list(const char *visible, const char *folder, struct atoll_gpus 
         return;
     }
     ret_gpus->is_told = 1;
-    names_add(ret_gpus, visible, nodes);
+    add_names(ret_gpus, visible, nodes);
     ret_gpus->are_hidden = nodes > 0 && ret_gpus->count == 0;
 }
 

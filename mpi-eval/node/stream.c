@@ -26,18 +26,11 @@ struct atoll_stream {
     size_t out_offset; /* bytes of `out` that were written */
 };
 
-static int socket_prepare(int fd, struct atoll_err *err)
+struct atoll_stream *atoll_stream_create(int fd, size_t queue_bytes, struct atoll_err *err)
 {
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-        return atoll_err_errno(err, errno, "cannot prepare the socket of a peer");
-    }
-    return 0;
-}
-
-struct atoll_stream *atoll_stream_create(int fd, size_t queue_bytes, struct atoll_err *err)
-{
-    if (socket_prepare(fd, err) != 0) {
+        atoll_err_errno(err, errno, "cannot prepare the socket of a peer");
         return NULL;
     }
     struct atoll_stream *stream = calloc(1, sizeof(*stream));
@@ -77,7 +70,7 @@ short atoll_stream_events(const struct atoll_stream *stream)
     return (short)(POLLIN | (atoll_stream_waiting_bytes(stream) ? POLLOUT : 0));
 }
 
-static void queue_compact(struct atoll_stream *stream)
+static void compact_queue(struct atoll_stream *stream)
 {
     size_t left = atoll_stream_waiting_bytes(stream);
     if (left == 0) {
@@ -106,12 +99,12 @@ int atoll_stream_flush(struct atoll_stream *stream, struct atoll_err *err)
             return atoll_err_set(err, ATOLL_E_CHILD, "the peer process is gone: %s", strerror(errno));
         }
     }
-    queue_compact(stream);
+    compact_queue(stream);
     return 0;
 }
 
 /* Takes back what a failed append left behind, so that the queue never holds half a frame. */
-static int queue_restore(struct atoll_stream *stream, size_t length, struct atoll_err *err)
+static int restore_queue(struct atoll_stream *stream, size_t length, struct atoll_err *err)
 {
     stream->out.length = length;
     stream->out.failed = 0;
@@ -127,7 +120,7 @@ int atoll_stream_send(struct atoll_stream *stream, uint16_t type, const void *pa
                              length);
     }
     if (atoll_frame_encode(&stream->out, type, payload, length, NULL) != 0 || stream->out.failed) {
-        return queue_restore(stream, before, err);
+        return restore_queue(stream, before, err);
     }
     return atoll_stream_flush(stream, err);
 }
@@ -138,12 +131,12 @@ int atoll_stream_send_encoded(struct atoll_stream *stream, const void *frame, si
     size_t before = stream->out.length;
     atoll_buffer_put_bytes(&stream->out, frame, length);
     if (stream->out.failed) {
-        return queue_restore(stream, before, err);
+        return restore_queue(stream, before, err);
     }
     return atoll_stream_flush(stream, err);
 }
 
-static void input_cut(struct atoll_stream *stream)
+static void cut_input(struct atoll_stream *stream)
 {
     size_t left = stream->in.length - stream->consumed;
     if (stream->consumed == 0) {
@@ -160,7 +153,7 @@ static void input_cut(struct atoll_stream *stream)
 }
 
 /* 1: bytes came; 0: none now, or the peer closed (at_end). */
-static int input_fill(struct atoll_stream *stream, struct atoll_err *err)
+static int fill_input(struct atoll_stream *stream, struct atoll_err *err)
 {
     unsigned char chunk[READ_BYTES];
     ssize_t n;
@@ -178,21 +171,12 @@ static int input_fill(struct atoll_stream *stream, struct atoll_err *err)
     return 0;
 }
 
-static int stream_end(struct atoll_stream *stream, struct atoll_err *err)
-{
-    stream->over = 1;
-    if (stream->in.length > 0) {
-        return atoll_err_set(err, ATOLL_E_CHILD, "the peer process ended in the middle of a message");
-    }
-    return atoll_err_set(err, ATOLL_E_CHILD, "the peer process closed its socket");
-}
-
 int atoll_stream_receive(struct atoll_stream *stream, struct atoll_frame *ret_frame, struct atoll_err *err)
 {
     if (stream->over) {
         return atoll_err_set(err, ATOLL_E_CHILD, "the stream of the peer process is over");
     }
-    input_cut(stream);
+    cut_input(stream);
     for (;;) {
         if (stream->in.length > 0) {
             int rc =
@@ -204,15 +188,18 @@ int atoll_stream_receive(struct atoll_stream *stream, struct atoll_frame *ret_fr
                 return rc;
             }
         }
-        int filled = stream->at_end ? 0 : input_fill(stream, err);
-        if (filled < 0) {
-            stream->over = 1;
-        }
-        if (filled < 0) {
-            return -1;
+        int filled = stream->at_end ? 0 : fill_input(stream, err);
+        if (filled == 0 && !stream->at_end) {
+            return 0;
         }
         if (filled == 0) {
-            return stream->at_end ? stream_end(stream, err) : 0;
+            atoll_err_set(err, ATOLL_E_CHILD,
+                          stream->in.length > 0 ? "the peer process ended in the middle of a message"
+                                                : "the peer process closed its socket");
+        }
+        if (filled <= 0) {
+            stream->over = 1;
+            return -1;
         }
     }
 }
