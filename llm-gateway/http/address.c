@@ -8,20 +8,6 @@
 
 #define HOST_BYTES 64
 
-static int parse_unix(const char *path, struct atoll_address *a, struct atoll_err *err)
-{
-    struct sockaddr_un *un = (struct sockaddr_un *)&a->socket;
-    if (!path[0] || strlen(path) >= sizeof un->sun_path)
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "socket path '%.160s' must have 1 to %zu characters; use a shorter one", path,
-                             sizeof un->sun_path - 1);
-    un->sun_family = AF_UNIX;
-    memcpy(un->sun_path, path, strlen(path) + 1);
-    a->length = sizeof *un;
-    a->is_unix = a->is_local = 1;
-    return 0;
-}
-
 /* "HOST:PORT" or "[HOST]:PORT" into host and port; -1 when it is neither. */
 static int split(const char *text, char host[HOST_BYTES], unsigned long *ret_port)
 {
@@ -40,40 +26,38 @@ static int split(const char *text, char host[HOST_BYTES], unsigned long *ret_por
     return !is_bracketed && strchr(host, ':') ? -1 : 0;
 }
 
-static int set_inet(const char *host, unsigned long port, struct atoll_address *a)
-{
-    struct sockaddr_in *in = (struct sockaddr_in *)&a->socket;
-    if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &in->sin_addr) != 1)
-        return -1;
-    in->sin_family = AF_INET;
-    in->sin_port = htons((unsigned short)port);
-    a->length = sizeof *in;
-    a->is_local = ntohl(in->sin_addr.s_addr) >> 24 == 127;
-    return 0;
-}
-
-static int set_inet6(const char *host, unsigned long port, struct atoll_address *a)
-{
-    struct sockaddr_in6 *in = (struct sockaddr_in6 *)&a->socket;
-    if (inet_pton(AF_INET6, host, &in->sin6_addr) != 1)
-        return -1;
-    in->sin6_family = AF_INET6;
-    in->sin6_port = htons((unsigned short)port);
-    a->length = sizeof *in;
-    a->is_local = IN6_IS_ADDR_LOOPBACK(&in->sin6_addr);
-    return 0;
-}
-
 int atoll_address_parse(const char *text, struct atoll_address *ret_address, struct atoll_err *err)
 {
     struct atoll_address a = {.is_unix = 0};
+    struct sockaddr_un *un = (struct sockaddr_un *)&a.socket;
+    struct sockaddr_in *in = (struct sockaddr_in *)&a.socket;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a.socket;
+    const char *path = strncmp(text, "unix:", 5) == 0 ? text + 5 : NULL;
     char host[HOST_BYTES];
     unsigned long port;
-    if (strncmp(text, "unix:", 5) == 0) {
-        if (parse_unix(text + 5, &a, err))
-            return -1;
-    } else if (split(text, host, &port) ||
-               (text[0] == '[' ? set_inet6(host, port, &a) : set_inet(host, port, &a))) {
+    if (path) {
+        if (!path[0] || strlen(path) >= sizeof(un->sun_path)) {
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "socket path '%.160s' must have 1 to %zu characters; use a shorter one",
+                                 path, sizeof(un->sun_path) - 1);
+        }
+        un->sun_family = AF_UNIX;
+        memcpy(un->sun_path, path, strlen(path) + 1);
+        a.length = sizeof(*un);
+        a.is_unix = a.is_local = 1;
+    } else if (split(text, host, &port) == 0 && text[0] == '[' &&
+               inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons((unsigned short)port);
+        a.length = sizeof(*in6);
+        a.is_local = IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+    } else if (split(text, host, &port) == 0 && text[0] != '[' &&
+               inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &in->sin_addr) == 1) {
+        in->sin_family = AF_INET;
+        in->sin_port = htons((unsigned short)port);
+        a.length = sizeof(*in);
+        a.is_local = ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    } else {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "'%.80s' is no address to listen at; write 127.0.0.1:0, [::1]:8080 or unix:PATH",
                              text);

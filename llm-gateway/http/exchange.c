@@ -329,20 +329,6 @@ static int url_check(const char *url, struct atoll_err *err)
     return 0;
 }
 
-/* The value is never shown: it may be a key. */
-static int header_check(const char *line, struct atoll_err *err)
-{
-    size_t name = strcspn(line, ":");
-    for (size_t i = 0; line[i]; i++) {
-        if (line[i] == '\r' || line[i] == '\n' || (i < name && !isgraph((unsigned char)line[i])))
-            return atoll_err_set(err, ATOLL_E_INPUT,
-                                 "transfer: a header of the request has a line end or blank");
-    }
-    if (name == 0 || line[name] != ':')
-        return atoll_err_set(err, ATOLL_E_INPUT, "transfer: a header of the request has no name");
-    return 0;
-}
-
 static int headers_add(struct atoll_exchange *exchange, const char *line, struct atoll_err *err)
 {
     struct curl_slist *longer = curl_slist_append(exchange->headers, line);
@@ -360,9 +346,20 @@ static int headers_prepare(struct atoll_exchange *exchange, const struct atoll_t
         return atoll_err_set(err, ATOLL_E_LIMIT, "transfer: more than %d headers", HEADER_LIMIT);
     for (size_t i = 0; i < transfer->header_count; i++) {
         const char *line = transfer->headers[i];
+        size_t name = strcspn(line, ":");
         has_type |= strncasecmp(line, "content-type:", 13) == 0;
-        if (header_check(line, err) || headers_add(exchange, line, err))
+        for (size_t k = 0; line[k]; k++) { /* the value is never shown: it may be a key */
+            if (line[k] == '\r' || line[k] == '\n' || (k < name && !isgraph((unsigned char)line[k]))) {
+                return atoll_err_set(err, ATOLL_E_INPUT,
+                                     "transfer: a header of the request has a line end or blank");
+            }
+        }
+        if (name == 0 || line[name] != ':') {
+            return atoll_err_set(err, ATOLL_E_INPUT, "transfer: a header of the request has no name");
+        }
+        if (headers_add(exchange, line, err) != 0) {
             return -1;
+        }
     }
     /* Without these curl would ask for permission to send a large body, and call it a form. */
     if (headers_add(exchange, "Expect:", err))

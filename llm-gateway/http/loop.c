@@ -116,18 +116,8 @@ static int watches_reach(struct atoll_loop *loop, int fd, struct atoll_err *err)
     return 0;
 }
 
-static void unwatch(struct atoll_loop *loop, int fd)
-{
-    if ((size_t)fd >= loop->watch_capacity || !loop->watches[fd].ready)
-        return;
-    /* It fails where the descriptor was closed before: then epoll has forgotten it by itself. */
-    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    loop->watches[fd].ready = NULL;
-    loop->watches[fd].generation++;
-}
-
 /* The table may be wrong about epoll where a descriptor was closed, or closed and opened again, behind its back. */
-static int epoll_tell(int epoll_fd, int fd, int is_known, struct epoll_event *event)
+static int epoll_set(int epoll_fd, int fd, int is_known, struct epoll_event *event)
 {
     if (epoll_ctl(epoll_fd, is_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, event) == 0)
         return 0;
@@ -144,7 +134,12 @@ int atoll_loop_watch(struct atoll_loop *loop, int fd, uint32_t epoll_events, ato
     if (fd < 0)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "loop: descriptor %d cannot be watched", fd);
     if (!epoll_events) {
-        unwatch(loop, fd);
+        if ((size_t)fd < loop->watch_capacity && loop->watches[fd].ready) {
+            /* It fails where the descriptor was closed before: then epoll has forgotten it by itself. */
+            epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+            loop->watches[fd].ready = NULL;
+            loop->watches[fd].generation++;
+        }
         return 0;
     }
     if (!ready || (epoll_events & ~(uint32_t)(EPOLLIN | EPOLLOUT)))
@@ -155,7 +150,7 @@ int atoll_loop_watch(struct atoll_loop *loop, int fd, uint32_t epoll_events, ato
     struct watch *watch = &loop->watches[fd];
     struct epoll_event event = {.events = epoll_events,
                                 .data.u64 = (uint64_t)watch->generation << 32 | (uint32_t)fd};
-    if (epoll_tell(loop->epoll_fd, fd, watch->ready != NULL, &event)) {
+    if (epoll_set(loop->epoll_fd, fd, watch->ready != NULL, &event)) {
         int number = errno;
         watch->ready = NULL;
         watch->generation++;
@@ -163,18 +158,6 @@ int atoll_loop_watch(struct atoll_loop *loop, int fd, uint32_t epoll_events, ato
     }
     *watch = (struct watch){ready, context, watch->generation, epoll_events};
     return 0;
-}
-
-static void call_ready(struct atoll_loop *loop, const struct epoll_event *event)
-{
-    int fd = (int)(event->data.u64 & 0xffffffffu);
-    const struct watch *watch = &loop->watches[fd];
-    if (!watch->ready || watch->generation != (uint32_t)(event->data.u64 >> 32))
-        return;
-    /* Hang-ups and errors come unasked; what is no longer wanted is left out. */
-    uint32_t events = event->events & (watch->events | EPOLLERR | EPOLLHUP);
-    if (events)
-        watch->ready(watch->context, fd, events);
 }
 
 /* ---- timers ---- */
@@ -294,28 +277,33 @@ int atoll_loop_wait_ms(const struct atoll_loop *loop, int limit_ms)
     return left_ms < limit ? (int)left_ms : limit_ms;
 }
 
-static void call_due(struct atoll_loop *loop)
-{
-    uint64_t last_order = loop->next_order;
-    loop->turn_ns = atoll_loop_now_ns(loop);
-    while (loop->timer_count > 0) {
-        const struct timer *timer = &loop->timers[loop->heap[0]];
-        if (timer->when_ns > loop->turn_ns || timer->order > last_order)
-            return;
-        atoll_loop_due *due = timer->due;
-        void *context = timer->context;
-        timer_remove(loop, loop->heap[0]);
-        due(context);
-    }
-}
-
 int atoll_loop_run(struct atoll_loop *loop, int timeout_ms, struct atoll_err *err)
 {
     int count = epoll_wait(loop->epoll_fd, loop->batch, BATCH, atoll_loop_wait_ms(loop, timeout_ms));
     if (count < 0 && errno != EINTR)
         return atoll_err_errno(err, errno, "loop: epoll_wait");
-    for (int i = 0; i < count; i++)
-        call_ready(loop, &loop->batch[i]);
-    call_due(loop);
+    for (int i = 0; i < count; i++) {
+        int fd = (int)(loop->batch[i].data.u64 & 0xffffffffu);
+        const struct watch *watch = &loop->watches[fd];
+        if (watch->ready && watch->generation == (uint32_t)(loop->batch[i].data.u64 >> 32)) {
+            /* Hang-ups and errors come unasked; what is no longer wanted is left out. */
+            uint32_t events = loop->batch[i].events & (watch->events | EPOLLERR | EPOLLHUP);
+            if (events) {
+                watch->ready(watch->context, fd, events);
+            }
+        }
+    }
+    uint64_t last_order = loop->next_order;
+    loop->turn_ns = atoll_loop_now_ns(loop);
+    while (loop->timer_count > 0) {
+        const struct timer *timer = &loop->timers[loop->heap[0]];
+        if (timer->when_ns > loop->turn_ns || timer->order > last_order) {
+            break;
+        }
+        atoll_loop_due *due = timer->due;
+        void *context = timer->context;
+        timer_remove(loop, loop->heap[0]);
+        due(context);
+    }
     return 0;
 }

@@ -37,23 +37,18 @@ void atoll_retry_defaults(struct atoll_retry_settings *settings)
     *settings = (struct atoll_retry_settings){.try_limit = 6, .first_s = 0.5, .longest_s = 30.0};
 }
 
-static int is_worth(const struct atoll_llm_outcome *outcome, const struct atoll_reply_headers *headers)
-{
-    enum again again = rows[outcome->status];
-    if (again == NEVER || again == NOT_SENT)
-        return 0;
-    if (headers && outcome->http_status > 0 && headers->should_retry >= 0)
-        return headers->should_retry;
-    return again == YES;
-}
-
 int atoll_retry_decide(const struct atoll_retry_settings *settings, const struct atoll_llm_outcome *outcome,
                        const struct atoll_reply_headers *headers, unsigned tries, double left_s, double unit,
                        double *ret_wait_s)
 {
-    if (outcome->status >= ATOLL_LLM_STATUS_COUNT || tries < 1 || tries >= settings->try_limit ||
-        !is_worth(outcome, headers))
+    if (outcome->status >= ATOLL_LLM_STATUS_COUNT || tries < 1 || tries >= settings->try_limit) {
         return 0;
+    }
+    enum again again = rows[outcome->status];
+    int is_asked = headers && outcome->http_status > 0 && headers->should_retry >= 0;
+    if (again == NEVER || again == NOT_SENT || !(is_asked ? headers->should_retry : again == YES)) {
+        return 0;
+    }
     int doublings = tries - 1 < 1000 ? (int)tries - 1 : 1000; /* of ldexp: beyond it all is infinite */
     double wait_s = unit * fmin(settings->longest_s, ldexp(settings->first_s, doublings));
     if (headers && !isnan(headers->retry_after_s))

@@ -322,21 +322,6 @@ void atoll_transfers_destroy(struct atoll_transfers *transfers)
     curl_global_cleanup();
 }
 
-static int all_reach(struct atoll_transfers *transfers, struct atoll_err *err)
-{
-    if (transfers->all_count < transfers->all_capacity)
-        return 0;
-    uint32_t capacity = transfers->all_capacity ? transfers->all_capacity * 2 : 16;
-    if (capacity > EXCHANGE_LIMIT)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "transfer: more than %u exchanges at once", EXCHANGE_LIMIT);
-    struct atoll_exchange **all = realloc(transfers->all, capacity * sizeof *all);
-    if (!all)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "transfer: no memory for an exchange");
-    transfers->all = all;
-    transfers->all_capacity = capacity;
-    return 0;
-}
-
 static struct atoll_exchange *exchange_take(struct atoll_transfers *transfers, struct atoll_err *err)
 {
     struct atoll_exchange *exchange = transfers->idle;
@@ -344,8 +329,20 @@ static struct atoll_exchange *exchange_take(struct atoll_transfers *transfers, s
         transfers->idle = exchange->next;
         return exchange;
     }
-    if (all_reach(transfers, err))
-        return NULL;
+    if (transfers->all_count == transfers->all_capacity) {
+        uint32_t capacity = transfers->all_capacity ? transfers->all_capacity * 2 : 16;
+        if (capacity > EXCHANGE_LIMIT) {
+            atoll_err_set(err, ATOLL_E_LIMIT, "transfer: more than %u exchanges at once", EXCHANGE_LIMIT);
+            return NULL;
+        }
+        struct atoll_exchange **all = realloc(transfers->all, capacity * sizeof(*all));
+        if (!all) {
+            atoll_err_set(err, ATOLL_E_MEMORY, "transfer: no memory for an exchange");
+            return NULL;
+        }
+        transfers->all = all;
+        transfers->all_capacity = capacity;
+    }
     exchange = calloc(1, sizeof *exchange);
     if (exchange)
         exchange->easy = curl_easy_init();
