@@ -26,18 +26,21 @@
 int atoll_campaign_path(const struct atoll_campaign *c, char *ret_path, size_t bytes, const char *name,
                         struct atoll_err *err)
 {
-    if ((size_t)snprintf(ret_path, bytes, "%s/%s", c->dir, name) >= bytes)
+    if ((size_t)snprintf(ret_path, bytes, "%s/%s", c->dir, name) >= bytes) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s.../%s", c->dir, name);
+    }
     return 0;
 }
 
 int atoll_campaign_lock(struct atoll_campaign *c, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    if (c->lock_fd >= 0)
+    if (c->lock_fd >= 0) {
         return 0;
-    if (atoll_campaign_path(c, path, sizeof path, "campaign.lock", err) != 0)
+    }
+    if (atoll_campaign_path(c, path, sizeof(path), "campaign.lock", err) != 0) {
         return -1;
+    }
     return atoll_lock_take(path, &c->lock_fd, err);
 }
 
@@ -57,11 +60,13 @@ int atoll_campaign_hold_new(struct atoll_campaign *c, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
     struct atoll_lease_holder self;
-    if (atoll_campaign_lock(c, &own) == 0)
+    if (atoll_campaign_lock(c, &own) == 0) {
         return 0;
+    }
     if (!atoll_campaign_has_no_locks(&own)) {
-        if (err)
+        if (err) {
             *err = own;
+        }
         return -1;
     }
     atoll_lease_holder_self("create", 0, &self);
@@ -86,8 +91,8 @@ struct atoll_lease *atoll_campaign_lease(const struct atoll_campaign *c)
 static struct atoll_campaign *new_campaign(const char *dir, const struct atoll_file_ops *ops,
                                            struct atoll_err *err)
 {
-    struct atoll_campaign *c = calloc(1, sizeof *c);
-    if (!c || !(c->seen = calloc(1, sizeof *c->seen))) {
+    struct atoll_campaign *c = calloc(1, sizeof(*c));
+    if (!c || !(c->seen = calloc(1, sizeof(*c->seen)))) {
         free(c);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a campaign");
         return NULL;
@@ -95,8 +100,9 @@ static struct atoll_campaign *new_campaign(const char *dir, const struct atoll_f
     c->lock_fd = -1;
     c->ops = ops ? ops : atoll_file_ops_real();
     size_t length = strlen(dir);
-    while (length > 1 && dir[length - 1] == '/')
+    while (length > 1 && dir[length - 1] == '/') {
         length--;
+    }
     if (!(c->arena = atoll_arena_create(ARENA_LIMIT_BYTES, err)) ||
         !(c->dir = atoll_arena_text(c->arena, dir, length, err))) {
         atoll_campaign_close(c);
@@ -107,8 +113,9 @@ static struct atoll_campaign *new_campaign(const char *dir, const struct atoll_f
 
 void atoll_campaign_close(struct atoll_campaign *c)
 {
-    if (!c)
+    if (!c) {
         return;
+    }
     atoll_campaign_let_go(c);
     atoll_arena_destroy(c->arena);
     free(c->seen);
@@ -125,16 +132,18 @@ void atoll_campaign_on_life(struct atoll_campaign *c, void (*alive)(void *contex
 static int place_tasks(struct atoll_campaign *c, struct atoll_err *err)
 {
     struct atoll_campaign_task *tasks =
-        atoll_arena_alloc_array(c->arena, c->config.task_count, sizeof *tasks, err);
-    if (!tasks)
+        atoll_arena_alloc_array(c->arena, c->config.task_count, sizeof(*tasks), err);
+    if (!tasks) {
         return -1;
+    }
     for (size_t i = 0; i < c->config.task_count; i++) {
         char name[128], path[PATH_MAX];
         tasks[i] = c->config.tasks[i];
-        snprintf(name, sizeof name, "tasks/%.63s", tasks[i].name);
-        if (atoll_campaign_path(c, path, sizeof path, name, err) != 0 ||
-            !(tasks[i].dir = atoll_arena_text(c->arena, path, strlen(path), err)))
+        snprintf(name, sizeof(name), "tasks/%.63s", tasks[i].name);
+        if (atoll_campaign_path(c, path, sizeof(path), name, err) != 0 ||
+            !(tasks[i].dir = atoll_arena_text(c->arena, path, strlen(path), err))) {
             return -1;
+        }
     }
     c->config.tasks = tasks;
     return 0;
@@ -145,17 +154,20 @@ static int load_config(struct atoll_campaign *c, struct atoll_err *err)
     struct atoll_err local = ATOLL_ERR_INIT;
     char path[PATH_MAX];
     size_t length;
-    if (atoll_campaign_path(c, path, sizeof path, "campaign.yaml", err) != 0)
+    if (atoll_campaign_path(c, path, sizeof(path), "campaign.yaml", err) != 0) {
         return -1;
+    }
     char *text = atoll_file_read(path, CONFIG_LIMIT_BYTES, &length, &local);
-    if (!text && local.code == ATOLL_E_NOTFOUND)
+    if (!text && local.code == ATOLL_E_NOTFOUND) {
         return atoll_err_set(
             err, ATOLL_E_NOTFOUND,
             "%s: is not a campaign (no campaign.yaml in it); start one with atoll run SUITE -o %s", c->dir,
             c->dir);
+    }
     if (!text) {
-        if (err)
+        if (err) {
             *err = local;
+        }
         return -1;
     }
     int failed = atoll_config_read(text, length, path, c->arena, &c->config, err);
@@ -180,11 +192,12 @@ static int check_folder(const char *dir, struct atoll_err *err)
     static const char *const leftovers[] = {".",     "..",   "campaign.lock",  "campaign.yaml.tmp",
                                             "tasks", "jobs", ATOLL_PRIOR_FILE, (ATOLL_PRIOR_FILE ".tmp"),
                                             "lease"};
-    const size_t leftover_count = sizeof leftovers / sizeof *leftovers;
+    const size_t leftover_count = sizeof(leftovers) / sizeof(*leftovers);
     int failed = 0;
     DIR *d = opendir(dir);
-    if (!d)
+    if (!d) {
         return atoll_err_errno(err, errno, "%s: cannot open the folder", dir);
+    }
     if (faccessat(dirfd(d), "campaign.yaml", F_OK, 0) == 0) {
         closedir(d);
         return atoll_err_set(
@@ -193,11 +206,13 @@ static int check_folder(const char *dir, struct atoll_err *err)
     }
     for (struct dirent *e; !failed && (e = readdir(d));) {
         size_t i = 0;
-        while (i < leftover_count && strcmp(e->d_name, leftovers[i]) != 0)
+        while (i < leftover_count && strcmp(e->d_name, leftovers[i]) != 0) {
             i++;
-        if (i == leftover_count)
+        }
+        if (i == leftover_count) {
             failed = atoll_err_set(err, ATOLL_E_EXISTS,
                                    "%s: is not empty (%s is there); choose another folder", dir, e->d_name);
+        }
     }
     closedir(d);
     return failed;
@@ -205,17 +220,22 @@ static int check_folder(const char *dir, struct atoll_err *err)
 
 static int check_tasks(const struct atoll_config *config, struct atoll_err *err)
 {
-    if (config->task_count == 0 || config->task_count > ATOLL_CAMPAIGN_TASK_LIMIT)
+    if (config->task_count == 0 || config->task_count > ATOLL_CAMPAIGN_TASK_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "a campaign has 1 to %d tasks, not %zu",
                              ATOLL_CAMPAIGN_TASK_LIMIT, config->task_count);
-    if (config->option_count > ATOLL_CAMPAIGN_OPTION_LIMIT)
+    }
+    if (config->option_count > ATOLL_CAMPAIGN_OPTION_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "a campaign keeps up to %d options",
                              ATOLL_CAMPAIGN_OPTION_LIMIT);
-    for (size_t i = 0; i < config->task_count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(config->tasks[i].name, config->tasks[k].name))
+    }
+    for (size_t i = 0; i < config->task_count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (!strcmp(config->tasks[i].name, config->tasks[k].name)) {
                 return atoll_err_set(err, ATOLL_E_INPUT, "two tasks are named %s (%s and %s); rename one",
                                      config->tasks[i].name, config->tasks[k].dir, config->tasks[i].dir);
+            }
+        }
+    }
     return 0;
 }
 
@@ -231,18 +251,21 @@ static int copy_directory(struct copy *c, const char *from, const char *to, stru
 {
     char source[PATH_MAX], target[PATH_MAX];
     int failed = 0;
-    if (c->depth == COPY_DEPTH_LIMIT)
+    if (c->depth == COPY_DEPTH_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "%s: folders nested deeper than %d", from, COPY_DEPTH_LIMIT);
+    }
     DIR *d = opendir(from);
-    if (!d)
+    if (!d) {
         return atoll_err_errno(err, errno, "%s: cannot open the task's folder", from);
+    }
     c->depth++;
     failed = atoll_file_make_directory(c->ops, to, 1, err);
     for (struct dirent *e; !failed && (e = readdir(d));) {
         struct stat st;
         size_t length;
-        if (e->d_name[0] == '.')
+        if (e->d_name[0] == '.') {
             continue;
+        }
         if ((size_t)snprintf(source, sizeof(source), "%s/%s", from, e->d_name) >= sizeof(source) ||
             (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) >= sizeof(target)) {
             failed = atoll_err_set(err, ATOLL_E_LIMIT, "%s: path too long", e->d_name);
@@ -267,17 +290,20 @@ static int copy_directory(struct copy *c, const char *from, const char *to, stru
 static int copy_tasks(struct atoll_campaign *c, const struct atoll_config *config, struct atoll_err *err)
 {
     char path[PATH_MAX], name[128];
-    if (atoll_campaign_path(c, path, sizeof path, "jobs", err) != 0 ||
-        atoll_file_make_directory(c->ops, path, 1, err) != 0)
+    if (atoll_campaign_path(c, path, sizeof(path), "jobs", err) != 0 ||
+        atoll_file_make_directory(c->ops, path, 1, err) != 0) {
         return -1;
-    if (atoll_campaign_path(c, path, sizeof path, "tasks", err) != 0 ||
-        atoll_file_make_directory(c->ops, path, 1, err) != 0)
+    }
+    if (atoll_campaign_path(c, path, sizeof(path), "tasks", err) != 0 ||
+        atoll_file_make_directory(c->ops, path, 1, err) != 0) {
         return -1;
+    }
     for (size_t i = 0; i < config->task_count; i++) {
-        snprintf(name, sizeof name, "tasks/%.63s", config->tasks[i].name);
-        if (atoll_campaign_path(c, path, sizeof path, name, err) != 0 ||
-            copy_directory(&(struct copy){.ops = c->ops}, config->tasks[i].dir, path, err) != 0)
+        snprintf(name, sizeof(name), "tasks/%.63s", config->tasks[i].name);
+        if (atoll_campaign_path(c, path, sizeof(path), name, err) != 0 ||
+            copy_directory(&(struct copy){.ops = c->ops}, config->tasks[i].dir, path, err) != 0) {
             return -1;
+        }
     }
     return 0;
 }
@@ -290,7 +316,7 @@ static int write_config(struct atoll_campaign *c, const struct atoll_config *con
     own.schema = ATOLL_CAMPAIGN_SCHEMA;
     atoll_buffer_init(&text, CONFIG_LIMIT_BYTES);
     int failed = atoll_config_write(&own, &text, err) != 0 ||
-                 atoll_campaign_path(c, path, sizeof path, "campaign.yaml", err) != 0 ||
+                 atoll_campaign_path(c, path, sizeof(path), "campaign.yaml", err) != 0 ||
                  atoll_file_replace(c->ops, path, text.data, text.length, err) != 0;
     atoll_buffer_fini(&text);
     return failed ? -1 : 0;
@@ -301,18 +327,21 @@ struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll
 {
     char prior[PATH_MAX];
     struct atoll_campaign *c = new_campaign(dir, ops, err);
-    if (!c)
+    if (!c) {
         return NULL;
+    }
     if (check_tasks(config, err) != 0 || atoll_file_make_directory(c->ops, c->dir, 1, err) != 0 ||
-        check_folder(c->dir, err) != 0 || atoll_campaign_hold_new(c, err) != 0)
+        check_folder(c->dir, err) != 0 || atoll_campaign_hold_new(c, err) != 0) {
         goto failed;
+    }
     /* Again under the lock: another create may have finished in between. */
     if (check_folder(c->dir, err) != 0 || copy_tasks(c, config, err) != 0 ||
         (config->prior &&
          (atoll_campaign_path(c, prior, sizeof(prior), ATOLL_PRIOR_FILE, err) != 0 ||
           atoll_file_replace(c->ops, prior, config->prior, config->prior_length, err) != 0)) ||
-        write_config(c, config, err) != 0 || load_config(c, err) != 0)
+        write_config(c, config, err) != 0 || load_config(c, err) != 0) {
         goto failed;
+    }
     return c;
 failed:
     atoll_campaign_close(c);
@@ -331,8 +360,10 @@ const char *atoll_campaign_dir(const struct atoll_campaign *c)
 
 const char *atoll_campaign_option(const struct atoll_campaign *c, const char *key)
 {
-    for (size_t i = 0; i < c->config.option_count; i++)
-        if (!strcmp(c->config.options[i].key, key))
+    for (size_t i = 0; i < c->config.option_count; i++) {
+        if (!strcmp(c->config.options[i].key, key)) {
             return c->config.options[i].value;
+        }
+    }
     return NULL;
 }

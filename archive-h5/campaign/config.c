@@ -30,19 +30,20 @@ static const struct field top_fields[] = {
     TOP(created_unix_ns, KIND_I64),
 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static void put_quoted(struct atoll_buffer *out, const char *text)
 {
     atoll_buffer_put_u8(out, '"');
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
+        if (c == '"' || c == '\\') {
             atoll_buffer_printf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
+        } else if (c < 0x20 || c == 0x7f) {
             atoll_buffer_printf(out, "\\x%02x", c);
-        else
+        } else {
             atoll_buffer_put_u8(out, c);
+        }
     }
     atoll_buffer_put_u8(out, '"');
 }
@@ -72,8 +73,9 @@ int atoll_config_write(const struct atoll_config *c, struct atoll_buffer *out, s
     atoll_buffer_printf(
         out,
         "# Settings of an Atoll campaign, frozen when it started. Every resume reads them; do not edit.\n");
-    for (size_t i = 0; i < COUNT(top_fields); i++)
+    for (size_t i = 0; i < COUNT(top_fields); i++) {
         put_field(out, "", &top_fields[i], c);
+    }
     atoll_buffer_printf(out, "search:\n");
     size_t count;
     const struct atoll_search_field *fields = atoll_search_fields(&count);
@@ -121,22 +123,25 @@ static int complain(struct parser *p, const char *what, const char *value)
 static char *unquote(char *text)
 {
     char *to = text, *from = text + 1;
-    if (text[0] != '"')
+    if (text[0] != '"') {
         return NULL;
+    }
     for (; *from && *from != '"'; from++) {
         unsigned code;
-        if (*from != '\\')
+        if (*from != '\\') {
             *to++ = *from;
-        else if (from[1] == 'x' && sscanf(from + 2, "%2x", &code) == 1 && code) {
+        } else if (from[1] == 'x' && sscanf(from + 2, "%2x", &code) == 1 && code) {
             *to++ = (char)code;
             from += 3;
-        } else if (from[1] == '"' || from[1] == '\\')
+        } else if (from[1] == '"' || from[1] == '\\') {
             *to++ = *++from;
-        else
+        } else {
             return NULL;
+        }
     }
-    if (from[0] != '"' || from[1] != '\0')
+    if (from[0] != '"' || from[1] != '\0') {
         return NULL;
+    }
     *to = '\0';
     return text;
 }
@@ -147,21 +152,24 @@ static int take_number(struct parser *p, const struct field *f, char *value, voi
     errno = 0;
     if (f->kind == KIND_F64) {
         double v = strtod(value, &end);
-        if (*end || end == value || !isfinite(v))
+        if (*end || end == value || !isfinite(v)) {
             return complain(p, "bad number", value);
+        }
         *(double *)at = v;
         return 0;
     }
-    if (f->kind == KIND_I64)
+    if (f->kind == KIND_I64) {
         *(int64_t *)at = strtoll(value, &end, 10);
-    else {
+    } else {
         uint64_t v = strtoull(value, &end, 10);
-        if (value[0] == '-' || (f->kind == KIND_U32 && v > UINT32_MAX))
+        if (value[0] == '-' || (f->kind == KIND_U32 && v > UINT32_MAX)) {
             return complain(p, "number out of range", value);
-        if (f->kind == KIND_U32)
+        }
+        if (f->kind == KIND_U32) {
             *(uint32_t *)at = (uint32_t)v;
-        else
+        } else {
             *(uint64_t *)at = v;
+        }
     }
     return *end || end == value || errno ? complain(p, "bad number", value) : 0;
 }
@@ -174,8 +182,9 @@ static int take_field(struct parser *p, const struct field *f, char *value, void
     case KIND_ID: return atoll_id_parse(value, at, NULL) != 0 ? complain(p, "bad id", value) : 0;
     case KIND_TEXT32:
         text = unquote(value);
-        if (!text || strlen(text) >= 32)
+        if (!text || strlen(text) >= 32) {
             return complain(p, "bad text", value);
+        }
         memcpy(at, text, strlen(text) + 1);
         return 0;
     default: return take_number(p, f, value, at);
@@ -186,36 +195,43 @@ static int take_top(struct parser *p, char *key, char *value)
 {
     static const char *const sections[] = {"", "search", "options", "tasks"};
     size_t index = 0;
-    for (unsigned i = 1; i < COUNT(sections); i++)
+    for (unsigned i = 1; i < COUNT(sections); i++) {
         if (!strcmp(key, sections[i])) {
             p->section = (enum section)i;
             return *value ? complain(p, "unexpected value", value) : 0;
         }
-    while (index < COUNT(top_fields) && strcmp(top_fields[index].name, key) != 0)
+    }
+    while (index < COUNT(top_fields) && strcmp(top_fields[index].name, key) != 0) {
         index++;
-    if (index == COUNT(top_fields))
+    }
+    if (index == COUNT(top_fields)) {
         return complain(p, "unknown field", key);
-    if (take_field(p, &top_fields[index], value, &p->config) != 0)
+    }
+    if (take_field(p, &top_fields[index], value, &p->config) != 0) {
         return -1;
+    }
     p->seen_top |= 1u << index;
-    if (index == 0 && p->config.schema > ATOLL_CAMPAIGN_SCHEMA)
+    if (index == 0 && p->config.schema > ATOLL_CAMPAIGN_SCHEMA) {
         return atoll_err_set(p->err, ATOLL_E_SCHEMA,
                              "%s: campaign schema %u, this Atoll (" ATOLL_VERSION
                              ") knows up to %u; use the newer Atoll that wrote it",
                              p->file, p->config.schema, ATOLL_CAMPAIGN_SCHEMA);
+    }
     return 0;
 }
 
 static int take_option(struct parser *p, char *key, char *value)
 {
     char *text = unquote(value);
-    if (!text || p->config.option_count == ATOLL_CAMPAIGN_OPTION_LIMIT)
+    if (!text || p->config.option_count == ATOLL_CAMPAIGN_OPTION_LIMIT) {
         return complain(p, text ? "too many options at" : "bad text", text ? key : value);
+    }
     struct atoll_config_option *o = &p->options[p->config.option_count];
     o->key = atoll_arena_text(p->arena, key, strlen(key), p->err);
     o->value = atoll_arena_text(p->arena, text, strlen(text), p->err);
-    if (!o->key || !o->value)
+    if (!o->key || !o->value) {
         return -1;
+    }
     p->config.option_count++;
     return 0;
 }
@@ -225,14 +241,16 @@ static int take_task(struct parser *p, char *key, char *value)
     if (!strcmp(key, "- name")) {
         if (!*value || strlen(value) >= 64 ||
             strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(value) ||
-            p->config.task_count == ATOLL_CAMPAIGN_TASK_LIMIT)
+            p->config.task_count == ATOLL_CAMPAIGN_TASK_LIMIT) {
             return complain(p, "bad task name or too many tasks", value);
+        }
         struct atoll_campaign_task *t = &p->tasks[p->config.task_count++];
         t->name = atoll_arena_text(p->arena, value, strlen(value), p->err);
         return t->name ? 0 : -1;
     }
-    if (strcmp(key, "id") != 0 || p->config.task_count == 0)
+    if (strcmp(key, "id") != 0 || p->config.task_count == 0) {
         return complain(p, "unknown field", key);
+    }
     return atoll_id_parse(value, &p->tasks[p->config.task_count - 1].id, NULL) != 0
                ? complain(p, "bad id", value)
                : 0;
@@ -245,10 +263,12 @@ static int take_line(struct parser *p, char *line)
     struct atoll_err why = ATOLL_ERR_INIT;
     const struct atoll_search_field *field;
     char *key = line + indent, *colon = strstr(key, ":");
-    if (*key == '\0' || *key == '#')
+    if (*key == '\0' || *key == '#') {
         return 0;
-    if (!colon || (colon[1] != ' ' && colon[1] != '\0'))
+    }
+    if (!colon || (colon[1] != ' ' && colon[1] != '\0')) {
         return complain(p, "not a field", key);
+    }
     *colon = '\0';
     char *value = colon + 1 + strspn(colon + 1, " ");
     if (indent == 0) {
@@ -259,8 +279,9 @@ static int take_line(struct parser *p, char *line)
     case SECTION_OPTIONS: return take_option(p, key, value);
     case SECTION_TASKS: return take_task(p, key, value);
     case SECTION_SEARCH:
-        if (!(field = atoll_search_field(key)))
+        if (!(field = atoll_search_field(key))) {
             return complain(p, "unknown field", key);
+        }
         return atoll_search_set(&p->config.search, field, value, &why) ? complain(p, why.text, value) : 0;
     default: return complain(p, "unexpected indent before", key);
     }
@@ -271,20 +292,23 @@ int atoll_config_read(const char *text, size_t length, const char *file, struct 
 {
     struct parser p = {.file = file, .arena = arena, .err = err};
     char *copy = atoll_arena_text(arena, text, length, err), *rest = copy, *line;
-    p.options = atoll_arena_alloc_array(arena, ATOLL_CAMPAIGN_OPTION_LIMIT, sizeof *p.options, err);
-    p.tasks = atoll_arena_alloc_array(arena, ATOLL_CAMPAIGN_TASK_LIMIT, sizeof *p.tasks, err);
-    if (!copy || !p.options || !p.tasks)
+    p.options = atoll_arena_alloc_array(arena, ATOLL_CAMPAIGN_OPTION_LIMIT, sizeof(*p.options), err);
+    p.tasks = atoll_arena_alloc_array(arena, ATOLL_CAMPAIGN_TASK_LIMIT, sizeof(*p.tasks), err);
+    if (!copy || !p.options || !p.tasks) {
         return -1;
+    }
     atoll_search_defaults(&p.config.search);
     p.config.options = p.options;
     p.config.tasks = p.tasks;
     while ((line = strsep(&rest, "\n")) != NULL) {
         p.line++;
-        if (take_line(&p, line) != 0)
+        if (take_line(&p, line) != 0) {
             return -1;
+        }
     }
-    if (p.seen_top != (1u << COUNT(top_fields)) - 1)
+    if (p.seen_top != (1u << COUNT(top_fields)) - 1) {
         return complain(&p, "fields missing at the top of", file);
+    }
     *ret_config = p.config;
     return 0;
 }

@@ -23,13 +23,14 @@ static int account(struct replay *p, const struct atoll_attempt *attempt, const 
     switch (record->type) {
     case ATOLL_RECORD_EVENT: report->event_count = record->event + 1; return 0;
     case ATOLL_RECORD_DECISIONS:
-        if (record->event < report->decided_count)
+        if (record->event < report->decided_count) {
             return atoll_campaign_corrupt(p->campaign, attempt->name,
                                           "decides an event that its predecessor decided", p->err);
+        }
         report->decided_count = record->event + 1;
         report->decision_count += record->decision_count;
         return 0;
-    case ATOLL_RECORD_CLOSE: memcpy(report->reason, record->reason, sizeof report->reason); return 0;
+    case ATOLL_RECORD_CLOSE: memcpy(report->reason, record->reason, sizeof(report->reason)); return 0;
     default: return 0;
     }
 }
@@ -56,8 +57,9 @@ static void quarantine(struct replay *p, const struct atoll_attempt *a, struct a
     }
     atoll_journal_reader_end(reader, &end);
     p->report.quarantined_bytes += good - from;
-    if (end.file_bytes > good)
+    if (end.file_bytes > good) {
         p->report.torn_bytes += end.file_bytes - good;
+    }
 }
 
 /* One attempt up to `seal` (UINT64_MAX: to its end). */
@@ -67,38 +69,45 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
     const struct atoll_record *record;
     struct atoll_journal_end end;
     int got = 1;
-    if (atoll_campaign_own(p->campaign, a, p->err) != 0)
+    if (atoll_campaign_own(p->campaign, a, p->err) != 0) {
         return -1;
-    if (a->header.first_event != p->report.event_count)
+    }
+    if (a->header.first_event != p->report.event_count) {
         return atoll_campaign_corrupt(p->campaign, a->name, "does not start where its predecessor ends",
                                       p->err);
+    }
     uint64_t at = 0;
     while (at < seal && (got = atoll_journal_reader_next(reader, &record, p->err)) == 1) {
         atoll_campaign_show_life(p->campaign);
         at = record->end_offset;
-        if (at > seal)
+        if (at > seal) {
             return atoll_campaign_corrupt(p->campaign, a->name, "is sealed inside a record", p->err);
-        if (account(p, a, record) != 0 || (p->visit && p->visit(p->context, a, record, p->err) != 0))
+        }
+        if (account(p, a, record) != 0 || (p->visit && p->visit(p->context, a, record, p->err) != 0)) {
             return -1;
+        }
     }
-    if (got < 0)
+    if (got < 0) {
         return -1;
+    }
     if (seal != UINT64_MAX) {
-        if (at != seal)
+        if (at != seal) {
             return atoll_campaign_corrupt(p->campaign, a->name, "is shorter than its successor sealed it",
                                           p->err);
+        }
         quarantine(p, a, reader, seal);
         return 0;
     }
     atoll_journal_reader_end(reader, &end);
-    if (end.ending != ATOLL_JOURNAL_CLOSED && atoll_campaign_has_segment(p->campaign, a->name))
+    if (end.ending != ATOLL_JOURNAL_CLOSED && atoll_campaign_has_segment(p->campaign, a->name)) {
         return atoll_campaign_corrupt(
             p->campaign, a->name,
             "ends early although the segment beside it was made of it; restore it from a copy", p->err);
+    }
     p->report.ending = end.ending;
     p->report.torn_bytes += end.lost_bytes;
     p->report.last_good_bytes = end.good_bytes;
-    memcpy(p->report.last, a->name, sizeof p->report.last);
+    memcpy(p->report.last, a->name, sizeof(p->report.last));
     return 0;
 }
 
@@ -106,15 +115,18 @@ static int walk_file(struct replay *p, const struct atoll_attempt *a, const stru
 {
     char path[PATH_MAX];
     struct atoll_id digest;
-    if (atoll_campaign_journal_path(p->campaign, path, sizeof path, a->name, p->err) != 0 ||
-        (next && atoll_campaign_digest(path, next->sealed_offset, &digest, p->err) != 0))
+    if (atoll_campaign_journal_path(p->campaign, path, sizeof(path), a->name, p->err) != 0 ||
+        (next && atoll_campaign_digest(path, next->sealed_offset, &digest, p->err) != 0)) {
         return -1;
-    if (next && !atoll_id_equal(&digest, &next->sealed_digest))
+    }
+    if (next && !atoll_id_equal(&digest, &next->sealed_digest)) {
         return atoll_campaign_corrupt(p->campaign, a->name, "was changed after its successor sealed it",
                                       p->err);
+    }
     struct atoll_journal_reader *reader = atoll_journal_reader_open(path, p->err);
-    if (!reader)
+    if (!reader) {
         return -1;
+    }
     p->report.attempt_count++;
     int failed = walk(p, a, reader, next ? next->sealed_offset : UINT64_MAX);
     atoll_journal_reader_close(reader);
@@ -125,18 +137,19 @@ static void quarantine_file(struct replay *p, const struct atoll_attempt *a)
 {
     char path[PATH_MAX];
     struct atoll_journal_reader *reader =
-        atoll_campaign_journal_path(p->campaign, path, sizeof path, a->name, NULL) == 0
+        atoll_campaign_journal_path(p->campaign, path, sizeof(path), a->name, NULL) == 0
             ? atoll_journal_reader_open(path, NULL)
             : NULL;
-    if (reader)
+    if (reader) {
         quarantine(p, a, reader, 0);
+    }
     atoll_journal_reader_close(reader);
 }
 
 static int replay_attempts(struct replay *p, const struct atoll_attempt *attempts, size_t count)
 {
     long length = 0;
-    long *chain = calloc(count + 1, sizeof *chain);
+    long *chain = calloc(count + 1, sizeof(*chain));
     char *linked = calloc(count + 1, 1);
     int failed = chain && linked
                      ? atoll_campaign_chain(p->campaign, attempts, count, chain, &length, p->err)
@@ -147,8 +160,9 @@ static int replay_attempts(struct replay *p, const struct atoll_attempt *attempt
     }
     for (size_t i = 0; !failed && i < count; i++) {
         p->report.stillborn_count += !attempts[i].has_journal;
-        if (attempts[i].has_journal && !linked[i])
+        if (attempts[i].has_journal && !linked[i]) {
             quarantine_file(p, &attempts[i]);
+        }
     }
     free(chain);
     free(linked);
@@ -162,18 +176,21 @@ int atoll_campaign_replay(const struct atoll_campaign *c, atoll_replay_visitor *
     struct atoll_attempt *attempts;
     size_t count;
     p.report.ending = ATOLL_JOURNAL_STILLBORN;
-    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0)
+    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0) {
         return -1;
+    }
     int failed = replay_attempts(&p, attempts, count);
     free(attempts);
-    if (failed)
+    if (failed) {
         return -1;
+    }
     if (atoll_campaign_is_held(c)) {
         c->seen->report = p.report;
         c->seen->valid = 1;
     }
-    if (ret_report)
+    if (ret_report) {
         *ret_report = p.report;
+    }
     return 0;
 }
 
@@ -188,8 +205,9 @@ static int keep_snapshot(void *context, const struct atoll_attempt *attempt,
                          const struct atoll_record *record, struct atoll_err *err)
 {
     struct snapshot_search *s = context;
-    if (record->type != ATOLL_RECORD_SNAPSHOT || attempt->header.engine_version != s->engine_version)
+    if (record->type != ATOLL_RECORD_SNAPSHOT || attempt->header.engine_version != s->engine_version) {
         return 0;
+    }
     s->found = 1;
     s->event = record->event;
     atoll_buffer_clear(s->out);
@@ -201,9 +219,11 @@ int atoll_campaign_last_snapshot(const struct atoll_campaign *c, uint32_t engine
                                  struct atoll_buffer *out, struct atoll_err *err)
 {
     struct snapshot_search s = {engine_version, 0, 0, out};
-    if (atoll_campaign_replay(c, keep_snapshot, &s, NULL, err) != 0)
+    if (atoll_campaign_replay(c, keep_snapshot, &s, NULL, err) != 0) {
         return -1;
-    if (s.found)
+    }
+    if (s.found) {
         *ret_event = s.event;
+    }
     return s.found;
 }

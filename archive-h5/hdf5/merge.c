@@ -19,7 +19,7 @@ struct atoll_merge {
 
 struct atoll_merge *atoll_merge_create(size_t limit_bytes, struct atoll_err *err)
 {
-    struct atoll_merge *m = calloc(1, sizeof *m);
+    struct atoll_merge *m = calloc(1, sizeof(*m));
     if (!m) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a merge");
         return NULL;
@@ -34,10 +34,12 @@ struct atoll_merge *atoll_merge_create(size_t limit_bytes, struct atoll_err *err
 
 void atoll_merge_destroy(struct atoll_merge *m)
 {
-    if (!m)
+    if (!m) {
         return;
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
+    }
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
         atoll_index_fini(&m->index[i]);
+    }
     atoll_tables_destroy(m->tables);
     free(m);
 }
@@ -46,8 +48,9 @@ struct atoll_tables *atoll_merge_take(struct atoll_merge *m)
 {
     struct atoll_tables *tables = m->tables;
     m->tables = atoll_tables_create(m->limit_bytes, NULL);
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
         atoll_index_fini(&m->index[i]);
+    }
     return tables;
 }
 
@@ -80,8 +83,9 @@ static int row_matches(const void *context, uint32_t index)
         size_t bytes = atoll_column_bytes(schema->columns[c].type);
         const char *cells = atoll_tables_column(key->tables, key->table, c);
         if (schema->columns[c].is_key &&
-            memcmp(cells + index * bytes, (const char *)key->row + schema->columns[c].offset, bytes) != 0)
+            memcmp(cells + index * bytes, (const char *)key->row + schema->columns[c].offset, bytes) != 0) {
             return 0;
+        }
     }
     return 1;
 }
@@ -99,8 +103,9 @@ static int put_row(struct atoll_merge *m, enum atoll_table table, const void *ro
         return 0;
     }
     *ret_row = atoll_tables_count(m->tables, table);
-    if (atoll_tables_append(m->tables, table, row, err) != 0)
+    if (atoll_tables_append(m->tables, table, row, err) != 0) {
         return -1;
+    }
     return atoll_index_add(&m->index[table], hash, (uint32_t)*ret_row, err);
 }
 
@@ -110,10 +115,13 @@ static int add_table(struct atoll_merge *m, struct atoll_row_copier *copier, enu
     union atoll_any_row row;
     uint64_t at, count = atoll_tables_count(copier->from, table);
     for (uint64_t i = 0; i < count; i++) {
-        if (atoll_row_copier_get(copier, table, i, &row, err) != 0 || put_row(m, table, &row, &at, err) != 0)
+        if (atoll_row_copier_get(copier, table, i, &row, err) != 0 ||
+            put_row(m, table, &row, &at, err) != 0) {
             return -1;
-        if (ret_rows)
+        }
+        if (ret_rows) {
             ret_rows[i] = (uint32_t)at;
+        }
     }
     return 0;
 }
@@ -122,9 +130,10 @@ int atoll_merge_add(struct atoll_merge *m, const struct atoll_tables *from, stru
 {
     struct atoll_row_copier copier;
     uint64_t campaign_count = atoll_tables_count(from, ATOLL_TABLE_CAMPAIGN);
-    uint32_t *campaigns = calloc((size_t)campaign_count + 1, sizeof *campaigns);
-    if (!campaigns)
+    uint32_t *campaigns = calloc((size_t)campaign_count + 1, sizeof(*campaigns));
+    if (!campaigns) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a merge");
+    }
     if (atoll_row_copier_init(&copier, m->tables, from, err) != 0) {
         free(campaigns);
         return -1;
@@ -132,9 +141,11 @@ int atoll_merge_add(struct atoll_merge *m, const struct atoll_tables *from, stru
     int failed = add_table(m, &copier, ATOLL_TABLE_CAMPAIGN, campaigns, err);
     copier.campaigns = campaigns;
     copier.campaign_count = (size_t)campaign_count;
-    for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++)
-        if (t != ATOLL_TABLE_CAMPAIGN)
+    for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++) {
+        if (t != ATOLL_TABLE_CAMPAIGN) {
             failed = add_table(m, &copier, (enum atoll_table)t, NULL, err);
+        }
+    }
     atoll_row_copier_fini(&copier);
     free(campaigns);
     return failed;

@@ -26,15 +26,17 @@ static void write_line(struct check *c, int is_problem, const char *format, ...)
 static void write_line(struct check *c, int is_problem, const char *format, ...)
 {
     char line[1600];
-    size_t at = c->file ? (size_t)snprintf(line, sizeof line, "%.400s: ", c->file) : 0;
+    size_t at = c->file ? (size_t)snprintf(line, sizeof(line), "%.400s: ", c->file) : 0;
     va_list args;
     va_start(args, format);
-    vsnprintf(line + at, sizeof line - at, format, args);
+    vsnprintf(line + at, sizeof(line) - at, format, args);
     va_end(args);
-    if (is_problem && c->report->problems++ == 0)
-        snprintf(c->report->first_problem, sizeof c->report->first_problem, "%.500s", line);
-    if (c->sink)
+    if (is_problem && c->report->problems++ == 0) {
+        snprintf(c->report->first_problem, sizeof(c->report->first_problem), "%.500s", line);
+    }
+    if (c->sink) {
         c->sink(c->context, is_problem, line);
+    }
 }
 
 /* Candidates are not written again in later segments, so only whole archives must be closed under reference.
@@ -55,19 +57,23 @@ static void check_references(struct check *c, const struct atoll_tables *t, cons
                       {ATOLL_TABLE_TASKS, "baseline"},
                       {ATOLL_TABLE_MIGRATIONS, "candidate"},
                       {ATOLL_TABLE_ASKS, "parent"}};
-    for (size_t r = 0; r < sizeof references / sizeof *references; r++) {
+    for (size_t r = 0; r < sizeof(references) / sizeof(*references); r++) {
         const struct atoll_table_schema *schema = atoll_table_schema(references[r].table);
         const uint32_t *campaigns = atoll_tables_column(t, references[r].table, 0);
         const struct atoll_id *ids = NULL;
         uint64_t missing = 0, count = atoll_tables_count(t, references[r].table);
-        for (size_t i = 0; i < schema->column_count; i++)
-            if (!strcmp(schema->columns[i].name, references[r].column))
+        for (size_t i = 0; i < schema->column_count; i++) {
+            if (!strcmp(schema->columns[i].name, references[r].column)) {
                 ids = atoll_tables_column(t, references[r].table, i);
-        for (uint64_t i = 0; ids && i < count; i++)
+            }
+        }
+        for (uint64_t i = 0; ids && i < count; i++) {
             missing += !atoll_id_is_zero(&ids[i]) && atoll_query_candidate(q, campaigns[i], &ids[i]) < 0;
-        if (missing)
+        }
+        if (missing) {
             write_line(c, 1, "%s.%s names %llu candidates that are not there", schema->name,
                        references[r].column, (unsigned long long)missing);
+        }
     }
 }
 
@@ -79,13 +85,16 @@ static void check_cells(struct check *c, const struct atoll_tables *t, enum atol
         const struct atoll_column *column = &schema->columns[k];
         const void *cells = atoll_tables_column(t, table, k);
         uint64_t bad = 0;
-        for (uint64_t i = 0; column->value_name && i < count; i++)
+        for (uint64_t i = 0; column->value_name && i < count; i++) {
             bad += ((const uint8_t *)cells)[i] >= column->value_count;
-        for (uint64_t i = 0; column->type == ATOLL_COLUMN_F64 && i < count; i++)
+        }
+        for (uint64_t i = 0; column->type == ATOLL_COLUMN_F64 && i < count; i++) {
             bad += isnan(((const double *)cells)[i]) ? !column->may_be_nan : ((const double *)cells)[i] < 0;
-        if (bad)
+        }
+        if (bad) {
             write_line(c, 1, "%s.%s has %llu values out of range", schema->name, column->name,
                        (unsigned long long)bad);
+        }
     }
     c->report->rows += count;
 }
@@ -103,22 +112,26 @@ static void check_samples(struct check *c, const struct atoll_tables *t, const s
         }
         bad += promised != atoll_query_samples(q, e).count;
     }
-    if (bad)
+    if (bad) {
         write_line(c, 1, "%llu evaluations have not the samples their timings count",
                    (unsigned long long)bad);
+    }
 }
 
 static int check_tables(struct check *c, const struct atoll_tables *t, int is_segment, struct atoll_err *err)
 {
     struct atoll_query *q = atoll_query_create(t, err);
-    if (!q)
+    if (!q) {
         return -1;
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
+    }
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
         check_cells(c, t, (enum atoll_table)i);
+    }
     c->report->texts += atoll_tables_text_count(t);
     check_samples(c, t, q);
-    if (!is_segment)
+    if (!is_segment) {
         check_references(c, t, q);
+    }
     atoll_query_destroy(q);
     return 0;
 }
@@ -138,8 +151,9 @@ static int file_failed(struct check *c, const struct atoll_err *why, struct atol
         write_line(c, 1, "%s", why->text);
         return 0;
     }
-    if (err)
+    if (err) {
         *err = *why;
+    }
     return -1;
 }
 
@@ -153,12 +167,14 @@ static int verify_archive(struct check *c, const char *path, struct atoll_err *e
     c->report->files++;
     c->report->archives++;
     struct atoll_tables *t = atoll_segment_read(path, &why);
-    if (!t)
+    if (!t) {
         return file_failed(c, &why, err);
+    }
     int failed = check_tables(c, t, !strncmp(name, "segment-", 8), err);
-    if (!failed)
+    if (!failed) {
         write_line(c, 0, "%llu rows, %llu texts", (unsigned long long)(c->report->rows - rows),
                    (unsigned long long)atoll_tables_text_count(t));
+    }
     atoll_tables_destroy(t);
     return failed;
 }
@@ -170,10 +186,12 @@ static int verify_record(struct check *c, const struct atoll_record *record, str
     int got;
     c->report->records++;
     c->report->events += record->type == ATOLL_RECORD_EVENT;
-    if (record->type != ATOLL_RECORD_DECISIONS)
+    if (record->type != ATOLL_RECORD_DECISIONS) {
         return 0;
-    while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1)
+    }
+    while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1) {
         c->report->decisions++;
+    }
     return got;
 }
 
@@ -188,14 +206,16 @@ static int verify_journal(struct check *c, const char *path, struct atoll_err *e
     c->report->files++;
     c->report->journals++;
     struct atoll_journal_reader *r = atoll_journal_reader_open(path, &why);
-    if (!r)
+    if (!r) {
         return file_failed(c, &why, err);
+    }
     while ((got = atoll_journal_reader_next(r, &record, &why)) == 1 && verify_record(c, record, &why) == 0)
         ;
     atoll_journal_reader_end(r, &end);
     atoll_journal_reader_close(r);
-    if (got != 0)
+    if (got != 0) {
         return file_failed(c, &why, err);
+    }
     c->report->torn_bytes += end.lost_bytes;
     write_line(c, 0, "%llu records, %s, %llu bytes never acknowledged", (unsigned long long)end.record_count,
                endings[end.ending], (unsigned long long)end.lost_bytes);
@@ -213,21 +233,23 @@ static int verify_folder(struct check *c, const char *dir, unsigned depth, struc
 {
     struct dirent **entries;
     int failed = 0, count = scandir(dir, &entries, NULL, alphasort);
-    if (count < 0)
+    if (count < 0) {
         return atoll_err_errno(err, errno, "%s: cannot list the folder", dir);
+    }
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
         struct stat st;
         const char *name = entries[i]->d_name;
         int usable = name[0] != '.' &&
-                     (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path &&
+                     (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) &&
                      stat(path, &st) == 0;
-        if (!failed && usable && S_ISDIR(st.st_mode) && depth > 0 && strcmp(name, "tasks") != 0)
+        if (!failed && usable && S_ISDIR(st.st_mode) && depth > 0 && strcmp(name, "tasks") != 0) {
             failed = verify_folder(c, path, depth - 1, err);
-        else if (!failed && usable && S_ISREG(st.st_mode) && !strcmp(name, ATOLL_JOURNAL_FILE))
+        } else if (!failed && usable && S_ISREG(st.st_mode) && !strcmp(name, ATOLL_JOURNAL_FILE)) {
             failed = verify_journal(c, path, err);
-        else if (!failed && usable && S_ISREG(st.st_mode) && has_suffix(name, ".h5"))
+        } else if (!failed && usable && S_ISREG(st.st_mode) && has_suffix(name, ".h5")) {
             failed = verify_archive(c, path, err);
+        }
         free(entries[i]);
     }
     c->file = dir;
@@ -248,16 +270,17 @@ static int verify_campaign(struct check *c, const char *dir, struct atoll_err *e
     int failed = atoll_campaign_replay(campaign, NULL, NULL, &replay, &why);
     atoll_campaign_close(campaign);
     c->file = dir;
-    if (failed)
+    if (failed) {
         file_failed(c, &why, NULL);
-    else {
+    } else {
         c->report->quarantined_records = replay.quarantined_records;
         write_line(c, 0, "%llu events in %llu attempts, %llu records quarantined",
                    (unsigned long long)replay.event_count, (unsigned long long)replay.attempt_count,
                    (unsigned long long)replay.quarantined_records);
-        for (size_t i = 0; i < replay.quarantined_count; i++)
+        for (size_t i = 0; i < replay.quarantined_count; i++) {
             write_line(c, 0, "%llu records of attempt %s written after its lease was lost are kept aside",
                        (unsigned long long)replay.quarantined[i].records, replay.quarantined[i].attempt);
+        }
     }
     return verify_folder(c, dir, 2, err);
 }
@@ -268,13 +291,15 @@ int atoll_verify_path(const char *path, atoll_verify_sink *sink, void *context,
     struct atoll_verify_report report;
     struct check c = {sink, context, &report, NULL};
     struct stat st;
-    memset(&report, 0, sizeof report);
-    if (stat(path, &st) != 0)
+    memset(&report, 0, sizeof(report));
+    if (stat(path, &st) != 0) {
         return atoll_err_errno(err, errno, "%s: cannot verify", path);
+    }
     int failed = S_ISDIR(st.st_mode)       ? verify_campaign(&c, path, err)
                  : has_suffix(path, ".h5") ? verify_archive(&c, path, err)
                                            : verify_journal(&c, path, err);
-    if (!failed)
+    if (!failed) {
         *ret_report = report;
+    }
     return failed;
 }

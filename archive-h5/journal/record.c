@@ -12,7 +12,7 @@ static const char *const type_names[] = {"header", "event", "decisions", "snapsh
 const char *atoll_record_type_name(enum atoll_record_type type)
 {
     size_t index = (size_t)type - ATOLL_RECORD_HEADER;
-    return index < sizeof type_names / sizeof *type_names ? type_names[index] : "unknown";
+    return index < sizeof(type_names) / sizeof(*type_names) ? type_names[index] : "unknown";
 }
 
 /* A blob whose length is known only after its content was put: the u32 is patched. */
@@ -24,11 +24,13 @@ static size_t blob_begin(struct atoll_buffer *out)
 
 static void blob_end(struct atoll_buffer *out, size_t begin)
 {
-    if (out->failed)
+    if (out->failed) {
         return;
+    }
     size_t length = out->length - begin;
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         out->data[begin - 4 + i] = (unsigned char)(length >> (8 * i));
+    }
 }
 
 void atoll_record_put_header(struct atoll_buffer *out, const struct atoll_journal_header *h)
@@ -92,7 +94,7 @@ void atoll_record_put_close(struct atoll_buffer *out, uint64_t durable_bytes, in
                             const char *reason)
 {
     char cut[sizeof((struct atoll_record *)0)->reason];
-    snprintf(cut, sizeof cut, "%s", reason ? reason : "");
+    snprintf(cut, sizeof(cut), "%s", reason ? reason : "");
     atoll_buffer_put_u64(out, durable_bytes);
     atoll_buffer_put_i64(out, unix_ns);
     atoll_buffer_put_text(out, cut);
@@ -107,8 +109,9 @@ static void take_text(struct atoll_reader *r, char *ret_text, size_t bytes)
         r->failed = 1;
         return;
     }
-    if (length)
+    if (length) {
         memcpy(ret_text, text, length);
+    }
     ret_text[length] = '\0';
 }
 
@@ -116,23 +119,25 @@ static int take_header(struct atoll_reader *r, struct atoll_record *record, stru
 {
     struct atoll_journal_header *h = &record->header;
     h->schema = atoll_reader_u32(r);
-    if (!r->failed && h->schema > ATOLL_JOURNAL_SCHEMA)
+    if (!r->failed && h->schema > ATOLL_JOURNAL_SCHEMA) {
         return atoll_err_set(err, ATOLL_E_SCHEMA,
                              "journal schema %u, this Atoll (" ATOLL_VERSION
                              ") knows up to %u; use the newer Atoll that wrote it",
                              h->schema, ATOLL_JOURNAL_SCHEMA);
+    }
     h->engine_version = atoll_reader_u32(r);
-    take_text(r, h->atoll_version, sizeof h->atoll_version);
+    take_text(r, h->atoll_version, sizeof(h->atoll_version));
     atoll_reader_bytes(r, h->campaign.bytes, ATOLL_ID_BYTES);
     h->attempt = atoll_reader_u32(r);
-    take_text(r, h->name, sizeof h->name);
-    take_text(r, h->previous, sizeof h->previous);
+    take_text(r, h->name, sizeof(h->name));
+    take_text(r, h->previous, sizeof(h->previous));
     h->sealed_offset = atoll_reader_u64(r);
     atoll_reader_bytes(r, h->sealed_digest.bytes, ATOLL_ID_BYTES);
     h->first_event = atoll_reader_u64(r);
     h->created_unix_ns = atoll_reader_i64(r);
-    if (h->schema == 0 || strchr(h->name, '/') || strchr(h->previous, '/'))
+    if (h->schema == 0 || strchr(h->name, '/') || strchr(h->previous, '/')) {
         r->failed = 1;
+    }
     return 0;
 }
 
@@ -169,7 +174,7 @@ static int take_device(struct atoll_reader *r, struct atoll_record *record, stru
 static int take_close(struct atoll_reader *r, struct atoll_record *record, struct atoll_err *err)
 {
     record->unix_ns = atoll_reader_i64(r);
-    take_text(r, record->reason, sizeof record->reason);
+    take_text(r, record->reason, sizeof(record->reason));
     return 0;
 }
 
@@ -183,18 +188,21 @@ int atoll_record_decode(uint16_t type, const void *payload, size_t length, struc
     struct atoll_record record;
     struct atoll_reader r;
     size_t index = (size_t)type - ATOLL_RECORD_HEADER;
-    if (index >= sizeof takers / sizeof *takers)
+    if (index >= sizeof(takers) / sizeof(*takers)) {
         return atoll_err_set(
             err, ATOLL_E_SCHEMA,
             "record type %u, which this Atoll (" ATOLL_VERSION ") does not know; use a newer Atoll", type);
-    memset(&record, 0, sizeof record);
+    }
+    memset(&record, 0, sizeof(record));
     record.type = (enum atoll_record_type)type;
     atoll_reader_init(&r, payload, length);
     record.durable_bytes = atoll_reader_u64(&r);
-    if (takers[index](&r, &record, err) != 0)
+    if (takers[index](&r, &record, err) != 0) {
         return -1;
-    if (atoll_reader_finish(&r, atoll_record_type_name(record.type), err) != 0)
+    }
+    if (atoll_reader_finish(&r, atoll_record_type_name(record.type), err) != 0) {
         return -1;
+    }
     *ret_record = record;
     return 0;
 }
@@ -204,16 +212,19 @@ int atoll_record_decision(const struct atoll_record *record, size_t *cursor,
 {
     struct atoll_reader r;
     size_t length;
-    if (*cursor >= record->length)
+    if (*cursor >= record->length) {
         return 0;
+    }
     atoll_reader_init(&r, record->bytes, record->length);
     r.offset = *cursor;
     const void *bytes = atoll_reader_blob(&r, &length);
-    if (r.failed)
+    if (r.failed) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "decisions of event %llu: cut off",
                              (unsigned long long)record->event);
-    if (atoll_decision_decode(bytes, length, ret_decision, err) != 0)
+    }
+    if (atoll_decision_decode(bytes, length, ret_decision, err) != 0) {
         return -1;
+    }
     *cursor = r.offset;
     return 1;
 }

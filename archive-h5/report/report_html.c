@@ -100,10 +100,11 @@ void atoll_html_text(struct atoll_buffer *out, const char *text)
             s++;
             continue;
         }
-        if (strchr("&<>\"'", *s))
+        if (strchr("&<>\"'", *s)) {
             atoll_buffer_printf(out, "&#%d;", *s);
-        else
+        } else {
             atoll_buffer_put_bytes(out, s, length);
+        }
         s += length;
     }
 }
@@ -111,10 +112,11 @@ void atoll_html_text(struct atoll_buffer *out, const char *text)
 static void put_duration(struct atoll_buffer *out, double ns)
 {
     char text[64];
-    if (ns > 0)
-        atoll_html_text(out, atoll_duration_text(ns, text, sizeof text));
-    else
+    if (ns > 0) {
+        atoll_html_text(out, atoll_duration_text(ns, text, sizeof(text)));
+    } else {
         atoll_buffer_printf(out, "<span class=\"soft\">&#8211;</span>");
+    }
 }
 
 void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
@@ -127,7 +129,7 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
              "'unsafe-inline'\"/>\n<title>Atoll report</title>\n<style>\n");
-    atoll_buffer_put_bytes(out, style, sizeof style - 1);
+    atoll_buffer_put_bytes(out, style, sizeof(style) - 1);
     atoll_buffer_printf(out, "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>Atoll report</h1>\n");
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN) && i < 8; i++) {
         atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
@@ -137,8 +139,9 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
         char date[64];
         time_t seconds = (time_t)(c.created_unix_ns / 1000000000);
         struct tm tm;
-        if (gmtime_r(&seconds, &tm) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm) > 0)
+        if (gmtime_r(&seconds, &tm) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm) > 0) {
             atoll_buffer_printf(out, "%s", date);
+        }
         atoll_buffer_printf(out, ", ran ");
         put_duration(out, (double)c.campaign_ns);
         atoll_buffer_printf(out, ", Atoll ");
@@ -152,15 +155,16 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
 {
     double tasks = s->task_count ? (double)s->task_count : 1;
     atoll_buffer_printf(out, "<section class=\"tiles\">\n");
-    if (s->geometric_mean > 0)
+    if (s->geometric_mean > 0) {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>%.2f&#215;</b><span>geometric mean speedup, %llu of %llu "
                             "tasks</span></div>\n",
                             s->geometric_mean, (unsigned long long)s->timed_count,
                             (unsigned long long)s->task_count);
-    else
+    } else {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>&#8211;</b><span>geometric mean speedup</span></div>\n");
+    }
     atoll_buffer_printf(
         out, "<div class=\"tile\"><b>%.0f of %.0f</b><span>tasks at least 1.5&#215; faster</span></div>\n",
         s->fast_share[1] * tasks, (double)s->task_count);
@@ -168,27 +172,30 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
         out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
         (unsigned long long)s->evaluated,
         s->evaluated ? 100.0 * (double)s->correct / (double)s->evaluated : 0.0);
-    if (s->noop_challenges)
+    if (s->noop_challenges) {
         atoll_buffer_printf(
             out,
             "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of no-op "
             "challenges</span></div>\n",
             s->noop_promotions ? "warn" : "good", (unsigned long long)s->noop_promotions,
             (unsigned long long)s->noop_challenges);
-    else
+    } else {
         atoll_buffer_printf(out, "<div class=\"tile\"><b>&#8211;</b><span>false promotions: no no-op "
                                  "challenge was made</span></div>\n");
-    if (s->device_wall_ns > 0)
+    }
+    if (s->device_wall_ns > 0) {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>%.0f&#8201;%%</b><span>devices occupied; %.0f&#8201;%% "
                             "by candidates</span></div>\n",
                             100 * s->occupied_ns / s->device_wall_ns,
                             100 * s->candidate_ns / s->device_wall_ns);
-    if (s->asks)
+    }
+    if (s->asks) {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>%llu</b><span>asks of operators outside, %llu tokens, "
                             "$%.2f</span></div>\n",
                             (unsigned long long)s->asks, (unsigned long long)s->tokens, s->cost_usd);
+    }
     atoll_buffer_printf(out, "</section>\n");
 }
 
@@ -201,21 +208,23 @@ static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summar
     atoll_buffer_printf(
         out, "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%.2f&#215;</b></td>",
         fmax(2, 130 * t->speedup / most), t->speedup);
-    if (t->speedup_is_final)
+    if (t->speedup_is_final) {
         atoll_buffer_printf(out,
                             t->p_value < 0.0001 ? "<td class=\"good\">p &lt; 0.0001</td>"
                                                 : "<td class=\"good\">p = %.4f</td>",
                             t->p_value);
-    else
+    } else {
         atoll_buffer_printf(out, "<td class=\"soft\">not compared</td>");
+    }
 }
 
 static void put_share(struct atoll_buffer *out, double share)
 {
-    if (share > 0)
+    if (share > 0) {
         atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * share);
-    else
+    } else {
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
+    }
 }
 
 static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
@@ -244,11 +253,13 @@ static void put_fast(struct atoll_buffer *out, const struct atoll_archive_summar
     atoll_buffer_printf(out, "<h2>Share of tasks at least p times faster (fast<sub>p</sub>)</h2>\n<div "
                              "class=\"card scroll\"><table><tr>"
                              "<th class=\"l\">p</th>");
-    for (size_t k = 0; k < 5; k++)
+    for (size_t k = 0; k < 5; k++) {
         atoll_buffer_printf(out, "<th>%.1f&#215;</th>", atoll_fast_thresholds[k]);
+    }
     atoll_buffer_printf(out, "</tr><tr><td class=\"l\">tasks</td>");
-    for (size_t k = 0; k < 5; k++)
+    for (size_t k = 0; k < 5; k++) {
         atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * s->fast_share[k]);
+    }
     atoll_buffer_printf(out, "</tr></table></div>\n");
 }
 
@@ -280,9 +291,11 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
 static const char *value_name(enum atoll_table table, const char *name, unsigned value)
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
-    for (size_t c = 0; c < schema->column_count; c++)
-        if (!strcmp(schema->columns[c].name, name))
+    for (size_t c = 0; c < schema->column_count; c++) {
+        if (!strcmp(schema->columns[c].name, name)) {
             return value < schema->columns[c].value_count ? schema->columns[c].value_name(value) : "unknown";
+        }
+    }
     return "unknown";
 }
 
@@ -295,8 +308,9 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
     char hex[ATOLL_ID_HEX];
     int64_t evaluation = atoll_query_best_evaluation(query, row, task->model);
     atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, row, &c);
-    if (evaluation >= 0)
+    if (evaluation >= 0) {
         atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &e);
+    }
     atoll_id_hex(&c.id, hex);
     atoll_buffer_printf(out, "<tr><td class=\"l mono\">%.12s</td><td class=\"l\">", hex);
     atoll_html_text(out, value_name(ATOLL_TABLE_CANDIDATES, "operator", c.operator_));
@@ -309,10 +323,11 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
                                          : "under way");
     atoll_buffer_printf(out, "</td><td>");
     put_duration(out, e.time_ns);
-    if (e.time_ns > 0 && task->baseline_ns > 0)
+    if (e.time_ns > 0 && task->baseline_ns > 0) {
         atoll_buffer_printf(out, "</td><td>%.2f&#215;</td></tr>\n", task->baseline_ns / e.time_ns);
-    else
+    } else {
         atoll_buffer_printf(out, "</td><td></td></tr>\n");
+    }
 }
 
 static void put_source(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row)
@@ -338,8 +353,9 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
     atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_TASKS, task_row, &task);
     int64_t best =
         atoll_id_is_zero(&task.best) ? -1 : atoll_query_candidate(query, task.campaign, &task.best);
-    if (best < 0)
+    if (best < 0) {
         return;
+    }
     size_t count = atoll_query_lineage(query, (uint64_t)best, rows, LINEAGE_LIMIT);
     atoll_buffer_printf(
         out, "<h3>Lineage of the best kernel, newest first</h3>\n<div class=\"scroll\"><table><tr><th "
@@ -347,8 +363,9 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
              "</th><th class=\"l\">operator</th><th class=\"l\">origin</th><th "
              "class=\"l\">parameters</th><th>island</th>"
              "<th>generation</th><th class=\"l\">verdict</th><th>time</th><th>speedup</th></tr>\n");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         put_ancestor(out, query, rows[i], &task);
+    }
     atoll_buffer_printf(out, "</table></div>\n");
     put_source(out, query, (uint64_t)best);
 }

@@ -8,7 +8,7 @@ int atoll_row_copier_init(struct atoll_row_copier *c, struct atoll_tables *into,
                           const struct atoll_tables *from, struct atoll_err *err)
 {
     *c = (struct atoll_row_copier){into, from, NULL, NULL, 0};
-    c->texts = calloc((size_t)atoll_tables_text_count(from) + 1, sizeof *c->texts);
+    c->texts = calloc((size_t)atoll_tables_text_count(from) + 1, sizeof(*c->texts));
     return c->texts ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory to copy rows");
 }
 
@@ -31,16 +31,17 @@ int atoll_row_copier_get(struct atoll_row_copier *c, enum atoll_table table, uin
             uint32_t from = value < atoll_tables_text_count(c->from) ? value : 0;
             if (!c->texts[from]) {
                 if (atoll_tables_add_text(c->into, atoll_tables_text(c->from, from),
-                                          atoll_tables_text_length(c->from, from), &value, err) != 0)
+                                          atoll_tables_text_length(c->from, from), &value, err) != 0) {
                     return -1;
+                }
                 c->texts[from] = value + 1;
             }
             value = c->texts[from] - 1;
             memcpy(at, &value, sizeof(value));
         } else if (schema->columns[i].type == ATOLL_COLUMN_CAMPAIGN && c->campaigns) {
-            memcpy(&value, at, sizeof value);
+            memcpy(&value, at, sizeof(value));
             value = value < c->campaign_count ? c->campaigns[value] : 0;
-            memcpy(at, &value, sizeof value);
+            memcpy(at, &value, sizeof(value));
         }
     }
     return 0;

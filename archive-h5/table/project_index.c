@@ -56,16 +56,19 @@ int atoll_projection_add_source(struct atoll_projection *p, const char *language
                                 const char *origin, struct atoll_err *err)
 {
     struct atoll_id id = atoll_source_id(language, text);
-    if (atoll_projection_find_source(p, &id))
+    if (atoll_projection_find_source(p, &id)) {
         return 0;
-    struct atoll_projection_source *s = atoll_projection_list_add(&p->sources, sizeof *s, err);
-    if (!s)
+    }
+    struct atoll_projection_source *s = atoll_projection_list_add(&p->sources, sizeof(*s), err);
+    if (!s) {
         return -1;
+    }
     s->id = id;
     if (atoll_projection_put_text(p, language, &s->language, err) != 0 ||
         atoll_projection_put_text(p, text, &s->text, err) != 0 ||
-        atoll_projection_put_text(p, origin, &s->origin, err) != 0)
+        atoll_projection_put_text(p, origin, &s->origin, err) != 0) {
         return -1;
+    }
     return atoll_index_add(&p->source_index, atoll_id_u64(&id), (uint32_t)(p->sources.count - 1), err);
 }
 
@@ -79,8 +82,9 @@ int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_
 {
     struct atoll_row_task row, fresh = {.model = model};
     struct atoll_projection_task *t = atoll_projection_find_task(p, task);
-    if (!t || model >= ATOLL_MODEL_LIMIT)
+    if (!t || model >= ATOLL_MODEL_LIMIT) {
         return 0;
+    }
     if (t->rows[model] == ATOLL_PROJECTION_NONE) {
         atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->rows[0], &row);
         fresh.task = row.task;
@@ -91,8 +95,9 @@ int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_
         fresh.reference = row.reference;
         fresh.model_name = model < p->model_count ? p->models[model] : 0;
         t->rows[model] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
-        if (atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &fresh, err) != 0)
+        if (atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &fresh, err) != 0) {
             return -1;
+        }
     }
     *ret_row = t->rows[model];
     return 1;
@@ -121,11 +126,13 @@ struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct at
 int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,
                                   struct atoll_err *err)
 {
-    if (atoll_projection_find_dispatch(p, d->evaluation))
+    if (atoll_projection_find_dispatch(p, d->evaluation)) {
         return 0;
-    struct atoll_projection_dispatch *x = atoll_projection_list_add(&p->dispatches, sizeof *x, err);
-    if (!x)
+    }
+    struct atoll_projection_dispatch *x = atoll_projection_list_add(&p->dispatches, sizeof(*x), err);
+    if (!x) {
         return -1;
+    }
     *x = (struct atoll_projection_dispatch){d->evaluation, d->task,  d->model, d->island,
                                             d->candidate,  d->elite, 0};
     return atoll_index_add(&p->dispatch_index, d->evaluation, (uint32_t)(p->dispatches.count - 1), err);
@@ -165,8 +172,9 @@ static int plan_find(struct atoll_projection *p, struct atoll_projection_source 
 {
     const struct atoll_projection_task *t = atoll_projection_find_task(p, task);
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (s->parsed_in == p->plan_round && s->task == task)
+    if (s->parsed_in == p->plan_round && s->task == task) {
         return 0;
+    }
     const struct atoll_plan *plan = t ? plan_parse(p, t->task, s, &why) : NULL;
     if (!plan && (why.code == ATOLL_E_LIMIT || why.code == ATOLL_E_MEMORY)) {
         atoll_arena_reset(p->plans);
@@ -186,17 +194,19 @@ static int describe_plan(struct atoll_projection *p, const struct atoll_decision
 {
     char text[1024];
     const char *choice;
-    if (s && plan_find(p, s, d->task, err) != 0)
+    if (s && plan_find(p, s, d->task, err) != 0) {
         return -1;
-    if (s && s->plan && s->plan->param_count == d->choice.count)
-        choice = atoll_choice_text(s->plan, &d->choice, text, sizeof text);
-    else {
+    }
+    if (s && s->plan && s->plan->param_count == d->choice.count) {
+        choice = atoll_choice_text(s->plan, &d->choice, text, sizeof(text));
+    } else {
         size_t at = 0;
         text[0] = '\0';
         choice = text;
-        for (size_t i = 0; i < d->choice.count && i < ATOLL_PLAN_PARAM_LIMIT && at < sizeof(text); i++)
+        for (size_t i = 0; i < d->choice.count && i < ATOLL_PLAN_PARAM_LIMIT && at < sizeof(text); i++) {
             at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%lld", i ? " " : "",
                                    (long long)d->choice.values[i]);
+        }
     }
     row->plan = s ? s->plan_text : 0;
     return atoll_projection_put_text(p, choice, &row->choice, err);
@@ -209,16 +219,18 @@ static int add_mutant(struct atoll_projection *p, const struct atoll_decision *d
     struct atoll_buffer text;
     char language[16]; /* a copy, for texts move when one is added */
     int64_t row = atoll_projection_find_candidate(p, &d->parent);
-    if (row < 0)
+    if (row < 0) {
         return 0;
+    }
     atoll_tables_get(p->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &original);
     const char *source = atoll_tables_text(p->tables, original.source);
-    snprintf(language, sizeof language, "%s", atoll_tables_text(p->tables, original.language));
+    snprintf(language, sizeof(language), "%s", atoll_tables_text(p->tables, original.language));
     atoll_buffer_init(&text, strlen(source) + COMMENT_LIMIT);
     atoll_null_control_source(source, &d->parent, &text);
     int rc = atoll_buffer_check(&text, err);
-    if (rc == 0)
+    if (rc == 0) {
         rc = atoll_projection_add_source(p, language, (const char *)text.data, "no-op mutant", err);
+    }
     atoll_buffer_fini(&text);
     return rc;
 }
@@ -227,12 +239,14 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
                                    struct atoll_err *err)
 {
     struct atoll_row_candidate row;
-    if (atoll_projection_find_candidate(p, &d->candidate) >= 0)
+    if (atoll_projection_find_candidate(p, &d->candidate) >= 0) {
         return 0;
-    if (d->op == ATOLL_OPERATOR_NULL_CONTROL && add_mutant(p, d, err) != 0)
+    }
+    if (d->op == ATOLL_OPERATOR_NULL_CONTROL && add_mutant(p, d, err) != 0) {
         return -1;
+    }
     struct atoll_projection_source *s = atoll_projection_find_source(p, &d->source);
-    memset(&row, 0, sizeof row);
+    memset(&row, 0, sizeof(row));
     row.id = d->candidate;
     row.event = p->event;
     row.evaluation = d->evaluation;
@@ -250,8 +264,9 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
     row.origin = s ? s->origin : 0;
     if (describe_plan(p, d, s, &row, err) != 0 ||
         !atoll_projection_list_add(&p->floors, sizeof(struct atoll_projection_floor), err) ||
-        atoll_tables_append(p->tables, ATOLL_TABLE_CANDIDATES, &row, err) != 0)
+        atoll_tables_append(p->tables, ATOLL_TABLE_CANDIDATES, &row, err) != 0) {
         return -1;
+    }
     return atoll_index_add(&p->candidate_index, atoll_id_u64(&row.id),
                            (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_CANDIDATES) - 1, err);
 }

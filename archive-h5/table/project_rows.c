@@ -12,20 +12,25 @@ static int name_models(struct atoll_projection *p, const struct atoll_event *e, 
 {
     for (uint32_t i = 0; i < e->model_count; i++) {
         uint32_t name, model = 0;
-        if (atoll_projection_put_text(p, e->models[i].model, &name, err) != 0)
+        if (atoll_projection_put_text(p, e->models[i].model, &name, err) != 0) {
             return -1;
-        while (model < p->model_count && p->models[model] != name)
+        }
+        while (model < p->model_count && p->models[model] != name) {
             model++;
-        if (model == ATOLL_MODEL_LIMIT)
+        }
+        if (model == ATOLL_MODEL_LIMIT) {
             return 0;
-        if (model < p->model_count)
+        }
+        if (model < p->model_count) {
             continue;
+        }
         p->models[p->model_count++] = name;
         for (size_t t = 0; t < p->tasks.count; t++) { /* rows that were made before the model had a name */
             uint64_t at = ((const struct atoll_projection_task *)p->tasks.items)[t].rows[model];
             struct atoll_row_task row;
-            if (at == ATOLL_PROJECTION_NONE)
+            if (at == ATOLL_PROJECTION_NONE) {
                 continue;
+            }
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, at, &row);
             row.model_name = name;
             atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, at, &row);
@@ -72,10 +77,12 @@ static int add_ask(struct atoll_projection *p, const struct atoll_decision *d, s
                                 .round = ask->round,
                                 .count = ask->count,
                                 .issues = ask->issues};
-    if (find_ask(p, ask->number, &known))
+    if (find_ask(p, ask->number, &known)) {
         return 0;
-    if (atoll_tables_append(p->tables, ATOLL_TABLE_ASKS, &row, err) != 0)
+    }
+    if (atoll_tables_append(p->tables, ATOLL_TABLE_ASKS, &row, err) != 0) {
         return -1;
+    }
     return atoll_index_add(&p->ask_index, ask->number,
                            (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_ASKS) - 1, err);
 }
@@ -84,8 +91,9 @@ static void count_accepted(struct atoll_projection *p, uint64_t ask)
 {
     struct atoll_row_ask row;
     uint32_t at;
-    if (!ask || !find_ask(p, ask, &at))
+    if (!ask || !find_ask(p, ask, &at)) {
         return;
+    }
     atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &row);
     row.accepted++;
     atoll_tables_set(p->tables, ATOLL_TABLE_ASKS, at, &row);
@@ -102,9 +110,11 @@ static int put_dialogue(struct atoll_projection *p, const struct atoll_dialogue 
                  {d->answer, &row->answer},
                  {d->thought, &row->thought},
                  {d->detail, &row->detail}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].text && atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0)
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        if (texts[i].text && atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0) {
             return -1;
+        }
+    }
     row->request = d->request;
     row->input_tokens = d->input_tokens;
     row->cached_tokens = d->cached_tokens;
@@ -120,29 +130,34 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
 {
     struct atoll_row_ask row;
     uint32_t at;
-    if (!find_ask(p, reply->ask, &at))
+    if (!find_ask(p, reply->ask, &at)) {
         return 0;
+    }
     atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &row);
-    if (row.status)
+    if (row.status) {
         return 0;
+    }
     row.status = (uint8_t)(1 + (unsigned)reply->status);
     row.answered_ns = p->campaign_ns;
     row.tokens = reply->tokens;
     row.cost_usd = reply->cost_usd;
     row.sources = reply->source_count;
     if (atoll_projection_put_text(p, reply->origin, &row.origin, err) != 0 ||
-        put_dialogue(p, &reply->dialogue, &row, err) != 0)
+        put_dialogue(p, &reply->dialogue, &row, err) != 0) {
         return -1;
+    }
     atoll_tables_set(p->tables, ATOLL_TABLE_ASKS, at, &row);
     struct atoll_row_campaign campaign;
     atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     campaign.tokens += reply->tokens;
     campaign.cost_usd += reply->cost_usd;
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
-    for (uint32_t i = 0; i < reply->source_count; i++)
+    for (uint32_t i = 0; i < reply->source_count; i++) {
         if (atoll_projection_add_source(p, reply->sources[i].language, reply->sources[i].text, reply->origin,
-                                        err) != 0)
+                                        err) != 0) {
             return -1;
+        }
+    }
     return 0;
 }
 
@@ -151,12 +166,15 @@ static int add_task_texts(struct atoll_projection *p, const struct atoll_task *t
 {
     if (atoll_projection_put_text(p, task->name, &row->name, err) != 0 ||
         atoll_projection_put_text(p, task->summary, &row->summary, err) != 0 ||
-        atoll_projection_put_text(p, task->reference_source, &row->reference, err) != 0)
+        atoll_projection_put_text(p, task->reference_source, &row->reference, err) != 0) {
         return -1;
-    for (size_t i = 0; i < task->seed_count; i++)
+    }
+    for (size_t i = 0; i < task->seed_count; i++) {
         if (atoll_projection_add_source(p, task->seeds[i].language, task->seeds[i].source,
-                                        task->seeds[i].name, err) != 0)
+                                        task->seeds[i].name, err) != 0) {
             return -1;
+        }
+    }
     return 0;
 }
 
@@ -164,22 +182,27 @@ static int add_task_texts(struct atoll_projection *p, const struct atoll_task *t
 static int add_task(struct atoll_projection *p, const struct atoll_event *e, struct atoll_err *err)
 {
     struct atoll_row_task row;
-    if (e->task != p->tasks.count)
+    if (e->task != p->tasks.count) {
         return 0;
-    struct atoll_projection_task *t = atoll_projection_list_add(&p->tasks, sizeof *t, err);
-    if (!t)
+    }
+    struct atoll_projection_task *t = atoll_projection_list_add(&p->tasks, sizeof(*t), err);
+    if (!t) {
         return -1;
-    for (size_t i = 0; i < ATOLL_MODEL_LIMIT; i++)
+    }
+    for (size_t i = 0; i < ATOLL_MODEL_LIMIT; i++) {
         t->rows[i] = ATOLL_PROJECTION_NONE;
+    }
     t->rows[0] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
-    memset(&row, 0, sizeof row);
+    memset(&row, 0, sizeof(row));
     row.task = e->task;
-    if (!(t->task = atoll_task_decode(e->task_bytes, e->task_length, err)))
+    if (!(t->task = atoll_task_decode(e->task_bytes, e->task_length, err))) {
         return -1;
+    }
     row.id = t->task->id;
     row.model_name = p->model_count ? p->models[0] : 0;
-    if (add_task_texts(p, t->task, &row, err) != 0)
+    if (add_task_texts(p, t->task, &row, err) != 0) {
         return -1;
+    }
     return atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &row, err);
 }
 
@@ -205,14 +228,16 @@ static int add_timing(struct atoll_projection *p, const struct atoll_evaluation 
                                    .resolution_ns = t->resolution_ns};
     const char *name = task && t->variant < task->variant_count ? task->variants[t->variant].name : "";
     if (atoll_projection_put_text(p, name, &row.variant_name, err) != 0 ||
-        atoll_tables_append(p->tables, ATOLL_TABLE_TIMINGS, &row, err) != 0)
+        atoll_tables_append(p->tables, ATOLL_TABLE_TIMINGS, &row, err) != 0) {
         return -1;
+    }
     struct atoll_row_sample sample = {.event = p->event, .evaluation = e->evaluation, .variant = t->variant};
     for (size_t i = 0; i < t->sample_count; i++) {
         sample.number = (uint32_t)i;
         sample.time_ns = t->samples_ns[i];
-        if (atoll_tables_append(p->tables, ATOLL_TABLE_SAMPLES, &sample, err) != 0)
+        if (atoll_tables_append(p->tables, ATOLL_TABLE_SAMPLES, &sample, err) != 0) {
             return -1;
+        }
     }
     return 0;
 }
@@ -241,12 +266,14 @@ static int add_profile(struct atoll_projection *p, const struct atoll_profile *f
                                     .spill_store_bytes = r->spill_store_bytes,
                                     .spill_load_bytes = r->spill_load_bytes,
                                     .theoretical_occupancy = r->occupancy};
-    if (from->tier == ATOLL_TIER_TIMES && from->limiter == ATOLL_LIMITER_UNKNOWN)
+    if (from->tier == ATOLL_TIER_TIMES && from->limiter == ATOLL_LIMITER_UNKNOWN) {
         return 0;
-    memcpy(row.counters, from->counters, sizeof row.counters);
-    memcpy(row.mix, r->mix, sizeof row.mix);
-    if (atoll_projection_put_text(p, from->reason, &row.reason, err) != 0)
+    }
+    memcpy(row.counters, from->counters, sizeof(row.counters));
+    memcpy(row.mix, r->mix, sizeof(row.mix));
+    if (atoll_projection_put_text(p, from->reason, &row.reason, err) != 0) {
         return -1;
+    }
     return atoll_tables_append(p->tables, ATOLL_TABLE_PROFILES, &row, err);
 }
 
@@ -255,10 +282,12 @@ static void count_evaluation(struct atoll_projection *p, uint64_t task_row,
 {
     struct atoll_row_task row;
     int64_t candidate = atoll_projection_find_candidate(p, &e->candidate);
-    if (candidate >= 0 && e->floor_ns > 0 && e->model < ATOLL_MODEL_LIMIT)
+    if (candidate >= 0 && e->floor_ns > 0 && e->model < ATOLL_MODEL_LIMIT) {
         ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[e->model] = e->floor_ns;
-    if (task_row == ATOLL_PROJECTION_NONE || e->verdict == ATOLL_V_INFRASTRUCTURE)
+    }
+    if (task_row == ATOLL_PROJECTION_NONE || e->verdict == ATOLL_V_INFRASTRUCTURE) {
         return;
+    }
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     row.evaluated++;
     row.correct += e->verdict == ATOLL_V_CORRECT;
@@ -268,11 +297,13 @@ static void count_evaluation(struct atoll_projection *p, uint64_t task_row,
 static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluation *e, struct atoll_err *err)
 {
     struct atoll_projection_dispatch *order = atoll_projection_find_dispatch(p, e->evaluation);
-    if (!order || order->answered)
+    if (!order || order->answered) {
         return 0; /* never ordered, or answered already: the engine ignores it too */
+    }
     uint64_t task_row = ATOLL_PROJECTION_NONE;
-    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0)
+    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0) {
         return -1;
+    }
     const struct atoll_projection_task *t = atoll_projection_find_task(p, order->task);
     struct atoll_row_evaluation row = {.event = p->event,
                                        .evaluation = e->evaluation,
@@ -301,17 +332,21 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         row.time_ns = atoll_evaluation_time_ns(e, t->task);
         row.floor_ns = atoll_evaluation_floor_ns(e, t->task);
         struct atoll_row_task task = {.baseline_ns = 0};
-        if (task_row != ATOLL_PROJECTION_NONE)
+        if (task_row != ATOLL_PROJECTION_NONE) {
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &task);
+        }
         row.fitness = atoll_fitness(p->form, e->verdict, row.time_ns, task.baseline_ns, row.floor_ns);
     }
     order->answered = e->verdict != ATOLL_V_INFRASTRUCTURE;
     if (atoll_projection_put_text(p, e->detail, &row.detail, err) != 0 ||
-        atoll_tables_append(p->tables, ATOLL_TABLE_EVALUATIONS, &row, err) != 0)
+        atoll_tables_append(p->tables, ATOLL_TABLE_EVALUATIONS, &row, err) != 0) {
         return -1;
-    for (size_t i = 0; i < e->timing_count; i++)
-        if (add_timing(p, e, &e->timings[i], t ? t->task : NULL, err) != 0)
+    }
+    for (size_t i = 0; i < e->timing_count; i++) {
+        if (add_timing(p, e, &e->timings[i], t ? t->task : NULL, err) != 0) {
             return -1;
+        }
+    }
     count_evaluation(p, task_row, &row);
     return add_profile(p, &e->profile, &row, err);
 }
@@ -328,8 +363,9 @@ static void count_duel(struct atoll_projection *p, const struct atoll_duel *d, u
         campaign.noop_promotions += d->better != 0;
         atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     }
-    if (task_row == ATOLL_PROJECTION_NONE || d->purpose == ATOLL_DUEL_NULL_CONTROL)
+    if (task_row == ATOLL_PROJECTION_NONE || d->purpose == ATOLL_DUEL_NULL_CONTROL) {
         return;
+    }
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     if (d->purpose == ATOLL_DUEL_PROMOTION) {
         row.challenges += carried_out;
@@ -349,10 +385,12 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
 {
     struct atoll_projection_dispatch *order = atoll_projection_find_dispatch(p, d->evaluation);
     uint64_t task_row = ATOLL_PROJECTION_NONE;
-    if (!order || order->answered)
+    if (!order || order->answered) {
         return 0;
-    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0)
+    }
+    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0) {
         return -1;
+    }
     struct atoll_row_duel row = {.event = p->event,
                                  .evaluation = d->evaluation,
                                  .task = order->task,
@@ -373,8 +411,9 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
                                  .device = d->device,
                                  .campaign_ns = p->campaign_ns};
     order->answered = d->verdict != ATOLL_V_INFRASTRUCTURE;
-    if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0)
+    if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0) {
         return -1;
+    }
     count_duel(p, d, task_row);
     return atoll_tables_append(p->tables, ATOLL_TABLE_DUELS, &row, err);
 }
@@ -452,18 +491,20 @@ static int add_decision(struct atoll_projection *p, const struct atoll_decision 
 static void conclude_finals(const struct atoll_projection *p, struct atoll_row_task *row)
 {
     struct atoll_row_duel duel = {.ratio = 0}, found;
-    if (atoll_id_equal(&row->best, &row->baseline))
+    if (atoll_id_equal(&row->best, &row->baseline)) {
         duel = (struct atoll_row_duel){
             .ratio = 1, .p_value = 1, .elite_ns = row->baseline_ns, .challenger_ns = row->best_ns};
-    else
+    } else {
         for (uint64_t i = atoll_tables_count(p->tables, ATOLL_TABLE_DUELS); i-- > 0;) {
             atoll_tables_get(p->tables, ATOLL_TABLE_DUELS, i, &found);
             if (found.task != row->task || found.model != row->model || found.purpose != ATOLL_DUEL_FINAL ||
-                !atoll_id_equal(&found.challenger, &row->best))
+                !atoll_id_equal(&found.challenger, &row->best)) {
                 continue;
+            }
             duel = found;
             break;
         }
+    }
     row->final_ratio = duel.verdict == ATOLL_V_CORRECT ? duel.ratio : 0;
     row->final_p = duel.p_value;
     row->final_baseline_ns = duel.elite_ns;
@@ -478,8 +519,9 @@ static int update_task(struct atoll_projection *p, const struct atoll_decision *
     struct atoll_row_task row;
     uint64_t task_row;
     int known = atoll_projection_task_row(p, d->task, d->model, &task_row, err);
-    if (known != 1)
+    if (known != 1) {
         return known;
+    }
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     int64_t candidate = atoll_projection_find_candidate(p, &d->candidate);
     if (d->type == ATOLL_DECIDE_TASK_DONE) {
@@ -494,8 +536,9 @@ static int update_task(struct atoll_projection *p, const struct atoll_decision *
         row.best_fitness = d->fitness;
         row.floor_ns =
             candidate >= 0 ? ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[d->model] : 0;
-        if (row.done)
+        if (row.done) {
             conclude_finals(p, &row);
+        }
     }
     atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     return 0;
@@ -528,8 +571,9 @@ int atoll_projection_decision(struct atoll_projection *p, uint64_t event, const 
                               struct atoll_err *err)
 {
     p->event = event;
-    if (project_decision(p, d, err) != 0 || add_decision(p, d, err) != 0)
+    if (project_decision(p, d, err) != 0 || add_decision(p, d, err) != 0) {
         return -1;
+    }
     p->ordinal++;
     return 0;
 }

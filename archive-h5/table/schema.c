@@ -162,7 +162,7 @@ static const char *decision_name(unsigned v)
     static const char *const names[] = {"none",      "evaluate", "duel", "elite",      "not_confirmed",
                                         "migrate",   "baseline", "best", "redispatch", "abandon",
                                         "task_done", "stop",     "ask"};
-    return v < sizeof names / sizeof *names ? names[v] : "unknown";
+    return v < sizeof(names) / sizeof(*names) ? names[v] : "unknown";
 }
 
 static const char *ask_kind_name(unsigned v)
@@ -476,7 +476,7 @@ static const struct atoll_column decision_columns[] = {
 
 #define TABLE(noun, name, text)                                                                              \
     {                                                                                                        \
-        name, text, sizeof(struct atoll_row_##noun), sizeof noun##_columns / sizeof *noun##_columns,         \
+        name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
             noun##_columns, 0                                                                                \
     }
 
@@ -485,7 +485,7 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     TABLE(task, "tasks", "one row per task and device model, as it stood last"),
     TABLE(device, "devices", "one row per device that evaluated"),
     {"asks", "one row per ask of an operator outside the engine, as it stood last",
-     sizeof(struct atoll_row_ask), sizeof ask_columns / sizeof *ask_columns, ask_columns, 4},
+     sizeof(struct atoll_row_ask), sizeof(ask_columns) / sizeof(*ask_columns), ask_columns, 4},
     TABLE(candidate, "candidates", "one row per proposed candidate"),
     TABLE(evaluation, "evaluations", "one row per journaled result of a candidate"),
     TABLE(timing, "timings", "one row per timed variant of an evaluation"),
@@ -505,11 +505,12 @@ const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
 
 int atoll_table_find(const char *name, enum atoll_table *ret_table)
 {
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
         if (!strcmp(tables[i].name, name)) {
             *ret_table = (enum atoll_table)i;
             return 0;
         }
+    }
     return -1;
 }
 

@@ -31,7 +31,7 @@ struct atoll_tables {
 struct atoll_tables *atoll_tables_create(size_t limit_bytes, struct atoll_err *err)
 {
     uint32_t empty;
-    struct atoll_tables *t = calloc(1, sizeof *t);
+    struct atoll_tables *t = calloc(1, sizeof(*t));
     if (!t) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the archive's tables");
         return NULL;
@@ -46,11 +46,14 @@ struct atoll_tables *atoll_tables_create(size_t limit_bytes, struct atoll_err *e
 
 void atoll_tables_destroy(struct atoll_tables *t)
 {
-    if (!t)
+    if (!t) {
         return;
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
-        for (size_t c = 0; c < ATOLL_COLUMN_LIMIT; c++)
+    }
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
+        for (size_t c = 0; c < ATOLL_COLUMN_LIMIT; c++) {
             free(t->rows[i].columns[c]);
+        }
+    }
     free(t->texts.heap);
     free(t->texts.offset);
     free(t->texts.length);
@@ -65,12 +68,14 @@ static int grow_array(struct atoll_tables *t, void *array, uint64_t old_count, u
 {
     void **at = array;
     uint64_t extra = (count - old_count) * element;
-    if (count > SIZE_MAX / element || extra > t->limit_bytes - t->used_bytes)
+    if (count > SIZE_MAX / element || extra > t->limit_bytes - t->used_bytes) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "the archive's tables pass their limit of %zu bytes",
                              t->limit_bytes);
+    }
     void *grown = realloc(*at, (size_t)count * element);
-    if (!grown)
+    if (!grown) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the archive's tables");
+    }
     *at = grown;
     t->used_bytes += (size_t)extra;
     return 0;
@@ -87,15 +92,19 @@ static int reserve_rows(struct atoll_tables *t, enum atoll_table table, uint64_t
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
     struct rows *rows = &t->rows[table];
-    if (needed <= rows->capacity)
+    if (needed <= rows->capacity) {
         return 0;
-    if (needed > UINT32_MAX)
+    }
+    if (needed > UINT32_MAX) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "table %s: more than 2^32 rows", schema->name);
+    }
     uint64_t capacity = next_capacity(rows->capacity, needed);
-    for (size_t c = 0; c < schema->column_count; c++)
+    for (size_t c = 0; c < schema->column_count; c++) {
         if (grow_array(t, &rows->columns[c], rows->capacity, capacity,
-                       atoll_column_bytes(schema->columns[c].type), err) != 0)
+                       atoll_column_bytes(schema->columns[c].type), err) != 0) {
             return -1;
+        }
+    }
     rows->capacity = capacity;
     return 0;
 }
@@ -129,8 +138,9 @@ int atoll_tables_append(struct atoll_tables *t, enum atoll_table table, const vo
                         struct atoll_err *err)
 {
     struct rows *rows = &t->rows[table];
-    if (reserve_rows(t, table, rows->count + 1, err) != 0)
+    if (reserve_rows(t, table, rows->count + 1, err) != 0) {
         return -1;
+    }
     atoll_tables_set(t, table, rows->count++, row);
     return 0;
 }
@@ -145,14 +155,16 @@ int atoll_tables_extend(struct atoll_tables *t, enum atoll_table table, uint64_t
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
     struct rows *rows = &t->rows[table];
-    if (count > UINT32_MAX || reserve_rows(t, table, rows->count + count, err) != 0)
+    if (count > UINT32_MAX || reserve_rows(t, table, rows->count + count, err) != 0) {
         return count > UINT32_MAX
                    ? atoll_err_set(err, ATOLL_E_LIMIT, "table %s: more than 2^32 rows", schema->name)
                    : -1;
-    for (size_t c = 0; c < schema->column_count; c++)
+    }
+    for (size_t c = 0; c < schema->column_count; c++) {
         ret_columns[c] = rows->columns[c]
                              ? rows->columns[c] + rows->count * atoll_column_bytes(schema->columns[c].type)
                              : NULL;
+    }
     rows->count += count;
     return 0;
 }
@@ -171,20 +183,23 @@ static int text_matches(const void *context, uint32_t row)
 static int reserve_text(struct atoll_tables *t, size_t length, struct atoll_err *err)
 {
     struct texts *x = &t->texts;
-    if (x->count == TEXT_LIMIT)
+    if (x->count == TEXT_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than 2^32 texts");
+    }
     if (x->count == x->capacity) {
         uint64_t capacity = next_capacity(x->capacity, x->count + 1);
-        if (grow_array(t, &x->offset, x->capacity, capacity, sizeof *x->offset, err) != 0 ||
-            grow_array(t, &x->length, x->capacity, capacity, sizeof *x->length, err) != 0 ||
-            grow_array(t, &x->hash, x->capacity, capacity, sizeof *x->hash, err) != 0)
+        if (grow_array(t, &x->offset, x->capacity, capacity, sizeof(*x->offset), err) != 0 ||
+            grow_array(t, &x->length, x->capacity, capacity, sizeof(*x->length), err) != 0 ||
+            grow_array(t, &x->hash, x->capacity, capacity, sizeof(*x->hash), err) != 0) {
             return -1;
+        }
         x->capacity = capacity;
     }
     if (x->heap_capacity - x->heap_bytes <= length) {
         uint64_t capacity = next_capacity(x->heap_capacity, x->heap_bytes + length + 1);
-        if (grow_array(t, &x->heap, x->heap_capacity, capacity, 1, err) != 0)
+        if (grow_array(t, &x->heap, x->heap_capacity, capacity, 1, err) != 0) {
             return -1;
+        }
         x->heap_capacity = capacity;
     }
     return 0;
@@ -201,10 +216,12 @@ int atoll_tables_add_text(struct atoll_tables *t, const char *text, size_t lengt
         return 0;
     }
     if (reserve_text(t, length, err) != 0 ||
-        atoll_index_add(&x->index, atoll_id_u64(&key.hash), (uint32_t)x->count, err) != 0)
+        atoll_index_add(&x->index, atoll_id_u64(&key.hash), (uint32_t)x->count, err) != 0) {
         return -1;
-    if (length)
+    }
+    if (length) {
         memcpy(x->heap + x->heap_bytes, text, length);
+    }
     x->heap[x->heap_bytes + length] = '\0';
     x->offset[x->count] = x->heap_bytes;
     x->length[x->count] = length;

@@ -7,7 +7,7 @@ struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atol
 {
     const struct atoll_individual *r = &e->individuals.items[individual];
     struct atoll_decision d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     d.type = type;
     d.task = t->number;
     d.model = t->model;
@@ -19,8 +19,9 @@ struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atol
     d.choice = r->choice;
     d.op = (enum atoll_operator)r->op;
     d.generation = r->generation;
-    if (r->parent != ATOLL_NONE)
+    if (r->parent != ATOLL_NONE) {
         d.parent = e->individuals.items[r->parent].id;
+    }
     d.time_ns = r->time_ns;
     d.fitness = r->fitness;
     return d;
@@ -30,8 +31,9 @@ void atoll_decide(struct atoll_engine *e, const struct atoll_decision *decision)
 {
     struct atoll_decision plain = *decision;
     atoll_decision_normalise(&plain);
-    if (e->sink)
+    if (e->sink) {
         e->sink(e->context, &plain);
+    }
 }
 
 static int send(struct atoll_engine *e, const struct atoll_proposal *p, struct atoll_err *err)
@@ -39,8 +41,9 @@ static int send(struct atoll_engine *e, const struct atoll_proposal *p, struct a
     struct atoll_proposal sent = *p;
     sent.decision.evaluation = e->next_evaluation;
     atoll_decision_normalise(&sent.decision);
-    if (atoll_proposals_add(&e->proposals, &sent, err))
+    if (atoll_proposals_add(&e->proposals, &sent, err)) {
         return -1;
+    }
     e->next_evaluation++;
     e->tasks[e->individuals.items[sent.individual].task].under_way++;
     atoll_decide(e, &sent.decision);
@@ -51,7 +54,7 @@ int atoll_decide_send(struct atoll_engine *e, const struct atoll_decision *decis
                       uint32_t elite, struct atoll_err *err)
 {
     struct atoll_proposal p;
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     p.individual = individual;
     p.elite = elite;
     p.decision = *decision;
@@ -82,7 +85,7 @@ void atoll_decide_abandon(struct atoll_engine *e, const struct atoll_proposal *p
 void atoll_decide_task_done(struct atoll_engine *e, struct atoll_task_state *t, enum atoll_reason reason)
 {
     struct atoll_decision d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     d.type = ATOLL_DECIDE_TASK_DONE;
     d.task = t->number;
     d.model = t->model;

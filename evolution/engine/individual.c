@@ -10,7 +10,7 @@ void atoll_individuals_fini(struct atoll_individuals *individuals)
 {
     atoll_index_fini(&individuals->index);
     free(individuals->items);
-    memset(individuals, 0, sizeof *individuals);
+    memset(individuals, 0, sizeof(*individuals));
 }
 
 struct query {
@@ -37,9 +37,10 @@ int atoll_individuals_add(struct atoll_individuals *individuals, const struct at
                           struct atoll_err *err)
 {
     if (atoll_array_reserve(&individuals->items, &individuals->capacity, individuals->count + 1,
-                            sizeof *individuals->items, err) ||
-        atoll_index_add(&individuals->index, atoll_id_u64(&individual->id), individuals->count, err))
+                            sizeof(*individuals->items), err) ||
+        atoll_index_add(&individuals->index, atoll_id_u64(&individual->id), individuals->count, err)) {
         return -1;
+    }
     individuals->items[individuals->count++] = *individual;
     return 0;
 }
@@ -71,17 +72,19 @@ int atoll_individuals_codec(struct atoll_individuals *individuals, uint32_t sour
     atoll_codec_count(codec, &count, 80);
     for (uint32_t i = 0; i < count && !atoll_codec_failed(codec); i++) {
         struct atoll_individual loaded;
-        memset(&loaded, 0, sizeof loaded);
+        memset(&loaded, 0, sizeof(loaded));
         individual_codec(codec->out ? &individuals->items[i] : &loaded, codec);
-        if (codec->out || codec->in->failed)
+        if (codec->out || codec->in->failed) {
             continue;
+        }
         if (loaded.source >= source_count || (loaded.parent != ATOLL_NONE && loaded.parent >= i) ||
             loaded.op >= ATOLL_OPERATOR_COUNT || loaded.state >= ATOLL_INDIVIDUAL_STATE_COUNT ||
             loaded.cell >= ATOLL_BEHAVIOUR_CELLS || loaded.finalist > 1 || !isfinite(loaded.time_ns) ||
-            !isfinite(loaded.lo_ns) || !isfinite(loaded.hi_ns) || !isfinite(loaded.fitness))
+            !isfinite(loaded.lo_ns) || !isfinite(loaded.hi_ns) || !isfinite(loaded.fitness)) {
             codec->in->failed = 1;
-        else if (atoll_individuals_add(individuals, &loaded, err))
+        } else if (atoll_individuals_add(individuals, &loaded, err)) {
             return -1;
+        }
     }
     return 0;
 }

@@ -8,7 +8,7 @@
 void atoll_proposals_fini(struct atoll_proposals *p)
 {
     free(p->items);
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof(*p));
 }
 
 int atoll_proposals_add(struct atoll_proposals *p, const struct atoll_proposal *proposal,
@@ -16,13 +16,16 @@ int atoll_proposals_add(struct atoll_proposals *p, const struct atoll_proposal *
 {
     if (p->count >= 16 && p->alive < p->count / 2) { /* drop what was answered */
         uint32_t kept = 0;
-        for (uint32_t i = 0; i < p->count; i++)
-            if (p->items[i].decision.type)
+        for (uint32_t i = 0; i < p->count; i++) {
+            if (p->items[i].decision.type) {
                 p->items[kept++] = p->items[i];
+            }
+        }
         p->count = kept;
     }
-    if (atoll_array_reserve(&p->items, &p->capacity, p->count + 1, sizeof *p->items, err))
+    if (atoll_array_reserve(&p->items, &p->capacity, p->count + 1, sizeof(*p->items), err)) {
         return -1;
+    }
     p->items[p->count++] = *proposal;
     p->alive++;
     p->evaluations += proposal->decision.type == ATOLL_DECIDE_EVALUATE;
@@ -34,13 +37,15 @@ struct atoll_proposal *atoll_proposals_find(const struct atoll_proposals *p, uin
     uint32_t low = 0, high = p->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (p->items[middle].decision.evaluation < evaluation)
+        if (p->items[middle].decision.evaluation < evaluation) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
-    if (low == p->count || p->items[low].decision.evaluation != evaluation || !p->items[low].decision.type)
+    if (low == p->count || p->items[low].decision.evaluation != evaluation || !p->items[low].decision.type) {
         return NULL;
+    }
     return &p->items[low];
 }
 
@@ -65,15 +70,17 @@ static int decision_codec(struct atoll_decision *d, struct atoll_codec *codec, s
     size_t length;
     const void *bytes = atoll_reader_blob(codec->in, &length);
     if (!codec->in->failed && (atoll_decision_decode(bytes, length, d, NULL) ||
-                               (d->type != ATOLL_DECIDE_EVALUATE && d->type != ATOLL_DECIDE_DUEL)))
+                               (d->type != ATOLL_DECIDE_EVALUATE && d->type != ATOLL_DECIDE_DUEL))) {
         codec->in->failed = 1;
+    }
     return 0;
 }
 
 static int proposal_codec(struct atoll_proposal *p, struct atoll_codec *codec, struct atoll_err *err)
 {
-    if (decision_codec(&p->decision, codec, err))
+    if (decision_codec(&p->decision, codec, err)) {
         return -1;
+    }
     atoll_codec_u32(codec, &p->individual);
     atoll_codec_u32(codec, &p->elite);
     atoll_codec_u32(codec, &p->retries);
@@ -86,24 +93,28 @@ int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, 
     uint32_t count = p->alive;
     atoll_codec_count(codec, &count, 16);
     if (codec->out) {
-        for (uint32_t i = 0; i < p->count; i++)
-            if (p->items[i].decision.type && proposal_codec(&p->items[i], codec, err))
+        for (uint32_t i = 0; i < p->count; i++) {
+            if (p->items[i].decision.type && proposal_codec(&p->items[i], codec, err)) {
                 return -1;
+            }
+        }
         return 0;
     }
     uint64_t last = 0;
     for (uint32_t i = 0; i < count && !codec->in->failed; i++) {
         struct atoll_proposal loaded;
-        memset(&loaded, 0, sizeof loaded);
-        if (proposal_codec(&loaded, codec, err))
+        memset(&loaded, 0, sizeof(loaded));
+        if (proposal_codec(&loaded, codec, err)) {
             return -1;
+        }
         int is_duel = loaded.decision.type == ATOLL_DECIDE_DUEL;
         if (codec->in->failed || loaded.decision.evaluation <= last ||
             loaded.individual >= individual_count ||
-            (is_duel ? loaded.elite >= individual_count : loaded.elite != ATOLL_NONE))
+            (is_duel ? loaded.elite >= individual_count : loaded.elite != ATOLL_NONE)) {
             codec->in->failed = 1;
-        else if (atoll_proposals_add(p, &loaded, err))
+        } else if (atoll_proposals_add(p, &loaded, err)) {
             return -1;
+        }
         last = loaded.decision.evaluation;
     }
     return 0;

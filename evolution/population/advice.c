@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define STEPS     (ATOLL_BEHAVIOUR_LEVELS - 1)
-#define LANGUAGES (sizeof languages / sizeof *languages)
+#define LANGUAGES (sizeof(languages) / sizeof(*languages))
 
 /* up[d][l]: from level l to l + 1; down[d][l]: from level l + 1 to l. */
 struct sentences {
@@ -192,27 +192,34 @@ size_t atoll_advice_of(const struct atoll_gradient *g, unsigned cell, size_t lim
                                    .level = levels[d],
                                    .sign = g->combined[d] > 0 ? 1 : -1,
                                    .weight = fabs(g->combined[d])};
-        if (!isfinite(one.weight) || one.weight < ATOLL_ADVICE_LEAST || !leads_somewhere(one.level, one.sign))
+        if (!isfinite(one.weight) || one.weight < ATOLL_ADVICE_LEAST ||
+            !leads_somewhere(one.level, one.sign)) {
             continue;
+        }
         size_t at = count++; /* after every one that is at least as strong */
-        for (; at > 0 && sorted[at - 1].weight < one.weight; at--)
+        for (; at > 0 && sorted[at - 1].weight < one.weight; at--) {
             sorted[at] = sorted[at - 1];
+        }
         sorted[at] = one;
     }
     count = count < limit ? count : limit;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ret_advice[i] = sorted[i];
+    }
     return count;
 }
 
 const char *atoll_advice_text(const char *language, const struct atoll_advice *advice)
 {
     if (advice->dimension >= ATOLL_DIMENSIONS || advice->level >= ATOLL_BEHAVIOUR_LEVELS ||
-        !leads_somewhere(advice->level, advice->sign))
+        !leads_somewhere(advice->level, advice->sign)) {
         return NULL;
-    for (size_t i = 0; i < LANGUAGES; i++)
-        if (strcmp(languages[i].language, language) == 0)
+    }
+    for (size_t i = 0; i < LANGUAGES; i++) {
+        if (strcmp(languages[i].language, language) == 0) {
             return advice->sign > 0 ? languages[i].up[advice->dimension][advice->level]
                                     : languages[i].down[advice->dimension][advice->level - 1];
+        }
+    }
     return NULL;
 }

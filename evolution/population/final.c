@@ -34,10 +34,12 @@ static int may_compete(const struct atoll_engine *e, const struct atoll_task_sta
 /* What another one must promise: more than what is confirmed, and clearly more than what held. */
 static double bar(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    if (t->finalist == ATOLL_NONE)
+    if (t->finalist == ATOLL_NONE) {
         return 1 + e->search.margin;
-    if (t->final_ratio < HELD * promise(e, t, t->finalist))
+    }
+    if (t->final_ratio < HELD * promise(e, t, t->finalist)) {
         return t->final_ratio * (1 + e->search.margin);
+    }
     return t->final_ratio / HELD;
 }
 
@@ -46,13 +48,15 @@ static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_t
 {
     uint32_t next = ATOLL_NONE, task = atoll_task_position(e, t);
     double most = bar(e, t);
-    if (may_compete(e, t, t->best))
+    if (may_compete(e, t, t->best)) {
         return t->best;
-    for (uint32_t i = 0; i < e->individuals.count; i++)
+    }
+    for (uint32_t i = 0; i < e->individuals.count; i++) {
         if (at(e, i)->task == task && may_compete(e, t, i) && promise(e, t, i) > most) {
             next = i;
             most = promise(e, t, i);
         }
+    }
     return next;
 }
 
@@ -74,21 +78,25 @@ int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const
                        const struct atoll_duel *duel, struct atoll_err *err)
 {
     t->final = ATOLL_FINAL_NONE;
-    if (!duel)
+    if (!duel) {
         return 0;
+    }
     /* Without a pair there was no comparison, whoever was to blame: unless the finalist proved wrong it may try again. */
     int was_compared = duel->verdict == ATOLL_V_CORRECT && duel->pair_count > 0;
     if (was_compared) {
         t->finals_compared++;
-        if (isfinite(duel->elite_ns) && duel->elite_ns > 0)
+        if (isfinite(duel->elite_ns) && duel->elite_ns > 0) {
             t->final_baseline_ns =
                 fmin(t->final_baseline_ns > 0 ? t->final_baseline_ns : t->baseline_ns, duel->elite_ns);
-    } else if (atoll_duel_proves_wrong(duel))
+        }
+    } else if (atoll_duel_proves_wrong(duel)) {
         t->finals_failed++;
-    else
+    } else {
         e->individuals.items[p->individual].finalist = 0;
-    if (!was_compared || !atoll_duel_is_won(e, p, duel))
+    }
+    if (!was_compared || !atoll_duel_is_won(e, p, duel)) {
         return atoll_challenger_lost(e, t, p, duel, err);
+    }
     if (t->finalist == ATOLL_NONE || duel->ratio > t->final_ratio) {
         t->finalist = p->individual;
         t->final_ratio = duel->ratio;
@@ -106,6 +114,7 @@ void atoll_final_conclude(struct atoll_engine *e, struct atoll_task_state *t)
         winner = t->baseline;
         t->final_ratio = 1;
     }
-    if (winner != ATOLL_NONE)
+    if (winner != ATOLL_NONE) {
         atoll_best_announce(e, t, winner);
+    }
 }

@@ -14,15 +14,18 @@ void atoll_transitions_add(struct atoll_transitions *t, const struct atoll_trans
 {
     t->items[t->next] = *transition;
     t->next = (t->next + 1) % ATOLL_TRANSITION_LIMIT;
-    if (t->count < ATOLL_TRANSITION_LIMIT)
+    if (t->count < ATOLL_TRANSITION_LIMIT) {
         t->count++;
+    }
 }
 
 void atoll_transitions_improved(struct atoll_transitions *t, uint32_t child)
 {
-    for (uint32_t i = 0; i < t->count; i++)
-        if (t->items[i].child == child && t->items[i].gain > ATOLL_NEUTRAL_FITNESS)
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (t->items[i].child == child && t->items[i].gain > ATOLL_NEUTRAL_FITNESS) {
             t->items[i].outcome = ATOLL_OUTCOME_IMPROVEMENT;
+        }
+    }
 }
 
 void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *codec)
@@ -42,8 +45,9 @@ void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *co
         atoll_codec_u64(codec, &x->when);
         atoll_codec_u32(codec, &x->child);
         if (codec->in && (x->from >= ATOLL_BEHAVIOUR_CELLS || x->to >= ATOLL_BEHAVIOUR_CELLS ||
-                          x->outcome >= ATOLL_OUTCOME_COUNT || !isfinite(x->gain)))
+                          x->outcome >= ATOLL_OUTCOME_COUNT || !isfinite(x->gain))) {
             codec->in->failed = 1;
+        }
     }
 }
 
@@ -90,11 +94,12 @@ static void look_back(const struct atoll_transitions *transitions, uint64_t now,
                       struct atoll_gradient *gradients)
 {
     struct tally tallies[ATOLL_BEHAVIOUR_CELLS];
-    memset(tallies, 0, sizeof tallies);
+    memset(tallies, 0, sizeof(tallies));
     for (uint32_t i = 0; i < transitions->count; i++) {
         const struct atoll_transition *t = &transitions->items[i];
-        if (occupied >> t->from & 1)
+        if (occupied >> t->from & 1) {
             take_step(t, now, &tallies[t->from], &gradients[t->from]);
+        }
     }
     for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++) {
         const struct tally *tally = &tallies[cell];
@@ -122,11 +127,12 @@ static void find_gaps(const struct atoll_individuals *individuals, const struct 
         best = fmax(best, fitness[cell]);
     }
     gaps->count = 0;
-    for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++)
+    for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++) {
         if (fitness[cell] < (CORRECT_FITNESS + best) / 2) {
             gaps->depth[gaps->count] = best - fitness[cell];
             gaps->cells[gaps->count++] = cell;
         }
+    }
 }
 
 static void look_around(const struct gaps *gaps, unsigned cell, struct atoll_gradient *g)
@@ -135,19 +141,23 @@ static void look_around(const struct gaps *gaps, unsigned cell, struct atoll_gra
     int here[ATOLL_DIMENSIONS], there[ATOLL_DIMENSIONS];
     levels_of(cell, here);
     for (unsigned i = 0; i < gaps->count; i++) {
-        if (gaps->cells[i] == cell)
+        if (gaps->cells[i] == cell) {
             continue;
+        }
         levels_of(gaps->cells[i], there);
         int distance = 0;
-        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
+        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
             distance += there[d] > here[d] ? there[d] - here[d] : here[d] - there[d];
+        }
         double pull = gaps->depth[i] / (distance * distance);
-        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
+        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
             g->explore[d] += pull * (there[d] - here[d]);
+        }
         count++;
     }
-    for (unsigned d = 0; d < ATOLL_DIMENSIONS && count; d++)
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS && count; d++) {
         g->explore[d] /= count;
+    }
 }
 
 /* cells: a bit per cell that is wanted. */
@@ -156,16 +166,17 @@ static void gradients_of(const struct atoll_transitions *transitions, uint64_t n
                          uint64_t cells, struct atoll_gradient ret_gradients[ATOLL_BEHAVIOUR_CELLS])
 {
     struct gaps gaps;
-    memset(ret_gradients, 0, ATOLL_BEHAVIOUR_CELLS * sizeof *ret_gradients);
+    memset(ret_gradients, 0, ATOLL_BEHAVIOUR_CELLS * sizeof(*ret_gradients));
     find_gaps(individuals, island, &gaps);
     look_back(transitions, now, cells, ret_gradients);
     for (uint64_t left = cells; left; left &= left - 1) {
         unsigned cell = (unsigned)__builtin_ctzll(left);
         struct atoll_gradient *g = &ret_gradients[cell];
         look_around(&gaps, cell, g);
-        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
+        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
             g->combined[d] = ATOLL_GRADIENT_FITNESS_SHARE * g->fitness[d] + RATE_SHARE * g->rate[d] +
                              EXPLORE_SHARE * g->explore[d];
+        }
     }
 }
 
@@ -188,7 +199,8 @@ void atoll_gradient_of(const struct atoll_transitions *transitions, uint64_t now
 double atoll_gradient_magnitude(const struct atoll_gradient *g)
 {
     double sum = 0;
-    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
         sum += g->combined[d] * g->combined[d];
+    }
     return sqrt(sum);
 }

@@ -17,8 +17,9 @@ static uint32_t fastest(const struct atoll_engine *e, const struct atoll_island 
     for (uint64_t left = island->occupied; left; left &= left - 1) {
         uint32_t individual = island->cells[__builtin_ctzll(left)].elite;
         if (best == ATOLL_NONE ||
-            e->individuals.items[individual].time_ns < e->individuals.items[best].time_ns)
+            e->individuals.items[individual].time_ns < e->individuals.items[best].time_ns) {
             best = individual;
+        }
     }
     return best;
 }
@@ -33,8 +34,9 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, uint32_t fro
                 struct atoll_err *err)
 {
     uint32_t migrant = fastest(e, &t->islands[from]);
-    if (migrant == ATOLL_NONE || t->islands[to].cells[e->individuals.items[migrant].cell].elite == migrant)
+    if (migrant == ATOLL_NONE || t->islands[to].cells[e->individuals.items[migrant].cell].elite == migrant) {
         return 0;
+    }
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_MIGRATE, t, migrant);
     d.island = from;
     d.other_island = to;
@@ -48,23 +50,27 @@ static int help(struct atoll_engine *e, struct atoll_task_state *t, uint32_t isl
     const struct atoll_search *s = &e->search;
     if (!(s->stagnation_migration > 0) || !ends_generations(s, &t->islands[island], 1) ||
         t->islands[island].since_elite < (uint64_t)s->generation_size * s->stagnation_generations ||
-        atoll_random_unit(atoll_random_next(&t->random)) >= s->stagnation_migration)
+        atoll_random_unit(atoll_random_next(&t->random)) >= s->stagnation_migration) {
         return 0;
+    }
     return send(e, t, random_other(e, t, island), island, err);
 }
 
 int atoll_migrate(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, struct atoll_err *err)
 {
-    if (e->search.islands < 2)
+    if (e->search.islands < 2) {
         return 0;
+    }
     if (ends_generations(&e->search, &t->islands[island], e->search.migration_interval)) {
         int failed = 0;
-        if (e->search.topology == ATOLL_TOPOLOGY_RING) /* to who is next, or to anybody */
+        if (e->search.topology == ATOLL_TOPOLOGY_RING) { /* to who is next, or to anybody */
             failed = send(e, t, island, (island + 1) % e->search.islands, err);
-        else if (e->search.topology == ATOLL_TOPOLOGY_RANDOM)
+        } else if (e->search.topology == ATOLL_TOPOLOGY_RANDOM) {
             failed = send(e, t, island, random_other(e, t, island), err);
-        if (failed)
+        }
+        if (failed) {
             return -1;
+        }
     }
     return help(e, t, island, err);
 }

@@ -35,7 +35,8 @@ int atoll_null_control_evaluated(struct atoll_engine *e, struct atoll_task_state
     const struct atoll_individual *r = &e->individuals.items[mutant];
     t->correct += r->state == ATOLL_V_CORRECT;
     if (t->done || r->state != ATOLL_V_CORRECT || r->parent == ATOLL_NONE ||
-        e->individuals.items[r->parent].state != ATOLL_V_CORRECT)
+        e->individuals.items[r->parent].state != ATOLL_V_CORRECT) {
         return 0;
+    }
     return atoll_duel_null_control(e, t, mutant, err);
 }

@@ -11,9 +11,11 @@
 
 const char *atoll_prompt_file(const char *name)
 {
-    for (size_t i = 0; i < atoll_prompt_file_count; i++)
-        if (strcmp(atoll_prompt_files[i].name, name) == 0)
+    for (size_t i = 0; i < atoll_prompt_file_count; i++) {
+        if (strcmp(atoll_prompt_files[i].name, name) == 0) {
             return atoll_prompt_files[i].text;
+        }
+    }
     return NULL;
 }
 
@@ -35,22 +37,26 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
     static const struct {
         const char *language, *example;
     } known[] = {{"c", "example.c"}, {"cuda", "example.cu"}, {"opencl", "example.cl"}};
-    size_t i = 0, count = sizeof known / sizeof *known;
-    while (i < count && (!language || strcmp(known[i].language, language) != 0))
+    size_t i = 0, count = sizeof(known) / sizeof(*known);
+    while (i < count && (!language || strcmp(known[i].language, language) != 0)) {
         i++;
-    if (i == count)
+    }
+    if (i == count) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "no prompt texts for language '%.32s'; there are texts for c, cuda and opencl",
                              language ? language : "");
+    }
     put_file("role", out);
     put_file("plan", out);
     put_file(language, out);
-    if (atoll_rules_count(language) > 0)
+    if (atoll_rules_count(language) > 0) {
         atoll_buffer_printf(out,
                             "\n## Static rules\n\nA source that breaks one of these is refused before it is "
                             "compiled; comments and strings of your own are fine.\n\n");
-    for (unsigned r = 0; r < atoll_rules_count(language); r++)
+    }
+    for (unsigned r = 0; r < atoll_rules_count(language); r++) {
         atoll_buffer_printf(out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
+    }
     put_file("honesty", out);
     put_file("example.md", out);
     put_code("c", "reference.c", out);
@@ -88,7 +94,7 @@ static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
 
 void atoll_prompt_init(struct atoll_prompt *prompt)
 {
-    memset(prompt, 0, sizeof *prompt);
+    memset(prompt, 0, sizeof(*prompt));
     atoll_buffer_init(&prompt->system, SYSTEM_LIMIT);
     atoll_buffer_init(&prompt->user, USER_LIMIT);
 }
@@ -115,14 +121,16 @@ static void give_room(const struct atoll_prompt_text *texts, size_t limit,
         ret_room[i] = need[i] < promise ? need[i] : promise;
         left -= ret_room[i] < left ? ret_room[i] : left;
     }
-    for (unsigned rank = 0; rank < ATOLL_PROMPT_SECTION_COUNT; rank++)
+    for (unsigned rank = 0; rank < ATOLL_PROMPT_SECTION_COUNT; rank++) {
         for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
             size_t more = need[i] - ret_room[i] < left ? need[i] - ret_room[i] : left;
-            if (rows[i].rank != rank)
+            if (rows[i].rank != rank) {
                 continue;
+            }
             ret_room[i] += more;
             left -= more;
         }
+    }
 }
 
 int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prompt *prompt,
@@ -132,31 +140,37 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
     size_t room[ATOLL_PROMPT_SECTION_COUNT],
         limit = input->user_limit_bytes ? input->user_limit_bytes : USER_DEFAULT;
     limit = limit < USER_LEAST ? USER_LEAST : limit > USER_LIMIT / 2 ? USER_LIMIT / 2 : limit;
-    if (!input->ask || !input->task || !input->language || !input->backend)
+    if (!input->ask || !input->task || !input->language || !input->backend) {
         return atoll_err_set(err, ATOLL_E_INTERNAL,
                              "a prompt needs an ask, a task, a language and a backend");
-    if (input->ask->kind != ATOLL_ASK_WRITE)
+    }
+    if (input->ask->kind != ATOLL_ASK_WRITE) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "no prompt is written for asks of kind '%s'; only 'write' has one",
                              atoll_ask_kind_name(input->ask->kind));
+    }
     atoll_buffer_clear(&prompt->system);
     atoll_buffer_clear(&prompt->user);
-    memset(prompt->cut_bytes, 0, sizeof prompt->cut_bytes);
-    if (atoll_prompt_write_system(input->language, &prompt->system, err))
+    memset(prompt->cut_bytes, 0, sizeof(prompt->cut_bytes));
+    if (atoll_prompt_write_system(input->language, &prompt->system, err)) {
         return -1;
-    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
+    }
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         atoll_prompt_text_init(&texts[i]);
+    }
     int rc = -1;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         rows[i].write(input, &texts[i]);
-        if (atoll_buffer_check(&texts[i].text, err))
+        if (atoll_buffer_check(&texts[i].text, err)) {
             goto out;
+        }
     }
     give_room(texts, limit, room);
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         size_t title = title_bytes(i);
-        if (!texts[i].piece_count)
+        if (!texts[i].piece_count) {
             continue;
+        }
         atoll_buffer_printf(&prompt->user, "%s# %s\n\n", prompt->user.length ? "\n" : "", rows[i].title);
         size_t cut =
             atoll_prompt_text_render(&texts[i], room[i] > title ? room[i] - title : 0, &prompt->user);
@@ -164,7 +178,8 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
     }
     rc = atoll_buffer_check(&prompt->user, err);
 out:
-    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         atoll_prompt_text_fini(&texts[i]);
+    }
     return rc;
 }

@@ -24,17 +24,19 @@ static void put_timings(const struct atoll_prompt_input *input, struct atoll_pro
         const struct atoll_timing *m = &evaluation->timings[i];
         char median[32], low[32], high[32], floor_text[32];
         if (m->variant >= input->task->variant_count ||
-            input->task->variants[m->variant].kind == ATOLL_VARIANT_HIDDEN)
+            input->task->variants[m->variant].kind == ATOLL_VARIANT_HIDDEN) {
             continue;
+        }
         atoll_prompt_put(t, "- %s: median %s, 95 %% interval %s to %s, %zu samples",
                          input->task->variants[m->variant].name,
-                         atoll_duration_text(m->summary.median, median, sizeof median),
-                         atoll_duration_text(m->summary.lo95, low, sizeof low),
-                         atoll_duration_text(m->summary.hi95, high, sizeof high), m->summary.count);
-        if (m->floor_ns > 0 && m->summary.median > 0)
+                         atoll_duration_text(m->summary.median, median, sizeof(median)),
+                         atoll_duration_text(m->summary.lo95, low, sizeof(low)),
+                         atoll_duration_text(m->summary.hi95, high, sizeof(high)), m->summary.count);
+        if (m->floor_ns > 0 && m->summary.median > 0) {
             atoll_prompt_put(t, "; floor %s (%.0f %% of it reached)",
-                             atoll_duration_text(m->floor_ns, floor_text, sizeof floor_text),
+                             atoll_duration_text(m->floor_ns, floor_text, sizeof(floor_text)),
                              100 * m->floor_ns / m->summary.median);
+        }
         atoll_prompt_put(t, "%s\n",
                          m->flags & ATOLL_TIMING_DROPPED_EARLY ? "; dropped early: clearly slower" : "");
     }
@@ -43,26 +45,31 @@ static void put_timings(const struct atoll_prompt_input *input, struct atoll_pro
 static void put_resources(struct atoll_prompt_text *t, const struct atoll_resources *r)
 {
     int any = 0;
-    if (!r->kernel_count)
+    if (!r->kernel_count) {
         return;
+    }
     atoll_prompt_put(t,
                      "Resources: %u registers per thread, %u bytes of static and %u of dynamic shared memory",
                      r->registers, r->static_shared_bytes, r->dynamic_shared_bytes);
-    if (r->spill_store_bytes || r->spill_load_bytes)
+    if (r->spill_store_bytes || r->spill_load_bytes) {
         atoll_prompt_put(t, ", %u bytes spilled and %u loaded again per thread", r->spill_store_bytes,
                          r->spill_load_bytes);
-    if (r->stack_bytes)
+    }
+    if (r->stack_bytes) {
         atoll_prompt_put(t, ", %u bytes of stack", r->stack_bytes);
-    if (r->occupancy > 0)
+    }
+    if (r->occupancy > 0) {
         atoll_prompt_put(t, ", theoretical occupancy %.0f %%", 100 * r->occupancy);
+    }
     atoll_prompt_put(t, ".\n");
-    for (unsigned i = 0; i < ATOLL_MIX_COUNT; i++)
+    for (unsigned i = 0; i < ATOLL_MIX_COUNT; i++) {
         if (r->mix[i]) {
             atoll_prompt_put(t, "%s%s %u",
                              any ? ", " : "Instructions in the binary: ", atoll_mix_name((enum atoll_mix)i),
                              r->mix[i]);
             any = 1;
         }
+    }
     atoll_prompt_put(t, any ? ".\n" : "");
 }
 
@@ -72,19 +79,21 @@ static void put_profile(struct atoll_prompt_text *t, const struct atoll_profile 
     for (unsigned i = 0; i < ATOLL_COUNTER_COUNT; i++) {
         char text[32];
         const char *unit = atoll_counter_unit((enum atoll_counter)i);
-        if (isnan(profile->counters[i]) || i == ATOLL_COUNTER_TIME_NS)
+        if (isnan(profile->counters[i]) || i == ATOLL_COUNTER_TIME_NS) {
             continue;
+        }
         atoll_prompt_put(t, "%s%s %s%s", any ? ", " : "Counters: ", atoll_counter_name((enum atoll_counter)i),
-                         atoll_count_text(profile->counters[i], text, sizeof text),
+                         atoll_count_text(profile->counters[i], text, sizeof(text)),
                          unit[0] == '%'   ? " %"
                          : unit[0] == 'b' ? "B"
                                           : "");
         any = 1;
     }
     atoll_prompt_put(t, any ? ".\n" : "");
-    if (profile->intensity_flops_per_byte > 0)
+    if (profile->intensity_flops_per_byte > 0) {
         atoll_prompt_put(t, "Useful operations per byte of memory traffic: %.3g.\n",
                          profile->intensity_flops_per_byte);
+    }
     put_resources(t, &profile->resources);
 }
 
@@ -100,49 +109,57 @@ static void choice_text(const struct atoll_prompt_input *input, struct atoll_pro
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *body = NULL;
     ret_text[0] = 0;
-    if (!kernel->choice || !kernel->choice->count)
+    if (!kernel->choice || !kernel->choice->count) {
         return;
+    }
     struct atoll_arena *arena = atoll_arena_create(PLAN_ARENA_BYTES, &err);
     const struct atoll_plan *plan =
         arena ? atoll_plan_parse(arena, input->task, input->language, kernel->source, &body, &err) : NULL;
-    if (plan && plan->param_count == kernel->choice->count)
+    if (plan && plan->param_count == kernel->choice->count) {
         atoll_choice_text(plan, kernel->choice, ret_text, bytes);
-    if (err.code == ATOLL_E_MEMORY)
+    }
+    if (err.code == ATOLL_E_MEMORY) {
         t->text.failed = ATOLL_E_MEMORY;
+    }
     atoll_arena_destroy(arena);
 }
 
 static void put_detail(struct atoll_prompt_text *t, const struct atoll_evaluation *evaluation, size_t cap)
 {
-    if (!evaluation->detail[0])
+    if (!evaluation->detail[0]) {
         return;
+    }
     const char *detail = evaluation->detail;
     if (strstr(detail, "variant hidden") || strstr(detail, "variant 'hidden") ||
-        strstr(detail, "hidden variant"))
+        strstr(detail, "hidden variant")) {
         atoll_prompt_put(t, "It happened at a shape that is not listed.\n");
-    else
+    } else {
         atoll_prompt_put_quote(t, evaluation->detail, cap);
+    }
 }
 
 static void put_cell(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                      const struct atoll_behaviour *b)
 {
     const unsigned levels[] = {b->memory, b->algorithm, b->coordination};
-    for (unsigned d = 0; d < 3; d++)
+    for (unsigned d = 0; d < 3; d++) {
         atoll_prompt_put(t, "%s%s: %s", d ? "; " : "How it works: ", atoll_behaviour_dimension_name(d),
                          atoll_behaviour_level_text_of(input->language, d, levels[d]));
+    }
     atoll_prompt_put(t, ".\n");
 }
 
 static void put_speed(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel)
 {
     char time[32];
-    if (!(kernel->time_ns > 0))
+    if (!(kernel->time_ns > 0)) {
         return;
+    }
     atoll_prompt_put(t, "Time %s (weighted over the timed shapes)",
-                     atoll_duration_text(kernel->time_ns, time, sizeof time));
-    if (kernel->speedup > 0)
+                     atoll_duration_text(kernel->time_ns, time, sizeof(time)));
+    if (kernel->speedup > 0) {
         atoll_prompt_put(t, ", %.3g times the baseline's speed", kernel->speedup);
+    }
     atoll_prompt_put(t, ".\n");
 }
 
@@ -150,12 +167,13 @@ static void put_choice(const struct atoll_prompt_input *input, struct atoll_prom
                        const struct atoll_prompt_kernel *kernel)
 {
     char choice[512];
-    choice_text(input, t, kernel, choice, sizeof choice);
-    if (choice[0])
+    choice_text(input, t, kernel, choice, sizeof(choice));
+    if (choice[0]) {
         atoll_prompt_put(t,
                          "It is a template; measured with %s. A template of yours with these params should "
                          "try these values first.\n",
                          choice);
+    }
 }
 
 void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
@@ -183,8 +201,9 @@ void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct at
 
 void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    if (!input->inspiration_count || !input->inspirations)
+    if (!input->inspiration_count || !input->inspirations) {
         return;
+    }
     atoll_prompt_put(t,
                      "Correct kernels for this task that work in other ways. Take ideas from them where they "
                      "are better; do not return one of them.\n");
@@ -193,8 +212,9 @@ void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, stru
         atoll_prompt_put(t, "\n## Kernel %zu\n\n", i + 1);
         put_speed(t, k);
         put_choice(input, t, k);
-        if (k->evaluation)
+        if (k->evaluation) {
             put_cell(input, t, &k->evaluation->behaviour);
+        }
         atoll_prompt_put(t, "\n");
         atoll_prompt_put_code(t, input->language, k->source, 0);
     }
@@ -206,9 +226,10 @@ static int put_unusable(struct atoll_prompt_text *t, const char *source)
     char why[512];
     size_t prefix = strlen(ATOLL_REPLY_UNUSABLE);
     const char *end = strncmp(source, ATOLL_REPLY_UNUSABLE, prefix) == 0 ? strstr(source, " */") : NULL;
-    if (!end)
+    if (!end) {
         return 0;
-    snprintf(why, sizeof why, "%.*s",
+    }
+    snprintf(why, sizeof(why), "%.*s",
              (int)(end - source - (long)prefix < 500 ? end - source - (long)prefix : 500), source + prefix);
     atoll_prompt_put(t, "The answer could not be used:\n\n");
     atoll_prompt_put_quote(t, why, 0);
@@ -219,18 +240,21 @@ static int put_unusable(struct atoll_prompt_text *t, const char *source)
 
 void atoll_prompt_write_failures(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    if (!input->failure_count || !input->failures)
+    if (!input->failure_count || !input->failures) {
         return;
+    }
     atoll_prompt_put(t, "What was tried lately and did not work. Do not repeat these mistakes.\n");
     for (size_t i = 0; i < input->failure_count && i < ATOLL_ASK_FAILURE_LIMIT; i++) {
         const struct atoll_prompt_kernel *k = &input->failures[i];
         atoll_prompt_put(t, "\n## Failure %zu%s%s\n\n", i + 1, k->evaluation ? ": " : "",
                          k->evaluation ? atoll_verdict_name(k->evaluation->verdict) : "");
-        if (put_unusable(t, k->source))
+        if (put_unusable(t, k->source)) {
             continue;
+        }
         put_choice(input, t, k);
-        if (k->evaluation)
+        if (k->evaluation) {
             put_detail(t, k->evaluation, FAILURE_DETAIL);
+        }
         atoll_prompt_put(t, "\n");
         atoll_prompt_put_code(t, input->language, k->source, FAILURE_SOURCE);
     }
@@ -357,17 +381,20 @@ static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_ker
 {
     const struct atoll_evaluation *e = parent->evaluation;
     const struct error_class *c = NULL;
-    for (size_t i = 0; i < sizeof classes / sizeof *classes && !c; i++)
-        if (classes[i].verdict == e->verdict && (!classes[i].part || strstr(e->detail, classes[i].part)))
+    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && !c; i++) {
+        if (classes[i].verdict == e->verdict && (!classes[i].part || strstr(e->detail, classes[i].part))) {
             c = &classes[i];
+        }
+    }
     int unusable = strncmp(parent->source, ATOLL_REPLY_UNUSABLE, strlen(ATOLL_REPLY_UNUSABLE)) == 0;
     atoll_prompt_put(t, "The parent is not correct: %s. First make it correct, then fast.\n",
                      atoll_verdict_name(parent->evaluation->verdict));
-    if (unusable)
+    if (unusable) {
         atoll_prompt_put(
             t, "It is an answer in which no kernel was found; its first line says why. Write a whole one.\n");
-    else if (c)
+    } else if (c) {
         atoll_prompt_put(t, "Class of the error: %s. %s\n", c->name, c->advice);
+    }
     if (parent->evaluation->detail[0] && !unusable) {
         atoll_prompt_put(t, "\nWhat was reported:\n\n");
         put_detail(t, parent->evaluation, 0);
@@ -376,36 +403,42 @@ static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_ker
 
 static void put_gap(struct atoll_prompt_text *t, double time_ns, double floor_ns)
 {
-    if (!(floor_ns > 0) || !(time_ns > 0))
+    if (!(floor_ns > 0) || !(time_ns > 0)) {
         return;
-    if (time_ns < NEAR_FLOOR * floor_ns)
+    }
+    if (time_ns < NEAR_FLOOR * floor_ns) {
         atoll_prompt_put(t, "It runs at %.0f %% of the floor's speed: what is left to gain is small.\n",
                          100 * floor_ns / time_ns);
-    else
+    } else {
         atoll_prompt_put(t, "The floor says that the same work could take 1/%.3g of its time.\n",
                          time_ns / floor_ns);
+    }
 }
 
 static void put_spills(struct atoll_prompt_text *t, const struct atoll_resources *r)
 {
-    if (r->kernel_count && r->spill_load_bytes + r->spill_store_bytes > 0)
+    if (r->kernel_count && r->spill_load_bytes + r->spill_store_bytes > 0) {
         atoll_prompt_put(t, "Registers spill to memory: use fewer per thread, or allow more of them.\n");
-    if (r->kernel_count && r->mix[ATOLL_MIX_FP64] > 0 && r->mix[ATOLL_MIX_FP32] > 0)
+    }
+    if (r->kernel_count && r->mix[ATOLL_MIX_FP64] > 0 && r->mix[ATOLL_MIX_FP32] > 0) {
         atoll_prompt_put(
             t,
             "The binary has %u double-precision instructions beside the single-precision ones: check that no "
             "constant lacks its f.\n",
             r->mix[ATOLL_MIX_FP64]);
+    }
 }
 
 /* Without counters: what time, floor and an empty launch say. */
 static const char *guess(const struct atoll_prompt_input *input, double time_ns, double floor_ns)
 {
     if (input->device && input->device->empty_launch_ns > 0 && time_ns > 0 &&
-        time_ns < 3 * input->device->empty_launch_ns)
+        time_ns < 3 * input->device->empty_launch_ns) {
         return limiters[ATOLL_LIMITER_LAUNCH];
-    if (floor_ns > 0 && time_ns > 0 && time_ns < NEAR_FLOOR * floor_ns)
+    }
+    if (floor_ns > 0 && time_ns > 0 && time_ns < NEAR_FLOOR * floor_ns) {
         return "It is at the floor of bandwidth and peak arithmetic.";
+    }
     return "No counters were measured that would say what limits it. Compare useful operations and bytes "
            "with the device's "
            "peaks: work out which of the two it should be limited by, and what in the kernel keeps it away "
@@ -415,8 +448,9 @@ static const char *guess(const struct atoll_prompt_input *input, double time_ns,
 void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
-    if (!parent || !parent->evaluation)
+    if (!parent || !parent->evaluation) {
         return;
+    }
     const struct atoll_evaluation *e = parent->evaluation;
     if (!atoll_prompt_is_correct(parent)) {
         put_error(t, parent);
@@ -430,12 +464,13 @@ void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct
     atoll_prompt_put(t, "The parent is correct. %s\n", limiter ? limiter : guess(input, time_ns, floor_ns));
     put_gap(t, time_ns, floor_ns);
     put_spills(t, &e->profile.resources);
-    if (e->worst_error > 0.5 && e->worst_error < 1)
+    if (e->worst_error > 0.5 && e->worst_error < 1) {
         atoll_prompt_put(
             t, "Its worst error is %.2g of the tolerance: there is no room for less exact arithmetic.\n",
             e->worst_error);
-    else if (e->worst_error > 0 && e->worst_error < 0.05)
+    } else if (e->worst_error > 0 && e->worst_error < 0.05) {
         atoll_prompt_put(
             t, "Its worst error is only %.2g of the tolerance: less exact and cheaper arithmetic may do.\n",
             e->worst_error);
+    }
 }

@@ -16,13 +16,15 @@ static const char *const markers[] = {"<|",       "<\xef\xbd\x9c",   "</s>",    
 /* Zero-width characters, marks of direction, tags: a reader does not see them. */
 static int is_hidden(const unsigned char *text, size_t bytes)
 {
-    if (bytes == 3 && text[0] == 0xe2)
+    if (bytes == 3 && text[0] == 0xe2) {
         return (text[1] == 0x80 &&
                 ((text[2] >= 0x8b && text[2] <= 0x8f) || (text[2] >= 0xa8 && text[2] <= 0xae))) ||
                (text[1] == 0x81 && text[2] >= 0xa0 && text[2] <= 0xaf);
-    if (bytes == 3)
+    }
+    if (bytes == 3) {
         return text[0] == 0xef &&
                ((text[1] == 0xbb && text[2] == 0xbf) || (text[1] == 0xbf && text[2] >= 0xb0));
+    }
     return bytes == 4 && text[0] == 0xf3 && text[1] == 0xa0;
 }
 
@@ -31,27 +33,31 @@ static size_t clean_one(const char *text, struct atoll_buffer *out)
 {
     const unsigned char *at = (const unsigned char *)text;
     size_t n = atoll_utf8_character_bytes(at, 4);
-    if (at[0] == '\r' && at[1] == '\n')
+    if (at[0] == '\r' && at[1] == '\n') {
         return 1;
-    if (at[0] == '\r' || at[0] == '\f' || at[0] == '\v')
+    }
+    if (at[0] == '\r' || at[0] == '\f' || at[0] == '\v') {
         atoll_buffer_put_bytes(out, "\n", 1);
-    else if (n == 0 || (at[0] < ' ' && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f || is_hidden(at, n) ||
-             (n == 2 && at[0] == 0xc2 && at[1] < 0xa0))
+    } else if (n == 0 || (at[0] < ' ' && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f ||
+               is_hidden(at, n) || (n == 2 && at[0] == 0xc2 && at[1] < 0xa0)) {
         atoll_buffer_put_bytes(out, "?", 1);
-    else
+    } else {
         atoll_buffer_put_bytes(out, text, n);
-    for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
+    }
+    for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++) {
         if (strncmp(text, markers[i], strlen(markers[i])) == 0) {
             atoll_buffer_put_bytes(out, " ", 1); /* behind its first character */
             break;
         }
+    }
     return n ? n : 1;
 }
 
 static void atoll_prompt_clean(const char *text, struct atoll_buffer *out)
 {
-    while (*text)
+    while (*text) {
         text += clean_one(text, out);
+    }
 }
 
 static int is_path_byte(char c)
@@ -66,10 +72,12 @@ static size_t folder_bytes(const char *text, const char before[2])
 {
     size_t last = 0;
     int is_option = before[0] == '-' && is_path_byte(before[1]);
-    if (text[0] != '/' || (is_path_byte(before[1]) && !is_option))
+    if (text[0] != '/' || (is_path_byte(before[1]) && !is_option)) {
         return 0;
-    for (size_t i = 0; is_path_byte(text[i]); i++)
+    }
+    for (size_t i = 0; is_path_byte(text[i]); i++) {
         last = text[i] == '/' && is_path_byte(text[i + 1]) ? i : last;
+    }
     return last ? last + 1 : 0;
 }
 
@@ -79,8 +87,9 @@ static void atoll_prompt_clean_message(const char *text, struct atoll_buffer *ou
         text += folder_bytes(text, before);
         before[0] = before[1];
         before[1] = *text;
-        if (*text)
+        if (*text) {
             text += clean_one(text, out);
+        }
     }
 }
 
@@ -89,7 +98,7 @@ static void atoll_prompt_clean_message(const char *text, struct atoll_buffer *ou
 
 void atoll_prompt_text_init(struct atoll_prompt_text *t)
 {
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
     atoll_buffer_init(&t->text, TEXT_LIMIT);
 }
 
@@ -101,10 +110,12 @@ void atoll_prompt_text_fini(struct atoll_prompt_text *t)
 static struct atoll_prompt_piece *add_piece(struct atoll_prompt_text *t, enum atoll_prompt_cut cut)
 {
     struct atoll_prompt_piece *last = t->piece_count ? &t->pieces[t->piece_count - 1] : NULL;
-    if (last && cut == ATOLL_PROMPT_KEEP && last->cut == ATOLL_PROMPT_KEEP)
+    if (last && cut == ATOLL_PROMPT_KEEP && last->cut == ATOLL_PROMPT_KEEP) {
         return last;
-    if (t->piece_count == ATOLL_PROMPT_PIECE_LIMIT)
+    }
+    if (t->piece_count == ATOLL_PROMPT_PIECE_LIMIT) {
         return NULL;
+    }
     last = &t->pieces[t->piece_count++];
     *last = (struct atoll_prompt_piece){.begin = t->text.length, .cut = cut};
     return last;
@@ -116,10 +127,11 @@ void atoll_prompt_put(struct atoll_prompt_text *t, const char *format, ...)
     struct atoll_prompt_piece *p = add_piece(t, ATOLL_PROMPT_KEEP);
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (!p || n < 0)
+    if (!p || n < 0) {
         return;
+    }
     atoll_buffer_put_bytes(&t->text, text, strlen(text));
     p->length = t->text.length - p->begin;
 }
@@ -132,16 +144,18 @@ static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, 
         t->dropped_bytes += strlen(text);
         return;
     }
-    if (cut == ATOLL_PROMPT_MIDDLE)
+    if (cut == ATOLL_PROMPT_MIDDLE) {
         atoll_prompt_clean(text, &t->text);
-    else
+    } else {
         atoll_prompt_clean_message(text, &t->text);
+    }
     p->length = t->text.length - p->begin;
-    while (p->length > 0 && strchr("\n ", t->text.data[p->begin + p->length - 1]))
+    while (p->length > 0 && strchr("\n ", t->text.data[p->begin + p->length - 1])) {
         p->length--;
+    }
     t->text.length = p->begin + p->length;
     p->cap = cap;
-    snprintf(p->info, sizeof p->info, "%s", info);
+    snprintf(p->info, sizeof(p->info), "%s", info);
 }
 
 void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, const char *code, size_t cap)
@@ -175,13 +189,15 @@ static size_t fence_length(const char *text, size_t length)
 /* What quoting adds to a piece that is not cut. */
 static size_t frame_bytes(const struct atoll_prompt_text *t, const struct atoll_prompt_piece *p)
 {
-    if (p->cut == ATOLL_PROMPT_KEEP)
+    if (p->cut == ATOLL_PROMPT_KEEP) {
         return 0;
+    }
     if (p->cut == ATOLL_PROMPT_TAIL) {
         const char *text = text_of(t, p);
         size_t lines = p->length > 0;
-        for (size_t i = 0; i + 1 < p->length; i++)
+        for (size_t i = 0; i + 1 < p->length; i++) {
             lines += text[i] == '\n';
+        }
         return 2 * lines + 1 + NOTE_BYTES;
     }
     return 2 * fence_length(text_of(t, p), p->length) + strlen(p->info) + 3 + NOTE_BYTES;
@@ -195,8 +211,9 @@ static size_t wish(const struct atoll_prompt_piece *p)
 size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < t->piece_count; i++)
+    for (size_t i = 0; i < t->piece_count; i++) {
         bytes += wish(&t->pieces[i]) + frame_bytes(t, &t->pieces[i]);
+    }
     return bytes;
 }
 
@@ -206,7 +223,7 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
 {
     char fence[512];
     size_t ticks = fence_length(text, length), cut = 0;
-    ticks = ticks < sizeof fence ? ticks : sizeof fence - 1;
+    ticks = ticks < sizeof(fence) ? ticks : sizeof(fence) - 1;
     memset(fence, '`', ticks);
     fence[ticks] = 0;
     atoll_buffer_printf(out, "%s%s\n", fence, info);
@@ -214,10 +231,12 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
         atoll_buffer_put_bytes(out, text, length);
     } else {
         size_t head = keep / 3 * 2, tail = length - (keep - head);
-        while (head > 0 && text[head - 1] != '\n')
+        while (head > 0 && text[head - 1] != '\n') {
             head--;
-        while (tail < length && (tail == 0 || text[tail - 1] != '\n'))
+        }
+        while (tail < length && (tail == 0 || text[tail - 1] != '\n')) {
             tail++;
+        }
         cut = tail - head;
         atoll_buffer_put_bytes(out, text, head);
         atoll_buffer_printf(out, "/* ... %zu bytes are left out here ... */\n", cut);
@@ -238,8 +257,9 @@ static size_t render_quote(const char *text, size_t length, size_t keep, struct 
         atoll_buffer_printf(out, "\n");
         at = stop + 1;
     }
-    if (end < length)
+    if (end < length) {
         atoll_buffer_printf(out, "| ... (%zu more bytes are left out)\n", length - end);
+    }
     return length - end;
 }
 
@@ -253,10 +273,11 @@ static size_t share_of(const struct atoll_prompt_text *t, size_t room)
             size_t w = t->pieces[i].cut == ATOLL_PROMPT_KEEP ? 0 : wish(&t->pieces[i]);
             sum += w < middle ? w : middle;
         }
-        if (sum <= room)
+        if (sum <= room) {
             low = middle;
-        else
+        } else {
             high = middle - 1;
+        }
     }
     return low;
 }
@@ -264,20 +285,22 @@ static size_t share_of(const struct atoll_prompt_text *t, size_t room)
 size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out)
 {
     size_t fixed = 0, cut = t->dropped_bytes;
-    for (size_t i = 0; i < t->piece_count; i++)
+    for (size_t i = 0; i < t->piece_count; i++) {
         fixed +=
             frame_bytes(t, &t->pieces[i]) + (t->pieces[i].cut == ATOLL_PROMPT_KEEP ? t->pieces[i].length : 0);
+    }
     size_t share = share_of(t, limit > fixed ? limit - fixed : 0);
     for (size_t i = 0; i < t->piece_count; i++) {
         const struct atoll_prompt_piece *p = &t->pieces[i];
         const char *text = text_of(t, p);
         size_t keep = wish(p) < share ? wish(p) : share;
-        if (p->cut == ATOLL_PROMPT_KEEP)
+        if (p->cut == ATOLL_PROMPT_KEEP) {
             atoll_buffer_put_bytes(out, text, p->length);
-        else if (p->cut == ATOLL_PROMPT_MIDDLE)
+        } else if (p->cut == ATOLL_PROMPT_MIDDLE) {
             cut += render_code(text, p->length, keep, p->info, out);
-        else
+        } else {
             cut += render_quote(text, p->length, keep, out);
+        }
     }
     return cut;
 }

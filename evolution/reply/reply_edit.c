@@ -30,19 +30,23 @@ static enum mark mark_of(struct atoll_reply_span line)
     line = atoll_reply_trim(line);
     for (size_t i = 0; i < 3; i++) {
         size_t count = 0;
-        while (count < line.length && line.text[count] == marks[i].sign)
+        while (count < line.length && line.text[count] == marks[i].sign) {
             count++;
-        if (count < 5 || count > 9)
+        }
+        if (count < 5 || count > 9) {
             continue;
+        }
         struct atoll_reply_span word =
             atoll_reply_trim((struct atoll_reply_span){line.text + count, line.length - count});
-        if (word.length == 0)
+        if (word.length == 0) {
             return marks[i].bare ? marks[i].mark : MARK_NONE;
+        }
         for (size_t w = 0; w < 2; w++) {
             size_t n = strlen(marks[i].words[w]);
             if (n && word.length >= n && word.length <= n + 2 &&
-                strncasecmp(word.text, marks[i].words[w], n) == 0)
+                strncasecmp(word.text, marks[i].words[w], n) == 0) {
                 return marks[i].mark;
+            }
         }
     }
     return MARK_NONE;
@@ -52,9 +56,11 @@ int atoll_reply_has_edits(struct atoll_reply_span text)
 {
     struct atoll_reply_span line;
     size_t at = 0;
-    while (atoll_reply_line(text, &at, &line))
-        if (mark_of(line) == MARK_SEARCH)
+    while (atoll_reply_line(text, &at, &line)) {
+        if (mark_of(line) == MARK_SEARCH) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -64,14 +70,17 @@ static struct atoll_reply_span lines_between(struct atoll_reply_span text, size_
     struct atoll_reply_span part = {text.text + begin, (size_t)(end - text.text) - begin}, first, last;
     size_t at = 0, cut;
     if (!atoll_reply_line(part, &at, &first) || at >= part.length || first.length < 3 ||
-        memcmp(first.text, "```", 3) != 0)
+        memcmp(first.text, "```", 3) != 0) {
         return part;
+    }
     cut = part.length - 1;
-    while (cut > 0 && part.text[cut - 1] != '\n')
+    while (cut > 0 && part.text[cut - 1] != '\n') {
         cut--;
+    }
     last = atoll_reply_trim((struct atoll_reply_span){part.text + cut, part.length - cut});
-    if (cut < at || last.length != 3 || memcmp(last.text, "```", 3) != 0)
+    if (cut < at || last.length != 3 || memcmp(last.text, "```", 3) != 0) {
         return part;
+    }
     return (struct atoll_reply_span){part.text + at, cut - at};
 }
 
@@ -84,25 +93,30 @@ static int read_edits(struct atoll_reply_span text, struct edit *ret_edits, char
     int count = 0;
     while (atoll_reply_line(text, &at, &line)) {
         enum mark m = mark_of(line);
-        if (m == MARK_SEARCH && state != MARK_REPLACE)
+        if (m == MARK_SEARCH && state != MARK_REPLACE) {
             break;
+        }
         if (m == MARK_SEARCH && count == ATOLL_REPLY_EDIT_LIMIT) {
             snprintf(ret_why, why_bytes, "there are more than %d edits; write the whole kernel",
                      ATOLL_REPLY_EDIT_LIMIT);
             return -1;
         }
         if (m == MARK_NONE || (m == MARK_DIVIDER && state != MARK_SEARCH) ||
-            (m == MARK_REPLACE && state != MARK_DIVIDER))
+            (m == MARK_REPLACE && state != MARK_DIVIDER)) {
             continue;
-        if (m == MARK_DIVIDER)
+        }
+        if (m == MARK_DIVIDER) {
             ret_edits[count].search = lines_between(text, begin, line.text);
-        if (m == MARK_REPLACE)
+        }
+        if (m == MARK_REPLACE) {
             ret_edits[count++].replace = lines_between(text, begin, line.text);
+        }
         state = m;
         begin = at;
     }
-    if (state == MARK_REPLACE)
+    if (state == MARK_REPLACE) {
         return count;
+    }
     snprintf(ret_why, why_bytes, "edit %d: it has no %s; was the answer cut off?", count + 1,
              state == MARK_SEARCH ? "'=======' behind its SEARCH text" : "'>>>>>>> REPLACE' at its end");
     return -1;
@@ -121,15 +135,17 @@ struct match {
 static size_t indent_of(struct atoll_reply_span line)
 {
     size_t n = 0;
-    while (n < line.length && strchr(" \t", line.text[n]))
+    while (n < line.length && strchr(" \t", line.text[n])) {
         n++;
+    }
     return n;
 }
 
 static struct atoll_reply_span without_end(struct atoll_reply_span line)
 {
-    while (line.length && strchr(" \t", line.text[line.length - 1]))
+    while (line.length && strchr(" \t", line.text[line.length - 1])) {
         line.length--;
+    }
     return line;
 }
 
@@ -142,12 +158,14 @@ static int same(struct atoll_reply_span a, struct atoll_reply_span b)
 static int lines_match(struct atoll_reply_span from, struct atoll_reply_span search, enum way way, int *known,
                        struct match *m)
 {
-    if (way == EXACTLY)
+    if (way == EXACTLY) {
         return same(from, search);
+    }
     from = without_end(from);
     search = without_end(search);
-    if (way == BUT_FOR_ENDS || from.length == 0 || search.length == 0)
+    if (way == BUT_FOR_ENDS || from.length == 0 || search.length == 0) {
         return same(from, search);
+    }
     size_t a = indent_of(from), b = indent_of(search);
     if (!*known) {
         *known = 1;
@@ -170,8 +188,9 @@ static int matches_at(struct atoll_reply_span source, size_t at, struct atoll_re
     m->add.length = 0;
     while (atoll_reply_line(search, &from, &wanted)) {
         if (++*work > WORK_LIMIT || !atoll_reply_line(source, &at, &line) ||
-            !lines_match(line, wanted, way, &known, m))
+            !lines_match(line, wanted, way, &known, m)) {
             return 0;
+        }
     }
     m->end = at < source.length ? at : source.length;
     return 1;
@@ -185,11 +204,12 @@ static int count_lines(struct atoll_reply_span source, struct atoll_reply_span s
     struct match m;
     size_t at = 0, begin = 0;
     int count = 0;
-    for (; count < 2 && *work <= WORK_LIMIT && atoll_reply_line(source, &at, &line); begin = at)
+    for (; count < 2 && *work <= WORK_LIMIT && atoll_reply_line(source, &at, &line); begin = at) {
         if (matches_at(source, begin, search, way, work, &m)) {
             *ret_match = m;
             count++;
         }
+    }
     return count;
 }
 
@@ -197,11 +217,13 @@ static int count_inside(struct atoll_reply_span source, struct atoll_reply_span 
                         struct match *ret_match)
 {
     search = atoll_reply_trim(search);
-    if (search.length == 0 || memchr(search.text, '\n', search.length))
+    if (search.length == 0 || memchr(search.text, '\n', search.length)) {
         return 0;
+    }
     const char *found = memmem(source.text, source.length, search.text, search.length);
-    if (!found)
+    if (!found) {
         return 0;
+    }
     size_t begin = (size_t)(found - source.text), after = begin + search.length;
     *ret_match = (struct match){.begin = begin, .end = after};
     return memmem(source.text + after, source.length - after, search.text, search.length) ? 2 : 1;
@@ -211,8 +233,9 @@ static struct atoll_reply_span without_blank_lines(struct atoll_reply_span text)
 {
     struct atoll_reply_span line;
     size_t at = 0, begin = 0;
-    while (atoll_reply_line(text, &at, &line) && without_end(line).length == 0)
+    while (atoll_reply_line(text, &at, &line) && without_end(line).length == 0) {
         begin = at;
+    }
     begin = begin < text.length ? begin : text.length;
     text.text += begin, text.length -= begin;
     struct atoll_reply_span kept = atoll_reply_trim(text);
@@ -227,8 +250,9 @@ static int find(struct atoll_reply_span source, const struct edit *e, size_t *wo
     for (enum way way = EXACTLY; way < WAY_COUNT; way++) {
         int count = count_lines(source, way == EXACTLY ? e->search : without_blank_lines(e->search), way,
                                 work, ret_match);
-        if (count)
+        if (count) {
             return count;
+        }
     }
     *ret_inside = 1;
     return count_inside(source, e->search, ret_match);
@@ -262,11 +286,13 @@ static int replace(const struct edit *e, const struct match *m, int inside, char
     struct atoll_reply_span with = inside ? atoll_reply_trim(e->replace) : e->replace;
     struct atoll_reply_span line;
     size_t used = m->begin, lines = 0;
-    for (size_t at = 0; atoll_reply_line(with, &at, &line);)
+    for (size_t at = 0; atoll_reply_line(with, &at, &line);) {
         lines++;
+    }
     if (m->add.length > ROOM_BYTES / (lines + 1) ||
-        source->length + with.length + (m->add.length + 1) * lines >= ROOM_BYTES)
+        source->length + with.length + (m->add.length + 1) * lines >= ROOM_BYTES) {
         return -1;
+    }
     memcpy(room, source->text, m->begin);
     if (inside) {
         memcpy(room + used, with.text, with.length);
@@ -288,16 +314,17 @@ static int apply(const struct edit *e, int number, char *room, struct atoll_repl
     struct match m = {0};
     int inside = 0, count = atoll_reply_trim(e->search).length ? find(*source, e, work, &m, &inside) : -1;
     const char *why = "the kernel grows too long";
-    if (count < 0)
+    if (count < 0) {
         why = "its SEARCH text is empty; give the lines that are replaced";
-    else if (*work > WORK_LIMIT)
+    } else if (*work > WORK_LIMIT) {
         why = "the edits are too long; write the whole kernel";
-    else if (count == 0)
+    } else if (count == 0) {
         why = "its SEARCH text is not in the kernel; copy its lines exactly";
-    else if (count > 1)
+    } else if (count > 1) {
         why = "its SEARCH text is in the kernel more than once; add lines around it";
-    else if (replace(e, &m, inside, room, source) == 0)
+    } else if (replace(e, &m, inside, room, source) == 0) {
         return 0;
+    }
     snprintf(ret_why, why_bytes, "edit %d: %s", number, why);
     return -1;
 }
@@ -305,16 +332,19 @@ static int apply(const struct edit *e, int number, char *room, struct atoll_repl
 const char *atoll_reply_apply(struct atoll_arena *arena, struct atoll_reply_span text, const char *source,
                               char *ret_why, size_t why_bytes, struct atoll_err *err)
 {
-    struct edit *edits = atoll_arena_alloc_array(arena, ATOLL_REPLY_EDIT_LIMIT + 1, sizeof *edits, err);
+    struct edit *edits = atoll_arena_alloc_array(arena, ATOLL_REPLY_EDIT_LIMIT + 1, sizeof(*edits), err);
     char *room = edits ? atoll_arena_alloc(arena, 2 * ROOM_BYTES, err) : NULL;
     struct atoll_reply_span now = {source, strlen(source)};
     size_t work = 0;
     ret_why[0] = 0;
     int count = room ? read_edits(text, edits, ret_why, why_bytes) : -1;
-    if (count < 0)
+    if (count < 0) {
         return NULL;
-    for (int i = 0; i < count; i++)
-        if (apply(&edits[i], i + 1, room + (i % 2 ? ROOM_BYTES : 0), &now, &work, ret_why, why_bytes) != 0)
+    }
+    for (int i = 0; i < count; i++) {
+        if (apply(&edits[i], i + 1, room + (i % 2 ? ROOM_BYTES : 0), &now, &work, ret_why, why_bytes) != 0) {
             return NULL;
+        }
+    }
     return now.text;
 }

@@ -82,10 +82,12 @@ static uint32_t choose_greedy(const struct atoll_engine *e, const struct atoll_t
 {
     const struct tree *tree = t->strategy;
     uint32_t best = ATOLL_NONE;
-    for (uint32_t i = 0; i < tree->node_count; i++)
+    for (uint32_t i = 0; i < tree->node_count; i++) {
         if (has_tries(e, &tree->nodes[i]) &&
-            (best == ATOLL_NONE || fitness_of(e, &tree->nodes[i]) > fitness_of(e, &tree->nodes[best])))
+            (best == ATOLL_NONE || fitness_of(e, &tree->nodes[i]) > fitness_of(e, &tree->nodes[best]))) {
             best = i;
+        }
+    }
     return best;
 }
 
@@ -105,9 +107,11 @@ static void count_visits(const struct atoll_engine *e, struct tree *tree, struct
         n->next = ATOLL_NONE;
         n->leads = (uint8_t)has_tries(e, n);
     }
-    for (uint32_t i = 0; i < tree->expansion_count; i++)
-        if (tree->expansions[i].node != ATOLL_NONE)
+    for (uint32_t i = 0; i < tree->expansion_count; i++) {
+        if (tree->expansions[i].node != ATOLL_NONE) {
             tree->nodes[tree->expansions[i].node].visits++;
+        }
+    }
     for (uint32_t i = tree->node_count; i-- > 0;) {
         const struct node *n = &tree->nodes[i];
         struct node *parent = parent_of(tree, n, root);
@@ -127,15 +131,17 @@ static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_task
     for (uint32_t i = 0; i < tree->node_count; i++) {
         struct node *n = &tree->nodes[i], *parent = parent_of(tree, n, &root);
         n->score = n->value + exploration * sqrt(log(parent->visits) / n->visits);
-        if (n->leads && (parent->next == ATOLL_NONE || n->score > tree->nodes[parent->next].score))
+        if (n->leads && (parent->next == ATOLL_NONE || n->score > tree->nodes[parent->next].score)) {
             parent->next = i;
+        }
     }
     uint32_t at = root.next;
     while (at != ATOLL_NONE) {
         const struct node *n = &tree->nodes[at];
         int widens = n->tries < ceil(pow(n->visits, WIDENING));
-        if (has_tries(e, n) && (widens || n->next == ATOLL_NONE))
+        if (has_tries(e, n) && (widens || n->next == ATOLL_NONE)) {
             break;
+        }
         at = n->next;
     }
     return at;
@@ -153,10 +159,12 @@ static policy *const policies[ATOLL_TREE_POLICY_COUNT] = {
 static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct tree *tree = t->strategy;
-    if (tree->drafts >= e->search.tree_drafts)
+    if (tree->drafts >= e->search.tree_drafts) {
         return 0;
-    if (atoll_ask_is_outside(e, t))
+    }
+    if (atoll_ask_is_outside(e, t)) {
         return 1;
+    }
     /* Seeds and imports, whatever became of them, count as drafts. */
     uint32_t missing = e->search.tree_drafts - tree->drafts;
     for (uint32_t i = 0; i < e->individuals.count && missing; i++) {
@@ -169,16 +177,22 @@ static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_t
 static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct tree *tree = t->strategy;
-    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
+    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count)) {
         return 0;
-    if (drafts_are_missing(e, t))
+    }
+    if (drafts_are_missing(e, t)) {
         return 1;
-    for (uint32_t i = 0; i < tree->expansion_count; i++)
-        if (tree->expansions[i].node == ATOLL_NONE)
+    }
+    for (uint32_t i = 0; i < tree->expansion_count; i++) {
+        if (tree->expansions[i].node == ATOLL_NONE) {
             return 0; /* a draft is not answered */
-    for (uint32_t i = tree->node_count; i-- > 0;)
-        if (has_tries(e, &tree->nodes[i]))
+        }
+    }
+    for (uint32_t i = tree->node_count; i-- > 0;) {
+        if (has_tries(e, &tree->nodes[i])) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -188,8 +202,9 @@ static int make(struct atoll_engine *e, struct atoll_task_state *t, const struct
 {
     struct tree *tree = t->strategy;
     if (atoll_array_reserve(&tree->expansions, &tree->expansion_capacity, tree->expansion_count + 1,
-                            sizeof *tree->expansions, err))
+                            sizeof(*tree->expansions), err)) {
         return -1;
+    }
     tree->expansions[tree->expansion_count++] =
         (struct expansion){.ask = asked->ask.number, .node = node, .left = ATOLL_NONE};
     return (atoll_ask_stays_here(e, t) ? atoll_ask_make_here : atoll_ask_make)(e, t, asked, err);
@@ -218,8 +233,9 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
 static uint32_t expansion_of(const struct tree *tree, uint64_t ask)
 {
     uint32_t at = 0;
-    while (at < tree->expansion_count && tree->expansions[at].ask != ask)
+    while (at < tree->expansion_count && tree->expansions[at].ask != ask) {
         at++;
+    }
     return at;
 }
 
@@ -227,7 +243,7 @@ static void close_expansion(struct tree *tree, uint32_t at)
 {
     tree->expansion_count--;
     memmove(&tree->expansions[at], &tree->expansions[at + 1],
-            (tree->expansion_count - at) * sizeof *tree->expansions);
+            (tree->expansion_count - at) * sizeof(*tree->expansions));
 }
 
 static int replied(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
@@ -235,11 +251,13 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
 {
     struct tree *tree = t->strategy;
     uint32_t at = expansion_of(tree, reply->ask);
-    if (at == tree->expansion_count)
+    if (at == tree->expansion_count) {
         return 0;
+    }
     tree->expansions[at].left = accepted;
-    if (!accepted)
+    if (!accepted) {
         close_expansion(tree, at);
+    }
     return 0;
 }
 
@@ -251,14 +269,17 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
     uint32_t at = expansion_of(tree, ask), parent = ATOLL_NONE;
     if (at < tree->expansion_count) {
         parent = tree->expansions[at].node;
-        if (!--tree->expansions[at].left)
+        if (!--tree->expansions[at].left) {
             close_expansion(tree, at);
+        }
     }
-    if (individual == ATOLL_NONE || e->individuals.items[individual].state == ATOLL_INDIVIDUAL_ABANDONED)
+    if (individual == ATOLL_NONE || e->individuals.items[individual].state == ATOLL_INDIVIDUAL_ABANDONED) {
         return 0;
-    if (atoll_array_reserve(&tree->nodes, &tree->node_capacity, tree->node_count + 1, sizeof *tree->nodes,
-                            err))
+    }
+    if (atoll_array_reserve(&tree->nodes, &tree->node_capacity, tree->node_count + 1, sizeof(*tree->nodes),
+                            err)) {
         return -1;
+    }
     tree->nodes[tree->node_count++] = (struct node){.individual = individual, .parent = parent};
     return 0;
 }
@@ -275,8 +296,9 @@ static int nodes_codec(const struct atoll_engine *e, const struct atoll_task_sta
 {
     uint32_t count = tree->node_count;
     atoll_codec_count(c, &count, 12);
-    if (c->in && atoll_array_reserve(&tree->nodes, &tree->node_capacity, count, sizeof *tree->nodes, err))
+    if (c->in && atoll_array_reserve(&tree->nodes, &tree->node_capacity, count, sizeof(*tree->nodes), err)) {
         return -1;
+    }
     tree->node_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct node *n = &tree->nodes[i];
@@ -285,8 +307,9 @@ static int nodes_codec(const struct atoll_engine *e, const struct atoll_task_sta
         atoll_codec_u32(c, &n->tries);
         if (c->in && (n->individual >= e->individuals.count ||
                       e->individuals.items[n->individual].task != atoll_task_position(e, t) ||
-                      !is_node_or_root(n->parent, i)))
+                      !is_node_or_root(n->parent, i))) {
             c->in->failed = 1;
+        }
     }
     return 0;
 }
@@ -297,8 +320,9 @@ static int expansions_codec(const struct atoll_engine *e, struct tree *tree, str
     uint32_t count = tree->expansion_count;
     atoll_codec_count(c, &count, 16);
     if (c->in && atoll_array_reserve(&tree->expansions, &tree->expansion_capacity, count,
-                                     sizeof *tree->expansions, err))
+                                     sizeof(*tree->expansions), err)) {
         return -1;
+    }
     tree->expansion_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct expansion *x = &tree->expansions[i];
@@ -306,8 +330,9 @@ static int expansions_codec(const struct atoll_engine *e, struct tree *tree, str
         atoll_codec_u32(c, &x->node);
         atoll_codec_u32(c, &x->left);
         if (c->in &&
-            (!x->ask || x->ask >= e->next_ask || !x->left || !is_node_or_root(x->node, tree->node_count)))
+            (!x->ask || x->ask >= e->next_ask || !x->left || !is_node_or_root(x->node, tree->node_count))) {
             c->in->failed = 1;
+        }
     }
     return 0;
 }

@@ -23,8 +23,9 @@ static size_t choices(struct dive *d, size_t at, uint8_t *ret_digits)
     for (size_t k = 0; k < count && d->nodes_left; k++) {
         d->nodes_left--;
         d->point.digits[at] = (uint8_t)((start + k) % count);
-        if (!d->space->prefix || d->space->prefix(d->space->context, &d->point, at + 1))
+        if (!d->space->prefix || d->space->prefix(d->space->context, &d->point, at + 1)) {
             ret_digits[kept++] = d->point.digits[at];
+        }
     }
     d->point.digits[at] = 0;
     return kept;
@@ -45,8 +46,9 @@ static void shuffle(struct dive *d, uint8_t *digits, size_t count)
 static int descend(struct dive *d, size_t at)
 {
     uint8_t digits[ATOLL_PLAN_VALUE_LIMIT];
-    if (at == d->space->count)
+    if (at == d->space->count) {
         return d->accept(d->context, &d->point);
+    }
     size_t count = choices(d, at, digits);
     shuffle(d, digits, count);
     for (size_t k = 0; k < count; k++) {
@@ -70,8 +72,9 @@ struct listing {
 static int list_point(const void *context, const struct atoll_point *point)
 {
     const struct listing *l = context;
-    if (!l->space->legal(l->space->context, point))
+    if (!l->space->legal(l->space->context, point)) {
         return 0;
+    }
     *l->stopped = !l->visit(l->context, point);
     return *l->stopped;
 }
@@ -92,8 +95,9 @@ static int search(const struct atoll_space *space, struct atoll_random *random, 
 {
     struct dive d = {
         .space = space, .random = random, .nodes_left = node_limit, .accept = accept, .context = context};
-    if (!descend(&d, 0))
+    if (!descend(&d, 0)) {
         return 0;
+    }
     *ret_point = d.point;
     *ret_log_weight = d.log_weight;
     return 1;
@@ -113,8 +117,9 @@ int atoll_legal_sample(const struct atoll_space *space, struct atoll_random *ran
     for (unsigned k = 0; k < SAMPLE_SEARCHES; k++) {
         struct atoll_point point;
         double log_weight;
-        if (!search(space, random, node_limit / SAMPLE_SEARCHES, accept, context, &point, &log_weight))
+        if (!search(space, random, node_limit / SAMPLE_SEARCHES, accept, context, &point, &log_weight)) {
             continue;
+        }
         /* The largest of weight times an exponential's inverse is a draw in proportion to the weights. */
         double key = log_weight - log(-log1p(-atoll_random_unit(atoll_random_next(random))));
         if (key > best || best == -HUGE_VAL) {

@@ -50,15 +50,19 @@ static struct target_range range_of(const struct atoll_surrogate_row *rows,
 {
     double values[ATOLL_GP_ROW_LIMIT], sum = 0;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (rows[i].foreign == foreign && targets[i].known == ATOLL_GP_EXACT)
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].foreign == foreign && targets[i].known == ATOLL_GP_EXACT) {
             values[n++] = targets[i].value;
-    if (!n)
+        }
+    }
+    if (!n) {
         return (struct target_range){HUGE_VAL, 0, HUGE_VAL};
-    qsort(values, n, sizeof *values, ascending);
+    }
+    qsort(values, n, sizeof(*values), ascending);
     double slow = values[(uint32_t)(SLOW_QUANTILE * (n - 1))];
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         sum += values[i] > slow ? slow + SLOW_SLOPE * (values[i] - slow) : values[i];
+    }
     return (struct target_range){slow, sum / n, values[0]};
 }
 
@@ -81,8 +85,9 @@ double atoll_surrogate_targets(const struct atoll_tune *tune, const struct atoll
     for (uint32_t i = 0; i < count; i++) {
         const struct target_range *p = rows[i].foreign ? &theirs : &ours;
         double *v = &ret_targets[i].value;
-        if (*v > p->slow)
+        if (*v > p->slow) {
             *v = p->slow + SLOW_SLOPE * (*v - p->slow);
+        }
         *v -= rows[i].foreign ? theirs.mean : 0;
     }
     return ours.least;
@@ -98,8 +103,9 @@ static void offer(struct atoll_tune *tune, const struct atoll_point *point)
 {
     struct atoll_surrogate *s = tune->surrogate;
     uint32_t trial = atoll_tune_find(tune, point);
-    if (s->pool_count < ATOLL_SURROGATE_POOL && (trial == ATOLL_NONE || trial >= s->known_trials))
+    if (s->pool_count < ATOLL_SURROGATE_POOL && (trial == ATOLL_NONE || trial >= s->known_trials)) {
         s->pool[s->pool_count++] = *point;
+    }
 }
 
 /* One digit differs; in long lists of values by 1, 2, 4, 8, ... steps. */
@@ -118,23 +124,28 @@ static void fill_pool(struct atoll_tune *tune)
     uint32_t effort = POOL_EFFORT;
     s->pool_count = 0;
     if (wholly_in_pool(tune)) {
-        for (uint32_t i = 0; i < tune->points.legal_count; i++)
+        for (uint32_t i = 0; i < tune->points.legal_count; i++) {
             offer(tune, &tune->points.legal[i]);
+        }
         return;
     }
-    for (uint32_t i = 0; i < s->centre_count; i++)
-        for (size_t p = 0; p < tune->space->count; p++)
+    for (uint32_t i = 0; i < s->centre_count; i++) {
+        for (size_t p = 0; p < tune->space->count; p++) {
             for (size_t digit = 0; digit < tune->space->params[p].value_count; digit++) {
                 struct atoll_point point = s->centres[i];
                 point.digits[p] = (uint8_t)digit;
                 if (is_neighbour(tune, &s->centres[i], p, digit) && s->pool_count < POOL_NEAR &&
-                    atoll_tune_points_legal(&tune->points, &point))
+                    atoll_tune_points_legal(&tune->points, &point)) {
                     offer(tune, &point);
+                }
             }
+        }
+    }
     for (uint32_t left = ATOLL_SURROGATE_POOL - s->pool_count; left > 0; left--) {
         struct atoll_point point;
-        if (!atoll_tune_points_draw(&tune->points, &draw, &effort, &point))
+        if (!atoll_tune_points_draw(&tune->points, &draw, &effort, &point)) {
             break;
+        }
         offer(tune, &point);
     }
 }
@@ -149,8 +160,9 @@ struct scene {
 static double log_improvement(double z)
 {
     static const double log_root_2pi = 0.91893853320467274;
-    if (z < FAR_BELOW)
+    if (z < FAR_BELOW) {
         return -0.5 * z * z - log_root_2pi - 2 * log(-z);
+    }
     return log(exp(-0.5 * z * z - log_root_2pi) + z * 0.5 * erfc(-z * sqrt(0.5)));
 }
 
@@ -169,8 +181,9 @@ struct climb {
 
 static void consider(struct climb *c, const struct atoll_point *point, double value)
 {
-    if (c->found && !(value > c->value))
+    if (c->found && !(value > c->value)) {
         return;
+    }
     c->best = *point;
     c->value = value;
     c->found = 1;
@@ -181,11 +194,13 @@ static void search_pool(struct atoll_tune *tune, const struct scene *scene, stru
     struct atoll_surrogate *s = tune->surrogate;
     const float *variances = atoll_gp_pool_variances(s->gp);
     atoll_gp_pool_means(s->gp, &s->weights[0], s->means);
-    if (scene->has_failures)
+    if (scene->has_failures) {
         atoll_gp_pool_means(s->gp, &s->weights[1], s->failures);
+    }
     for (uint32_t i = 0; i < s->pool_count; i++) {
-        if (atoll_tune_find(tune, &s->pool[i]) != ATOLL_NONE)
+        if (atoll_tune_find(tune, &s->pool[i]) != ATOLL_NONE) {
             continue;
+        }
         double variance = variances[i] > 1e-6f ? (double)variances[i] : 1e-6;
         consider(c, &s->pool[i], acquisition(scene, s->means[i], variance, s->failures[i]));
     }
@@ -194,48 +209,55 @@ static void search_pool(struct atoll_tune *tune, const struct scene *scene, stru
 static void search_neighbours(struct atoll_tune *tune, const struct scene *scene,
                               const struct atoll_point *centre, size_t most_steps, struct climb *c)
 {
-    for (size_t i = 0; i < tune->space->count; i++)
+    for (size_t i = 0; i < tune->space->count; i++) {
         for (size_t digit = 0; digit < tune->space->params[i].value_count; digit++) {
             struct atoll_point point = *centre;
             size_t old = centre->digits[i];
             point.digits[i] = (uint8_t)digit;
             if (digit > old + most_steps || old > digit + most_steps ||
-                !is_neighbour(tune, centre, i, digit) || !atoll_tune_available(tune, &point))
+                !is_neighbour(tune, centre, i, digit) || !atoll_tune_available(tune, &point)) {
                 continue;
+            }
             double means[2], variance;
             atoll_gp_predict(tune->surrogate->gp, &point, tune->surrogate->weights, 2, means, &variance);
             consider(c, &point, acquisition(scene, means[0], variance, means[1]));
         }
+    }
 }
 
 static int best_candidate(struct atoll_tune *tune, double incumbent, struct atoll_point *ret_point)
 {
     const struct atoll_surrogate *s = tune->surrogate;
     struct scene scene = {incumbent, sqrt(s->weights[0].variance), atoll_gp_noise(s->gp), 0};
-    for (uint32_t i = 0; i < tune->trial_count; i++)
+    for (uint32_t i = 0; i < tune->trial_count; i++) {
         scene.has_failures |= tune->trials[i].state == TRIAL_FAILED;
+    }
     struct climb c = {.found = 0};
-    if (!(incumbent < HUGE_VAL))
+    if (!(incumbent < HUGE_VAL)) {
         scene.incumbent = s->weights[0].mean;
+    }
     search_pool(tune, &scene, &c);
     if (!wholly_in_pool(tune)) {
-        if (tune->best != ATOLL_NONE && tune->best >= s->known_trials)
+        if (tune->best != ATOLL_NONE && tune->best >= s->known_trials) {
             search_neighbours(tune, &scene, &tune->trials[tune->best].point, ATOLL_PLAN_VALUE_LIMIT, &c);
+        }
         for (int round = 0; round < CLIMB_ROUNDS && c.found; round++) {
             struct atoll_point centre = c.best;
             search_neighbours(tune, &scene, &centre, 1, &c);
         }
     }
-    if (c.found)
+    if (c.found) {
         *ret_point = c.best;
+    }
     return c.found;
 }
 
 static uint32_t count_results(const struct atoll_tune *tune)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < tune->trial_count; i++)
+    for (uint32_t i = 0; i < tune->trial_count; i++) {
         count += tune->trials[i].state != TRIAL_PENDING;
+    }
     return count;
 }
 
@@ -256,8 +278,9 @@ struct ranked {
 static int by_time(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
+    if (x->time_ns != y->time_ns) {
         return x->time_ns < y->time_ns ? -1 : 1;
+    }
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -270,13 +293,15 @@ static int by_index(const void *a, const void *b)
 /* Of count sorted by time: keeps `fastest`, then `latest` by index, then evenly spread ones, `limit` in all. */
 static uint32_t thin(struct ranked *r, uint32_t count, uint32_t fastest, uint32_t latest, uint32_t limit)
 {
-    if (count <= limit)
+    if (count <= limit) {
         return count;
-    qsort(r + fastest, count - fastest, sizeof *r, by_index);
+    }
+    qsort(r + fastest, count - fastest, sizeof(*r), by_index);
     uint32_t kept = fastest, spread = limit - fastest - latest, middle = count - fastest - latest;
-    for (uint32_t i = 0; i < spread; i++)
+    for (uint32_t i = 0; i < spread; i++) {
         r[kept++] = r[fastest + (uint32_t)((uint64_t)i * middle / spread)];
-    memmove(r + kept, r + count - latest, latest * sizeof *r);
+    }
+    memmove(r + kept, r + count - latest, latest * sizeof(*r));
     return kept + latest;
 }
 
@@ -290,15 +315,18 @@ static void push_timed(struct atoll_surrogate *s, struct ranked *ranked, const s
                        uint32_t count, int foreign)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (trials[i].state == TRIAL_CORRECT || trials[i].state == TRIAL_CENSORED)
+    for (uint32_t i = 0; i < count; i++) {
+        if (trials[i].state == TRIAL_CORRECT || trials[i].state == TRIAL_CENSORED) {
             ranked[kept++] = (struct ranked){trials[i].time_ns, i};
-    qsort(ranked, kept, sizeof *ranked, by_time);
+        }
+    }
+    qsort(ranked, kept, sizeof(*ranked), by_time);
     kept = foreign ? thin(ranked, kept, ROWS_HINTS / 2, 0, ROWS_HINTS)
                    : thin(ranked, kept, ROWS_FASTEST, ROWS_LATEST, ROWS_RESULTS);
-    qsort(ranked, kept, sizeof *ranked, by_index);
-    for (uint32_t i = 0; i < kept; i++)
+    qsort(ranked, kept, sizeof(*ranked), by_index);
+    for (uint32_t i = 0; i < kept; i++) {
         push(s, ranked[i].index, foreign);
+    }
 }
 
 /* The latest of a state, in their order. */
@@ -306,23 +334,27 @@ static void push_latest(struct atoll_surrogate *s, const struct atoll_tune *tune
                         uint32_t limit)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < tune->trial_count; i++)
+    for (uint32_t i = 0; i < tune->trial_count; i++) {
         count += tune->trials[i].state == state;
-    for (uint32_t i = 0; i < tune->trial_count; i++)
-        if (tune->trials[i].state == state && count-- <= limit)
+    }
+    for (uint32_t i = 0; i < tune->trial_count; i++) {
+        if (tune->trials[i].state == state && count-- <= limit) {
             push(s, i, 0);
+        }
+    }
 }
 
 /* Our own rows', of their targets. */
 static double spread_of(const struct atoll_surrogate *s, const struct atoll_gp_target *targets)
 {
     double sum = 0, squares = 0, count = 0;
-    for (uint32_t i = 0; i < s->row_count; i++)
+    for (uint32_t i = 0; i < s->row_count; i++) {
         if (!s->rows[i].foreign && targets[i].known == ATOLL_GP_EXACT) {
             sum += targets[i].value;
             squares += targets[i].value * targets[i].value;
             count++;
         }
+    }
     return count > 1 ? squares / count - sum / count * (sum / count) : 0;
 }
 
@@ -332,13 +364,15 @@ static void fit(struct atoll_tune *tune, const struct atoll_gp_target *targets)
     struct atoll_gp_row rows[ATOLL_GP_FIT_LIMIT];
     double values[ATOLL_GP_FIT_LIMIT];
     uint32_t count = 0, exact = 0, n = 0;
-    for (uint32_t i = 0; i < s->row_count; i++)
+    for (uint32_t i = 0; i < s->row_count; i++) {
         exact += targets[i].known == ATOLL_GP_EXACT;
+    }
     uint32_t stride = exact > ATOLL_GP_FIT_LIMIT ? (exact + ATOLL_GP_FIT_LIMIT - 1) / ATOLL_GP_FIT_LIMIT : 1;
     for (uint32_t i = 0; i < s->row_count; i++) {
         const struct atoll_surrogate_row *row = &s->rows[i];
-        if (targets[i].known != ATOLL_GP_EXACT || n++ % stride)
+        if (targets[i].known != ATOLL_GP_EXACT || n++ % stride) {
             continue;
+        }
         const struct atoll_trial *of = row->foreign ? &tune->hints[row->index] : &tune->trials[row->index];
         rows[count] = (struct atoll_gp_row){of->point, row->noise, row->foreign};
         values[count++] = targets[i].value;
@@ -352,17 +386,21 @@ static void choose_centres(struct atoll_tune *tune)
     uint32_t fastest[ATOLL_SURROGATE_CENTRES];
     uint32_t count = atoll_tune_fastest(tune, ATOLL_SURROGATE_CENTRES - CENTRE_HINTS, fastest);
     s->centre_count = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         s->centres[s->centre_count++] = tune->trials[fastest[i]].point;
+    }
     double above = 0; /* the fastest hint, then the next one */
     for (uint32_t k = 0; k < CENTRE_HINTS; k++) {
         const struct atoll_trial *next = NULL;
-        for (uint32_t i = 0; i < tune->hint_count; i++)
+        for (uint32_t i = 0; i < tune->hint_count; i++) {
             if (tune->hints[i].state == TRIAL_CORRECT && tune->hints[i].time_ns > above &&
-                (!next || tune->hints[i].time_ns < next->time_ns))
+                (!next || tune->hints[i].time_ns < next->time_ns)) {
                 next = &tune->hints[i];
-        if (!next)
+            }
+        }
+        if (!next) {
             break;
+        }
         above = next->time_ns;
         s->centres[s->centre_count++] = next->point;
     }
@@ -373,9 +411,10 @@ static int refit(struct atoll_tune *tune, struct atoll_random *random, struct at
     struct atoll_surrogate *s = tune->surrogate;
     struct atoll_gp_target targets[ATOLL_GP_ROW_LIMIT];
     uint32_t most = tune->hint_count > tune->trial_count ? tune->hint_count : tune->trial_count;
-    struct ranked *ranked = malloc(most * sizeof *ranked);
-    if (!ranked)
+    struct ranked *ranked = malloc(most * sizeof(*ranked));
+    if (!ranked) {
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a model of a template's times");
+    }
     s->known_trials = tune->trial_count;
     s->known_results = count_results(tune);
     s->known_hints = tune->hint_count;
@@ -402,7 +441,7 @@ static int refit(struct atoll_tune *tune, struct atoll_random *random, struct at
 
 struct atoll_surrogate *atoll_surrogate_create(const struct atoll_space *space, struct atoll_err *err)
 {
-    struct atoll_surrogate *s = calloc(1, sizeof *s);
+    struct atoll_surrogate *s = calloc(1, sizeof(*s));
     if (!s) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a model of a template's times");
         return NULL;
@@ -418,8 +457,9 @@ struct atoll_surrogate *atoll_surrogate_create(const struct atoll_space *space, 
 
 void atoll_surrogate_destroy(struct atoll_surrogate *surrogate)
 {
-    if (!surrogate)
+    if (!surrogate) {
         return;
+    }
     atoll_gp_destroy(surrogate->gp);
     free(surrogate);
 }
@@ -427,8 +467,9 @@ void atoll_surrogate_destroy(struct atoll_surrogate *surrogate)
 /* The trials since the refit follow its rows. */
 static struct atoll_surrogate_row row_at(const struct atoll_surrogate *s, uint32_t at)
 {
-    if (at < s->row_count)
+    if (at < s->row_count) {
         return s->rows[at];
+    }
     return (struct atoll_surrogate_row){.index = s->known_trials + at - s->row_count};
 }
 
@@ -443,8 +484,9 @@ static int build(struct atoll_tune *tune, struct atoll_err *err)
     struct atoll_surrogate *s = tune->surrogate;
     if (!s->is_built) {
         fill_pool(tune);
-        if (atoll_gp_reset(s->gp, &s->kernel, s->pool, s->pool_count, err))
+        if (atoll_gp_reset(s->gp, &s->kernel, s->pool, s->pool_count, err)) {
             return -1;
+        }
         s->is_built = 1;
     }
     for (uint32_t i = (uint32_t)atoll_gp_row_count(s->gp); i < rows_now(tune); i++) {
@@ -473,23 +515,29 @@ int atoll_tune_model(struct atoll_tune *tune, struct atoll_random *random, struc
 {
     struct atoll_surrogate_row rows[ATOLL_GP_ROW_LIMIT] = {{0}};
     uint32_t correct = 0;
-    for (uint32_t i = 0; i < tune->trial_count; i++)
+    for (uint32_t i = 0; i < tune->trial_count; i++) {
         correct += tune->trials[i].state == TRIAL_CORRECT;
-    if (correct < (tune->hint_count ? 1 : RESULTS_MIN))
+    }
+    if (correct < (tune->hint_count ? 1 : RESULTS_MIN)) {
         return 0;
+    }
     if (!tune->surrogate) {
         tune->surrogate = atoll_surrogate_create(tune->space, err);
-        if (!tune->surrogate)
+        if (!tune->surrogate) {
             return -1;
+        }
     }
-    if (refit_is_due(tune) && refit(tune, random, err))
+    if (refit_is_due(tune) && refit(tune, random, err)) {
         return -1;
-    if (build(tune, err))
+    }
+    if (build(tune, err)) {
         return -1;
+    }
     struct atoll_surrogate *s = tune->surrogate;
     uint32_t count = rows_now(tune);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         rows[i] = row_at(s, i);
+    }
     double incumbent = atoll_surrogate_targets(tune, rows, count, s->targets);
     atoll_gp_solve(s->gp, s->targets, NULL, &s->weights[0]);
     solve_failures(tune, rows, count);
@@ -499,13 +547,15 @@ int atoll_tune_model(struct atoll_tune *tune, struct atoll_random *random, struc
 void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate *s,
                            struct atoll_codec *codec)
 {
-    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++)
+    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++) {
         atoll_codec_u8(codec, &s->kernel.scale[i]);
+    }
     atoll_codec_u8(codec, &s->kernel.noise);
     atoll_codec_u8(codec, &s->kernel.texture);
     atoll_codec_u8(codec, &s->kernel.transfer);
-    if (codec->in && !atoll_gp_kernel_valid(&s->kernel))
+    if (codec->in && !atoll_gp_kernel_valid(&s->kernel)) {
         codec->in->failed = 1;
+    }
     atoll_codec_u32(codec, &s->known_trials);
     atoll_codec_u32(codec, &s->known_results);
     atoll_codec_u32(codec, &s->known_hints);
@@ -517,8 +567,9 @@ void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate
         codec->in->failed = 1;
         return;
     }
-    for (uint32_t i = 0; i < s->centre_count; i++)
+    for (uint32_t i = 0; i < s->centre_count; i++) {
         atoll_point_codec(tune->space, &s->centres[i], codec);
+    }
     for (uint32_t i = 0; i < s->row_count; i++) {
         struct atoll_surrogate_row *row = &s->rows[i];
         atoll_codec_u32(codec, &row->index);
@@ -526,7 +577,8 @@ void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate
         atoll_codec_f64(codec, &row->noise);
         if (codec->in &&
             (row->foreign > 1 || row->index >= (row->foreign ? tune->hint_count : tune->trial_count) ||
-             !(row->noise >= 0) || !isfinite(row->noise)))
+             !(row->noise >= 0) || !isfinite(row->noise))) {
             codec->in->failed = 1;
+        }
     }
 }

@@ -8,7 +8,7 @@ void atoll_witness_fini(struct atoll_witness *w)
 {
     atoll_index_fini(&w->index);
     free(w->sent);
-    memset(w, 0, sizeof *w);
+    memset(w, 0, sizeof(*w));
 }
 
 struct query {
@@ -28,12 +28,14 @@ static int evaluate_is_new(struct atoll_witness *w, const struct atoll_decision 
 {
     struct query q = {w, d};
     uint64_t key = atoll_id_u64(&d->candidate) + d->task;
-    if (atoll_index_find(&w->index, key, equal, &q) != ATOLL_NONE)
+    if (atoll_index_find(&w->index, key, equal, &q) != ATOLL_NONE) {
         return atoll_err_set(err, ATOLL_E_INTERNAL,
                              "evaluation %" PRIu64 ": the candidate was evaluated before", d->evaluation);
-    if (atoll_array_reserve(&w->sent, &w->sent_capacity, w->sent_count + 1, sizeof *w->sent, err) ||
-        atoll_index_add(&w->index, key, w->sent_count, err))
+    }
+    if (atoll_array_reserve(&w->sent, &w->sent_capacity, w->sent_count + 1, sizeof(*w->sent), err) ||
+        atoll_index_add(&w->index, key, w->sent_count, err)) {
         return -1;
+    }
     w->sent[w->sent_count++] = (struct atoll_witness_sent){d->task, d->model, d->candidate};
     return 0;
 }
@@ -42,11 +44,13 @@ static int evaluate_is_new(struct atoll_witness *w, const struct atoll_decision 
 static int duel_fits(const struct atoll_orders *orders, const struct atoll_decision *d, struct atoll_err *err)
 {
     unsigned open = 0;
-    if (atoll_id_equal(&d->candidate, &d->elite))
+    if (atoll_id_equal(&d->candidate, &d->elite)) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "duel %" PRIu64 ": a candidate against itself",
                              d->evaluation);
-    if (!(d->alpha > 0 && d->alpha < 0.5))
+    }
+    if (!(d->alpha > 0 && d->alpha < 0.5)) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "duel %" PRIu64 ": error %g", d->evaluation, d->alpha);
+    }
     for (uint32_t i = 0; i < orders->count && d->purpose == ATOLL_DUEL_PROMOTION; i++) {
         const struct atoll_decision *o = &orders->items[i].decision;
         open += o->type == ATOLL_DECIDE_DUEL && o->purpose == ATOLL_DUEL_PROMOTION && o->task == d->task &&
@@ -67,9 +71,10 @@ static int same_but_number(const struct atoll_decision *a, const struct atoll_de
 static int dispatch_fits(struct atoll_witness *w, const struct atoll_orders *orders,
                          const struct atoll_decision *d, struct atoll_err *err)
 {
-    if (d->evaluation <= w->last_evaluation)
+    if (d->evaluation <= w->last_evaluation) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "number %" PRIu64 " follows %" PRIu64, d->evaluation,
                              w->last_evaluation);
+    }
     w->last_evaluation = d->evaluation;
     if (w->failing.type && same_but_number(&w->failing, d)) {
         w->failing.type = (enum atoll_decision_type)0;
@@ -88,11 +93,13 @@ static int is_under_way(const struct atoll_orders *orders, const struct atoll_de
 
 static int migration_fits(const struct atoll_search *s, const struct atoll_decision *d, struct atoll_err *err)
 {
-    if (d->island == d->other_island || d->island >= s->islands || d->other_island >= s->islands)
+    if (d->island == d->other_island || d->island >= s->islands || d->other_island >= s->islands) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a migrant goes from island %" PRIu32 " to %" PRIu32,
                              d->island, d->other_island);
-    if (s->topology == ATOLL_TOPOLOGY_NONE && !(s->stagnation_migration > 0))
+    }
+    if (s->topology == ATOLL_TOPOLOGY_NONE && !(s->stagnation_migration > 0)) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a migrant where none may be");
+    }
     return 0;
 }
 
@@ -100,8 +107,9 @@ int atoll_witness_decision(struct atoll_witness *w, const struct atoll_search *s
                            const struct atoll_orders *orders, const struct atoll_decision *d,
                            struct atoll_err *err)
 {
-    if (w->stopped)
+    if (w->stopped) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a decision follows the stop");
+    }
     switch (d->type) {
     case ATOLL_DECIDE_EVALUATE:
     case ATOLL_DECIDE_DUEL: return dispatch_fits(w, orders, d, err);
@@ -121,12 +129,14 @@ int atoll_witness_state(const struct atoll_witness *w, const struct atoll_search
 {
     struct atoll_engine_status status;
     atoll_engine_status(engine, &status);
-    if (status.under_way != orders->alive)
+    if (status.under_way != orders->alive) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "%" PRIu64 " under way, evaluators hold %" PRIu32,
                              status.under_way, orders->alive);
-    if (search->evaluation_budget && status.evaluated > search->evaluation_budget)
+    }
+    if (search->evaluation_budget && status.evaluated > search->evaluation_budget) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "%" PRIu64 " evaluations are more than the budget",
                              status.evaluated);
+    }
     return 0;
 }
 
@@ -134,17 +144,21 @@ int atoll_witness_end(const struct atoll_engine *engine, struct atoll_err *err)
 {
     struct atoll_engine_status status;
     atoll_engine_status(engine, &status);
-    if (!status.stopped || status.under_way)
+    if (!status.stopped || status.under_way) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: stopped %d, %" PRIu64 " under way",
                              status.stopped, status.under_way);
+    }
     for (uint32_t i = 0; i < atoll_engine_task_count(engine); i++) {
         struct atoll_task_status t;
-        if (atoll_engine_task_status(engine, i, 0, &t))
+        if (atoll_engine_task_status(engine, i, 0, &t)) {
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " is unknown", i);
-        if (!t.done || t.under_way)
+        }
+        if (!t.done || t.under_way) {
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " goes on", i);
-        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline) && t.final_ratio < 1)
+        }
+        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline) && t.final_ratio < 1) {
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: the best of task %" PRIu32 " is slower", i);
+        }
     }
     return 0;
 }

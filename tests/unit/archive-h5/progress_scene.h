@@ -21,7 +21,7 @@ static inline int set_up(void **state)
 {
     char path[PATH_MAX];
     (void)state;
-    memset(&writer, 0, sizeof writer);
+    memset(&writer, 0, sizeof(writer));
     scratch_make(dir);
     scratch_join(suite, dir, "suite");
     scratch_join(target, dir, "campaign");
@@ -63,7 +63,7 @@ static inline void job_start(struct atoll_campaign *c, const char *job)
     atoll_journal_destroy(writer.journal);
     writer.journal = atoll_campaign_start_attempt(c, job, 1, 5, &attempt_dir, NULL);
     assert_non_null(writer.journal);
-    snprintf(writer.attempt, sizeof writer.attempt, "%.63s", strrchr(attempt_dir, '/') + 1);
+    snprintf(writer.attempt, sizeof(writer.attempt), "%.63s", strrchr(attempt_dir, '/') + 1);
 }
 
 static inline void attempt_start(struct atoll_campaign *c)
@@ -121,7 +121,7 @@ static inline struct atoll_progress_json sample_hint(struct atoll_campaign_progr
                                        .asks = {1, 2, 3, 4000, 0.25},
                                        .task_count = 2,
                                        .tasks = rows};
-    memcpy(hint.attempt, writer.attempt, sizeof hint.attempt);
+    memcpy(hint.attempt, writer.attempt, sizeof(hint.attempt));
     return hint;
 }
 
@@ -141,7 +141,7 @@ static inline void journal_close(const char *reason)
 static inline void write_end(struct atoll_campaign *c)
 {
     atoll_journal_destroy(writer.journal);
-    memset(&writer, 0, sizeof writer);
+    memset(&writer, 0, sizeof(writer));
     atoll_campaign_close(c);
 }
 
@@ -158,8 +158,9 @@ static inline int count_record(void *context, const struct atoll_attempt *attemp
     struct counts *c = context;
     struct atoll_event e;
     (void)attempt;
-    if (record->type != ATOLL_RECORD_EVENT)
+    if (record->type != ATOLL_RECORD_EVENT) {
         return 0;
+    }
     atoll_arena_reset(c->arena);
     assert_int_equal(atoll_event_decode(record->bytes, record->length, c->arena, &e, err), 0);
     c->evaluated += e.type == ATOLL_EVENT_EVALUATED;
@@ -177,8 +178,9 @@ static inline struct atoll_campaign_progress progress_checked(void)
     struct counts counts = {.arena = atoll_arena_create(1 << 20, NULL)};
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
     assert_int_equal(atoll_campaign_replay(c, count_record, &counts, &report, NULL), 0);
-    if (atoll_campaign_progress_read(target, &s, &err) != 0)
+    if (atoll_campaign_progress_read(target, &s, &err) != 0) {
         fail_msg("%s", err.text);
+    }
     assert_int_equal(s.evaluated, counts.evaluated);
     assert_int_equal(s.duelled, counts.duelled);
     assert_string_equal(s.attempt, report.last);
@@ -205,7 +207,7 @@ static inline int has_hint(void)
 static inline void journal_path(char ret_path[PATH_MAX], const char *attempt)
 {
     char name[128];
-    snprintf(name, sizeof name, "jobs/%s/" ATOLL_JOURNAL_FILE, attempt);
+    snprintf(name, sizeof(name), "jobs/%s/" ATOLL_JOURNAL_FILE, attempt);
     scratch_join(ret_path, target, name);
 }
 

@@ -67,7 +67,7 @@ static inline void scratch_write(const char *path, const void *bytes, size_t len
 
 static inline struct atoll_id sample_id(uint64_t n)
 {
-    return atoll_id_of(&n, sizeof n);
+    return atoll_id_of(&n, sizeof(n));
 }
 
 /* A TICK: the smallest event, told apart by its time. */
@@ -81,7 +81,7 @@ static inline void sample_tick(struct atoll_event *e, int64_t n)
 static inline struct atoll_decision sample_evaluate(uint64_t evaluation, uint32_t task)
 {
     struct atoll_decision d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     d.type = ATOLL_DECIDE_EVALUATE;
     d.evaluation = evaluation;
     d.task = task;

@@ -43,20 +43,23 @@ struct volatile_disk {
 
 static struct disk_object *disk_find(struct volatile_disk *d, ino_t inode)
 {
-    for (unsigned i = 0; i < d->object_count; i++)
-        if (d->objects[i].inode == inode)
+    for (unsigned i = 0; i < d->object_count; i++) {
+        if (d->objects[i].inode == inode) {
             return &d->objects[i];
+        }
+    }
     return NULL;
 }
 
 static struct disk_object *disk_object(struct volatile_disk *d, int fd, const struct stat *st)
 {
     struct disk_object *o = disk_find(d, st->st_ino);
-    if (o)
+    if (o) {
         return o;
+    }
     assert_true(d->object_count < DISK_OBJECTS);
     o = &d->objects[d->object_count++];
-    memset(o, 0, sizeof *o);
+    memset(o, 0, sizeof(*o));
     o->inode = st->st_ino;
     o->pin = dup(fd);
     o->is_dir = S_ISDIR(st->st_mode);
@@ -71,10 +74,11 @@ static void disk_keep_entries(struct disk_object *o, int fd)
     for (struct dirent *e; dir && (e = readdir(dir));) {
         struct stat st;
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-            fstatat(copy, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            fstatat(copy, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
             continue;
+        }
         assert_true(o->entry_count < DISK_ENTRIES);
-        snprintf(o->entries[o->entry_count].name, sizeof o->entries[0].name, "%s", e->d_name);
+        snprintf(o->entries[o->entry_count].name, sizeof(o->entries[0].name), "%s", e->d_name);
         o->entries[o->entry_count].inode = st.st_ino;
         o->entries[o->entry_count++].is_dir = S_ISDIR(st.st_mode);
     }
@@ -83,8 +87,9 @@ static void disk_keep_entries(struct disk_object *o, int fd)
 
 static int disk_dead(struct volatile_disk *d)
 {
-    if (d->stop_at < 0 || d->steps++ < d->stop_at)
+    if (d->stop_at < 0 || d->steps++ < d->stop_at) {
         return 0;
+    }
     errno = EIO;
     return 1;
 }
@@ -93,8 +98,9 @@ static int disk_sync(void *context, int fd)
 {
     struct volatile_disk *d = context;
     struct stat st;
-    if (disk_dead(d))
+    if (disk_dead(d)) {
         return -1;
+    }
     assert_int_equal(fstat(fd, &st), 0);
     struct disk_object *o = disk_object(d, fd, &st);
     if (o->is_dir) {
@@ -103,7 +109,7 @@ static int disk_sync(void *context, int fd)
     }
     char *bytes = malloc((size_t)st.st_size + 1);
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int again = open(path, O_RDONLY);
     assert_int_equal(pread(again, bytes, (size_t)st.st_size, 0), st.st_size);
     close(again);
@@ -116,11 +122,13 @@ static int disk_sync(void *context, int fd)
 static int disk_open(void *context, const char *path, int flags, mode_t mode)
 {
     struct stat st;
-    if (disk_dead(context))
+    if (disk_dead(context)) {
         return -1;
+    }
     int fd = open(path, flags, mode);
-    if (fd >= 0 && fstat(fd, &st) == 0)
+    if (fd >= 0 && fstat(fd, &st) == 0) {
         disk_object(context, fd, &st);
+    }
     return fd;
 }
 
@@ -163,12 +171,12 @@ static int disk_link(void *context, const char *from, const char *to)
 /* A disk whose root exists and is durable and empty.  stop_at: calls that still happen, -1 = all. */
 static inline struct volatile_disk *disk_create(const char *root, long stop_at)
 {
-    struct volatile_disk *d = calloc(1, sizeof *d);
+    struct volatile_disk *d = calloc(1, sizeof(*d));
     assert_non_null(d);
     d->ops =
         (struct atoll_file_ops){d,          disk_open,   disk_write_at, disk_ftruncate, disk_sync, disk_sync,
                                 disk_close, disk_rename, disk_unlink,   disk_mkdir,     disk_link};
-    snprintf(d->root, sizeof d->root, "%s", root);
+    snprintf(d->root, sizeof(d->root), "%s", root);
     d->stop_at = -1;
     int fd = open(root, O_RDONLY | O_DIRECTORY);
     assert_true(fd >= 0);
@@ -184,15 +192,16 @@ static void disk_write_out(struct volatile_disk *d, ino_t inode, int is_dir, con
     if (!is_dir) {
         FILE *f = fopen(path, "wb");
         assert_non_null(f);
-        if (o && o->length)
+        if (o && o->length) {
             fwrite(o->bytes, 1, o->length, f);
+        }
         fclose(f);
         return;
     }
     assert_int_equal(mkdir(path, 0777), 0);
     for (unsigned i = 0; o && i < o->entry_count; i++) {
         char child[PATH_MAX];
-        snprintf(child, sizeof child, "%.3000s/%s", path, o->entries[i].name);
+        snprintf(child, sizeof(child), "%.3000s/%s", path, o->entries[i].name);
         disk_write_out(d, o->entries[i].inode, o->entries[i].is_dir, child);
     }
 }

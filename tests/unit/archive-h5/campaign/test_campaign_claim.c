@@ -29,13 +29,13 @@ int __wrap_fcntl(int fd, int command, void *argument)
 static struct atoll_campaign *create(struct atoll_err *err)
 {
     static char task_dir[PATH_MAX];
-    snprintf(task_dir, sizeof task_dir, "%s/suites/starter/transpose", ATOLL_SOURCE_DIR);
+    snprintf(task_dir, sizeof(task_dir), "%s/suites/starter/transpose", ATOLL_SOURCE_DIR);
     const struct atoll_campaign_task task = {"transpose", task_dir, atoll_id_of("t", 1)};
     struct atoll_config config = {.engine_version = 1, .task_count = 1, .tasks = &task};
     config.id = atoll_id_of("campaign", 8);
     config.created_unix_ns = 5;
     atoll_search_defaults(&config.search);
-    snprintf(config.atoll_version, sizeof config.atoll_version, "%s", ATOLL_VERSION);
+    snprintf(config.atoll_version, sizeof(config.atoll_version), "%s", ATOLL_VERSION);
     return atoll_campaign_create(target, &config, NULL, err);
 }
 
@@ -44,12 +44,13 @@ static int setup(void **state)
     (void)state;
     lock_errno = 0;
     scratch_make(root);
-    snprintf(target, sizeof target, "%.4000s/c", root);
+    snprintf(target, sizeof(target), "%.4000s/c", root);
     atoll_lease_holder_self("local", 0, &self);
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_campaign *c = create(&err);
-    if (!c)
+    if (!c) {
         fail_msg("%s", err.text);
+    }
     atoll_campaign_close(c);
     return 0;
 }
@@ -67,8 +68,9 @@ static struct atoll_campaign *claimed(uint32_t silent_epoch, enum atoll_campaign
     enum atoll_campaign_hold hold;
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, &err);
     assert_non_null(c);
-    if (atoll_campaign_claim(c, &self, silent_epoch, &hold, &err) != 0)
+    if (atoll_campaign_claim(c, &self, silent_epoch, &hold, &err) != 0) {
         fail_msg("%s", err.text);
+    }
     assert_int_equal(hold, want);
     return c;
 }
@@ -79,8 +81,9 @@ static struct atoll_journal *start(struct atoll_campaign *c, const char *job, ui
     struct atoll_attempt *attempts;
     size_t count;
     struct atoll_journal *j = atoll_campaign_start_attempt(c, job, 1, 5, NULL, &err);
-    if (!j)
+    if (!j) {
         fail_msg("%s", err.text);
+    }
     assert_int_equal(atoll_campaign_attempts(c, &attempts, &count, NULL), 0);
     assert_int_equal(attempts[count - 1].header.attempt, number);
     free(attempts);
@@ -117,8 +120,9 @@ static void test_claims_follow_old_attempts(void **state)
     (void)state;
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
     assert_int_equal(atoll_campaign_lock(c, NULL), 0);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; i++) {
         atoll_journal_destroy(start(c, "local", i));
+    }
     atoll_campaign_close(c);
     c = claimed(0, ATOLL_HOLD_LOCKED);
     atoll_journal_destroy(start(c, "local", 4));
@@ -138,8 +142,9 @@ static pid_t child_that_holds(int with_lease)
         struct atoll_campaign *mine = atoll_campaign_open(target, NULL, NULL);
         ok = mine && (with_lease ? atoll_campaign_claim(mine, &own, 0, NULL, NULL)
                                  : atoll_campaign_lock(mine, NULL)) == 0;
-        if (write(ready[1], &ok, 1) == 1)
+        if (write(ready[1], &ok, 1) == 1) {
             pause();
+        }
         _exit(0);
     }
     assert_int_equal(read(ready[0], &ok, 1), 1);
@@ -156,7 +161,7 @@ static void refused(pid_t by)
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
     assert_int_equal(atoll_campaign_claim(c, &self, 0, NULL, &err), -1);
     assert_int_equal(err.code, ATOLL_E_BUSY);
-    snprintf(pid, sizeof pid, "pid %ld on host ", (long)by);
+    snprintf(pid, sizeof(pid), "pid %ld on host ", (long)by);
     assert_non_null(strstr(err.text, pid));
     assert_null(atoll_campaign_lease(c));
     atoll_campaign_close(c);
@@ -197,14 +202,15 @@ static void test_no_locks(void **state)
 {
     (void)state;
     static const int errors[] = {ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL};
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         lock_errno = errors[i];
         atoll_campaign_close(claimed(0, ATOLL_HOLD_NO_LOCKS));
         scratch_remove(target);
         struct atoll_campaign *c = create(&err);
-        if (!c)
+        if (!c) {
             fail_msg("%s", err.text);
+        }
         atoll_campaign_close(c);
         atoll_campaign_close(claimed(0, ATOLL_HOLD_NO_LOCKS));
     }
@@ -217,8 +223,9 @@ static void test_no_locks(void **state)
 static void quarantine_told(void *context, int is_problem, const char *line)
 {
     assert_int_equal(is_problem, 0);
-    if (strstr(line, "6 records of attempt local.0 written after its lease was lost are kept aside"))
+    if (strstr(line, "6 records of attempt local.0 written after its lease was lost are kept aside")) {
         *(int *)context += 1;
+    }
 }
 
 /* What the one who lost the lease still writes, and an attempt that it still begins. */

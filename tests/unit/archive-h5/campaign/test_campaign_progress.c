@@ -75,8 +75,9 @@ static void test_killed_anywhere(void **state)
     attempt_start(c);
     journal_path(path, writer.attempt);
     for (int g = 0; g <= GROUPS; g++) {
-        if (g > 0)
+        if (g > 0) {
             group_write();
+        }
         hint_write();
         hints[g] = scratch_read(hint_path, &lengths[g]);
         bytes_at[g] = atoll_journal_durable_bytes(writer.journal);
@@ -87,10 +88,12 @@ static void test_killed_anywhere(void **state)
         for (size_t cut = bytes_at[0]; cut <= length; cut += cut + 40 < length ? 7 : 1) {
             scratch_write(path, journal, cut);
             int has = has_hint();
-            if (cut < bytes_at[g])
+            if (cut < bytes_at[g]) {
                 assert_false(has);
-            if (cut == bytes_at[g])
+            }
+            if (cut == bytes_at[g]) {
                 assert_true(has);
+            }
         }
         free(hints[g]);
     }
@@ -131,7 +134,7 @@ static void test_older_attempts(void **state)
     char wish[64], *changed = malloc(first_length + 64);
     assert_non_null(changed);
     const char *at = strstr(first, "\"journal_bytes\":"), *rest = strchr(at, ',');
-    snprintf(wish, sizeof wish, "\"journal_bytes\":%zu", length + 1);
+    snprintf(wish, sizeof(wish), "\"journal_bytes\":%zu", length + 1);
     int changed_length =
         snprintf(changed, first_length + 64, "%.*s%s%s", (int)(at - first), first, wish, rest);
     scratch_write(hint_path, changed, (size_t)changed_length);
@@ -218,7 +221,7 @@ static void test_segment(void **state)
     uint64_t before = atoll_journal_durable_bytes(writer.journal);
     journal_close("asked");
     hint_write();
-    snprintf(name, sizeof name, "jobs/%s/segment-0000.h5", writer.attempt);
+    snprintf(name, sizeof(name), "jobs/%s/segment-0000.h5", writer.attempt);
     scratch_write(scratch_join(segment, target, name), "", 0);
     s = progress_checked();
     assert_int_equal(s.phase, ATOLL_CAMPAIGN_PROGRESS_ENDED);
@@ -279,13 +282,15 @@ static pid_t writer_fork(int *ret_fd)
         return pid;
     }
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
-    if (!c || atoll_campaign_lock(c, NULL) != 0)
+    if (!c || atoll_campaign_lock(c, NULL) != 0) {
         _exit(1);
+    }
     attempt_start(c);
     for (int groups = 0; groups < 20000; groups++) { /* a test that failed leaves no endless writer */
         group_write();
-        if (write(ends[1], &writer.evaluated, sizeof writer.evaluated) < 0)
+        if (write(ends[1], &writer.evaluated, sizeof(writer.evaluated)) < 0) {
             _exit(1);
+        }
         hint_write();
     }
     _exit(0);
@@ -304,15 +309,16 @@ static void test_killed_process(void **state)
         int fd, status;
         pid_t pid = writer_fork(&fd);
         for (int groups = 0; groups <= round % 5; groups++) {
-            assert_int_equal(read(fd, &acknowledged, sizeof acknowledged), sizeof acknowledged);
-            if (atoll_campaign_progress_read(target, &s, &err) != 0)
+            assert_int_equal(read(fd, &acknowledged, sizeof(acknowledged)), sizeof(acknowledged));
+            if (atoll_campaign_progress_read(target, &s, &err) != 0) {
                 fail_msg("round %d: %s", round, err.text);
+            }
             assert_true(s.evaluated >= acknowledged);
             atoll_campaign_progress_fini(&s);
         }
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
-        while (read(fd, &acknowledged, sizeof acknowledged) == sizeof acknowledged)
+        while (read(fd, &acknowledged, sizeof(acknowledged)) == sizeof(acknowledged))
             ;
         close(fd);
         s = progress_checked();

@@ -74,17 +74,19 @@ static void test_hostile_hint(void **state)
     hint_write();
     group_write();
     char *good = scratch_read(hint_path, &length);
-    for (size_t i = 0; i < sizeof hostile_cases / sizeof *hostile_cases; i++) {
+    for (size_t i = 0; i < sizeof(hostile_cases) / sizeof(*hostile_cases); i++) {
         const char *at = strstr(good, hostile_cases[i].find);
         char *bad = malloc(length + 200);
         assert_non_null(bad);
-        if (!at)
+        if (!at) {
             fail_msg("%s is not in %s", hostile_cases[i].find, good);
+        }
         int bad_length = snprintf(bad, length + 200, "%.*s%s%s", (int)(at - good), good,
                                   hostile_cases[i].replace, at + strlen(hostile_cases[i].find));
         scratch_write(hint_path, bad, (size_t)bad_length);
-        if (has_hint())
+        if (has_hint()) {
             fail_msg("case %zu was believed: %s", i, bad);
+        }
         free(bad);
     }
     scratch_write(hint_path, good, length);
@@ -114,9 +116,9 @@ static void test_every_call_fails_once(void **state)
     char *before = scratch_read(hint_path, &length);
     struct atoll_progress_json hint = sample_hint(rows);
     hint.evaluators = 99;
-    snprintf(name, sizeof name, "jobs/%s/" ATOLL_CAMPAIGN_PROGRESS_FILE ".tmp", writer.attempt);
+    snprintf(name, sizeof(name), "jobs/%s/" ATOLL_CAMPAIGN_PROGRESS_FILE ".tmp", writer.attempt);
     scratch_join(temporary, target, name);
-    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++)
+    for (size_t f = 0; f < sizeof(faults) / sizeof(*faults); f++) {
         for (long n = 0; n < 5; n++) {
             struct atoll_err err = ATOLL_ERR_INIT;
             struct faulty faulty;
@@ -130,10 +132,12 @@ static void test_every_call_fails_once(void **state)
                 assert_string_equal(now, before);
                 assert_non_null(strstr(err.text, ATOLL_CAMPAIGN_PROGRESS_FILE));
             }
-            if (access(temporary, F_OK) == 0)
+            if (access(temporary, F_OK) == 0) {
                 fail_msg("call %ld, fault %d: the temporary file stays", n, (int)faults[f]);
+            }
             free(now);
         }
+    }
     assert_true(failures >= 9); /* open, write, rename with each of three */
     hint.busy = 0.0 / 0.0;
     assert_int_equal(atoll_progress_json_write(target, &hint, NULL, NULL), -1);

@@ -38,8 +38,9 @@ static const char *attempt_make(unsigned events, int ends_in_order)
         struct atoll_decision elite = {.type = ATOLL_DECIDE_ELITE, .candidate = sample_id(number)};
         assert_int_equal(atoll_journal_append_decisions(j, number, &elite, 1, NULL), 0);
     }
-    if (ends_in_order)
+    if (ends_in_order) {
         assert_int_equal(atoll_journal_append_close(j, 9, "asked", NULL), 0);
+    }
     assert_int_equal(atoll_journal_sync(j, NULL), 0);
     atoll_journal_destroy(j);
     return folder;
@@ -70,8 +71,9 @@ static int refresh(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int got = atoll_archive_refresh(campaign, archive, NULL, &err);
-    if (got < 0)
+    if (got < 0) {
         fail_msg("%s", err.text);
+    }
     return got;
 }
 
@@ -125,10 +127,10 @@ static void test_refresh_of_other_files(void **state)
     assert_int_equal(atoll_segment_made_of(archive, &other, origin), -1);
     struct atoll_tables *t = atoll_segment_read(archive, NULL);
     char longest[2 * ATOLL_MADE_OF_BYTES];
-    memset(longest, 'x', sizeof longest);
-    longest[sizeof longest - 1] = '\0';
+    memset(longest, 'x', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
     const char *const origins[] = {NULL, "", "somebody's", longest};
-    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
+    for (size_t i = 0; i < sizeof(origins) / sizeof(*origins); i++) {
         assert_int_equal(atoll_segment_write(archive, t, origins[i], NULL, NULL), 0);
         assert_int_equal(refresh(), 0);
     }

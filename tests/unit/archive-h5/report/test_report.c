@@ -55,7 +55,7 @@ static void test_find_candidate(void **state)
     struct atoll_row_candidate c;
     char hex[ATOLL_ID_HEX];
     uint64_t row = 0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_int_equal(atoll_query_candidate_prefix(query, cases[i].prefix, &row, &err), -1);
         assert_int_equal(err.code, cases[i].code);
         assert_non_null(strstr(err.text, cases[i].text));
@@ -122,8 +122,9 @@ static char *export_text(enum atoll_table table, enum atoll_export_format format
 static unsigned count_text(const char *text, const char *what)
 {
     unsigned n = 0;
-    for (; (text = strstr(text, what)) != NULL; text++)
+    for (; (text = strstr(text, what)) != NULL; text++) {
         n++;
+    }
     return n;
 }
 
@@ -144,7 +145,7 @@ static void test_export(void **state)
     free(json);
     if (system("/usr/bin/python3 -c ''") == 0) {
         char command[2 * PATH_MAX];
-        snprintf(command, sizeof command,
+        snprintf(command, sizeof(command),
                  "/usr/bin/python3 -c \"import json; [json.loads(x) for x in open('%.2000s/export', "
                  "encoding='utf-8')]\"",
                  dir);
@@ -169,8 +170,9 @@ static void test_verify(void **state)
     const char *root = atoll_campaign_dir(campaign);
     assert_int_equal(atoll_archive_build(campaign, scratch_join(path, root, "archive.h5"), NULL, NULL, NULL),
                      0);
-    if (atoll_verify_path(root, NULL, NULL, &report, &err) != 0)
+    if (atoll_verify_path(root, NULL, NULL, &report, &err) != 0) {
         fail_msg("%s", err.text);
+    }
     assert_string_equal(report.first_problem, "");
     assert_int_equal(report.problems, 0);
     assert_int_equal(report.journals, 1);
@@ -201,14 +203,14 @@ static void test_verify_finds_loose_ends(void **state)
     struct atoll_tables *t = atoll_tables_create(1 << 20, NULL);
     struct atoll_row_campaign c;
     struct atoll_row_elite e;
-    memset(&c, 0, sizeof c);
-    memset(&e, 0, sizeof e);
+    memset(&c, 0, sizeof(c));
+    memset(&e, 0, sizeof(e));
     c.stop_reason = 200;
     e.candidate = sample_id(1);
     e.time_ns = -1;
     atoll_tables_append(t, ATOLL_TABLE_CAMPAIGN, &c, NULL);
     atoll_tables_append(t, ATOLL_TABLE_ELITES, &e, NULL);
-    memset(&report, 0, sizeof report);
+    memset(&report, 0, sizeof(report));
     assert_int_equal(atoll_verify_tables(t, NULL, NULL, &report), 0);
     assert_int_equal(report.problems, 3);
     assert_non_null(strstr(report.first_problem, "stop_reason has 1 values out of range"));
@@ -226,7 +228,7 @@ static void test_escape(void **state)
                  {"\xc3\xa9\n\t", "\xc3\xa9\n\t"},
                  {"\xed\xa0\x80", "&#65533;&#65533;&#65533;"},
                  {"\xc0\xbc", "&#65533;&#65533;"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_buffer out;
         atoll_buffer_init(&out, 4096);
         atoll_html_text(&out, cases[i].text);
@@ -242,8 +244,9 @@ static void test_report(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX], command[2 * PATH_MAX];
     size_t length;
-    if (atoll_report_write(tables, scratch_join(path, dir, "report.html"), NULL, &err) != 0)
+    if (atoll_report_write(tables, scratch_join(path, dir, "report.html"), NULL, &err) != 0) {
         fail_msg("%s", err.text);
+    }
     char *page = scratch_read(path, &length);
     assert_null(strstr(page, "<script"));
     assert_null(strstr(page, "model <b>"));
@@ -261,12 +264,13 @@ static void test_report(void **state)
     assert_null(strstr(page, "nan"));
     assert_null(strstr(page, "inf\""));
     free(page);
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "/usr/bin/python3 -c \"import xml.dom.minidom as m; m.parse('%.2000s')\"", path);
-    if (system("/usr/bin/python3 -c ''") == 0)
+    if (system("/usr/bin/python3 -c ''") == 0) {
         assert_int_equal(system(command), 0); /* well-formed */
-    else
+    } else {
         print_message("no /usr/bin/python3: the page was not parsed\n");
+    }
 }
 
 static void test_report_of_nothing(void **state)

@@ -23,8 +23,9 @@ static int set_up(void **state)
     scratch_make(dir);
     campaign = sample_campaign_create(dir);
     projection = atoll_projection_of_campaign(campaign, NULL, &err);
-    if (!projection)
+    if (!projection) {
         fail_msg("%s", err.text);
+    }
     tables = atoll_projection_tables(projection);
     next_event = EVENT;
     return 0;
@@ -55,8 +56,8 @@ static void put_capacity(const char *first, const char *second)
     struct atoll_event e;
     atoll_event_init(&e, ATOLL_EVENT_CAPACITY);
     e.model_count = second ? 2 : 1;
-    snprintf(e.models[0].model, sizeof e.models[0].model, "%s", first);
-    snprintf(e.models[1].model, sizeof e.models[1].model, "%s", second ? second : "");
+    snprintf(e.models[0].model, sizeof(e.models[0].model), "%s", first);
+    snprintf(e.models[1].model, sizeof(e.models[1].model), "%s", second ? second : "");
     put_event(&e);
 }
 
@@ -109,7 +110,7 @@ static void test_models_do_not_mix(void **state)
     get_task(0, &after);
     assert_string_equal(atoll_tables_text(tables, after.model_name), MODEL_A);
     after.model_name = before.model_name;
-    assert_memory_equal(&after, &before, sizeof after);
+    assert_memory_equal(&after, &before, sizeof(after));
     get_task(2, &second);
     assert_int_equal(second.task, 0);
     assert_int_equal(second.model, 1);
@@ -303,10 +304,12 @@ static void test_statuses(void **state)
         put_decision(asking(i + 1));
         put_reply(i + 1, (enum atoll_reply_status)i);
         get_ask(i, &ask);
-        for (size_t c = 0; c < schema->column_count; c++)
-            if (strcmp(schema->columns[c].name, "status") == 0)
+        for (size_t c = 0; c < schema->column_count; c++) {
+            if (strcmp(schema->columns[c].name, "status") == 0) {
                 assert_string_equal(schema->columns[c].value_name(ask.status),
                                     atoll_reply_status_name((enum atoll_reply_status)i));
+            }
+        }
     }
 }
 

@@ -25,12 +25,14 @@ static void test_schema(void **state)
                 assert_true(o->offset + atoll_column_bytes(o->type) <= k->offset ||
                             k->offset + atoll_column_bytes(k->type) <= o->offset);
             }
-            for (unsigned v = 0; v < k->value_count; v++)
+            for (unsigned v = 0; v < k->value_count; v++) {
                 assert_true(*k->value_name(v));
+            }
         }
         assert_true(keys > 0);
-        if (t != ATOLL_TABLE_CAMPAIGN) /* readers rely on it */
+        if (t != ATOLL_TABLE_CAMPAIGN) { /* readers rely on it */
             assert_int_equal(s->columns[0].type, ATOLL_COLUMN_CAMPAIGN);
+        }
     }
     enum atoll_table none;
     assert_int_equal(atoll_table_find("nothing", &none), -1);
@@ -98,7 +100,7 @@ static void test_rows(void **state)
     struct atoll_tables *t = atoll_tables_create(1 << 20, &err);
     struct atoll_row_elite row, got;
     uint32_t a, b, c;
-    memset(&row, 0, sizeof row);
+    memset(&row, 0, sizeof(row));
     assert_int_equal(atoll_tables_text_count(t), 1);
     assert_string_equal(atoll_tables_text(t, 0), "");
     assert_int_equal(atoll_tables_add_text(t, "one", 3, &a, &err), 0);
@@ -118,10 +120,11 @@ static void test_rows(void **state)
     assert_int_equal(got.event, 777);
     assert_true(got.time_ns == 388.5);
     struct atoll_id want = sample_id(777);
-    assert_memory_equal(&got.candidate, &want, sizeof want);
+    assert_memory_equal(&got.candidate, &want, sizeof(want));
     int failed = 0;
-    for (uint32_t i = 0; i < 100000 && !failed; i++)
+    for (uint32_t i = 0; i < 100000 && !failed; i++) {
         failed = atoll_tables_append(t, ATOLL_TABLE_ELITES, &row, &err);
+    }
     assert_int_equal(failed, -1); /* born with a limit */
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     atoll_tables_destroy(t);

@@ -13,12 +13,13 @@ static void the_model_must_not_be_waited_for(void **state)
         int affords;
     } cases[] = {{1, 1e7, 1}, {4, 1.7e8, 1}, {64, 1e7, 0}, {64, 1.7e8, 1}, {256, 1.7e8, 0},
                  {1, 1e6, 0}, {0, 1e7, 1},   {16, 0, 1},   {64, 0, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_engine e = {.slots = cases[i].slots};
         e.answers = cases[i].mean_ns > 0 ? 10 : 0;
         e.device_ns = 10 * cases[i].mean_ns;
-        if (atoll_budget_affords_model(&e) != cases[i].affords)
+        if (atoll_budget_affords_model(&e) != cases[i].affords) {
             fail_msg("case %zu", i);
+        }
     }
 }
 
@@ -31,7 +32,7 @@ static void proposals_follow(void **state)
     atoll_buffer_init(&bytes, 1u << 24);
     sim_task("copy", seeds, 2, 1, &bytes);
     for (unsigned quick = 0; quick < 2; quick++) {
-        struct sim *s = malloc(sizeof *s);
+        struct sim *s = malloc(sizeof(*s));
         struct atoll_search search;
         atoll_search_defaults(&search);
         search.queue_depth = 1;
@@ -39,8 +40,9 @@ static void proposals_follow(void **state)
         s->occupied_ns = quick ? 1e6 : 1e9;
         sim_add_task(s, 0, &bytes);
         sim_capacity(s, quick ? 8 : 1);
-        for (unsigned i = 0; i < 12; i++)
+        for (unsigned i = 0; i < 12; i++) {
             sim_answer(s);
+        }
         const struct atoll_source *tiled = &s->engine->sources.items[1];
         assert_non_null(tiled->tune);
         assert_int_equal(tiled->tune->settings.strategies >> ATOLL_TUNE_MODEL & 1, !quick);

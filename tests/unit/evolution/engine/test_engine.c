@@ -13,9 +13,10 @@ struct fixture {
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    for (size_t i = 0; i < 3; i++)
+    struct fixture *f = calloc(1, sizeof(*f));
+    for (size_t i = 0; i < 3; i++) {
         atoll_buffer_init(&f->tasks[i], 1u << 24);
+    }
     sim_task("alpha", small_seeds, 4, 1, &f->tasks[0]);
     sim_task("beta", small_seeds, 2, 1, &f->tasks[1]);
     sim_task("gamma", small_seeds, 3, 1, &f->tasks[2]);
@@ -26,8 +27,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         atoll_buffer_fini(&f->tasks[i]);
+    }
     free(f);
     return 0;
 }
@@ -45,8 +47,9 @@ static struct atoll_search settings(void)
 /* Answers until nothing is under way. */
 static void drain(struct sim *s)
 {
-    for (unsigned i = 0; i < 20000 && s->order_count; i++)
+    for (unsigned i = 0; i < 20000 && s->order_count; i++) {
         sim_answer(s);
+    }
     assert_int_equal(s->order_count, 0);
 }
 
@@ -72,20 +75,22 @@ static struct atoll_search random_settings(uint64_t seed)
 static void nonsense(struct sim *s)
 {
     struct atoll_decision unknown;
-    memset(&unknown, 0, sizeof unknown);
+    memset(&unknown, 0, sizeof(unknown));
     unknown.evaluation = 1 + sim_below(s, 2 * s->last_evaluation + 10);
     size_t known = sim_order_at(s, unknown.evaluation);
-    if (known < s->order_count)
+    if (known < s->order_count) {
         return;
+    }
     struct atoll_engine_status before, after;
     size_t length = s->decisions.length;
     uint64_t evaluated;
     atoll_engine_status(s->engine, &before);
     evaluated = before.evaluated;
-    if (sim_below(s, 2))
+    if (sim_below(s, 2)) {
         sim_evaluated(s, &unknown, ATOLL_V_CORRECT, 1e6);
-    else
+    } else {
         sim_duelled(s, &unknown, ATOLL_V_CORRECT, 1, 2);
+    }
     atoll_engine_status(s->engine, &after);
     assert_int_equal(after.ignored, before.ignored + 1);
     assert_int_equal(after.evaluated, evaluated);
@@ -124,8 +129,9 @@ static void happen(struct sim *s)
         sim_source(s, (uint32_t)sim_below(s, 4), (uint32_t)sim_below(s, 9), imports[sim_below(s, 3)]);
         break;
     case 6:
-        if (!sim_below(s, 10))
+        if (!sim_below(s, 10)) {
             sim_simple(s, ATOLL_EVENT_FINISH);
+        }
         break;
     case 7: second_start(s); break;
     default: sim_answer(s);
@@ -136,8 +142,9 @@ static void check_budgets(const struct sim *s, const struct atoll_search *search
 {
     struct atoll_engine_status status;
     atoll_engine_status(s->engine, &status);
-    if (search->evaluation_budget)
+    if (search->evaluation_budget) {
         assert_true(status.evaluated <= search->evaluation_budget);
+    }
     assert_int_equal(status.under_way, s->order_count);
 }
 
@@ -156,17 +163,19 @@ static void check_end(struct sim *s)
         assert_true(t.done);
         assert_int_equal(t.under_way, 0);
         assert_true(atoll_id_equal(&t.best, &s->best[i]) || atoll_id_is_zero(&t.best));
-        if (t.final_ratio > 0) /* what the finals said last is true, whatever single times were */
+        if (t.final_ratio > 0) { /* what the finals said last is true, whatever single times were */
             expect_close(t.final_ratio, sim_time(&t.baseline) / sim_time(&t.best), 1e-9);
-        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline))
+        }
+        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline)) {
             assert_true(t.final_ratio > 1.01);
+        }
     }
 }
 
 static void run_random(struct fixture *f, uint64_t seed)
 {
     struct atoll_search search = random_settings(seed);
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     assert_non_null(s);
     sim_start(s, seed, &search);
     s->infrastructure = (unsigned)sim_below(s, 30);
@@ -178,8 +187,9 @@ static void run_random(struct fixture *f, uint64_t seed)
     s->defender_ns = sim_below(s, 2) ? 1e6 + 4e6 * sim_unit(s) : 0;
     s->broken_index = (unsigned)sim_below(s, 4);
     uint32_t tasks = 1 + (uint32_t)sim_below(s, 3);
-    for (uint32_t i = 0; i < tasks; i++)
+    for (uint32_t i = 0; i < tasks; i++) {
         sim_add_task(s, i, &f->tasks[i]);
+    }
     sim_capacity(s, 1 + (uint32_t)sim_below(s, 4));
     unsigned events = 60 + (unsigned)sim_below(s, 120);
     for (unsigned i = 0; i < events && !s->counts[ATOLL_DECIDE_STOP]; i++) {
@@ -201,8 +211,9 @@ static void random_campaigns_replay(void **state)
 {
     const char *wanted = getenv("ATOLL_SIMULATION_SEEDS");
     unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 1000;
-    for (uint64_t seed = 1; seed <= count; seed++)
+    for (uint64_t seed = 1; seed <= count; seed++) {
         run_random(*state, seed);
+    }
 }
 
 static void exhausted_campaign(void **state)
@@ -211,7 +222,7 @@ static void exhausted_campaign(void **state)
     struct atoll_search search = settings();
     search.stagnation_limit = 0;
     search.noop_interval = 0; /* every evaluation is counted */
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 1, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 2);
@@ -238,7 +249,7 @@ static void retries_then_abandon(void **state)
 {
     struct fixture *f = *state;
     struct atoll_search search = settings();
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 1, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 1);
@@ -266,7 +277,7 @@ static void an_unstable_baseline_is_measured_again(void **state)
     struct fixture *f = *state;
     struct atoll_search search = settings();
     for (unsigned unstable = 0; unstable <= 21; unstable += 7) {
-        struct sim *s = malloc(sizeof *s);
+        struct sim *s = malloc(sizeof(*s));
         sim_start(s, 1, &search);
         sim_add_task(s, 0, &f->tasks[0]);
         sim_capacity(s, 1);
@@ -292,7 +303,7 @@ static void broken_baseline_ends_the_task(void **state)
 {
     struct fixture *f = *state;
     struct atoll_search search = settings();
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 1, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_add_task(s, 1, &f->tasks[1]);
@@ -328,7 +339,7 @@ static void one_language_is_evolved(void **state)
         struct atoll_choice choice;
         const char *language, *text;
         struct atoll_engine_status status;
-        struct sim *s = malloc(sizeof *s);
+        struct sim *s = malloc(sizeof(*s));
         search.language = languages[i];
         search.noop_interval = 0;
         sim_start(s, 1, &search);
@@ -346,8 +357,9 @@ static void one_language_is_evolved(void **state)
         assert_string_equal(language, atoll_language_name(languages[i]));
         atoll_engine_task_status(s->engine, 1, 0, &t);
         assert_int_equal(t.evaluated > 0, languages[i] == ATOLL_LANGUAGE_C);
-        if (languages[i] == ATOLL_LANGUAGE_CUDA)
+        if (languages[i] == ATOLL_LANGUAGE_CUDA) {
             assert_int_equal(t.reason, ATOLL_REASON_NO_BASELINE);
+        }
         check_end(s);
         sim_reload(s);
         sim_check_replay(s);
@@ -363,12 +375,13 @@ static void wall_budget_leaves_time_for_finals(void **state)
     struct atoll_search search = settings();
     search.wall_budget_ns = 1e9;
     search.finals_share = 0.2;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 3, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 1);
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 6; i++) {
         sim_answer(s);
+    }
     s->now_ns = 800000000;
     sim_simple(s, ATOLL_EVENT_TICK);
     uint64_t sent = s->counts[ATOLL_DECIDE_EVALUATE];
@@ -386,12 +399,13 @@ static void wall_time_over_abandons(void **state)
     struct fixture *f = *state;
     struct atoll_search search = settings();
     search.wall_budget_ns = 1e9;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 3, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 2);
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 6; i++) {
         sim_answer(s);
+    }
     uint64_t held = s->order_count;
     assert_true(held > 0);
     s->now_ns = 1000000000;
@@ -419,10 +433,11 @@ static void tasks_share_the_device(void **state)
     search.evaluation_budget = 60;
     search.stagnation_limit = 0;
     search.sharing = ATOLL_SHARING_EQUAL;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 3, &search);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         sim_add_task(s, i, &bytes);
+    }
     sim_capacity(s, 2);
     drain(s);
     for (uint32_t i = 0; i < 3; i++) {
@@ -441,11 +456,12 @@ static void a_short_run_sees_every_seed(void **state)
 {
     struct fixture *f = *state;
     struct atoll_search search = settings();
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     search.queue_depth = 1;
     sim_start(s, 3, &search);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         sim_add_task(s, i, &f->tasks[i]); /* 4, 2 and 3 seeds */
+    }
     sim_capacity(s, 1);
     static const unsigned seeds[] = {4, 2, 3};
     unsigned seen[3] = {0, 0, 0};
@@ -456,15 +472,17 @@ static void a_short_run_sees_every_seed(void **state)
             continue;
         }
         assert_int_equal(order.op, ATOLL_OPERATOR_SEED);
-        if (i < 3)
+        if (i < 3) {
             assert_int_equal(seen[order.task], 0);
+        }
         seen[order.task]++;
         i++;
         s->occupied_ns = order.task ? 1e7 : 1e9;
         sim_evaluated(s, &order, ATOLL_V_CORRECT, sim_time(&order.candidate));
     }
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(seen[i], seeds[i]);
+    }
     sim_fini(s);
     free(s);
 }
@@ -472,8 +490,9 @@ static void a_short_run_sees_every_seed(void **state)
 static void answer_baseline(struct sim *s)
 {
     size_t at = 0;
-    while (s->orders[at].baseline_ns > 0)
+    while (s->orders[at].baseline_ns > 0) {
         at++;
+    }
     struct atoll_decision order = sim_take(s, at);
     sim_evaluated(s, &order, ATOLL_V_CORRECT, sim_time(&order.candidate));
 }
@@ -489,19 +508,21 @@ static void dear_finals_are_given_time(void **state)
                  {0.1, 1e6, 2e10, 0.64, 0.66},
                  {0.5, 1e6, 2e10, 0.49, 0.51}};
     struct fixture *f = *state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_search search = settings();
-        struct sim *s = malloc(sizeof *s);
+        struct sim *s = malloc(sizeof(*s));
         search.wall_budget_ns = 1e10;
         search.finals_share = cases[i].share;
         search.stagnation_limit = 0;
         sim_start(s, 3, &search);
         s->occupied_ns = cases[i].opening_ns;
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; k++) {
             sim_add_task(s, k, &f->tasks[k]);
+        }
         sim_capacity(s, 1);
-        for (unsigned k = 0; k < 3; k++)
+        for (unsigned k = 0; k < 3; k++) {
             answer_baseline(s);
+        }
         s->occupied_ns = cases[i].evaluation_ns;
         sim_answer(s);
         while (!s->counts[ATOLL_DECIDE_TASK_DONE]) {
@@ -528,7 +549,7 @@ static void equal_instances_are_one_candidate(void **state)
     struct fixture *f = *state;
     struct atoll_search search = settings();
     search.noop_interval = 0;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 1, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_source(s, 0, 0, templates[0]);
@@ -546,7 +567,7 @@ static void a_resume_waits_for_capacity(void **state)
 {
     struct fixture *f = *state;
     struct atoll_search search = settings();
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 1, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 1);
@@ -568,14 +589,15 @@ static void stagnation_yields(void **state)
     struct fixture *f = *state;
     for (uint32_t tasks = 1; tasks <= 2; tasks++) {
         struct atoll_search search = settings();
-        struct sim *s = malloc(sizeof *s);
+        struct sim *s = malloc(sizeof(*s));
         unsigned stagnated = 0;
         search.stagnation_limit = 1;
         search.islands = 1;
         sim_start(s, 1, &search);
         s->cells = 1;
-        for (uint32_t i = 0; i < tasks; i++)
+        for (uint32_t i = 0; i < tasks; i++) {
             sim_add_task(s, i, &f->tasks[0]);
+        }
         sim_capacity(s, 1);
         drain(s);
         for (uint32_t i = 0; i < tasks; i++) {
@@ -596,12 +618,13 @@ static void snapshots_are_checked(void **state)
     struct atoll_search search = settings();
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_buffer bytes;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     sim_start(s, 3, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 2);
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 8; i++) {
         sim_answer(s);
+    }
     atoll_buffer_init(&bytes, 1u << 26);
     assert_int_equal(atoll_engine_save(s->engine, &bytes, &err), 0);
     assert_null(atoll_engine_load("nonsense", 8, &err));
@@ -610,8 +633,9 @@ static void snapshots_are_checked(void **state)
     assert_null(atoll_engine_load(bytes.data, bytes.length, &err));
     expect_err(&err, ATOLL_E_SCHEMA, "version");
     bytes.data[4] ^= 0xff;
-    for (size_t length = 0; length < bytes.length; length += 1 + bytes.length / 100)
+    for (size_t length = 0; length < bytes.length; length += 1 + bytes.length / 100) {
         assert_null(atoll_engine_load(bytes.data, length, NULL));
+    }
     for (size_t at = 0; at < bytes.length; at += 1 + bytes.length / 300) { /* no crash, whatever it says */
         bytes.data[at] ^= 0x55;
         atoll_engine_destroy(atoll_engine_load(bytes.data, bytes.length, NULL));
@@ -628,7 +652,7 @@ static void bad_events(void **state)
     struct atoll_search search = settings();
     struct atoll_event event;
     struct atoll_engine_status status;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     struct atoll_engine *early = atoll_engine_create(&err);
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     assert_int_equal(atoll_engine_step(early, &event, NULL, NULL, &err), 0); /* before the start */

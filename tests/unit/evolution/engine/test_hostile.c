@@ -28,7 +28,7 @@ static int tear_down(void **state)
 
 static struct sim *begin(const struct atoll_buffer *task, double ask_share)
 {
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     struct atoll_search search;
     assert_non_null(s);
     atoll_search_defaults(&search);
@@ -69,7 +69,7 @@ static void a_model_too_many_takes_nothing_from_others(void **state)
     struct atoll_capacity models[ATOLL_MODEL_LIMIT];
     for (uint32_t i = 0; i < ATOLL_MODEL_LIMIT; i++) {
         models[i] = (struct atoll_capacity){.slots = 0};
-        snprintf(models[i].model, sizeof models[i].model, "m%u", i);
+        snprintf(models[i].model, sizeof(models[i].model), "m%u", i);
     }
     say_models(s, models, ATOLL_MODEL_LIMIT);
     assert_int_equal(atoll_engine_model_count(s->engine), ATOLL_MODEL_LIMIT);
@@ -99,8 +99,9 @@ static void nothing_is_ordered_between_resume_and_capacity(void **state)
     struct sim *s = begin(*state, 0);
     const struct atoll_capacity two[] = {{"H200", 1}, {"A100", 1}};
     say_models(s, two, 2);
-    while (s->counts[ATOLL_DECIDE_EVALUATE] < 8)
+    while (s->counts[ATOLL_DECIDE_EVALUATE] < 8) {
         sim_answer(s);
+    }
     uint64_t before = s->counts[ATOLL_DECIDE_EVALUATE];
     sim_simple(s, ATOLL_EVENT_RESUME);
     sim_answer(s);
@@ -116,8 +117,9 @@ static void nothing_is_ordered_between_resume_and_capacity(void **state)
 static void reach_an_ask(struct sim *s)
 {
     sim_capacity(s, 1);
-    while (!op_count(s))
+    while (!op_count(s)) {
         sim_answer(s);
+    }
 }
 
 /* What is spent never becomes less. */
@@ -127,7 +129,7 @@ static void tokens_and_dollars_do_not_overflow(void **state)
         uint64_t tokens;
         double cost_usd;
     } cases[] = {{UINT64_MAX, 0}, {0, DBL_MAX}, {0, -1e300}, {0, NAN}, {0, INFINITY}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct sim *s = begin(*state, 1);
         reach_an_ask(s);
         struct atoll_reply reply = {.tokens = 500, .cost_usd = 6};
@@ -147,9 +149,11 @@ static void tokens_and_dollars_do_not_overflow(void **state)
 
 static void fill_plans(struct atoll_task_state *t)
 {
-    for (size_t bytes = (size_t)1 << 30; bytes; bytes /= 2)
-        while (atoll_arena_alloc(t->arena, bytes, NULL))
+    for (size_t bytes = (size_t)1 << 30; bytes; bytes /= 2) {
+        while (atoll_arena_alloc(t->arena, bytes, NULL)) {
             continue;
+        }
+    }
 }
 
 static uint32_t waiting(const struct atoll_task_state *t)
@@ -161,9 +165,11 @@ static uint32_t waiting(const struct atoll_task_state *t)
 static uint32_t evaluate_until(struct sim *s, enum atoll_operator op)
 {
     for (;;) {
-        for (uint32_t i = 0; i < s->engine->individuals.count; i++)
-            if (s->engine->individuals.items[i].op == op)
+        for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
+            if (s->engine->individuals.items[i].op == op) {
                 return i;
+            }
+        }
         assert_true(s->order_count > 0);
         sim_answer(s);
     }
@@ -199,7 +205,7 @@ static void the_longest_source_has_no_mutant(void **state)
     char *text = malloc(ATOLL_SOURCE_LIMIT + 1);
     assert_non_null(text);
     memset(text, 'x', ATOLL_SOURCE_LIMIT);
-    memcpy(text, head, sizeof head - 1);
+    memcpy(text, head, sizeof(head) - 1);
     for (unsigned shorter = 0; shorter < 2; shorter++) {
         struct sim *s = begin(*state, 0);
         struct atoll_task_state *t = &s->engine->tasks[0];
@@ -220,7 +226,7 @@ static void the_longest_source_has_no_mutant(void **state)
 static void an_impossible_time_is_none(void **state)
 {
     static const double times[] = {DBL_TRUE_MIN, DBL_MIN, 1e-300, 1e-4};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         struct sim *s = begin(*state, 0);
         sim_capacity(s, 1);
         for (unsigned k = 0; k < 3; k++) {

@@ -39,7 +39,7 @@ static void the_earliest_comes_first(void **state)
 static struct atoll_decision order(uint64_t evaluation)
 {
     struct atoll_decision d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     d.type = ATOLL_DECIDE_EVALUATE;
     d.evaluation = evaluation;
     d.candidate.bytes[0] = (uint8_t)evaluation;
@@ -60,8 +60,9 @@ static void orders_go_out_in_their_order(void **state)
             assert_non_null(o);
             assert_int_equal(o->decision.evaluation, out);
             o->rank = 1;
-            if (out > 20)
+            if (out > 20) {
                 atoll_orders_remove(&orders, atoll_orders_find(&orders, out - 20));
+            }
         }
     }
     assert_null(atoll_orders_find(&orders, 1));
@@ -84,13 +85,14 @@ static void points_are_texts(void **state)
     atoll_landscape_print(&p, &text);
     atoll_buffer_put_u8(&text, 0);
     assert_int_equal(atoll_landscape_parse((const char *)text.data, &none, &q), 0);
-    assert_memory_equal(&p, &q, sizeof p);
+    assert_memory_equal(&p, &q, sizeof(p));
     assert_int_equal(atoll_landscape_parse((const char *)text.data, &some, &q), 0);
     assert_int_equal(q.traits[0], 5);
     assert_int_equal(q.traits[1], 7);
     assert_int_equal(q.traits[2], 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         assert_int_equal(atoll_landscape_parse(bad[i], &none, &q), -1);
+    }
     atoll_buffer_fini(&text);
 }
 
@@ -102,11 +104,12 @@ static double descend(const struct atoll_landscape *l, struct atoll_landscape_po
         before = best;
         for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++) {
             struct atoll_landscape_point q = p;
-            for (q.traits[k] = 0; q.traits[k] < ATOLL_LANDSCAPE_VALUES; q.traits[k]++)
+            for (q.traits[k] = 0; q.traits[k] < ATOLL_LANDSCAPE_VALUES; q.traits[k]++) {
                 if (atoll_landscape_time_ns(l, &q) < best) {
                     best = atoll_landscape_time_ns(l, &q);
                     p = q;
                 }
+            }
         }
     } while (best < before);
     return best;
@@ -115,12 +118,12 @@ static double descend(const struct atoll_landscape *l, struct atoll_landscape_po
 /* From every cell and family; the optimum is where it is said to be, and never at the origin. */
 static void optima_are_reached(void **state)
 {
-    for (unsigned kind = 0; kind < ATOLL_LANDSCAPE_KIND_COUNT; kind++)
+    for (unsigned kind = 0; kind < ATOLL_LANDSCAPE_KIND_COUNT; kind++) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
             struct atoll_landscape l = {(enum atoll_landscape_kind)kind, seed, 1};
             struct atoll_landscape_point origin = {{0}, {0}, 0};
             double best = HUGE_VAL, optimum = atoll_landscape_optimum_ns(&l);
-            for (unsigned cell = 0; cell < 64; cell++)
+            for (unsigned cell = 0; cell < 64; cell++) {
                 for (unsigned start = 0; start < 64; start++) {
                     struct atoll_landscape_point p = {
                         {(uint8_t)(cell / 16), (uint8_t)(cell / 4 % 4), (uint8_t)(cell % 4)}, {0}, 1};
@@ -128,13 +131,16 @@ static void optima_are_reached(void **state)
                     p.traits[(start + 1) % 6] = (uint8_t)(start % 8);
                     best = fmin(best, descend(&l, p));
                 }
-            if (kind == ATOLL_LANDSCAPE_TEMPLATE) /* not all of its points are legal */
+            }
+            if (kind == ATOLL_LANDSCAPE_TEMPLATE) { /* not all of its points are legal */
                 assert_true(best <= optimum);
-            else if (kind != ATOLL_LANDSCAPE_PLATEAU) /* pairs cannot be found one by one */
+            } else if (kind != ATOLL_LANDSCAPE_PLATEAU) { /* pairs cannot be found one by one */
                 expect_close(best, optimum, 1e-12);
+            }
             assert_true(atoll_landscape_time_ns(&l, &origin) > 1.5 * optimum);
             assert_int_equal(atoll_landscape_is_correct(&l, &origin), 1);
         }
+    }
 }
 
 /* ---- the witness ---- */
@@ -164,11 +170,12 @@ static void the_witness_complains(void **state)
                  {move, "a migrant"},
                  {stop, NULL},
                  {order(10), "follows the stop"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int result = atoll_witness_decision(&w, &search, &orders, &cases[i].decision, &err);
         assert_int_equal(result, cases[i].complaint ? -1 : 0);
-        if (cases[i].complaint)
+        if (cases[i].complaint) {
             expect_err(&err, ATOLL_E_INTERNAL, cases[i].complaint);
+        }
         atoll_err_clear(&err);
     }
     atoll_witness_fini(&w);
@@ -181,8 +188,9 @@ static struct atoll_simulator *begin(const struct atoll_simulator_settings *sett
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_simulator *s = atoll_simulator_create(settings, &err);
-    if (!s)
+    if (!s) {
         fail_msg("%s", err.text);
+    }
     return s;
 }
 
@@ -190,8 +198,9 @@ static int go_on(struct atoll_simulator *s, uint64_t events, const char *what, u
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int result = atoll_simulator_run(s, events, &err);
-    if (result < 0)
+    if (result < 0) {
         fail_msg("%s, seed %llu: %s", what, (unsigned long long)seed, err.text);
+    }
     return result;
 }
 
@@ -201,8 +210,9 @@ static struct atoll_simulator_outcome run(const struct atoll_simulator_settings 
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_simulator *s = begin(settings);
     assert_int_equal(go_on(s, 0, what, settings->seed), 1);
-    if (settings->is_recorded && atoll_simulator_replay(s, &err))
+    if (settings->is_recorded && atoll_simulator_replay(s, &err)) {
         fail_msg("%s, seed %llu: %s", what, (unsigned long long)settings->seed, err.text);
+    }
     atoll_simulator_outcome(s, &outcome);
     atoll_simulator_destroy(s);
     return outcome;
@@ -254,13 +264,13 @@ static const struct disturbance disturbances[] = {
 
 static void disturb(struct atoll_simulator_settings *settings, const struct disturbance *d)
 {
-    memcpy((char *)settings + d->offset, &d->value, sizeof d->value);
+    memcpy((char *)settings + d->offset, &d->value, sizeof(d->value));
 }
 
 static void nothing_disturbs_the_rules(void **state)
 {
     static struct atoll_simulator_settings settings;
-    for (size_t i = 0; i < sizeof disturbances / sizeof *disturbances; i++)
+    for (size_t i = 0; i < sizeof(disturbances) / sizeof(*disturbances); i++) {
         for (unsigned strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
             const struct disturbance *d = &disturbances[i];
             atoll_simulator_defaults(&settings);
@@ -273,11 +283,14 @@ static void nothing_disturbs_the_rules(void **state)
             disturb(&settings, d);
             struct atoll_simulator_outcome outcome = run(&settings, d->name);
             uint64_t trace = 1;
-            if (d->trace)
-                memcpy(&trace, (const char *)&outcome + d->trace, sizeof trace);
-            if (!trace)
+            if (d->trace) {
+                memcpy(&trace, (const char *)&outcome + d->trace, sizeof(trace));
+            }
+            if (!trace) {
                 fail_msg("%s left no trace under strategy %u", d->name, strategy);
+            }
         }
+    }
 }
 
 static double share(struct atoll_random *r, double most)
@@ -338,17 +351,19 @@ static void randomise(struct atoll_simulator_settings *settings, unsigned strate
     randomise_search(&settings->search, &r);
     settings->search.strategy = (enum atoll_strategy_kind)strategy;
     settings->task_count = any(&r, 1, 3);
-    for (uint32_t i = 0; i < settings->task_count; i++)
+    for (uint32_t i = 0; i < settings->task_count; i++) {
         settings->landscapes[i] = (struct atoll_landscape){
             (enum atoll_landscape_kind)any(&r, 0, ATOLL_LANDSCAPE_KIND_COUNT - 1), atoll_random_next(&r), 1};
+    }
     settings->rank_count = any(&r, 1, 5);
     settings->away_ns = 1e10;
     settings->late = share(&r, 1);
-    for (size_t i = 0; i < sizeof disturbances / sizeof *disturbances; i++) {
+    for (size_t i = 0; i < sizeof(disturbances) / sizeof(*disturbances); i++) {
         struct disturbance d = disturbances[i];
         d.value = share(&r, d.value);
-        if (d.value > 0)
+        if (d.value > 0) {
             disturb(settings, &d);
+        }
     }
     settings->is_recorded = settings->is_witnessed = 1;
 }
@@ -357,7 +372,7 @@ static void randomise(struct atoll_simulator_settings *settings, unsigned strate
 static void random_campaigns_replay(void **state)
 {
     static struct atoll_simulator_settings settings;
-    for (unsigned strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++)
+    for (unsigned strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
         for (uint64_t seed = 1; seed <= seeds; seed++) {
             struct atoll_err err = ATOLL_ERR_INIT;
             char name[32];
@@ -366,13 +381,16 @@ static void random_campaigns_replay(void **state)
             struct atoll_simulator *s = begin(&settings);
             go_on(s, 20 + seed % 300, name, seed);
             if (atoll_simulator_replay(s, &err) || atoll_simulator_reload(s, &err) ||
-                atoll_simulator_finish(s, &err))
+                atoll_simulator_finish(s, &err)) {
                 fail_msg("%s, seed %llu: %s", name, (unsigned long long)seed, err.text);
+            }
             assert_int_equal(go_on(s, 0, name, seed), 1);
-            if (atoll_simulator_replay(s, &err))
+            if (atoll_simulator_replay(s, &err)) {
                 fail_msg("%s, seed %llu, to the end: %s", name, (unsigned long long)seed, err.text);
+            }
             atoll_simulator_destroy(s);
         }
+    }
 }
 
 /* Snapshots on the way change nothing. */
@@ -386,8 +404,9 @@ static void a_snapshot_goes_on_alike(void **state)
         settings.is_witnessed = 1;
         struct atoll_simulator *with = begin(&settings), *without = begin(&settings);
         struct atoll_simulator_outcome a, b;
-        while (!go_on(with, 7, "with", strategy))
+        while (!go_on(with, 7, "with", strategy)) {
             assert_int_equal(atoll_simulator_reload(with, NULL), 0);
+        }
         go_on(without, 0, "without", strategy);
         atoll_simulator_outcome(with, &a);
         atoll_simulator_outcome(without, &b);

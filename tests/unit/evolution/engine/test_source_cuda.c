@@ -16,7 +16,7 @@ struct fixture {
 static int set_up(void **state)
 {
     static struct fixture f;
-    memset(&f, 0, sizeof f);
+    memset(&f, 0, sizeof(f));
     f.task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/tasks/rowsum", NULL);
     f.arena = atoll_arena_create(1u << 24, NULL);
     *state = &f;
@@ -43,8 +43,9 @@ static const struct atoll_source *add(struct fixture *f, const char *text, uint3
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_sources_add(&f->sources, 0, f->task, f->arena, "cuda", text, ATOLL_OPERATOR_SEED, ret_position,
-                          &err))
+                          &err)) {
         fail_msg("%s", err.text);
+    }
     return &f->sources.items[*ret_position];
 }
 
@@ -84,8 +85,9 @@ static void identities(void **state)
     add(f, PLAN("\"TM\": [1, 8], \"TN\": [64]", "") BODY, &at[0]);
     add(f, PLAN("\"TM\": [8, 16, 4], \"TN\": [64, 16]", "\"TM > 2\"") BODY, &at[1]);
     add(f, PLAN("\"TM\": [1, 8], \"TN\": [64]", "") BODY "// renamed\n", &at[2]);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         ids[i] = atoll_source_candidate(&f->sources.items[at[i]], f->task, &choice);
+    }
     assert_true(atoll_id_equal(&ids[0], &ids[1]));
     assert_false(atoll_id_equal(&ids[0], &ids[2]));
 }

@@ -7,7 +7,7 @@
 #define CELL(memory, algorithm, coordination) ((memory)*16 + (algorithm)*4 + (coordination))
 
 static const char *const languages[] = {"c", "cuda", "opencl"};
-#define LANGUAGES (sizeof languages / sizeof *languages)
+#define LANGUAGES (sizeof(languages) / sizeof(*languages))
 
 static const char *text_of(size_t language, unsigned dimension, int sign, unsigned level)
 {
@@ -31,19 +31,24 @@ static void every_direction_has_a_sentence(void **state)
 {
     const char *seen[LANGUAGES * ATOLL_DIMENSIONS * 2 * ATOLL_BEHAVIOUR_LEVELS];
     size_t count = 0;
-    for (size_t language = 0; language < LANGUAGES; language++)
-        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
-            for (int sign = -1; sign <= 1; sign += 2)
+    for (size_t language = 0; language < LANGUAGES; language++) {
+        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+            for (int sign = -1; sign <= 1; sign += 2) {
                 for (unsigned level = 0; level < ATOLL_BEHAVIOUR_LEVELS; level++) {
                     const char *text = text_of(language, d, sign, level);
                     assert_int_equal(text != NULL, sign > 0 ? level < 3 : level > 0);
-                    if (!text)
+                    if (!text) {
                         continue;
+                    }
                     check_sentence(text);
-                    for (size_t i = 0; i < count; i++)
+                    for (size_t i = 0; i < count; i++) {
                         assert_string_not_equal(seen[i], text);
+                    }
                     seen[count++] = text;
                 }
+            }
+        }
+    }
     assert_int_equal(count, LANGUAGES * ATOLL_DIMENSIONS * 6);
 }
 
@@ -73,9 +78,10 @@ static void sentences_stand_at_their_level(void **state)
         {2, 2, 1, 1, "sub_group_reduce_add"},
         {2, 2, -1, 3, "one work-group"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_non_null(strstr(text_of(cases[i].language, cases[i].dimension, cases[i].sign, cases[i].level),
                                cases[i].part));
+    }
 }
 
 static void nothing_is_said_of_what_is_unknown(void **state)
@@ -111,11 +117,11 @@ static void the_strongest_directions_come_first(void **state)
         {{0.0039, -0.0039, 0.0041}, CELL(1, 1, 1), 3, 1, {{2, 1}}}, /* the threshold */
         {{NAN, INFINITY, -0.1}, CELL(1, 1, 1), 3, 1, {{2, -1}}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_gradient g;
         struct atoll_advice advice[ATOLL_DIMENSIONS];
-        memset(&g, 0, sizeof g);
-        memcpy(g.combined, cases[i].combined, sizeof g.combined);
+        memset(&g, 0, sizeof(g));
+        memcpy(g.combined, cases[i].combined, sizeof(g.combined));
         size_t count = atoll_advice_of(&g, cases[i].cell, cases[i].limit, advice);
         assert_int_equal(count, cases[i].count);
         for (size_t k = 0; k < count; k++) {

@@ -9,7 +9,7 @@ static const struct sim_seed seeds[] = {{"naive", NULL, NULL}, {"other", WIDE, N
 
 static int set_up(void **state)
 {
-    struct atoll_buffer *task = malloc(sizeof *task);
+    struct atoll_buffer *task = malloc(sizeof(*task));
     atoll_buffer_init(task, 1u << 24);
     sim_task("duels", seeds, 3, 1, task);
     *state = task;
@@ -28,7 +28,7 @@ static struct sim *start_under(void **state, enum atoll_error_rule rule, uint32_
                                uint32_t noop_interval, uint32_t migration_interval)
 {
     struct atoll_search search;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     assert_non_null(s);
     atoll_search_defaults(&search);
     search.error_control = rule;
@@ -64,9 +64,11 @@ static void end(struct sim *s)
 static int is_crowded(const struct sim *s, const struct atoll_decision *order)
 {
     unsigned cell = atoll_behaviour_cell(sim_cell(s, &order->candidate));
-    for (size_t i = 0; i < s->candidate_count && s->cells == 64; i++)
-        if (s->candidates[i].time_ns > 0 && atoll_behaviour_cell(sim_cell(s, &s->candidates[i].id)) == cell)
+    for (size_t i = 0; i < s->candidate_count && s->cells == 64; i++) {
+        if (s->candidates[i].time_ns > 0 && atoll_behaviour_cell(sim_cell(s, &s->candidates[i].id)) == cell) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -77,11 +79,13 @@ static struct atoll_decision give(struct sim *s, unsigned source, uint32_t islan
     for (size_t at = 0; at < s->order_count; at++) {
         const struct atoll_decision *o = &s->orders[at];
         if (o->type != ATOLL_DECIDE_EVALUATE || o->op == ATOLL_OPERATOR_NULL_CONTROL ||
-            (island != UINT32_MAX && o->island != island) || (time_ns > 0 && is_crowded(s, o)))
+            (island != UINT32_MAX && o->island != island) || (time_ns > 0 && is_crowded(s, o))) {
             continue;
+        }
         assert_int_equal(atoll_engine_source(s->engine, &o->source, &language, &text), 0);
-        if (!strstr(text, source ? "/* wide */" : "/* other */"))
+        if (!strstr(text, source ? "/* wide */" : "/* other */")) {
             continue;
+        }
         struct atoll_decision order = sim_take(s, at);
         sim_evaluated(s, &order, time_ns > 0 ? ATOLL_V_CORRECT : ATOLL_V_WRONG, time_ns);
         return order;
@@ -95,10 +99,12 @@ static struct atoll_decision give_noop(struct sim *s, enum atoll_verdict verdict
 {
     size_t at = 0;
     while (at < s->order_count &&
-           (s->orders[at].type != ATOLL_DECIDE_EVALUATE || s->orders[at].op != ATOLL_OPERATOR_NULL_CONTROL))
+           (s->orders[at].type != ATOLL_DECIDE_EVALUATE || s->orders[at].op != ATOLL_OPERATOR_NULL_CONTROL)) {
         at++;
-    if (at == s->order_count)
+    }
+    if (at == s->order_count) {
         fail_msg("no mutant under way");
+    }
     struct atoll_decision order = sim_take(s, at);
     sim_evaluated(s, &order, verdict, time_ns);
     return order;
@@ -106,9 +112,11 @@ static struct atoll_decision give_noop(struct sim *s, enum atoll_verdict verdict
 
 static size_t find_duel(const struct sim *s, enum atoll_duel_purpose purpose)
 {
-    for (size_t at = 0; at < s->order_count; at++)
-        if (s->orders[at].type == ATOLL_DECIDE_DUEL && s->orders[at].purpose == purpose)
+    for (size_t at = 0; at < s->order_count; at++) {
+        if (s->orders[at].type == ATOLL_DECIDE_DUEL && s->orders[at].purpose == purpose) {
             return at;
+        }
+    }
     fail_msg("no duel of purpose %d under way", (int)purpose);
     return 0;
 }
@@ -215,8 +223,9 @@ static void noops_are_counted_apart(void **state)
         time *= 0.9;
     }
     assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 0);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         give_noop(s, ATOLL_V_CORRECT, i ? 100 : 2000); /* faster or not */
+    }
     assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 3);
     double best = best_ns(s);
     uint64_t elites = s->counts[ATOLL_DECIDE_ELITE];
@@ -250,7 +259,7 @@ static void a_mutant_is_its_original(void **state)
     mutant = give_noop(s, ATOLL_V_WRONG, 0);
     assert_int_equal(atoll_engine_source(s->engine, &mutant.source, &language, &text), 0);
     assert_true(strncmp(text, original, strlen(original)) == 0 && strlen(text) > strlen(original));
-    assert_memory_equal(&mutant.choice, &winner.choice, sizeof mutant.choice);
+    assert_memory_equal(&mutant.choice, &winner.choice, sizeof(mutant.choice));
     assert_true(atoll_id_equal(&mutant.parent, &winner.candidate));
     assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 0);
     expect_close(best_ns(s), 900, 1e-9);
@@ -273,7 +282,7 @@ static void only_wins_earn(void **state)
     static const double times[] = {900, 800, 700, 600, 500, 400, 300};
     struct sim *s = start_under(state, ATOLL_ERROR_LORD, 1, 0, 0);
     double level = 1;
-    for (unsigned i = 0; i < sizeof times / sizeof *times; i++) {
+    for (unsigned i = 0; i < sizeof(times) / sizeof(*times); i++) {
         int wins = i == 4;
         give(s, 0, UINT32_MAX, times[i]);
         struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION);
@@ -294,8 +303,9 @@ static void what_leaves_the_error_as_it_was(void **state)
     expect_close(duel.alpha / level, 1, 1e-12);
     give(s, 0, UINT32_MAX, 800);
     expect_close(s->last[ATOLL_DECIDE_DUEL].alpha / level, 1, 1e-12);
-    for (unsigned i = 0; i < 4; i++) /* sent again three times */
+    for (unsigned i = 0; i < 4; i++) { /* sent again three times */
         sim_infrastructure(s, find_duel(s, ATOLL_DUEL_PROMOTION));
+    }
     assert_int_equal(s->retries, 3);
     give(s, 0, UINT32_MAX, 700);
     duel = take_duel(s, ATOLL_DUEL_PROMOTION);
@@ -345,11 +355,12 @@ static void no_mutant_challenges_what_is_wrong(void **state)
 static void finish_all(struct sim *s)
 {
     sim_simple(s, ATOLL_EVENT_FINISH);
-    for (size_t at = s->order_count; at-- > 0;)
+    for (size_t at = s->order_count; at-- > 0;) {
         if (s->orders[at].type == ATOLL_DECIDE_EVALUATE) {
             struct atoll_decision order = sim_take(s, at);
             sim_evaluated(s, &order, ATOLL_V_WRONG, 0);
         }
+    }
 }
 
 static struct atoll_task_status status_of(const struct sim *s)
@@ -373,7 +384,7 @@ static void the_best_changes_by_a_duel(void **state)
         int better;
         double time_ns, ratio, best_ns;
     } cases[] = {{1, 900, 1.1, 900}, {0, 900, 1.005, 1000}, {0, 700, 0.5, 1000}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct sim *s = start_apart(state);
         struct atoll_decision next = give(s, 0, UINT32_MAX, cases[i].time_ns), duel;
         assert_true(atoll_id_equal(&s->last[ATOLL_DECIDE_ELITE].candidate, &next.candidate));
@@ -408,8 +419,9 @@ static void a_failed_duel_over_the_best_goes_on(void **state)
     struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION), next;
     sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
     expect_close(best_ns(s), 900, 1e-9);
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 8; i++) {
         give(s, 1, UINT32_MAX, 0);
+    }
     next = give(s, 1, UINT32_MAX, 800); /* the way is free for another one */
     expect_duel(s, 2, &next);
     end(s);
@@ -463,8 +475,9 @@ struct finalist {
 static void run_finals(struct sim *s, const struct finalist *finalists, size_t count)
 {
     struct atoll_decision candidates[4];
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         candidates[i] = give(s, (unsigned)i % 2, UINT32_MAX, 1000 / finalists[i].promise);
+    }
     finish_all(s);
     for (size_t i = 0; i < count && finalists[i].ratio >= 0; i++) {
         struct atoll_decision duel = take_duel(s, ATOLL_DUEL_FINAL);
@@ -494,7 +507,7 @@ static void finals_say_what_is_true(void **state)
         {{{2, 0, 0}, {1.9, 0, 1}, {1.8, 0, 1}, {1.7, 1, 1.5}}, 4, 1000 / 1.7, 1.5}, /* a wrong one is none */
         {{{1.005, 0, -1}}, 1, 1000, 1},                                             /* no promise, no final */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct sim *s = start_apart(state);
         run_finals(s, cases[i].finalists, cases[i].count);
         struct atoll_task_status t = status_of(s);
@@ -555,8 +568,9 @@ static void finals_that_fail_say_nothing(void **state)
     struct sim *s = start_apart(state);
     give(s, 0, UINT32_MAX, 500);
     finish_all(s);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         sim_infrastructure(s, find_duel(s, ATOLL_DUEL_FINAL));
+    }
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
     expect_close(status_of(s).final_ratio, 0, 0);
     expect_close(best_ns(s), 500, 1e-9);
@@ -567,7 +581,7 @@ static void finals_that_fail_say_nothing(void **state)
 static void a_late_final_is_given_up(void **state)
 {
     struct atoll_search search;
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     assert_non_null(s);
     atoll_search_defaults(&search);
     search.wall_budget_ns = 1e10;

@@ -33,7 +33,7 @@ static void capacity(struct sim *s, uint32_t h200, uint32_t a100)
 
 static struct sim *begin(const struct atoll_buffer *task)
 {
-    struct sim *s = malloc(sizeof *s);
+    struct sim *s = malloc(sizeof(*s));
     struct atoll_search search;
     atoll_search_defaults(&search);
     search.evaluation_budget = 1000;
@@ -53,17 +53,19 @@ static void answer(struct sim *s, size_t at)
 {
     struct atoll_decision order = sim_take(s, at);
     s->now_ns += 10000000;
-    if (order.type == ATOLL_DECIDE_EVALUATE)
+    if (order.type == ATOLL_DECIDE_EVALUATE) {
         sim_answer_evaluate(s, &order);
-    else
+    } else {
         sim_answer_duel(s, &order);
+    }
 }
 
 static unsigned orders_of(const struct sim *s, uint32_t model)
 {
     unsigned count = 0;
-    for (size_t i = 0; i < s->order_count; i++)
+    for (size_t i = 0; i < s->order_count; i++) {
         count += s->orders[i].model == model;
+    }
     return count;
 }
 
@@ -151,8 +153,9 @@ static void three_models_have_three_populations(void **state)
     event.models[2] = (struct atoll_capacity){"L40", 1};
     sim_step(s, &event);
     assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 3);
-    for (uint32_t model = 0; model < 3; model++)
+    for (uint32_t model = 0; model < 3; model++) {
         assert_int_equal(orders_of(s, model), 1);
+    }
     end(s);
 }
 
@@ -163,8 +166,9 @@ static void a_lost_model_is_given_up(void **state)
     capacity(s, 1, 1);
     for (unsigned i = 0; i < 3; i++) {
         size_t at = 0;
-        while (s->orders[at].model != 1)
+        while (s->orders[at].model != 1) {
             at++;
+        }
         answer(s, at);
     }
     unsigned held = orders_of(s, 1);
@@ -217,8 +221,9 @@ static void a_snapshot_keeps_them_apart(void **state)
     atoll_buffer_init(&again, 1u << 26);
     assert_int_equal(atoll_engine_save(s->engine, &bytes, &err), 0);
     struct atoll_engine *loaded = atoll_engine_load(bytes.data, bytes.length, &err);
-    if (!loaded)
+    if (!loaded) {
         fail_msg("%s", err.text);
+    }
     assert_int_equal(atoll_engine_save(loaded, &again, &err), 0);
     assert_int_equal(bytes.length, again.length);
     assert_memory_equal(bytes.data, again.data, bytes.length);

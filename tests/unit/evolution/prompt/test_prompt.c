@@ -31,9 +31,11 @@ struct scene {
 
 static const char *seed_of(const struct atoll_task *task, const char *language, size_t which)
 {
-    for (size_t i = 0; i < task->seed_count; i++)
-        if (strcmp(task->seeds[i].language, language) == 0 && which-- == 0)
+    for (size_t i = 0; i < task->seed_count; i++) {
+        if (strcmp(task->seeds[i].language, language) == 0 && which-- == 0) {
             return task->seeds[i].source;
+        }
+    }
     fail_msg("no seed in %s", language);
     return NULL;
 }
@@ -46,13 +48,13 @@ static void fill_device(struct atoll_device_info *d, int is_cuda)
                                     .threads = is_cuda ? 0 : 3,
                                     .bandwidth_bytes_per_s = is_cuda ? 4.2e12 : 1.2e10,
                                     .empty_launch_ns = is_cuda ? 2200 : 900};
-    snprintf(d->backend, sizeof d->backend, "%s", is_cuda ? "cuda" : "cpu");
-    snprintf(d->model, sizeof d->model, "%s", is_cuda ? "NVIDIA H200" : "Intel(R) Xeon(R) Processor");
-    snprintf(d->toolchain, sizeof d->toolchain, "%s",
+    snprintf(d->backend, sizeof(d->backend), "%s", is_cuda ? "cuda" : "cpu");
+    snprintf(d->model, sizeof(d->model), "%s", is_cuda ? "NVIDIA H200" : "Intel(R) Xeon(R) Processor");
+    snprintf(d->toolchain, sizeof(d->toolchain), "%s",
              is_cuda ? "nvrtc 13.0 sm_90a"
                      : "gcc 12.2.0 -std=gnu11 -O3 -march=native -I/home/someone/include");
     d->peak_flops[ATOLL_F32] = is_cuda ? 6.1e13 : 9e10;
-    if (is_cuda)
+    if (is_cuda) {
         d->limits = (struct atoll_device_limits){.compute_capability = 90,
                                                  .multiprocessors = 132,
                                                  .warp_size = 32,
@@ -61,14 +63,17 @@ static void fill_device(struct atoll_device_info *d, int is_cuda)
                                                  .shared_bytes_per_block = 232448,
                                                  .cluster_blocks = 8,
                                                  .cooperative = 1};
+    }
 }
 
 static size_t first_bench(const struct atoll_task *task, const char *backend)
 {
-    for (size_t i = 0; i < task->variant_count; i++)
+    for (size_t i = 0; i < task->variant_count; i++) {
         if (task->variants[i].kind == ATOLL_VARIANT_BENCH &&
-            (!task->variants[i].backend || strcmp(task->variants[i].backend, backend) == 0))
+            (!task->variants[i].backend || strcmp(task->variants[i].backend, backend) == 0)) {
             return i;
+        }
+    }
     return 0;
 }
 
@@ -76,10 +81,11 @@ static void scene_init(struct scene *s, const char *dir, const char *language)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int is_cuda = strcmp(language, "cuda") == 0;
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->task = atoll_task_load(dir, &err);
-    if (!s->task)
+    if (!s->task) {
         fail_msg("%s", err.text);
+    }
     fill_device(&s->device, is_cuda);
     atoll_evaluation_init(&s->parent_evaluation);
     atoll_evaluation_init(&s->failure_evaluation);
@@ -105,11 +111,12 @@ static void scene_fini(struct scene *s)
 static void add_parent(struct scene *s, const char *source, enum atoll_verdict verdict, const char *detail)
 {
     s->parent_evaluation.verdict = verdict;
-    snprintf(s->parent_evaluation.detail, sizeof s->parent_evaluation.detail, "%s", detail);
+    snprintf(s->parent_evaluation.detail, sizeof(s->parent_evaluation.detail), "%s", detail);
     s->parent = (struct atoll_prompt_kernel){.source = source, .evaluation = &s->parent_evaluation};
     s->input.parent = &s->parent;
-    if (verdict != ATOLL_V_CORRECT)
+    if (verdict != ATOLL_V_CORRECT) {
         return;
+    }
     struct atoll_timing *t = &s->parent_evaluation.timings[0];
     size_t variant = first_bench(s->task, s->input.backend);
     *t = (struct atoll_timing){.variant = (uint32_t)variant,
@@ -128,8 +135,9 @@ static void add_parent(struct scene *s, const char *source, enum atoll_verdict v
 static const char *written(struct scene *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_prompt_write(&s->input, &s->prompt, &err))
+    if (atoll_prompt_write(&s->input, &s->prompt, &err)) {
         fail_msg("%s", err.text);
+    }
     atoll_buffer_put_u8(&s->prompt.user, 0); /* a text for strstr */
     s->prompt.user.length--;
     return (const char *)s->prompt.user.data;
@@ -161,7 +169,7 @@ static void wrong_matmul(struct scene *s)
         "variant check, c: 37 of 2257 elements wrong (1.64 %); worst c[36, 60]: expected 1.25, got 0, error "
         "1e+12 times the tolerance; 37 were never written");
     s->failure_evaluation.verdict = ATOLL_V_COMPILE_ERROR;
-    snprintf(s->failure_evaluation.detail, sizeof s->failure_evaluation.detail,
+    snprintf(s->failure_evaluation.detail, sizeof(s->failure_evaluation.detail),
              "candidate:12:5: error: 'foo' undeclared (first use in this function)\n   12 |     foo = 1;\n");
     s->failures[0] = (struct atoll_prompt_kernel){.source = seed_of(s->task, "c", 0),
                                                   .evaluation = &s->failure_evaluation};
@@ -203,8 +211,9 @@ static char *file_text(const char *path)
     FILE *f = fopen(path, "rb");
     char *text = calloc(1, 200000);
     assert_non_null(text);
-    if (!f)
+    if (!f) {
         fail_msg("%s is not there; ATOLL_WRITE_GOLDEN=1 writes it", path);
+    }
     assert_in_range(fread(text, 1, 199999, f), 1, 199998);
     fclose(f);
     return text;
@@ -213,11 +222,11 @@ static char *file_text(const char *path)
 /* A file that is gone is written anew when ATOLL_WRITE_GOLDEN is set. */
 static void prompts_are_as_they_were(void **state)
 {
-    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+    for (size_t i = 0; i < sizeof(golden) / sizeof(*golden); i++) {
         char dir[512], path[512];
         struct scene s;
-        snprintf(dir, sizeof dir, "%s%s", STARTER, golden[i].task);
-        snprintf(path, sizeof path, "%s%s", FIXTURES, golden[i].file);
+        snprintf(dir, sizeof(dir), "%s%s", STARTER, golden[i].task);
+        snprintf(path, sizeof(path), "%s%s", FIXTURES, golden[i].file);
         scene_init(&s, dir, golden[i].language);
         golden[i].fill(&s);
         const char *text = written(&s);
@@ -232,8 +241,9 @@ static void prompts_are_as_they_were(void **state)
                       s.prompt.user.length);
         assert_string_equal(text, before);
         free(before);
-        for (unsigned k = 0; k < ATOLL_PROMPT_SECTION_COUNT; k++)
+        for (unsigned k = 0; k < ATOLL_PROMPT_SECTION_COUNT; k++) {
             assert_int_equal(s.prompt.cut_bytes[k], 0);
+        }
         scene_fini(&s);
     }
 }
@@ -265,8 +275,9 @@ static char *long_source(const struct atoll_task *task, size_t bytes)
     char *text = malloc(bytes + strlen(seed) + 100);
     assert_non_null(text);
     size_t used = (size_t)sprintf(text, "%s", seed);
-    while (used < bytes)
+    while (used < bytes) {
         used += (size_t)sprintf(text + used, "/* line %zu */\n", used);
+    }
     sprintf(text + used, "/* the end */\n");
     return text;
 }
@@ -274,7 +285,7 @@ static char *long_source(const struct atoll_task *task, size_t bytes)
 static void long_texts_are_cut(void **state)
 {
     static const size_t limits[] = {8 << 10, 16 << 10, 0, 200 << 10};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
         struct scene s;
         scene_init(&s, STARTER "softmax_rows", "c");
         char *source = long_source(s.task, 250000);
@@ -321,8 +332,9 @@ static void a_tiny_limit_keeps_the_frame(void **state)
 static size_t run_of(const char *line, char c)
 {
     size_t n = 0;
-    while (line[n] == c)
+    while (line[n] == c) {
         n++;
+    }
     return n;
 }
 
@@ -334,15 +346,18 @@ static void expect_quoted(const char *text)
         const char *end = strchr(line, '\n'), *evil = strstr(line, EVIL);
         size_t ticks = run_of(line, '`');
         assert_non_null(end);
-        if (!open && ticks >= 3)
+        if (!open && ticks >= 3) {
             open = ticks;
-        else if (open && ticks >= open && line[ticks] == '\n')
+        } else if (open && ticks >= open && line[ticks] == '\n') {
             open = 0;
-        if (!evil || evil > end)
+        }
+        if (!evil || evil > end) {
             continue;
+        }
         seen++;
-        if (!open && strncmp(line, "| ", 2) != 0)
+        if (!open && strncmp(line, "| ", 2) != 0) {
             fail_msg("this stands outside of a quotation: %.*s", (int)(end - line), line);
+        }
     }
     assert_int_equal(open, 0);
     assert_true(seen > 0);
@@ -362,14 +377,14 @@ static void hostile_texts_stay_quoted(void **state)
 {
     static const char *const gone[] = {"<|", "</s>", "[/INST]", "<think>",  "\x1b", "\r",
                                        "\f", "\v",   "\x7f",    "\xe2\x80", "\xff"};
-    for (size_t i = 0; i < sizeof evil_texts / sizeof *evil_texts; i++) {
+    for (size_t i = 0; i < sizeof(evil_texts) / sizeof(*evil_texts); i++) {
         struct scene s;
         scene_init(&s, STARTER "matmul", "c");
         wrong_matmul(&s);
         s.parent.source = s.failures[0].source = s.input.plan = evil_texts[i];
-        snprintf(s.parent_evaluation.detail, sizeof s.parent_evaluation.detail, "%s", evil_texts[i]);
-        snprintf(s.failure_evaluation.detail, sizeof s.failure_evaluation.detail, "%s", evil_texts[i]);
-        snprintf(s.device.toolchain, sizeof s.device.toolchain, "%.100s", evil_texts[i]);
+        snprintf(s.parent_evaluation.detail, sizeof(s.parent_evaluation.detail), "%s", evil_texts[i]);
+        snprintf(s.failure_evaluation.detail, sizeof(s.failure_evaluation.detail), "%s", evil_texts[i]);
+        snprintf(s.device.toolchain, sizeof(s.device.toolchain), "%.100s", evil_texts[i]);
         s.task->summary = evil_texts[i];
         s.task->reference_source = evil_texts[i];
         s.inspirations[0].source = evil_texts[i];
@@ -379,8 +394,9 @@ static void hostile_texts_stay_quoted(void **state)
             s.input.user_limit_bytes = limit;
             const char *text = written(&s);
             expect_quoted(text);
-            for (size_t k = 0; k < sizeof gone / sizeof *gone; k++)
+            for (size_t k = 0; k < sizeof(gone) / sizeof(*gone); k++) {
                 assert_null(strstr(text, gone[k]));
+            }
         }
         scene_fini(&s);
     }
@@ -393,8 +409,9 @@ static void cuts_do_not_open_quotations(void **state)
     scene_init(&s, STARTER "softmax_rows", "c");
     char *text = malloc(100001);
     assert_non_null(text);
-    for (size_t i = 0; i < 100000; i++)
+    for (size_t i = 0; i < 100000; i++) {
         text[i] = (EVIL "`\xc3\xa9\n```" EVIL "\n")[i % 16];
+    }
     text[100000] = 0;
     add_parent(&s, text, ATOLL_V_WRONG, text);
     s.input.plan = text;
@@ -412,16 +429,19 @@ static void quotes_are_cut_between_characters(void **state)
         struct atoll_prompt_text t;
         struct atoll_buffer out;
         char text[601] = "";
-        while (strlen(text) < 590)
+        while (strlen(text) < 590) {
             strcat(text, "a\xc3\xa9");
+        }
         atoll_prompt_text_init(&t);
         atoll_buffer_init(&out, 10000);
         atoll_prompt_put_quote(&t, text, 0);
         assert_true(atoll_prompt_text_render(&t, limit, &out) > 0);
         atoll_buffer_put_u8(&out, 0);
-        for (const char *p = (const char *)out.data; *p; p++)
-            if (*p == '\xc3' || p[1] == '\xa9')
+        for (const char *p = (const char *)out.data; *p; p++) {
+            if (*p == '\xc3' || p[1] == '\xa9') {
                 assert_memory_equal(p, "\xc3\xa9", 2);
+            }
+        }
         assert_true(out.length <= limit + 1);
         atoll_buffer_fini(&out);
         atoll_prompt_text_fini(&t);
@@ -437,14 +457,15 @@ static void nothing_tells_of_machines_or_hidden_shapes(void **state)
     scene_init(&s, STARTER "softmax_rows", "c");
     softmax_parent(&s);
     s.failure_evaluation.verdict = ATOLL_V_WRONG;
-    snprintf(s.failure_evaluation.detail, sizeof s.failure_evaluation.detail,
+    snprintf(s.failure_evaluation.detail, sizeof(s.failure_evaluation.detail),
              "variant hidden, y: 1 of 197499 elements wrong; worst y[128, 1530]");
     s.failures[0] = (struct atoll_prompt_kernel){.source = "int a;", .evaluation = &s.failure_evaluation};
     s.input.failures = s.failures;
     s.input.failure_count = 1;
     const char *text = written(&s);
-    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
+    for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++) {
         assert_null(strstr(text, secrets[i]));
+    }
     assert_non_null(strstr(text, "It happened at a shape that is not listed."));
     assert_non_null(strstr(text, "-Iinclude"));
     scene_fini(&s);
@@ -478,14 +499,15 @@ static void verdicts_become_sentences(void **state)
         {ATOLL_V_IMPOSSIBLE, "below 0.9 of the hard floor", "does not do the work"},
         {ATOLL_V_CORRECT, "", "The parent is correct."},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct scene s;
         scene_init(&s, STARTER "row_reduce", "c");
         add_parent(&s, seed_of(s.task, "c", 0), rows[i].verdict, rows[i].detail);
         const char *text = strstr(written(&s), "# Diagnosis");
         assert_non_null(text);
-        if (!strstr(text, rows[i].sentence))
+        if (!strstr(text, rows[i].sentence)) {
             fail_msg("'%s' is not in: %s", rows[i].sentence, text);
+        }
         scene_fini(&s);
     }
 }
@@ -520,11 +542,13 @@ static void expect_every_combination_fits(const struct atoll_task *task, const s
             choice.values[p] = plan->params[p].values[rest % plan->params[p].value_count];
             rest /= plan->params[p].value_count;
         }
-        if (atoll_plan_choice_legal(task, plan, &choice, &err) != 1)
+        if (atoll_plan_choice_legal(task, plan, &choice, &err) != 1) {
             continue;
+        }
         legal++;
-        if (atoll_plan_choice_check(task, plan, &choice, &err))
+        if (atoll_plan_choice_check(task, plan, &choice, &err)) {
             fail_msg("%s", err.text);
+        }
     }
     assert_true(legal > 1);
 }
@@ -538,17 +562,20 @@ static void worked_examples_pass_plan_and_rules(void **state)
     struct atoll_task *task = atoll_task_load(EXAMPLE, &err);
     assert_non_null(task);
     assert_string_equal(atoll_prompt_file("reference.c"), task->reference_source);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const char *source = atoll_prompt_file(rows[i].file), *body = NULL;
         struct atoll_arena *arena = atoll_arena_create((size_t)1 << 20, NULL);
         assert_non_null(source);
         const struct atoll_plan *plan = atoll_plan_parse(arena, task, rows[i].language, source, &body, &err);
-        if (!plan)
+        if (!plan) {
             fail_msg("%s: %s", rows[i].file, err.text);
-        if (atoll_rules_count(rows[i].language) && atoll_rules_check(rows[i].language, body, &err))
+        }
+        if (atoll_rules_count(rows[i].language) && atoll_rules_check(rows[i].language, body, &err)) {
             fail_msg("%s: %s", rows[i].file, err.text);
-        if (strcmp(rows[i].language, "opencl") != 0) /* the task has no bench variant for it */
+        }
+        if (strcmp(rows[i].language, "opencl") != 0) { /* the task has no bench variant for it */
             expect_every_combination_fits(task, plan);
+        }
         assert_int_equal(
             strcmp(seed_of(task, rows[i].language, strcmp(rows[i].language, "opencl") != 0), source), 0);
         atoll_arena_destroy(arena);
@@ -571,13 +598,15 @@ static void system_texts_are_whole(void **state)
         atoll_buffer_put_u8(&out, 0);
         const char *text = (const char *)out.data;
         print_message("%s: %zu bytes\n", languages[i], out.length - 1);
-        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
             assert_non_null(strstr(text, parts[k]));
-        snprintf(title, sizeof title, "# Language %s\n", languages[i]);
+        }
+        snprintf(title, sizeof(title), "# Language %s\n", languages[i]);
         assert_non_null(strstr(text, title));
         assert_non_null(strstr(text, atoll_prompt_file(examples[i])));
-        for (unsigned k = 0; k < atoll_rules_count(languages[i]); k++)
+        for (unsigned k = 0; k < atoll_rules_count(languages[i]); k++) {
             assert_non_null(strstr(text, atoll_rules_why(languages[i], k)));
+        }
         assert_true(out.length < 24 << 10);
         atoll_buffer_fini(&out);
     }

@@ -279,7 +279,7 @@ struct outcome {
 static int read_answer(struct outcome *o, const char *text, size_t length, int flags)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    memset(&o->reply, 0, sizeof o->reply);
+    memset(&o->reply, 0, sizeof(o->reply));
     o->arena = atoll_arena_create((size_t)64 << 20, NULL);
     assert_non_null(o->arena);
     return atoll_reply_read(text, length, "c", flags & PARENT ? parent : NULL, flags & MANY ? 3 : 1, o->arena,
@@ -290,7 +290,7 @@ static int read_answer(struct outcome *o, const char *text, size_t length, int f
 static void expect_complaint(const struct outcome *o, const char *complaint)
 {
     char expected[256];
-    snprintf(expected, sizeof expected, "%s%s */\n", ATOLL_REPLY_UNUSABLE, complaint);
+    snprintf(expected, sizeof(expected), "%s%s */\n", ATOLL_REPLY_UNUSABLE, complaint);
     assert_int_equal(o->usable, 0);
     assert_int_equal(o->reply.source_count, 1);
     assert_memory_equal(o->reply.sources[0].text, expected, strlen(expected));
@@ -303,16 +303,18 @@ static void expect_complaint(const struct outcome *o, const char *complaint)
 
 static void answers_as_they_occur(void **state)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct reply_case *c = &cases[i];
         struct outcome o;
         size_t count = 0;
         print_message("%s\n", c->name);
         assert_int_equal(read_answer(&o, c->answer, strlen(c->answer), c->flags), 0);
-        while (count < 4 && c->sources[count])
+        while (count < 4 && c->sources[count]) {
             count++;
-        if (count == 0)
+        }
+        if (count == 0) {
             expect_complaint(&o, c->complaint);
+        }
         for (size_t k = 0; k < count && k < o.reply.source_count; k++) {
             assert_string_equal(o.reply.sources[k].text, c->sources[k]);
             assert_string_equal(o.reply.sources[k].language, "c");
@@ -327,7 +329,7 @@ static void nul_bytes_are_no_end(void **state)
 {
     static const char answer[] = "a\0b\n```c\n" PLAN "/* \0 */\n```\n";
     struct outcome o;
-    assert_int_equal(read_answer(&o, answer, sizeof answer - 1, 0), 0);
+    assert_int_equal(read_answer(&o, answer, sizeof(answer) - 1, 0), 0);
     assert_string_equal(o.reply.sources[0].text, PLAN "/* ? */\n");
     atoll_arena_destroy(o.arena);
 }
@@ -354,17 +356,19 @@ static void noise_is_bounded(void **state)
     size_t length = ATOLL_REPLY_LIMIT_BYTES + 1000;
     char *text = malloc(length);
     assert_non_null(text);
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
         struct outcome o;
         size_t n = strlen(patterns[i]);
         length = i == 0 ? ATOLL_REPLY_LIMIT_BYTES + 1000 : ATOLL_REPLY_LIMIT_BYTES / 8;
-        for (size_t at = 0; at < length; at++)
+        for (size_t at = 0; at < length; at++) {
             text[at] = patterns[i][at % n];
+        }
         for (int flags = 0; flags < 4; flags += PARENT | MANY) {
             assert_int_equal(read_answer(&o, text, length, flags), 0);
             assert_in_range(o.reply.source_count, 1, 3);
-            for (uint32_t k = 0; k < o.reply.source_count; k++)
+            for (uint32_t k = 0; k < o.reply.source_count; k++) {
                 assert_true(strlen(o.reply.sources[k].text) <= ATOLL_SOURCE_LIMIT);
+            }
             atoll_arena_destroy(o.arena);
         }
     }
@@ -381,8 +385,9 @@ static void edits_are_bounded(void **state)
     struct atoll_reply reply = {0};
     int usable = 1;
     assert_true(blank && answer && arena);
-    for (size_t i = 0; i < LINES; i++)
+    for (size_t i = 0; i < LINES; i++) {
         memcpy(blank + 2 * i, "a\n", 3);
+    }
     int n = sprintf(answer, "<<<<<<< SEARCH\n%.*sb\n=======\n>>>>>>> REPLACE\n", LINES, blank);
     assert_int_equal(atoll_reply_read(answer, (size_t)n, "c", blank, 1, arena, &reply, &usable, &err), 0);
     assert_int_equal(usable, 0);

@@ -50,10 +50,11 @@ static void expect_ask(const struct sim *s, uint32_t parent)
     assert_int_equal(ask->kind, ATOLL_ASK_WRITE);
     assert_int_equal(ask->count, 1);
     assert_int_equal(ask->op, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_UNIVERSAL);
-    if (parent == ATOLL_NONE)
+    if (parent == ATOLL_NONE) {
         assert_true(atoll_id_is_zero(&ask->parent));
-    else
+    } else {
         assert_int_equal(op_number(s, 0, &ask->parent), parent);
+    }
 }
 
 /* Steps of a search with one ask at a time; kernel: of the answer, ATOLL_NONE: it fails. */
@@ -70,10 +71,11 @@ static void follow(enum atoll_tree_policy policy, double exploration, const stru
     op_evaluate(s, times);
     for (size_t i = 0; i < count; i++) {
         expect_ask(s, steps[i].parent);
-        if (steps[i].kernel == ATOLL_NONE)
+        if (steps[i].kernel == ATOLL_NONE) {
             op_status(s, op_at(s, 0)->number, ATOLL_REPLY_FAILED);
-        else
+        } else {
             op_kernel(s, op_at(s, 0)->number, steps[i].kernel);
+        }
         op_evaluate(s, times);
         sim_reload(s);
     }
@@ -94,7 +96,7 @@ static void greedy_by_hand(void **state)
         {0, ATOLL_NONE}, {0, ATOLL_NONE}, {0, ATOLL_NONE}, {1, ATOLL_NONE}, /* as fit as 0, and younger */
         {1, ATOLL_NONE}, {1, ATOLL_NONE}, {2, ATOLL_NONE}, /* then what is wrong, the oldest first */
     };
-    follow(ATOLL_TREE_GREEDY, 0, steps, sizeof steps / sizeof *steps, times);
+    follow(ATOLL_TREE_GREEDY, 0, steps, sizeof(steps) / sizeof(*steps), times);
 }
 
 /* After the drafts the root's children have one visit each and are worth .5, .5, .1 and .6667, and .1667 is gained: with
@@ -107,7 +109,7 @@ static void uct_by_hand(void **state)
         {ATOLL_NONE, 2}, {ATOLL_NONE, 3}, {3, 4},          {3, ATOLL_NONE}, {4, 5},          {4, 6},
         {6, ATOLL_NONE}, {6, 7},          {3, ATOLL_NONE}, {7, 8},          {4, ATOLL_NONE}, {7, 9},
     };
-    follow(ATOLL_TREE_UCT, 0.3, steps, sizeof steps / sizeof *steps, times);
+    follow(ATOLL_TREE_UCT, 0.3, steps, sizeof(steps) / sizeof(*steps), times);
 }
 
 /* With 1.4 the root's child 3 loses its turn when it was visited five times: 1.1343 against 1.1729 of 0 and 1. */
@@ -118,7 +120,7 @@ static void uct_explores(void **state)
         {ATOLL_NONE, 2}, {ATOLL_NONE, 3}, {3, 4},  {3, 8},          {4, 5},  {4, 6},          {0, ATOLL_NONE},
         {0, 7},          {7, 9},          {7, 10}, {1, ATOLL_NONE}, {1, 11}, {9, ATOLL_NONE},
     };
-    follow(ATOLL_TREE_UCT, 1.4, steps, sizeof steps / sizeof *steps, times);
+    follow(ATOLL_TREE_UCT, 1.4, steps, sizeof(steps) / sizeof(*steps), times);
 }
 
 /* Several at once: what is under way is a visit without value.  Two equal seeds with room for two children each are
@@ -136,8 +138,9 @@ static void under_way_counts_as_a_visit(void **state)
     expect_ask(s, ATOLL_NONE);
     op_status(s, 1, ATOLL_REPLY_EMPTY);
     assert_int_equal(op_count(s), 6); /* three tries each, not eight asks */
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; i++) {
         assert_int_equal(op_number(s, 0, &op_at(s, i)->parent), parents[i]);
+    }
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_evaluate(s, times);
     op_finish(s);
@@ -180,14 +183,17 @@ static void seeds_are_drafts(void **state)
         sim_capacity(s, 8);
         for (unsigned i = 0; i < 1000 && s->order_count; i++) {
             sim_answer(s);
-            for (uint32_t k = 0; k < all->count; k++) /* nothing is expanded before all drafts are judged */
-                for (uint32_t j = 0; j < all->count && all->items[k].ask > asked; j++)
+            for (uint32_t k = 0; k < all->count; k++) { /* nothing is expanded before all drafts are judged */
+                for (uint32_t j = 0; j < all->count && all->items[k].ask > asked; j++) {
                     assert_true(all->items[j].ask > asked || all->items[j].ask == 0 ||
                                 all->items[j].state != ATOLL_INDIVIDUAL_UNDER_WAY);
+                }
+            }
         }
         uint32_t seen = 0;
-        for (uint32_t k = 0; k < all->count; k++)
+        for (uint32_t k = 0; k < all->count; k++) {
             seen += all->items[k].ask > 0 && all->items[k].ask <= asked;
+        }
         assert_int_equal(seen, asked);
         assert_int_equal(all->count, 20);
         op_finish(s);
@@ -203,11 +209,13 @@ static void operators_share(void **state)
     struct sim *s = op_start(1, &search, &tuned, 1);
     struct op_moods moods = {.next = 3};
     sim_capacity(s, 2);
-    while (!s->counts[ATOLL_DECIDE_STOP])
+    while (!s->counts[ATOLL_DECIDE_STOP]) {
         op_advance(s, &moods);
+    }
     uint64_t here = 0;
-    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
         here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
+    }
     assert_in_range(here, 8, 30);
     assert_in_range(s->counts[ATOLL_DECIDE_ASK], 8, 40);
     op_finish(s);
@@ -230,18 +238,22 @@ static const struct atoll_individual *at(const struct sim *s, uint32_t individua
 
 static int is_node(const struct oracle *o, uint32_t individual)
 {
-    for (uint32_t i = 0; i < o->count; i++)
-        if (o->nodes[i] == individual)
+    for (uint32_t i = 0; i < o->count; i++) {
+        if (o->nodes[i] == individual) {
             return 1;
+        }
+    }
     return 0;
 }
 
 static void see_nodes(const struct sim *s, struct oracle *o)
 {
-    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
         if (at(s, i)->state < ATOLL_VERDICT_COUNT && at(s, i)->op != ATOLL_OPERATOR_NULL_CONTROL &&
-            !is_node(o, i))
+            !is_node(o, i)) {
             o->nodes[o->count++] = i;
+        }
+    }
 }
 
 static uint32_t parent_of(const struct sim *s, const struct oracle *o, uint32_t individual)
@@ -252,15 +264,21 @@ static uint32_t parent_of(const struct sim *s, const struct oracle *o, uint32_t 
 static int is_open(const struct sim *s, uint64_t ask)
 {
     const struct atoll_task_state *t = &s->engine->tasks[0];
-    for (uint32_t i = 0; i < op_count(s); i++)
-        if (op_at(s, i)->number == ask)
+    for (uint32_t i = 0; i < op_count(s); i++) {
+        if (op_at(s, i)->number == ask) {
             return 1;
-    for (uint32_t i = t->pending_next; i < t->pending_count; i++)
-        if (t->pending[i].ask == ask)
+        }
+    }
+    for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
+        if (t->pending[i].ask == ask) {
             return 1;
-    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
-        if (at(s, i)->ask == ask && at(s, i)->state == ATOLL_INDIVIDUAL_UNDER_WAY)
+        }
+    }
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
+        if (at(s, i)->ask == ask && at(s, i)->state == ATOLL_INDIVIDUAL_UNDER_WAY) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -268,8 +286,9 @@ static int is_open(const struct sim *s, uint64_t ask)
 static uint32_t tries(const struct sim *s, const struct oracle *o, uint32_t node, uint64_t now, int open)
 {
     uint32_t count = 0;
-    for (uint64_t a = 1; a < now; a++)
+    for (uint64_t a = 1; a < now; a++) {
         count += o->parents[a] == node && (!open || is_open(s, a));
+    }
     return count;
 }
 
@@ -282,18 +301,22 @@ struct view {
 static uint32_t visits(const struct view *v, uint32_t node)
 {
     uint32_t count = node == ATOLL_NONE ? 0 : 1 + tries(v->s, v->o, node, v->now, 1);
-    for (uint32_t i = 0; i < v->o->count; i++)
-        if (parent_of(v->s, v->o, v->o->nodes[i]) == node)
+    for (uint32_t i = 0; i < v->o->count; i++) {
+        if (parent_of(v->s, v->o, v->o->nodes[i]) == node) {
             count += visits(v, v->o->nodes[i]);
+        }
+    }
     return count;
 }
 
 static double value(const struct view *v, uint32_t node)
 {
     double best = at(v->s, node)->fitness;
-    for (uint32_t i = 0; i < v->o->count; i++)
-        if (parent_of(v->s, v->o, v->o->nodes[i]) == node)
+    for (uint32_t i = 0; i < v->o->count; i++) {
+        if (parent_of(v->s, v->o, v->o->nodes[i]) == node) {
             best = fmax(best, value(v, v->o->nodes[i]));
+        }
+    }
     return best;
 }
 
@@ -305,8 +328,9 @@ static int has_tries(const struct view *v, uint32_t node)
 static int leads(const struct view *v, uint32_t node)
 {
     int any = has_tries(v, node);
-    for (uint32_t i = 0; i < v->o->count && !any; i++)
+    for (uint32_t i = 0; i < v->o->count && !any; i++) {
         any = parent_of(v->s, v->o, v->o->nodes[i]) == node && leads(v, v->o->nodes[i]);
+    }
     return any;
 }
 
@@ -314,12 +338,14 @@ static uint32_t best_child(const struct view *v, uint32_t node)
 {
     uint32_t best = ATOLL_NONE;
     double most = 0, gained = 0.01;
-    for (uint32_t i = 0; i < v->o->count; i++)
+    for (uint32_t i = 0; i < v->o->count; i++) {
         gained = fmax(gained, at(v->s, v->o->nodes[i])->fitness - at(v->s, 0)->fitness);
+    }
     for (uint32_t i = 0; i < v->o->count; i++) {
         uint32_t child = v->o->nodes[i];
-        if (parent_of(v->s, v->o, child) != node || !leads(v, child))
+        if (parent_of(v->s, v->o, child) != node || !leads(v, child)) {
             continue;
+        }
         double score = value(v, child) +
                        v->s->search.tree_exploration * gained * sqrt(log(visits(v, node)) / visits(v, child));
         if (best == ATOLL_NONE || score > most) {
@@ -337,8 +363,9 @@ static uint32_t by_uct(const struct view *v)
         assert_int_not_equal(node, ATOLL_NONE);
         uint32_t next = best_child(v, node);
         double room = ceil(sqrt(visits(v, node)));
-        if (has_tries(v, node) && (next == ATOLL_NONE || tries(v->s, v->o, node, v->now, 0) < room))
+        if (has_tries(v, node) && (next == ATOLL_NONE || tries(v->s, v->o, node, v->now, 0) < room)) {
             return node;
+        }
         node = next;
     }
 }
@@ -346,10 +373,12 @@ static uint32_t by_uct(const struct view *v)
 static uint32_t by_greed(const struct view *v)
 {
     uint32_t best = ATOLL_NONE;
-    for (uint32_t i = 0; i < v->o->count; i++)
+    for (uint32_t i = 0; i < v->o->count; i++) {
         if (has_tries(v, v->o->nodes[i]) &&
-            (best == ATOLL_NONE || at(v->s, v->o->nodes[i])->fitness > at(v->s, best)->fitness))
+            (best == ATOLL_NONE || at(v->s, v->o->nodes[i])->fitness > at(v->s, best)->fitness)) {
             best = v->o->nodes[i];
+        }
+    }
     return best;
 }
 
@@ -361,8 +390,9 @@ static void see_ask(const struct sim *s, struct oracle *o, const struct atoll_as
         o->drafts++;
         assert_int_equal(ask->op, ATOLL_OPERATOR_INITIALISE);
     } else {
-        for (uint64_t a = 1; a <= s->search.tree_drafts; a++)
+        for (uint64_t a = 1; a <= s->search.tree_drafts; a++) {
             assert_false(is_open(s, a));
+        }
         expected = s->search.tree_policy == ATOLL_TREE_UCT ? by_uct(&v) : by_greed(&v);
         assert_int_not_equal(expected, ATOLL_NONE);
         assert_int_equal(ask->op, ATOLL_OPERATOR_UNIVERSAL);
@@ -378,8 +408,9 @@ static void look(const struct sim *s, struct oracle *o)
     see_nodes(s, o);
     for (uint32_t i = 0; i < op_count(s); i++) {
         const struct atoll_ask *ask = op_at(s, i);
-        if (ask->number <= o->seen)
+        if (ask->number <= o->seen) {
             continue;
+        }
         assert_int_equal(ask->number, o->seen + 1);
         see_ask(s, o, ask);
         o->seen = ask->number;
@@ -409,7 +440,7 @@ static void the_policy_holds_whatever_happens(void **state)
         struct sim *s = op_start(seed, &search, &plain, 1);
         struct op_moods moods = op_random_moods(s, 2);
         static struct oracle o;
-        memset(&o, 0, sizeof o);
+        memset(&o, 0, sizeof(o));
         sim_capacity(s, 1 + (uint32_t)sim_below(s, 64));
         for (unsigned i = 0; i < 250 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
             op_happen(s, &moods);

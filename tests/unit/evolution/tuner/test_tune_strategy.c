@@ -14,14 +14,15 @@ static struct atoll_space grid(size_t count, size_t radix, atoll_space_legal *le
                                atoll_space_prefix *prefix)
 {
     struct atoll_space s;
-    memset(&s, 0, sizeof s);
+    memset(&s, 0, sizeof(s));
     s.count = count;
     s.legal = legal;
     s.prefix = prefix;
     for (size_t i = 0; i < count; i++) {
         s.params[i].value_count = radix;
-        for (size_t v = 0; v < radix; v++)
+        for (size_t v = 0; v < radix; v++) {
             s.params[i].values[v] = (int64_t)v + 1;
+        }
     }
     return s;
 }
@@ -34,8 +35,9 @@ static int all_legal(const void *context, const struct atoll_point *point)
 static int odd_sum(const void *context, const struct atoll_point *point)
 {
     unsigned sum = 0;
-    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++)
+    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++) {
         sum += point->digits[i];
+    }
     return sum % 3 != 2;
 }
 
@@ -48,17 +50,20 @@ static int chain_prefix(const void *context, const struct atoll_point *point, si
 
 static int chain(const void *context, const struct atoll_point *point)
 {
-    for (size_t known = 2; known <= 16; known++)
-        if (!chain_prefix(NULL, point, known))
+    for (size_t known = 2; known <= 16; known++) {
+        if (!chain_prefix(NULL, point, known)) {
             return 0;
+        }
+    }
     return 1;
 }
 
 static double bowl(const struct atoll_choice *c)
 {
     double time = 100;
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++) {
         time += (double)((c->values[i] - 4) * (c->values[i] - 4)) * (double)(1 + i % 3);
+    }
     return time;
 }
 
@@ -69,12 +74,15 @@ static void answer(struct atoll_tune *tune, const struct atoll_choice *c, unsign
 {
     struct atoll_tune_outcome o = {.time_ns = bowl(c), .lo_ns = bowl(c) * 0.9, .hi_ns = bowl(c) * 1.1};
     o.kind = answers == FAILURES ? ATOLL_TUNE_FAILED : ATOLL_TUNE_CORRECT;
-    if (answers == MIXED && n % 7 == 3)
+    if (answers == MIXED && n % 7 == 3) {
         return;
-    if (answers == MIXED && n % 5 == 2)
+    }
+    if (answers == MIXED && n % 5 == 2) {
         o.kind = ATOLL_TUNE_FAILED;
-    if (answers == MIXED && n % 11 == 4)
+    }
+    if (answers == MIXED && n % 11 == 4) {
         o.kind = ATOLL_TUNE_CENSORED;
+    }
     atoll_tune_record(tune, c, &o);
 }
 
@@ -93,14 +101,15 @@ static unsigned spend(const struct atoll_space *space, unsigned strategies, enum
 {
     struct atoll_tune *tune = create(space, strategies);
     struct atoll_random random = {7, 0};
-    struct atoll_point *seen = calloc(limit, sizeof *seen);
+    struct atoll_point *seen = calloc(limit, sizeof(*seen));
     struct atoll_choice c;
     unsigned count = 0;
     while (count < limit && atoll_tune_propose(tune, &random, count % 3 ? NULL : &c, &c, NULL) == 1) {
         assert_int_equal(atoll_space_point(space, &c, &seen[count]), 1);
         assert_true(space->legal(space->context, &seen[count]));
-        for (unsigned i = 0; i < count; i++)
-            assert_true(memcmp(&seen[i], &seen[count], sizeof *seen) != 0);
+        for (unsigned i = 0; i < count; i++) {
+            assert_true(memcmp(&seen[i], &seen[count], sizeof(*seen)) != 0);
+        }
         answer(tune, &c, count++, answers);
     }
     if (count < limit) {
@@ -120,11 +129,13 @@ static void every_strategy_exhausts_exactly(void **state)
         unsigned points;
     } cases[] = {{3, 6, odd_sum, 144},   {1, 1, all_legal, 1}, {4, 1, all_legal, 1},
                  {1, 12, all_legal, 12}, {0, 0, all_legal, 1}, {2, 2, odd_sum, 3}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_space s = grid(cases[i].count, cases[i].radix, cases[i].legal, NULL);
-        for (unsigned strategies = 0; strategies <= ALL; strategies = strategies ? strategies * 2 : 1)
-            for (enum answers a = TIMES; a <= MIXED; a++)
+        for (unsigned strategies = 0; strategies <= ALL; strategies = strategies ? strategies * 2 : 1) {
+            for (enum answers a = TIMES; a <= MIXED; a++) {
                 assert_int_equal(spend(&s, strategies, a, 200), cases[i].points);
+            }
+        }
         assert_int_equal(spend(&s, ALL, MIXED, 200), cases[i].points);
     }
 }
@@ -132,11 +143,12 @@ static void every_strategy_exhausts_exactly(void **state)
 static void every_strategy_lives_in_a_vast_space(void **state)
 {
     struct atoll_space rare = grid(16, 64, chain, chain_prefix), open = grid(16, 64, all_legal, NULL);
-    for (unsigned strategies = 1; strategies <= ALL; strategies *= 2)
+    for (unsigned strategies = 1; strategies <= ALL; strategies *= 2) {
         for (enum answers a = TIMES; a <= MIXED; a++) {
             assert_int_equal(spend(&rare, strategies, a, 40), 40);
             assert_int_equal(spend(&open, strategies, a, 40), 40);
         }
+    }
     assert_int_equal(spend(&rare, ALL, MIXED, 60), 60);
 }
 
@@ -155,8 +167,9 @@ static void any_number_may_be_pending(void **state)
     struct atoll_choice c;
     for (unsigned i = 0; i < 400; i++) {
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c, NULL), 1);
-        if (i < 12)
+        if (i < 12) {
             answer(tune, &c, i, TIMES);
+        }
     }
     atoll_tune_destroy(tune);
 }
@@ -178,8 +191,9 @@ static void failures_are_avoided(void **state)
         }
         atoll_tune_destroy(tune);
     }
-    if (failed > 70) /* of one that ignores them it is 102 */
+    if (failed > 70) { /* of one that ignores them it is 102 */
         fail_msg("%u of 120 failed", failed);
+    }
 }
 
 static double best_of(const struct atoll_space *space, unsigned strategies, uint64_t seed, unsigned budget)
@@ -202,10 +216,12 @@ static void every_strategy_beats_random(void **state)
     struct atoll_space s = grid(6, 8, odd_sum, NULL);
     for (unsigned strategy = 0; strategy < ATOLL_TUNE_RANDOM; strategy++) {
         unsigned wins = 0;
-        for (uint64_t seed = 1; seed <= 12; seed++)
+        for (uint64_t seed = 1; seed <= 12; seed++) {
             wins += best_of(&s, 1u << strategy, seed, 120) < best_of(&s, 1u << ATOLL_TUNE_RANDOM, seed, 120);
-        if (wins < 10)
+        }
+        if (wins < 10) {
             fail_msg("%s won %u of 12", atoll_tune_strategy_name(strategy), wins);
+        }
     }
 }
 
@@ -236,9 +252,10 @@ static void continue_alike(const struct atoll_space *space, unsigned strategies,
     for (unsigned i = 0; i < middle; i++) {
         assert_int_equal(atoll_tune_propose(a, &random, NULL, &c, NULL), 1);
         answer(a, &c, i, MIXED);
-        if (i % 9 == 0)
+        if (i % 9 == 0) {
             assert_int_equal(
                 atoll_tune_hint(a, &c, &(struct atoll_tune_outcome){.time_ns = 3 * bowl(&c)}, NULL), 0);
+        }
     }
     save(a, &first);
     assert_int_equal(load(b, first.data, first.length), 0);
@@ -249,9 +266,10 @@ static void continue_alike(const struct atoll_space *space, unsigned strategies,
     for (unsigned i = 0; i < 30; i++) {
         int more = atoll_tune_propose(a, &random, NULL, &c, NULL);
         assert_int_equal(atoll_tune_propose(b, &other, NULL, &d, NULL), more);
-        if (!more)
+        if (!more) {
             break;
-        assert_memory_equal(&c, &d, sizeof c);
+        }
+        assert_memory_equal(&c, &d, sizeof(c));
         answer(a, &c, i, MIXED);
         answer(b, &d, i, MIXED);
     }
@@ -285,8 +303,9 @@ static void hostile_states(void **state)
     for (unsigned i = 0; i < 18;
          i++) { /* the last ones pending: what was loaded is used before it is chosen anew */
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c, NULL), 1);
-        if (i < 14)
+        if (i < 14) {
             answer(tune, &c, i, MIXED);
+        }
     }
     save(tune, &bytes);
     for (size_t i = 0; i < bytes.length; i++) {
@@ -294,8 +313,9 @@ static void hostile_states(void **state)
         assert_int_equal(load(cut, bytes.data, i), -1);
         uint8_t *byte = (uint8_t *)bytes.data + i, held = *byte;
         *byte = (uint8_t)(held ^ 0xa5);
-        if (load(changed, bytes.data, bytes.length) == 0)
+        if (load(changed, bytes.data, bytes.length) == 0) {
             assert_in_range(atoll_tune_propose(changed, &random, NULL, &c, NULL), 0, 1);
+        }
         *byte = held;
         atoll_tune_destroy(cut);
         atoll_tune_destroy(changed);
@@ -322,9 +342,9 @@ static void hints_are_tried_first_and_never_count(void **state)
     assert_int_equal(atoll_tune_hint(tune, &good, &nonsense, NULL), 0);
     assert_true(atoll_tune_bar_ns(tune) == HUGE_VAL);
     assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c, NULL), 1);
-    assert_memory_equal(c.values, good.values, 4 * sizeof *c.values);
+    assert_memory_equal(c.values, good.values, 4 * sizeof(*c.values));
     assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c, NULL), 1);
-    assert_memory_equal(c.values, bad.values, 4 * sizeof *c.values);
+    assert_memory_equal(c.values, bad.values, 4 * sizeof(*c.values));
     atoll_tune_destroy(tune);
 }
 
@@ -336,8 +356,9 @@ static double best_with_hints(const struct atoll_space *space, uint64_t seed, un
     double best = HUGE_VAL;
     struct atoll_choice c = {.count = space->count};
     for (unsigned i = 0; i < hints; i++) {
-        for (size_t k = 0; k < c.count; k++)
+        for (size_t k = 0; k < c.count; k++) {
             c.values[k] = 1 + (int64_t)atoll_random_below(atoll_random_next(&spread), 8);
+        }
         double time = useful ? 2 * bowl(&c) : 1 + (double)(atoll_random_next(&spread) % 1000);
         atoll_tune_hint(tune, &c, &(struct atoll_tune_outcome){.time_ns = time}, NULL);
     }
@@ -369,11 +390,13 @@ static void outcomes_are_revised(void **state)
     struct atoll_tune *tune = create(&s, ALL);
     struct atoll_random random = {5, 0};
     struct atoll_choice c[4];
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c[i], NULL), 1);
+    }
     assert_true(atoll_tune_bar_ns(tune) == HUGE_VAL);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         atoll_tune_result(tune, &c[i], 10 + i);
+    }
     assert_true(atoll_tune_bar_ns(tune) == 20);
     atoll_tune_result(tune, &c[0], 40); /* raised */
     assert_true(atoll_tune_bar_ns(tune) == 22);
@@ -389,8 +412,9 @@ static void outcomes_are_revised(void **state)
     settings.racing = 0;
     atoll_tune_set(tune, &settings);
     assert_true(atoll_tune_bar_ns(tune) == HUGE_VAL);
-    for (unsigned i = 0; i < 60; i++)
+    for (unsigned i = 0; i < 60; i++) {
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c[0], NULL), 1);
+    }
     assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c[0], NULL), 0);
     atoll_tune_destroy(tune);
 }
@@ -446,7 +470,7 @@ static void targets_of_the_model(void **state)
                  {TRIAL_PENDING, 0, ATOLL_GP_UNKNOWN, 0}};
     struct atoll_surrogate_row rows[11] = {{0}};
     struct atoll_gp_target targets[11];
-    uint32_t count = sizeof cases / sizeof *cases;
+    uint32_t count = sizeof(cases) / sizeof(*cases);
     for (uint32_t i = 0; i < count; i++) {
         struct atoll_trial trial = {.point = {{(uint8_t)(i % 8), (uint8_t)(i / 8)}},
                                     .state = cases[i].state,
