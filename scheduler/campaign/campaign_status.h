@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/lease.h"
-#include "scheduler/job/job_list.h"
+#include "scheduler/campaign/job_list.h"
 #include "scheduler/campaign/campaign_progress_view.h"
 #include "scheduler/campaign/sweep.h"
 

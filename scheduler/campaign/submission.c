@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "scheduler/job/batch_script.h"
+#include "scheduler/campaign/batch_script.h"
 #include "base/file.h"
 #include "scheduler/launcher/local/launch.h"
 #include "scheduler/campaign/campaign_queue.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "scheduler/job/job_list.h"
+#include "scheduler/campaign/job_list.h"
 
 #define SCRIPT_BYTES ((size_t)1 << 20)
 #define SIGNAL_SHARE 0.1

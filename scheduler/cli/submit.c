@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/units.h"
-#include "scheduler/job/batch_script.h"
+#include "scheduler/campaign/batch_script.h"
 #include "base/json.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"

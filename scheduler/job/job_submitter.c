@@ -14,8 +14,7 @@
 #include "base/lease.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep_jobs.h"
-#include "scheduler/job/fair_share.h"
-#include "scheduler/job/job_list.h"
+#include "scheduler/campaign/job_list.h"
 
 #define KINDS        4
 #define ARENA_BYTES  ((size_t)16 << 20)
@@ -225,6 +224,45 @@ static int wants_collect(struct submitter *s, struct atoll_err *err)
         }
     }
     return 0;
+}
+
+/* ---- fair shares ---- */
+
+static int has_turn(const struct atoll_fair_share_claim *claim)
+{
+    return claim->missing > 0 && claim->has_room;
+}
+
+int atoll_fair_share_is_before(const struct atoll_fair_share_claim *a, const struct atoll_fair_share_claim *b)
+{
+    if (!has_turn(a) || !has_turn(b)) {
+        return has_turn(a) && !has_turn(b);
+    }
+    if (a->priority > b->priority || a->priority < b->priority) {
+        return a->priority > b->priority;
+    }
+    return (double)a->live / a->share < (double)b->live / b->share;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+unsigned atoll_fair_share_elements(const struct atoll_fair_share_array *array)
+{
+    size_t count = array->missing;
+
+    if (!array->is_allowed) {
+        return 1;
+    }
+    if (array->ceiling) {
+        count = least(count, array->ceiling > array->queued ? array->ceiling - array->queued : 0);
+    }
+    if (array->array_size) {
+        count = least(count, array->array_size);
+    }
+    return count > 1 ? (unsigned)count : 1;
 }
 
 /* ---- submitting ---- */

@@ -21,8 +21,6 @@
 #include "scheduler/campaign/finalize.h"
 #include "scheduler/campaign/sweep_jobs.h"
 #include "scheduler/job/job_submitter.h"
-#include "scheduler/job/pilot_choice.h"
-#include "scheduler/job/pilot_step.h"
 #include "scheduler/job/step.h"
 #include "scheduler/launcher/local/launch.h"
 #include "scheduler/site/allocation.h"

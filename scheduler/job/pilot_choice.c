@@ -1,6 +1,6 @@
 /* pilot_choice.c - a part is free when its lease is, or when its beat has stood still for the lease's time as this watcher
  * saw it.  A beat that moved once under our eyes belongs to somebody who lives. */
-#include "scheduler/job/pilot_choice.h"
+#include "scheduler/job/pilot.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* pilot_step.c - a launcher (srun, mpirun) is asked to go by SIGINT, which both pass on as a kill of all ranks when it comes
  * twice, then by SIGKILL of its process group.  What is left of ranks on other nodes is fenced by the next epoch. */
-#include "scheduler/job/pilot_step.h"
+#include "scheduler/job/pilot.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/job/batch_script.h"
+#include "scheduler/campaign/batch_script.h"
 #include "scheduler/job/step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

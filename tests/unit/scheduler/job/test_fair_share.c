@@ -1,15 +1,18 @@
 #include "tests/support/expect.h"
 
-#include "scheduler/job/fair_share.h"
+#include "scheduler/job/job_submitter.h"
 
 /* As the job submitter does it: the first of those that nobody is before. */
 static int due(const struct atoll_fair_share_claim *claims, int count)
 {
+    struct atoll_fair_share_claim none = {.missing = 0};
     int best = -1;
-    for (int i = 0; i < count; i++)
-        if (atoll_fair_share_has_turn(&claims[i]) &&
-            (best < 0 || atoll_fair_share_is_before(&claims[i], &claims[best])))
+
+    for (int i = 0; i < count; i++) {
+        if (atoll_fair_share_is_before(&claims[i], best < 0 ? &none : &claims[best])) {
             best = i;
+        }
+    }
     return best;
 }
 

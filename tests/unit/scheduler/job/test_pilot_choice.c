@@ -1,7 +1,7 @@
 #include "tests/support/expect.h"
 
 #include "core/decision.h"
-#include "scheduler/job/pilot_choice.h"
+#include "scheduler/job/pilot.h"
 #include "tests/unit/scheduler/sweep_scene.h"
 
 #define LEASE_S 90.0

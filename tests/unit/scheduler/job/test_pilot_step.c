@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "scheduler/job/pilot_step.h"
+#include "scheduler/job/pilot.h"
 #include "tests/unit/archive-h5/scratch.h"
 
 static char folder[PATH_MAX], drain[PATH_MAX];

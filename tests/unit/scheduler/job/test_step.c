@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/job/batch_script.h"
+#include "scheduler/campaign/batch_script.h"
 #include "scheduler/job/step.h"
 
 static const char *const nodes[] = {"n1", "n2", "n3", "n4"};

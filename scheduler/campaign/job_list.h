@@ -1,8 +1,8 @@
 /* job_list.h - the user's jobs as one launcher knows them, asked for in one request and kept for a while, so that many
  * questions of people and jobs are few questions to the scheduler.
  * Layer: scheduler.  Lifetime: get/fini. */
-#ifndef ATOLL_SCHEDULER_JOB_JOB_LIST_H
-#define ATOLL_SCHEDULER_JOB_JOB_LIST_H
+#ifndef ATOLL_SCHEDULER_CAMPAIGN_JOB_LIST_H
+#define ATOLL_SCHEDULER_CAMPAIGN_JOB_LIST_H
 
 #include "scheduler/launcher/launcher.h"
 

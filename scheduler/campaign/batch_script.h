@@ -4,8 +4,8 @@
  * The script runs the pilot in the background and waits for it.  TERM, INT and the site's signal reach the pilot as TERM,
  * which makes it drain; the script ends with the pilot's exit status.  Nothing in the text depends on the queue: with
  * directives in front (atoll_job_script) it is submitted, without them it runs in any allocation. */
-#ifndef ATOLL_SCHEDULER_JOB_BATCH_SCRIPT_H
-#define ATOLL_SCHEDULER_JOB_BATCH_SCRIPT_H
+#ifndef ATOLL_SCHEDULER_CAMPAIGN_BATCH_SCRIPT_H
+#define ATOLL_SCHEDULER_CAMPAIGN_BATCH_SCRIPT_H
 
 #include "scheduler/site/site.h"
 

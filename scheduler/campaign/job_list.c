@@ -1,5 +1,5 @@
 /* job_list.c - the list lies in the queue's folder as JSON, replaced in one step; one that does not read is no list. */
-#include "scheduler/job/job_list.h"
+#include "scheduler/campaign/job_list.h"
 
 #include <jansson.h>
 #include <limits.h>

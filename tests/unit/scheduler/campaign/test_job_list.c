@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "scheduler/job/job_list.h"
+#include "scheduler/campaign/job_list.h"
 #include "tests/unit/archive-h5/scratch.h"
 
 static char folder[PATH_MAX], cache[PATH_MAX];

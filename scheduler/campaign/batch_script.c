@@ -1,6 +1,6 @@
 /* batch_script.c - parts of the text in the order in which the shell runs them.
  * Modules and set-up lines run before `set -u`: module functions and site files read variables that are not set. */
-#include "scheduler/job/batch_script.h"
+#include "scheduler/campaign/batch_script.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "scheduler/job/batch_script.h"
+#include "scheduler/campaign/batch_script.h"
 
 static char folder[] = "/tmp/atoll-batch-XXXXXX";
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/job/batch_script.h"
+#include "scheduler/campaign/batch_script.h"
 
 static void test_words(void **state)
 {
