@@ -188,39 +188,26 @@ static int set_real(json_t *object, const char *key, double v)
     return isnan(v) ? 0 : json_object_set_new(object, key, json_real(v));
 }
 
-static json_t *atoll_object(const struct atoll_llm_request *request)
-{
-    json_t *o = json_object();
-    if (set_count(o, "sample", request->sample) || set_text(o, "key", request->key) ||
-        set_text(o, "campaign", request->campaign) || set_text(o, "task", request->task) ||
-        set_text(o, "purpose", request->purpose) || set_count(o, "generation", request->generation) ||
-        (request->deadline_s > 0 && set_real(o, "deadline_s", request->deadline_s))) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
-}
-
-static int set_asked(json_t *o, const struct atoll_llm_request *request)
-{
-    return set_count(o, "max_completion_tokens", request->max_output_tokens) ||
-           set_real(o, "temperature", request->temperature) || set_real(o, "top_p", request->top_p) ||
-           (request->seed >= 0 && json_object_set_new(o, "seed", json_integer(request->seed))) ||
-           set_text(o, "reasoning_effort", effort_names[request->effort]);
-}
-
 /* schema: stolen, NULL none. */
-static json_t *request_json(const struct atoll_llm_request *request, json_t *schema)
+static json_t *request_json(const struct atoll_llm_request *r, json_t *schema)
 {
-    json_t *o = json_object(), *about = atoll_object(request);
-    int is_embedding = request->operation == ATOLL_LLM_EMBED;
+    json_t *o = json_object(), *about = json_object();
     json_t *format = schema ? json_pack("{s:s,s:{s:s,s:b,s:o}}", "type", "json_schema", "json_schema", "name",
                                         "answer", "strict", 1, "schema", schema)
                             : NULL;
-    int failed = !o || !about || (schema && !format) || set_text(o, "model", request->model) ||
-                 json_object_set_new(o, is_embedding ? "input" : "messages", messages_json(request)) ||
-                 set_asked(o, request) || (format && json_object_set(o, "response_format", format)) ||
-                 (json_object_size(about) && json_object_set(o, "atoll", about));
+    int failed =
+        !o || !about || (schema && !format) || set_text(o, "model", r->model) ||
+        json_object_set_new(o, r->operation == ATOLL_LLM_EMBED ? "input" : "messages", messages_json(r)) ||
+        set_count(o, "max_completion_tokens", r->max_output_tokens) ||
+        set_real(o, "temperature", r->temperature) || set_real(o, "top_p", r->top_p) ||
+        (r->seed >= 0 && json_object_set_new(o, "seed", json_integer(r->seed))) ||
+        set_text(o, "reasoning_effort", effort_names[r->effort]) ||
+        (format && json_object_set(o, "response_format", format)) || set_count(about, "sample", r->sample) ||
+        set_text(about, "key", r->key) || set_text(about, "campaign", r->campaign) ||
+        set_text(about, "task", r->task) || set_text(about, "purpose", r->purpose) ||
+        set_count(about, "generation", r->generation) ||
+        (r->deadline_s > 0 && set_real(about, "deadline_s", r->deadline_s)) ||
+        (json_object_size(about) && json_object_set(o, "atoll", about));
     json_decref(format);
     json_decref(about);
     if (failed) {

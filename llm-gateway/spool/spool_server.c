@@ -62,17 +62,6 @@ static double monotonic_ns(void *context)
 
 /* ---- the lease ---- */
 
-static int refuse(const struct atoll_spool_server *server, const struct atoll_lease_seen *by,
-                  struct atoll_err *err)
-{
-    return atoll_err_set(
-        err, ATOLL_E_BUSY,
-        "spool %s: another gateway serves it: pid %lld on host %s, job %s; stop that one, or "
-        "name another folder",
-        server->root, (long long)by->holder.pid, *by->holder.host ? by->holder.host : "?",
-        *by->holder.job ? by->holder.job : "?");
-}
-
 /* 1: the lease is ours and beats; 0: its holder is watched, nothing may be done yet; -1: BUSY another gateway has it. */
 static int hold_lease(struct atoll_spool_server *server, struct atoll_err *err)
 {
@@ -98,8 +87,13 @@ static int hold_lease(struct atoll_spool_server *server, struct atoll_err *err)
         server->watched_beat = seen.beat + 1;
     }
     if (is_here || (is_held && seen.beat + 1 != server->watched_beat)) {
-        return refuse(server, &seen,
-                      err); /* it lives: here no process of its number is gone, elsewhere it beats */
+        /* It lives: here its process is there, elsewhere its count has moved. */
+        return atoll_err_set(
+            err, ATOLL_E_BUSY,
+            "spool %s: another gateway serves it: pid %lld on host %s, job %s; stop that one, "
+            "or name another folder",
+            server->root, (long long)seen.holder.pid, *seen.holder.host ? seen.holder.host : "?",
+            *seen.holder.job ? seen.holder.job : "?");
     }
     if (is_held && silent_s < ATOLL_LEASE_TIME_S) {
         return 0;
