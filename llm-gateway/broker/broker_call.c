@@ -1,65 +1,37 @@
-/* broker_call.c - one call as a value: its request, copied with its texts behind it, its first model, and the lists it may
- * stand in. */
+/* broker_call.c - the life of one call, as a table of states and events.
+ *
+ *   NEW --known--> ENDED
+ *   NEW --asked--> QUEUED --admitted--> RESERVED --committed--> SENT --finished--> ENDED
+ *                    ^                     | budget missing       | worth a retry
+ *                    +--- available --- WAITING_BUDGET            v
+ *                    +-------------------- resumed ----------- PAUSED
+ *
+ * Money is set aside only once a call has its place at the endpoint: what waits in a queue when a gateway is killed has cost
+ * nothing.  ABANDONED (the last deadline passed, or all cancelled) ends it in every state. */
 #include "llm-gateway/broker/broker_state.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/random.h"
 
-/* ---- lists ---- */
-
-void atoll_call_list_append(struct atoll_call_list *list, struct atoll_call *call)
-{
-    call->list = list;
-    call->next = NULL;
-    call->previous = list->last;
-    if (list->last)
-        list->last->next = call;
-    else
-        list->first = call;
-    list->last = call;
-}
-
-void atoll_call_list_leave(struct atoll_call *call)
-{
-    if (!call->list)
-        return;
-    if (call->previous)
-        call->previous->next = call->next;
-    else
-        call->list->first = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
-    else
-        call->list->last = call->previous;
-    call->list = NULL;
-    call->next = call->previous = NULL;
-}
-
-/* ---- a call ---- */
+/* ---- a call as a value ---- */
 
 static size_t text_bytes(const char *text)
 {
     return text ? strlen(text) + 1 : 0;
 }
 
-static size_t texts_bytes(const struct atoll_llm_request *r)
-{
-    size_t bytes = text_bytes(r->model) + text_bytes(r->key) + text_bytes(r->campaign) + text_bytes(r->task) +
-                   text_bytes(r->purpose) + text_bytes(r->schema);
-    for (size_t i = 0; i < r->message_count; i++)
-        bytes += text_bytes(r->messages[i].text);
-    return bytes;
-}
-
 static const char *move_text(const char *text, char **room)
 {
     size_t bytes = text_bytes(text);
     char *copy = *room;
-    if (!text)
+    if (!text) {
         return NULL;
+    }
     memcpy(copy, text, bytes);
     *room += bytes;
     return copy;
@@ -74,34 +46,43 @@ static void copy_request(struct atoll_llm_request *to, const struct atoll_llm_re
     to->task = move_text(from->task, &room);
     to->purpose = move_text(from->purpose, &room);
     to->schema = move_text(from->schema, &room);
-    for (size_t i = 0; i < from->message_count; i++)
+    for (size_t i = 0; i < from->message_count; i++) {
         to->messages[i].text = move_text(from->messages[i].text, &room);
+    }
 }
 
 static int find_model(struct atoll_call *call, struct atoll_err *err)
 {
     const struct atoll_gateway_config *config = call->broker->config;
     const char *name = call->request.model;
-    int first = -1;
+    int found = -1;
     for (size_t i = 0; i < config->ensemble_count; i++) {
-        if (strcmp(config->ensembles[i].name, name) == 0)
-            first = atoll_ensemble_choose(&config->ensembles[i], call->request.generation, &call->id);
+        if (strcmp(config->ensembles[i].name, name) == 0) {
+            found = atoll_ensemble_choose(&config->ensembles[i], call->request.generation, &call->id);
+        }
     }
-    for (size_t i = 0; first < 0 && i < config->model_count; i++) {
-        if (strcmp(config->models[i].name, name) == 0)
-            first = (int)i;
+    for (size_t i = 0; found < 0 && i < config->model_count; i++) {
+        if (strcmp(config->models[i].name, name) == 0) {
+            found = (int)i;
+        }
     }
-    if (first < 0)
+    if (found < 0) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "model: this gateway has no model or ensemble of the name %.64s", name);
-    call->model = (unsigned)first;
+    }
+    call->model = (unsigned)found;
     return 0;
 }
 
 struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct atoll_llm_request *request,
                                      const struct atoll_id *id, struct atoll_err *err)
 {
-    struct atoll_call *call = calloc(1, sizeof *call + texts_bytes(request));
+    size_t bytes = text_bytes(request->model) + text_bytes(request->key) + text_bytes(request->campaign) +
+                   text_bytes(request->task) + text_bytes(request->purpose) + text_bytes(request->schema);
+    for (size_t i = 0; i < request->message_count; i++) {
+        bytes += text_bytes(request->messages[i].text);
+    }
+    struct atoll_call *call = calloc(1, sizeof(*call) + bytes);
     if (!call) {
         atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for a call");
         return NULL;
@@ -114,55 +95,295 @@ struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct a
         return NULL;
     }
     call->arrival = broker->next_arrival++;
-    call->arrived_ns = atoll_loop_now_ns(broker->loop);
     atoll_llm_outcome_init(&call->outcome);
-    atoll_broker_index_add_call(&broker->index, call);
     broker->call_count++;
     return call;
 }
 
 void atoll_call_destroy(struct atoll_call *call)
 {
-    if (!call)
+    if (!call) {
         return;
+    }
     atoll_call_list_leave(call);
-    atoll_broker_index_remove_call(&call->broker->index, call);
     call->broker->call_count--;
     atoll_llm_outcome_fini(&call->outcome);
     free(call);
 }
 
-static int append(struct atoll_call *call, struct atoll_err *err)
-{
-    return atoll_store_append(call->broker->store, &call->request, &call->outcome, call->last_reservation,
-                              err);
-}
-
-/* On a disk that is full or slow for long, what waits there already leaves no room: behind a sync there is some.  What is
- * too large for a record on its own goes there without the raw reply. */
-int atoll_call_keep(struct atoll_call *call)
-{
-    struct atoll_store *store = call->broker->store;
-    struct atoll_err err = ATOLL_ERR_INIT;
-    int is_waiting = store && !atoll_store_is_synced(store);
-    call->is_unkept = 0;
-    if (!store || !call->try_count)
-        return 0;
-    if (append(call, &err) == 0)
-        return 1;
-    if (is_waiting)
-        return call->is_unkept = call->broker->is_crowded = 1;
-    atoll_buffer_fini(&call->outcome.raw);
-    if (append(call, NULL) == 0)
-        return 1;
-    atoll_log_err(ATOLL_LOG_ERROR, "gateway.store.append", &err);
-    return 0;
-}
-
 double atoll_call_deadline_ns(const struct atoll_call *call)
 {
     double latest_ns = 0;
-    for (const struct atoll_waiter *w = call->waiters; w; w = w->next)
+    for (const struct atoll_waiter *w = call->waiters; w; w = w->next) {
         latest_ns = fmax(latest_ns, w->deadline_ns);
+    }
     return latest_ns;
+}
+
+/* A limit is a limit; trouble with the budget will pass, and is none. */
+static enum atoll_llm_status status_of(const struct atoll_err *why)
+{
+    switch (why->code) {
+    case ATOLL_E_LIMIT:
+    case ATOLL_E_BUSY: return ATOLL_LLM_BUDGET;
+    case ATOLL_E_INPUT: return ATOLL_LLM_INVALID;
+    default: return ATOLL_LLM_OVERLOADED;
+    }
+}
+
+/* ---- what the events' senders ask ---- */
+
+enum atoll_call_event atoll_call_reserve(struct atoll_call *call)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char before[sizeof(call->outcome.detail)] = "";
+    if (atoll_reservation_make(call, &err) == 0) {
+        return ATOLL_CALL_BUDGET_AVAILABLE;
+    }
+    if (err.code == ATOLL_E_BUSY) { /* the outcome if nothing comes before the deadline */
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_BUDGET, "%s", err.text);
+        return ATOLL_CALL_BUDGET_MISSING;
+    }
+    if (call->try_count) { /* that is why another one was wanted */
+        snprintf(before, sizeof(before), "; the last try ended as %s: %.200s",
+                 atoll_llm_status_name(call->outcome.status), call->outcome.detail);
+    }
+    atoll_llm_outcome_set(&call->outcome, status_of(&err), "%s%s", err.text, before);
+    return ATOLL_CALL_FINISHED;
+}
+
+static int is_final(enum atoll_llm_status status)
+{
+    return atoll_llm_status_is_answer(status) || status == ATOLL_LLM_REFUSED || status == ATOLL_LLM_EMPTY;
+}
+
+enum atoll_call_event atoll_call_judge(struct atoll_call *call)
+{
+    double left_s = (atoll_call_deadline_ns(call) - atoll_loop_now_ns(call->broker->loop)) / ATOLL_NS_PER_S;
+    double unit = atoll_random_unit(
+        atoll_random_at(atoll_id_u64(&call->id) ^ (uint64_t)call->started_unix_ns, call->try_count));
+    if (is_final(call->outcome.status) || left_s <= 0 ||
+        !atoll_retry_decide(&call->broker->config->retry, &call->outcome, &call->headers, call->try_count,
+                            left_s, unit, &call->wait_s)) {
+        return ATOLL_CALL_FINISHED;
+    }
+    return ATOLL_CALL_WORTH_RETRY;
+}
+
+/* ---- what a step does; each may say what follows at once ---- */
+
+static enum atoll_call_event push(struct atoll_call *call)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_queue_push(call, &err) == 0) {
+        return ATOLL_CALL_NOTHING;
+    }
+    atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_OVERLOADED, "%s", err.text);
+    return ATOLL_CALL_FINISHED;
+}
+
+static void give_place_back(struct atoll_call *call)
+{
+    struct atoll_broker_endpoint *endpoint = atoll_broker_endpoint_of(call->broker, call->model);
+    struct atoll_queue *queue = atoll_queue_of(call->broker, call->model);
+    atoll_bucket_return(&endpoint->requests, 1);
+    atoll_bucket_return(&queue->requests, 1);
+    atoll_broker_endpoint_note(endpoint, queue, ATOLL_LLM_CANCELLED, atoll_loop_now_ns(call->broker->loop),
+                               atoll_try_token_estimate(call));
+}
+
+static enum atoll_call_event reserve(struct atoll_call *call)
+{
+    enum atoll_call_event event = atoll_call_reserve(call);
+    if (event == ATOLL_CALL_BUDGET_AVAILABLE) {
+        atoll_call_list_append(&call->broker->reserved, call);
+        return ATOLL_CALL_NOTHING;
+    }
+    give_place_back(call);
+    return event;
+}
+
+static enum atoll_call_event wait_for_budget(struct atoll_call *call)
+{
+    atoll_call_list_append(&call->broker->waiting_budget, call);
+    return ATOLL_CALL_NOTHING;
+}
+
+static enum atoll_call_event send(struct atoll_call *call)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_try_send(call, atoll_call_deadline_ns(call), &err) == 0) {
+        return ATOLL_CALL_NOTHING;
+    }
+    atoll_llm_outcome_set(&call->outcome, err.code == ATOLL_E_INPUT ? ATOLL_LLM_INVALID : ATOLL_LLM_NETWORK,
+                          "%s", err.text);
+    return ATOLL_CALL_FINISHED;
+}
+
+static void pause_rang(void *context)
+{
+    struct atoll_call *call = context;
+    call->timer = 0;
+    atoll_call_list_append(&call->broker->resumed, call);
+    atoll_broker_wake(call->broker);
+}
+
+static enum atoll_call_event pause(struct atoll_call *call)
+{
+    struct atoll_loop *loop = call->broker->loop;
+    double when_ns = atoll_loop_now_ns(loop) + call->wait_s * ATOLL_NS_PER_S;
+    return atoll_loop_at(loop, when_ns, pause_rang, call, &call->timer, NULL) ? ATOLL_CALL_FINISHED
+                                                                              : ATOLL_CALL_NOTHING;
+}
+
+/* The name and the sums of a call; status, texts and usage are those of its last try. */
+static enum atoll_call_event end(struct atoll_call *call)
+{
+    struct atoll_broker *broker = call->broker;
+    struct atoll_llm_outcome *outcome = &call->outcome;
+    const struct atoll_gateway_model *model = &broker->config->models[call->model];
+    atoll_loop_cancel(broker->loop, call->timer);
+    call->timer = 0;
+    atoll_call_list_leave(call);
+    atoll_reservation_drop(call);
+    outcome->request = call->id;
+    if (!outcome->is_from_store) {
+        outcome->cost_usd = (double)call->spent * 1e-9;
+        outcome->tries = call->try_count;
+    }
+    if (!outcome->is_from_store && call->try_count) {
+        outcome->started_unix_ns = call->started_unix_ns;
+        outcome->elapsed_s = (atoll_loop_now_ns(broker->loop) - call->started_ns) / ATOLL_NS_PER_S;
+        snprintf(outcome->name, sizeof(outcome->name), "%s", model->name);
+        snprintf(outcome->endpoint, sizeof(outcome->endpoint), "%s",
+                 broker->config->endpoints[model->endpoint].name);
+    }
+    call->is_kept = !broker->store || !call->try_count;
+    if (broker->metrics) {
+        atoll_metrics_outcome(broker->metrics, model->name, outcome);
+    }
+    atoll_call_list_append(&broker->ended, call);
+    atoll_broker_wake(broker);
+    return ATOLL_CALL_NOTHING;
+}
+
+/* What the last try said stays in the text. */
+static enum atoll_call_event abandon(struct atoll_call *call)
+{
+    static const char *const while_texts[ATOLL_CALL_STATE_COUNT] = {
+        [ATOLL_CALL_WAITING_BUDGET] = "waiting for money or tokens that calls in flight may give back",
+        [ATOLL_CALL_RESERVED] = "its reservation was written",
+        [ATOLL_CALL_PAUSED] = "waiting before another try",
+        [ATOLL_CALL_QUEUED] = "waiting for a place at the endpoint",
+        [ATOLL_CALL_SENT] = "the model was answering",
+    };
+    struct atoll_llm_outcome *outcome = &call->outcome;
+    int is_late = call->abandoned_as == ATOLL_LLM_TIMEOUT;
+    int is_poor = is_late && call->before == ATOLL_CALL_WAITING_BUDGET;
+    char before[sizeof(outcome->detail)] = "";
+    if (outcome->detail[0]) {
+        snprintf(before, sizeof(before), "; before: %s: %.300s", atoll_llm_status_name(outcome->status),
+                 outcome->detail);
+    }
+    atoll_llm_outcome_set(outcome, is_poor ? outcome->status : call->abandoned_as, "%s while %s%s",
+                          is_late ? "the call's deadline passed" : "cancelled", while_texts[call->before],
+                          before);
+    return end(call);
+}
+
+static enum atoll_call_event abandon_queued(struct atoll_call *call)
+{
+    atoll_queue_remove(call);
+    atoll_broker_endpoint_of(call->broker, call->model)->is_due = 1; /* the new head may go */
+    return abandon(call);
+}
+
+static enum atoll_call_event abandon_reserved(struct atoll_call *call)
+{
+    give_place_back(call);
+    return abandon(call);
+}
+
+/* What came of the answer is kept: it is paid for. */
+static enum atoll_call_event abandon_sent(struct atoll_call *call)
+{
+    if (call->attempt) { /* else it is over, and was not looked at yet */
+        atoll_try_stop(call->attempt, call->abandoned_as);
+    }
+    return abandon(call);
+}
+
+/* ---- the table ---- */
+
+static const struct row {
+    enum atoll_call_state state;
+    enum atoll_call_event event;
+    enum atoll_call_state next_state;
+    enum atoll_call_event (*action)(struct atoll_call *call);
+} rows[] = {
+    {ATOLL_CALL_NEW, ATOLL_CALL_KNOWN, ATOLL_CALL_ENDED, end},
+    {ATOLL_CALL_NEW, ATOLL_CALL_ASKED, ATOLL_CALL_QUEUED, push},
+    {ATOLL_CALL_QUEUED, ATOLL_CALL_ADMITTED, ATOLL_CALL_RESERVED, reserve},
+    {ATOLL_CALL_QUEUED, ATOLL_CALL_FINISHED, ATOLL_CALL_ENDED, end},
+    {ATOLL_CALL_QUEUED, ATOLL_CALL_ABANDONED, ATOLL_CALL_ENDED, abandon_queued},
+    {ATOLL_CALL_RESERVED, ATOLL_CALL_COMMITTED, ATOLL_CALL_SENT, send},
+    {ATOLL_CALL_RESERVED, ATOLL_CALL_BUDGET_MISSING, ATOLL_CALL_WAITING_BUDGET, wait_for_budget},
+    {ATOLL_CALL_RESERVED, ATOLL_CALL_FINISHED, ATOLL_CALL_ENDED, end},
+    {ATOLL_CALL_RESERVED, ATOLL_CALL_ABANDONED, ATOLL_CALL_ENDED, abandon_reserved},
+    {ATOLL_CALL_WAITING_BUDGET, ATOLL_CALL_BUDGET_AVAILABLE, ATOLL_CALL_QUEUED, push},
+    {ATOLL_CALL_WAITING_BUDGET, ATOLL_CALL_BUDGET_MISSING, ATOLL_CALL_WAITING_BUDGET, wait_for_budget},
+    {ATOLL_CALL_WAITING_BUDGET, ATOLL_CALL_FINISHED, ATOLL_CALL_ENDED, end},
+    {ATOLL_CALL_WAITING_BUDGET, ATOLL_CALL_ABANDONED, ATOLL_CALL_ENDED, abandon},
+    {ATOLL_CALL_SENT, ATOLL_CALL_WORTH_RETRY, ATOLL_CALL_PAUSED, pause},
+    {ATOLL_CALL_SENT, ATOLL_CALL_FINISHED, ATOLL_CALL_ENDED, end},
+    {ATOLL_CALL_SENT, ATOLL_CALL_ABANDONED, ATOLL_CALL_ENDED, abandon_sent},
+    {ATOLL_CALL_PAUSED, ATOLL_CALL_RESUMED, ATOLL_CALL_QUEUED, push},
+    {ATOLL_CALL_PAUSED, ATOLL_CALL_FINISHED, ATOLL_CALL_ENDED, end},
+    {ATOLL_CALL_PAUSED, ATOLL_CALL_ABANDONED, ATOLL_CALL_ENDED, abandon},
+};
+
+static const struct row *find_row(enum atoll_call_state state, enum atoll_call_event event)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (rows[i].state == state && rows[i].event == event) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+void atoll_call_step(struct atoll_call *call, enum atoll_call_event event)
+{
+    while (event != ATOLL_CALL_NOTHING) {
+        const struct row *row = find_row(call->state, event);
+        if (!row) {
+            atoll_log(ATOLL_LOG_ERROR, "gateway.call.event", "a call in state %d cannot take event %d",
+                      (int)call->state, (int)event);
+            return;
+        }
+        call->before = call->state;
+        call->state = row->next_state;
+        event = row->action(call);
+    }
+}
+
+void atoll_call_start(struct atoll_call *call)
+{
+    const struct atoll_gateway_config *config = call->broker->config;
+    int is_replay = config->mode == ATOLL_EXCHANGE_REPLAY;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int found = call->broker->store && (is_replay || config->mode == ATOLL_EXCHANGE_REPLAY_THEN_LIVE)
+                    ? atoll_store_find(call->broker->store, &call->request, &call->outcome, &err)
+                    : 0;
+    if (found < 0) {
+        atoll_log_err(ATOLL_LOG_ERROR, "gateway.store.read", &err);
+    }
+    if (found <= 0 && is_replay) {
+        char hex[ATOLL_ID_HEX];
+        atoll_id_hex(&call->id, hex);
+        atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_MISS,
+                              "replay: %s holds no answer to this request (id %.16s, key '%.64s')",
+                              config->file, hex, call->request.key);
+    }
+    atoll_call_step(call, found > 0 || is_replay ? ATOLL_CALL_KNOWN : ATOLL_CALL_ASKED);
 }

@@ -10,6 +10,9 @@
 
 #include <sodium.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+
 #define URL_BYTES      2048
 #define HEADER_LIMIT   16
 #define BODY_KEPT      ((size_t)256 << 10) /* the buffer of bodies keeps no more between tries */
@@ -18,10 +21,97 @@
 #define REPLY_MOST     ((size_t)64 << 20)
 #define BYTES_OF_TOKEN 2048 /* an event per token, with all that providers put around it */
 
-double atoll_try_token_estimate(const struct atoll_call *call, unsigned model)
+/* ---- what a try may cost, and did ----
+ * A reservation holds one try's worst case: the input's bound at the dearest input price, and the output limit.  Tries that
+ * cost nothing hand it on to the next one; one that cost something ends it, and the next one needs its own.  So no settlement
+ * exceeds its reservation unless the provider says so. */
+
+static uint64_t sum_of(uint64_t a, uint64_t b)
 {
-    return (double)atoll_llm_request_input_estimate(&call->request) +
-           (double)atoll_booking_output_limit(call->broker, &call->request, model);
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t output_limit(const struct atoll_call *call)
+{
+    if (call->request.operation == ATOLL_LLM_EMBED) {
+        return 0;
+    }
+    return call->request.max_output_tokens
+               ? call->request.max_output_tokens
+               : call->broker->config->models[call->model].traits.max_output_tokens;
+}
+
+double atoll_try_token_estimate(const struct atoll_call *call)
+{
+    return (double)atoll_llm_request_input_estimate(&call->request) + (double)output_limit(call);
+}
+
+int atoll_reservation_make(struct atoll_call *call, struct atoll_err *err)
+{
+    struct atoll_broker *broker = call->broker;
+    const struct atoll_gateway_model *model = &broker->config->models[call->model];
+    if (call->reservation.is_held) {
+        return 0;
+    }
+    uint64_t input = atoll_llm_request_input_bound(&call->request), output = output_limit(call);
+    struct atoll_reservation made = {.is_held = 1,
+                                     .model = call->model,
+                                     .money = atoll_price_worst(model->price, input, output),
+                                     .tokens = sum_of(input, output)};
+    const struct atoll_spending_purpose purpose = {.campaign = call->request.campaign,
+                                                   .task = call->request.task,
+                                                   .model = model->name,
+                                                   .request = call->id};
+    if (broker->spending && atoll_spending_reserve(broker->spending, &purpose, made.money, made.tokens,
+                                                   atoll_clock_unix_ns(), &made.number, err)) {
+        return -1;
+    }
+    call->reservation = made;
+    return 0;
+}
+
+static void settle(struct atoll_call *call, struct atoll_reservation *reservation, atoll_nanousd money,
+                   uint64_t tokens)
+{
+    struct atoll_broker *broker = call->broker;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (!reservation->is_held) {
+        return;
+    }
+    call->spent = sum_of(call->spent, money);
+    if (broker->spending &&
+        atoll_spending_settle(broker->spending, reservation->number, money, tokens, &err)) {
+        atoll_log_err(ATOLL_LOG_ERROR, "gateway.budget.settle", &err);
+    }
+    *reservation = (struct atoll_reservation){0};
+    broker->is_budget_freed = 1;
+    atoll_broker_wake(broker);
+}
+
+void atoll_reservation_drop(struct atoll_call *call)
+{
+    if (call->reservation.number) {
+        call->last_reservation = call->reservation.number;
+    }
+    settle(call, &call->reservation, 0, 0);
+}
+
+/* What a try cost, from what its reply said; fills usage. */
+static atoll_nanousd cost_of(const struct atoll_try *it, int may_be_billed, struct atoll_llm_outcome *outcome)
+{
+    struct atoll_llm_usage *usage = &outcome->usage;
+    const struct atoll_call *call = it->call;
+    if (!may_be_billed) {
+        *usage = (struct atoll_llm_usage){0};
+        return 0;
+    }
+    if (!usage->is_estimated) {
+        return atoll_price_cost(call->broker->config->models[call->model].price, usage);
+    }
+    *usage = (struct atoll_llm_usage){.input = atoll_llm_request_input_bound(&call->request),
+                                      .output = output_limit(call),
+                                      .is_estimated = 1};
+    return it->reservation.money;
 }
 
 static void try_destroy(struct atoll_try *it)
@@ -41,7 +131,7 @@ static double seconds_since(const struct atoll_try *it, double ns)
 static void on_header(void *context, const char *name, const char *value)
 {
     struct atoll_try *it = context;
-    atoll_reply_headers_read(&it->headers, name, value, (double)atoll_broker_unix_ns() * 1e-9);
+    atoll_reply_headers_read(&it->headers, name, value, (double)atoll_clock_unix_ns() * 1e-9);
 }
 
 static int on_data(void *context, int http_status, const void *bytes, size_t length)
@@ -57,9 +147,10 @@ static int on_data(void *context, int http_status, const void *bytes, size_t len
     return it->is_refused || it->is_crowded;
 }
 
-void atoll_lane_scrub(const struct atoll_lane *lane, struct atoll_llm_outcome *outcome)
+/* A server that echoes what it was sent must not bring its key into the store, logs and archives. */
+static void scrub(const struct atoll_broker_endpoint *endpoint, struct atoll_llm_outcome *outcome)
 {
-    const struct atoll_secret *key = lane->key;
+    const struct atoll_secret *key = endpoint->key;
     if (!key)
         return;
     atoll_secret_scrub(key, outcome->text.data, outcome->text.length);
@@ -70,7 +161,8 @@ void atoll_lane_scrub(const struct atoll_lane *lane, struct atoll_llm_outcome *o
     atoll_secret_scrub(key, outcome->finish, strlen(outcome->finish));
 }
 
-void atoll_try_read(struct atoll_try *it, int is_whole, struct atoll_llm_outcome *outcome)
+/* What came of the reply so far, as an outcome. */
+static void read_reply(struct atoll_try *it, int is_whole, struct atoll_llm_outcome *outcome)
 {
     atoll_llm_outcome_fini(outcome);
     if (it->http_status)
@@ -79,7 +171,7 @@ void atoll_try_read(struct atoll_try *it, int is_whole, struct atoll_llm_outcome
         outcome->usage.is_estimated = 1;
     outcome->http_status = it->http_status;
     outcome->first_byte_s = seconds_since(it, it->first_byte_ns);
-    atoll_lane_scrub(atoll_lane_of(it->broker, it->booking.model), outcome);
+    scrub(atoll_broker_endpoint_of(it->broker, it->reservation.model), outcome);
 }
 
 static int is_success(int http_status)
@@ -91,7 +183,7 @@ static void read_end(struct atoll_try *it, const struct atoll_transfer_end *end,
                      struct atoll_llm_outcome *outcome)
 {
     it->http_status = end->http_status;
-    atoll_try_read(it, end->status == ATOLL_LLM_OK, outcome);
+    read_reply(it, end->status == ATOLL_LLM_OK, outcome);
     if (end->status == ATOLL_LLM_OK || it->is_refused)
         return;
     if (it->is_crowded) {
@@ -110,15 +202,10 @@ static void read_end(struct atoll_try *it, const struct atoll_transfer_end *end,
 static void learn(struct atoll_try *it)
 {
     const struct atoll_reply_headers *h = &it->headers;
-    struct atoll_pool *pool = atoll_pool_of(it->broker, it->booking.model);
+    struct atoll_queue *queue = atoll_queue_of(it->broker, it->reservation.model);
     double now_ns = atoll_loop_now_ns(it->broker->loop);
-    atoll_bucket_learn(&pool->requests, h->request_limit, h->request_left, h->request_reset_s, now_ns);
-    atoll_bucket_learn(&pool->tokens, h->token_limit, h->token_left, h->token_reset_s, now_ns);
-}
-
-static uint64_t tokens_of(const struct atoll_llm_usage *usage)
-{
-    return usage->input > UINT64_MAX - usage->output ? UINT64_MAX : usage->input + usage->output;
+    atoll_bucket_learn(&queue->requests, h->request_limit, h->request_left, h->request_reset_s, now_ns);
+    atoll_bucket_learn(&queue->tokens, h->token_limit, h->token_left, h->token_reset_s, now_ns);
 }
 
 /* Money, tokens and limits of a try that is over. */
@@ -126,26 +213,22 @@ static void account(struct atoll_try *it, int may_be_billed, enum atoll_llm_stat
                     struct atoll_llm_outcome *outcome)
 {
     struct atoll_call *call = it->call;
-    unsigned model = it->booking.model;
+    unsigned model = it->reservation.model;
     double not_used = it->token_estimate;
-    call->last_reservation = it->booking.number;
-    atoll_nanousd money = atoll_booking_cost(call, &it->booking, may_be_billed, outcome);
+    call->last_reservation = it->reservation.number;
+    atoll_nanousd money = cost_of(it, may_be_billed, outcome);
     if (may_be_billed)
-        not_used = outcome->usage.is_estimated ? 0 : not_used - (double)tokens_of(&outcome->usage);
-    if (may_be_billed || call->booking.is_held) {
-        atoll_booking_settle(call, &it->booking, money, tokens_of(&outcome->usage));
+        not_used = outcome->usage.is_estimated
+                       ? 0
+                       : not_used - (double)sum_of(outcome->usage.input, outcome->usage.output);
+    if (may_be_billed || call->reservation.is_held) {
+        settle(call, &it->reservation, money, sum_of(outcome->usage.input, outcome->usage.output));
     } else {
-        call->booking = it->booking;
-        it->booking = (struct atoll_booking){0};
+        call->reservation = it->reservation;
+        it->reservation = (struct atoll_reservation){0};
     }
-    atoll_lane_note(atoll_lane_of(it->broker, model), atoll_pool_of(it->broker, model), status, it->sent_ns,
-                    not_used);
-}
-
-static void leave_call(struct atoll_try *it)
-{
-    it->call->attempt = NULL;
-    it->call = NULL;
+    atoll_broker_endpoint_note(atoll_broker_endpoint_of(it->broker, model), atoll_queue_of(it->broker, model),
+                               status, it->sent_ns, not_used);
 }
 
 static void on_done(void *context, const struct atoll_transfer_end *end)
@@ -153,46 +236,40 @@ static void on_done(void *context, const struct atoll_transfer_end *end)
     struct atoll_try *it = context;
     struct atoll_call *call = it->call;
     struct atoll_broker *broker = it->broker;
-    struct atoll_lane *lane = NULL;
     if (call) {
-        lane = atoll_lane_of(broker, it->booking.model);
+        struct atoll_broker_endpoint *endpoint = atoll_broker_endpoint_of(broker, call->model);
         read_end(it, end, &call->outcome);
-        atoll_lane_scrub(lane, &call->outcome); /* what the exchange's end says, too */
+        scrub(endpoint, &call->outcome); /* what the exchange's end says, too */
         learn(it);
         account(it, it->http_status ? is_success(it->http_status) : end->is_sent, call->outcome.status,
                 &call->outcome);
         call->headers = it->headers;
-        if (broker->metrics)
-            atoll_metrics_try(broker->metrics, lane->endpoint->name, end->http_status);
-        leave_call(it);
+        if (broker->metrics) {
+            atoll_metrics_try(broker->metrics, endpoint->config->name, end->http_status);
+        }
+        call->attempt = NULL;
+        atoll_call_list_append(&broker->finished, call);
+        atoll_broker_wake(broker);
     }
     try_destroy(it);
-    if (!call)
-        return;
-    atoll_call_tell(call, ATOLL_CALL_ANSWERED);
-    atoll_lane_pump(lane);
 }
 
-void atoll_try_stop(struct atoll_try *it, enum atoll_llm_status why, struct atoll_llm_outcome *outcome)
+void atoll_try_stop(struct atoll_try *it, enum atoll_llm_status why)
 {
-    struct atoll_llm_outcome unread;
-    struct atoll_lane *lane = atoll_lane_of(it->broker, it->booking.model);
-    uint64_t reservation = it->call->last_reservation;
-    atoll_llm_outcome_init(&unread);
-    unread.usage.is_estimated = 1;
-    account(it, 1, why, outcome ? outcome : &unread);
-    if (!outcome)
-        it->call->last_reservation = reservation;
-    leave_call(it);
+    struct atoll_call *call = it->call;
+    read_reply(it, 0, &call->outcome);
+    account(it, 1, why, &call->outcome);
+    call->outcome.detail[0] = '\0'; /* that it is not whole */
+    call->attempt = NULL;
+    it->call = NULL;
     atoll_transfers_cancel(it->broker->transfers, it->transfer);
-    atoll_lane_pump(lane);
 }
 
 /* ---- the request ---- */
 
 static size_t reply_limit(const struct atoll_call *call)
 {
-    uint64_t output = atoll_booking_output_limit(call->broker, &call->request, call->model);
+    uint64_t output = output_limit(call);
     if (call->request.operation == ATOLL_LLM_EMBED || output > (REPLY_MOST - REPLY_BYTES) / BYTES_OF_TOKEN)
         return REPLY_MOST;
     return REPLY_BYTES + (size_t)output * BYTES_OF_TOKEN;
@@ -209,22 +286,23 @@ static size_t collect_headers(const struct atoll_buffer *lines, const char *ret_
     return count;
 }
 
-static int start(struct atoll_try *it, const struct atoll_lane *lane, const char *path, struct atoll_err *err)
+static int start(struct atoll_try *it, const struct atoll_broker_endpoint *endpoint, const char *path,
+                 double deadline_ns, struct atoll_err *err)
 {
     struct atoll_broker *broker = it->broker;
     const char *headers[HEADER_LIMIT];
     char url[URL_BYTES];
-    int length = snprintf(url, sizeof url, "%s%s", lane->endpoint->url, path);
+    int length = snprintf(url, sizeof url, "%s%s", endpoint->config->url, path);
     if (length < 0 || (size_t)length >= sizeof url)
-        return atoll_err_set(err, ATOLL_E_INPUT, "endpoint %s: its url is too long", lane->endpoint->name);
+        return atoll_err_set(err, ATOLL_E_INPUT, "endpoint %s: its url is too long", endpoint->config->name);
     const struct atoll_transfer transfer = {.method = "POST",
                                             .url = url,
                                             .headers = headers,
                                             .header_count = collect_headers(&broker->headers, headers),
                                             .body = broker->body.data,
                                             .body_length = broker->body.length,
-                                            .site = &lane->endpoint->site,
-                                            .deadline_ns = atoll_call_deadline_ns(it->call),
+                                            .site = &endpoint->config->site,
+                                            .deadline_ns = deadline_ns,
                                             .body_limit_bytes = reply_limit(it->call),
                                             .on_header = on_header,
                                             .on_data = on_data,
@@ -242,58 +320,56 @@ static void clear_buffers(struct atoll_broker *broker)
         atoll_buffer_fini(&broker->body);
 }
 
-static int compose(struct atoll_try *it, const struct atoll_lane *lane, struct atoll_err *err)
+static int compose(struct atoll_try *it, const struct atoll_broker_endpoint *endpoint, double deadline_ns,
+                   struct atoll_err *err)
 {
     struct atoll_broker *broker = it->broker;
     const struct atoll_call *call = it->call;
-    enum atoll_provider provider = lane->endpoint->provider;
+    enum atoll_provider provider = endpoint->config->provider;
     const char *path = atoll_provider_path(provider, call->request.operation);
     if (!path)
         return atoll_err_set(err, ATOLL_E_INPUT, "endpoint %s: '%s' has no such operation",
-                             lane->endpoint->name, atoll_provider_name(provider));
+                             endpoint->config->name, atoll_provider_name(provider));
     it->reader = atoll_reply_reader_create(provider, call->request.operation, err);
     if (!it->reader)
         return -1;
     int result = 0;
     if (atoll_provider_body(provider, &call->request, &broker->config->models[call->model].traits,
                             &broker->body, err) ||
-        atoll_provider_headers(provider, lane->key ? atoll_secret_text(lane->key) : NULL, &broker->headers,
-                               err) ||
-        start(it, lane, path, err))
+        atoll_provider_headers(provider, endpoint->key ? atoll_secret_text(endpoint->key) : NULL,
+                               &broker->headers, err) ||
+        start(it, endpoint, path, deadline_ns, err))
         result = -1;
     clear_buffers(broker);
     return result;
 }
 
-void atoll_call_count_try(struct atoll_call *call)
-{
-    if (call->try_count++ > 0)
-        return;
-    call->started_ns = atoll_loop_now_ns(call->broker->loop);
-    call->started_unix_ns = atoll_broker_unix_ns();
-}
-
-int atoll_try_send(struct atoll_call *call, struct atoll_err *err)
+int atoll_try_send(struct atoll_call *call, double deadline_ns, struct atoll_err *err)
 {
     struct atoll_broker *broker = call->broker;
-    struct atoll_lane *lane = atoll_lane_of(broker, call->model);
-    struct atoll_try *it = calloc(1, sizeof *it);
-    double now_ns = atoll_loop_now_ns(broker->loop), tokens = atoll_try_token_estimate(call, call->model);
+    struct atoll_broker_endpoint *endpoint = atoll_broker_endpoint_of(broker, call->model);
+    struct atoll_try *it = calloc(1, sizeof(*it));
+    double now_ns = atoll_loop_now_ns(broker->loop), tokens = atoll_try_token_estimate(call);
     if (!it) {
         atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for a try");
     } else {
         *it = (struct atoll_try){.broker = broker, .call = call, .sent_ns = now_ns, .token_estimate = tokens};
         atoll_reply_headers_init(&it->headers);
     }
-    if (!it || compose(it, lane, err)) {
-        atoll_lane_note(lane, atoll_pool_of(broker, call->model), ATOLL_LLM_CANCELLED, now_ns, tokens);
-        if (it)
+    if (!it || compose(it, endpoint, deadline_ns, err)) {
+        atoll_broker_endpoint_note(endpoint, atoll_queue_of(broker, call->model), ATOLL_LLM_CANCELLED, now_ns,
+                                   tokens);
+        if (it) {
             try_destroy(it);
+        }
         return -1;
     }
-    it->booking = call->booking;
-    call->booking = (struct atoll_booking){0};
+    it->reservation = call->reservation;
+    call->reservation = (struct atoll_reservation){0};
     call->attempt = it;
-    atoll_call_count_try(call);
+    if (call->try_count++ == 0) {
+        call->started_ns = now_ns;
+        call->started_unix_ns = atoll_clock_unix_ns();
+    }
     return 0;
 }

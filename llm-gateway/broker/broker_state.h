@@ -1,25 +1,28 @@
 /* broker_state.h - what the sources behind broker.h share.  Private to them.
  * Layer: llm-gateway.
  *
- *   waiter   one callback; it leaves its call at its own deadline or when it is cancelled
- *   call     one request, whoever waits for it; its states and events are a table in broker_step.c
- *   booking  one reservation of the ledger; it covers one try that may cost something
- *   try      one HTTP exchange
- *   lane     one endpoint: key, breaker, throttle, and the pools of calls that wait for it
- *   pool     one model of an endpoint: its buckets, and a heap of waiting calls by arrival
+ *   waiter       one callback; it leaves its call at its own deadline or when it is cancelled
+ *   call         one request, whoever waits for it; its states and events are a table in broker_call.c
+ *   reservation  money and tokens set aside in the budget; it covers one try that may cost something
+ *   try          one HTTP exchange
+ *   endpoint     one of the configuration: key, breaker, throttle, and the queues of calls that wait for it
+ *   queue        one model of an endpoint: its buckets, and a heap of waiting calls by arrival
  *
- * Nothing calls a waiter back but atoll_broker_turn (and destroy). */
+ * broker.c (turns) tells calls what happened; broker_call.c (states) uses broker_send.c (tries and what they cost) and
+ * broker_queue.c (who may go next), which tell nobody: they leave word in the lists of the broker, for its next turn. */
 #ifndef ATOLL_LLM_GATEWAY_BROKER_BROKER_STATE_H
 #define ATOLL_LLM_GATEWAY_BROKER_BROKER_STATE_H
 
-#include "base/random.h"
-#include "llm-gateway/config/config.h"
-#include "llm-gateway/http/transfer.h"
-#include "llm-gateway/provider/provider.h"
 #include "llm-gateway/broker/breaker.h"
 #include "llm-gateway/broker/broker.h"
 #include "llm-gateway/broker/bucket.h"
 #include "llm-gateway/broker/throttle.h"
+#include "llm-gateway/budget/database.h"
+#include "llm-gateway/budget/exchange_store.h"
+#include "llm-gateway/budget/spending.h"
+#include "llm-gateway/http/secret.h"
+#include "llm-gateway/http/transfer.h"
+#include "llm-gateway/provider/provider.h"
 
 #define ATOLL_NS_PER_S 1e9
 
@@ -33,15 +36,17 @@ struct atoll_waiter {
     double deadline_ns;
     uint64_t timer;
     struct atoll_broker *broker;
-    struct atoll_id request;          /* of the call */
-    enum atoll_llm_status left_as;    /* CANCELLED or TIMEOUT, once it left */
-    struct atoll_waiter *next;        /* of its call, or of those that left */
+    struct atoll_id request;       /* of the call */
+    enum atoll_llm_status left_as; /* CANCELLED or TIMEOUT, once it leaves or left */
+    int is_leaving;                /* in the broker's list, for its next turn */
+    struct atoll_waiter *next;     /* of its call, or of those that left */
+    struct atoll_waiter *next_leaving;
     struct atoll_waiter *next_in_row; /* of the index */
 };
 
-struct atoll_booking {
+struct atoll_reservation {
     int is_held;
-    uint64_t number; /* 0: there is no ledger */
+    uint64_t number; /* 0: there is no budget */
     unsigned model;  /* of the configuration */
     atoll_nanousd money;
     uint64_t tokens;
@@ -50,7 +55,7 @@ struct atoll_booking {
 struct atoll_try {
     struct atoll_broker *broker;
     struct atoll_call *call; /* NULL: it is being stopped, nobody wants what it says */
-    struct atoll_booking booking;
+    struct atoll_reservation reservation;
     struct atoll_reply_reader *reader;
     struct atoll_reply_headers headers;
     uint64_t transfer;
@@ -63,23 +68,28 @@ struct atoll_try {
 };
 
 enum atoll_call_state {
-    ATOLL_CALL_STARVED,  /* other holders of the ledger may give something back */
-    ATOLL_CALL_RESERVED, /* its booking is not committed yet; then it is queued */
-    ATOLL_CALL_PLACED, /* it has a place at its endpoint, its booking is not committed yet; then it is sent */
-    ATOLL_CALL_PAUSED, /* backoff */
-    ATOLL_CALL_QUEUED, /* in the heap of a pool */
+    ATOLL_CALL_NEW,
+    ATOLL_CALL_QUEUED,         /* for a place at its endpoint */
+    ATOLL_CALL_RESERVED,       /* it has a place and a reservation, which is not committed yet */
+    ATOLL_CALL_WAITING_BUDGET, /* for what calls in flight may give back */
     ATOLL_CALL_SENT,
-    ATOLL_CALL_ENDED, /* waits for the commit, then for its callbacks */
+    ATOLL_CALL_PAUSED, /* before another try */
+    ATOLL_CALL_ENDED,  /* waits for the commit, then for its callbacks */
     ATOLL_CALL_STATE_COUNT
 };
 
 enum atoll_call_event {
-    ATOLL_CALL_FED,       /* the ledger may have something now */
-    ATOLL_CALL_COMMITTED, /* the booking is */
-    ATOLL_CALL_RESUMED,   /* the backoff is over */
-    ATOLL_CALL_ADMITTED,  /* its turn in the queue */
-    ATOLL_CALL_ANSWERED,  /* call->outcome says how the last try ended */
-    ATOLL_CALL_ABANDONED, /* nobody waits any more; call->abandoned_as says why */
+    ATOLL_CALL_NOTHING,
+    ATOLL_CALL_ASKED,            /* a model has to be asked */
+    ATOLL_CALL_KNOWN,            /* the store has the answer, or holds none and nobody may be asked */
+    ATOLL_CALL_ADMITTED,         /* it has a place at its endpoint */
+    ATOLL_CALL_BUDGET_MISSING,   /* for now */
+    ATOLL_CALL_BUDGET_AVAILABLE, /* it has a reservation */
+    ATOLL_CALL_COMMITTED,        /* the reservation is */
+    ATOLL_CALL_WORTH_RETRY,      /* its try is over, and another one is worth it */
+    ATOLL_CALL_RESUMED,          /* its pause is over */
+    ATOLL_CALL_FINISHED,         /* call->outcome says how */
+    ATOLL_CALL_ABANDONED,        /* nobody waits any more; call->abandoned_as says why */
     ATOLL_CALL_EVENT_COUNT
 };
 
@@ -89,16 +99,16 @@ struct atoll_call_list {
 
 struct atoll_call {
     struct atoll_broker *broker;
-    enum atoll_call_state state;
-    struct atoll_llm_request request; /* its texts lie behind the call */
+    enum atoll_call_state state, before; /* before: the last event */
+    struct atoll_llm_request request;    /* its texts lie behind the call */
     struct atoll_id id;
     uint64_t arrival; /* calls that wait are served in this order */
-    struct atoll_waiter *waiters;
-    /* ---- which model ---- */
     unsigned model;
+    struct atoll_waiter *waiters;
     /* ---- money ---- */
-    struct atoll_booking booking; /* for the next try */
-    atoll_nanousd spent;          /* by the tries that are settled */
+    struct atoll_reservation reservation; /* for the next try */
+    atoll_nanousd spent;                  /* by the tries that are settled */
+    uint64_t last_reservation;            /* that covered a try */
     /* ---- tries ---- */
     struct atoll_try *attempt; /* in flight */
     struct atoll_llm_outcome outcome;
@@ -107,35 +117,34 @@ struct atoll_call {
     int64_t started_unix_ns;
     double started_ns;
     struct atoll_reply_headers headers; /* of the last try */
-    uint64_t last_reservation;          /* that covered it */
-    double arrived_ns;
-    uint64_t timer; /* of a pause */
+    uint64_t timer;                     /* of a pause */
+    double wait_s;                      /* before another try */
     /* ---- where it stands ---- */
-    size_t place;                 /* in the heap of its pool */
+    size_t place;                 /* in the heap of its queue */
     struct atoll_call_list *list; /* NULL: in none */
     struct atoll_call *next, *previous;
     struct atoll_call *next_of_id, *next_of_key;
     int is_indexed;
-    int is_unkept; /* ended, and its exchange found no room in the store */
+    int is_kept; /* ended, and its exchange is committed or needs none */
 };
 
-struct atoll_pool {
+struct atoll_queue {
     struct atoll_bucket requests, tokens; /* learned */
     struct atoll_call **heap;
     size_t count, capacity;
     double blocked_ns; /* the head is not admitted before */
 };
 
-struct atoll_lane {
+struct atoll_broker_endpoint {
     struct atoll_broker *broker;
-    const struct atoll_endpoint *endpoint;
+    const struct atoll_endpoint *config;
     struct atoll_secret *key; /* NULL: none */
     struct atoll_breaker breaker;
     struct atoll_throttle throttle;
     struct atoll_bucket requests, tokens; /* configured */
     uint64_t timer;
     double timer_ns;
-    int is_pumping;
+    int is_due; /* something changed that may let calls go */
 };
 
 struct atoll_broker_index {
@@ -149,126 +158,67 @@ struct atoll_broker {
     const struct atoll_gateway_config *config;
     struct atoll_metrics *metrics; /* NULL: none */
     struct atoll_transfers *transfers;
-    struct atoll_spending *spending; /* NULL: no ledger */
-    struct atoll_store *store;       /* NULL: live */
-    struct atoll_syncer *syncer;     /* NULL: there is nothing to sync */
-    struct atoll_lane *lanes;        /* one per endpoint */
-    struct atoll_pool *pools;        /* one per model; models that are one at the provider share theirs */
-    unsigned *pool_of;               /* by model */
+    struct atoll_database *database; /* NULL: nothing is kept */
+    struct atoll_spending *spending; /* NULL: nothing is counted */
+    struct atoll_store *store;       /* NULL: no exchanges are kept */
+    struct atoll_broker_endpoint *endpoints;
+    struct atoll_queue *queues; /* one per model; models that are one at the provider share theirs */
+    unsigned *queue_of;         /* by model */
     struct atoll_broker_index index;
-    struct atoll_call_list starved, reserved, ended;
-    struct atoll_waiter *left, **left_end; /* in the order they left */
+    /* finished: tries that are over; resumed: pauses that are; reserved: wait for the commit */
+    struct atoll_call_list finished, resumed, waiting_budget, reserved, ended;
+    struct atoll_waiter *leaving, *left, **left_end; /* left: in that order */
     unsigned waiter_count, call_count;
     size_t received_bytes; /* of all tries in flight */
     uint64_t next_number, next_arrival;
-    uint64_t wake_timer, feed_timer;
-    double feed_ns;
-    uint64_t sync_timer;
-    double sync_begun_ns;
-    int is_sync_due;
-    int is_crowded; /* an exchange found no room among those that wait for the disk: the next commit syncs */
+    uint64_t wake_timer, summary_timer;
+    int is_budget_freed; /* something was settled since calls that wait for it were looked at */
+    int is_summary_due;
     int is_turning, is_closing, is_ending; /* closing: nothing new comes in; ending: nothing goes out */
     struct atoll_buffer body, headers;     /* of the try being sent */
 };
 
-/* ---- broker_index.c ---- */
-int atoll_broker_index_init(struct atoll_broker_index *index, unsigned limit, struct atoll_err *err);
-void atoll_broker_index_fini(struct atoll_broker_index *index);
-void atoll_broker_index_add_waiter(struct atoll_broker_index *index, struct atoll_waiter *waiter);
-void atoll_broker_index_remove_waiter(struct atoll_broker_index *index, const struct atoll_waiter *waiter);
-struct atoll_waiter *atoll_broker_index_waiter(const struct atoll_broker_index *index, uint64_t number);
-void atoll_broker_index_add_call(struct atoll_broker_index *index, struct atoll_call *call);
-void atoll_broker_index_remove_call(struct atoll_broker_index *index, struct atoll_call *call);
-/* A call of the same key, or, where by_id says so, of the same id. */
-struct atoll_call *atoll_broker_index_call(const struct atoll_broker_index *index, const char *key,
-                                           const struct atoll_id *id, int by_id);
-
-/* ---- broker_waiter.c ---- */
-/* Takes a place at the call until deadline_ns. */
-struct atoll_waiter *atoll_waiter_create(struct atoll_call *call, double deadline_ns, atoll_broker_done *done,
-                                         void *context, struct atoll_err *err);
-/* Leaves its call, which ends when it was the last one. */
-void atoll_waiter_leave(struct atoll_waiter *waiter, enum atoll_llm_status why);
-/* Calls back those that left, and those of a call that is over; they are freed. */
-void atoll_waiters_answer_left(struct atoll_broker *broker);
-void atoll_waiters_answer(struct atoll_call *call);
-
-/* ---- broker_call.c: one call as a value ---- */
+/* ---- broker_call.c ---- */
 struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct atoll_llm_request *request,
                                      const struct atoll_id *id, struct atoll_err *err);
 void atoll_call_destroy(struct atoll_call *call);
-/* Its exchange into the store, kept by the next commit.  1: it found no room and waits for that commit, or it has to
- * be committed; 0: nothing is left to wait for. */
-int atoll_call_keep(struct atoll_call *call);
+/* The first step, once somebody waits for it. */
+void atoll_call_start(struct atoll_call *call);
+/* One event, and those that follow from it at once; one that its state does not know is logged. */
+void atoll_call_step(struct atoll_call *call, enum atoll_call_event event);
+/* What comes of a try that is over: WORTH_RETRY or FINISHED. */
+enum atoll_call_event atoll_call_judge(struct atoll_call *call);
+/* BUDGET_AVAILABLE, or BUDGET_MISSING where it has to go on waiting, or FINISHED: it will never get it. */
+enum atoll_call_event atoll_call_reserve(struct atoll_call *call);
 /* The latest deadline of those who wait. */
 double atoll_call_deadline_ns(const struct atoll_call *call);
-void atoll_call_list_append(struct atoll_call_list *list, struct atoll_call *call);
-void atoll_call_list_leave(struct atoll_call *call); /* whichever it is in */
-
-/* ---- broker_step.c: the table of its states ---- */
-/* The first step, once somebody waits for it: look into the store, else reserve. */
-void atoll_call_start(struct atoll_call *call);
-/* One step of the table; an event that a state does not know is reported. */
-void atoll_call_tell(struct atoll_call *call, enum atoll_call_event event);
-/* Something was settled: calls that starve may have it. */
-void atoll_broker_feed(struct atoll_broker *broker);
-
-/* ---- broker_booking.c ---- */
-uint64_t atoll_booking_output_limit(const struct atoll_broker *broker,
-                                    const struct atoll_llm_request *request, unsigned model);
-/* 0: held, good after the next commit; -1 as atoll_spending_reserve says. */
-int atoll_booking_reserve(struct atoll_call *call, struct atoll_booking *booking, struct atoll_err *err);
-/* What a try cost, from what its reply said; fills usage and returns the money. */
-atoll_nanousd atoll_booking_cost(const struct atoll_call *call, const struct atoll_booking *booking,
-                                 int may_be_billed, struct atoll_llm_outcome *outcome);
-/* Books it, ends the booking, adds to what the call spent. */
-void atoll_booking_settle(struct atoll_call *call, struct atoll_booking *booking, atoll_nanousd money,
-                          uint64_t tokens);
-/* Nothing came of it: it costs nothing; or everything, where nobody can know. */
-void atoll_booking_drop(struct atoll_call *call, struct atoll_booking *booking);
-void atoll_booking_lose(struct atoll_call *call, struct atoll_booking *booking);
-/* Exchanges that were stored and not settled when the last life ended. */
-int atoll_bookings_recover(struct atoll_broker *broker, struct atoll_err *err);
 
 /* ---- broker_queue.c ---- */
-int atoll_queue_push(struct atoll_call *call, struct atoll_err *err);
-void atoll_queue_remove(struct atoll_call *call);
-/* Sends what may go now, oldest first, and sets the lane's alarm for the rest. */
-void atoll_lane_pump(struct atoll_lane *lane);
-struct atoll_lane *atoll_lane_of(const struct atoll_broker *broker, unsigned model);
-struct atoll_pool *atoll_pool_of(const struct atoll_broker *broker, unsigned model);
-/* How one that was admitted ended: gives back what was not used. */
-void atoll_lane_note(struct atoll_lane *lane, struct atoll_pool *pool, enum atoll_llm_status status,
-                     double sent_ns, double tokens_not_used);
-
-/* ---- broker_send.c ---- */
-/* Counts one more exchange, and the time of the first. */
-void atoll_call_count_try(struct atoll_call *call);
-double atoll_try_token_estimate(const struct atoll_call *call, unsigned model);
-/* An admitted call's try; -1: nothing was sent and nothing is owed, err says why. */
-int atoll_try_send(struct atoll_call *call, struct atoll_err *err);
-/* Nobody waits for it any more.  It counts as billed: what outcome's usage says, or without one at its worst. */
-void atoll_try_stop(struct atoll_try *it, enum atoll_llm_status why, struct atoll_llm_outcome *outcome);
-/* A server that echoes what it was sent must not bring the lane's key into stores, logs and archives. */
-void atoll_lane_scrub(const struct atoll_lane *lane, struct atoll_llm_outcome *outcome);
-/* What came of the reply so far, as an outcome. */
-void atoll_try_read(struct atoll_try *it, int is_whole, struct atoll_llm_outcome *outcome);
-
-/* ---- broker_commit.c ---- */
-int atoll_broker_open_syncer(struct atoll_broker *broker, struct atoll_err *err);
-void atoll_broker_close_syncer(struct atoll_broker *broker);
-/* Everything since the last one is written, and will be synced soon.  FULL: it may be repeated. */
-int atoll_broker_commit(struct atoll_broker *broker, struct atoll_err *err);
-/* Everything is durable. */
-int atoll_broker_sync(struct atoll_broker *broker, struct atoll_err *err);
-
-/* ---- broker_open.c ---- */
-int atoll_broker_open(struct atoll_broker *broker, struct atoll_err *err);
-void atoll_broker_close(struct atoll_broker *broker);
-int64_t atoll_broker_unix_ns(void);
-
-/* ---- broker.c ---- */
+void atoll_call_list_append(struct atoll_call_list *list, struct atoll_call *call);
+void atoll_call_list_leave(struct atoll_call *call); /* whichever it is in */
 /* Makes the loop come back at once, for a turn. */
 void atoll_broker_wake(struct atoll_broker *broker);
+struct atoll_broker_endpoint *atoll_broker_endpoint_of(const struct atoll_broker *broker, unsigned model);
+struct atoll_queue *atoll_queue_of(const struct atoll_broker *broker, unsigned model);
+int atoll_queue_push(struct atoll_call *call, struct atoll_err *err);
+void atoll_queue_remove(struct atoll_call *call);
+/* The call that may go now, out of its queue, with a place, a request and its tokens taken: of those that may go the one that
+ * came first.  NULL: none; a timer is set for the next one that only time keeps. */
+struct atoll_call *atoll_broker_endpoint_next(struct atoll_broker_endpoint *endpoint);
+/* How one that was admitted ended: gives back what was not used. */
+void atoll_broker_endpoint_note(struct atoll_broker_endpoint *endpoint, struct atoll_queue *queue,
+                                enum atoll_llm_status status, double sent_ns, double tokens_not_used);
+
+/* ---- broker_send.c ---- */
+double atoll_try_token_estimate(const struct atoll_call *call);
+/* 0: call->reservation covers the next try, and may be used after the next commit; -1 as atoll_spending_reserve says. */
+int atoll_reservation_make(struct atoll_call *call, struct atoll_err *err);
+/* Nothing came of it: it costs nothing. */
+void atoll_reservation_drop(struct atoll_call *call);
+/* An admitted call's try; -1: nothing was sent and nothing is owed, err says why. */
+int atoll_try_send(struct atoll_call *call, double deadline_ns, struct atoll_err *err);
+/* Nobody waits for it any more.  What came of the reply so far is the call's outcome; it counts as billed: what its usage
+ * says, or without one at its worst. */
+void atoll_try_stop(struct atoll_try *it, enum atoll_llm_status why);
 
 #endif

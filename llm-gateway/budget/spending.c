@@ -1,495 +1,626 @@
-/* spending.c - opening, reserving, settling.
- * Order of locks: the ledger's, then a journal's.  A journal is only ever locked with the ledger locked, so a reader that looks
- * whether a holder lives never takes the place of one that starts. */
+/* spending.c - accounts and open reservations in memory, and their rows in the gateway's file.
+ *
+ * Every call is counted by four accounts: its campaign, its task of that campaign, its model and its day, also where nothing
+ * is limited, so that a limit set later knows what was spent before.  An account's row has what is spent; what is reserved
+ * or unknown are the reservations that are not settled. */
 #include "llm-gateway/budget/spending.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "llm-gateway/budget/spending_cover.h"
+#include <sqlite3.h>
 
-#define OPEN_WAIT_S         10.0
-#define DEFAULT_GRANT_RATIO 0.125
-#define AMOUNT_LIMIT        ((uint64_t)1 << 60) /* of one call: sums of many still count */
+#include "base/clock.h"
+#include "base/hash_index.h"
+#include "llm-gateway/budget/database.h"
 
-static const char holder_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+#define ACCOUNT_LIMIT 65536
+#define AMOUNT_MOST   ((uint64_t)INT64_MAX) /* of one call, and of a row of the file */
+#define DAY_NS        ((int64_t)86400 * 1000000000)
 
-int atoll_spending_journal_path(const struct atoll_spending *spending, const char *holder, char *ret_path,
-                                size_t path_bytes, struct atoll_err *err)
+struct reservation {
+    uint64_t number;
+    uint32_t accounts[ATOLL_SCOPE_COUNT];
+    struct atoll_spending_amount amount, spent;
+    struct atoll_id request;
+    int64_t unix_ns;
+    int is_stored, is_settled;
+};
+
+struct atoll_spending {
+    struct atoll_database *database;
+    struct atoll_spending_limit limits[ATOLL_SPENDING_LIMIT_COUNT];
+    size_t limit_count;
+    struct atoll_spending_account *accounts;
+    size_t account_count, account_capacity;
+    struct atoll_index index; /* of accounts, by their names */
+    struct reservation *open; /* by number; those settled stay until that is written */
+    size_t open_count, open_capacity;
+    uint64_t next_number;
+    int is_dirty;
+    sqlite3_stmt *insert, *settle, *spend;
+};
+
+static const char *const scope_names[ATOLL_SCOPE_COUNT] = {"campaign", "task", "model", "day"};
+
+const char *atoll_spending_scope_name(enum atoll_spending_scope scope)
 {
-    int length = snprintf(ret_path, path_bytes, "%s/holders/%s.atl", spending->folder, holder);
-    if (length < 0 || (size_t)length >= path_bytes)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", spending->folder);
-    return 0;
+    return scope < ATOLL_SCOPE_COUNT ? scope_names[scope] : "unknown";
 }
 
-long atoll_spending_in_ledger(const struct atoll_spending *spending, struct atoll_spending_book *book,
-                              size_t account)
+/* ---- amounts ---- */
+
+static uint64_t plus(uint64_t a, uint64_t b)
 {
-    struct atoll_spending_usage *usage = &book->usages[account];
-    if (!usage->in_ledger)
-        usage->in_ledger = (uint32_t)(atoll_spending_register_find(&spending->ledger->accounts,
-                                                                   &book->accounts.items[account]) +
-                                      1);
-    return (long)usage->in_ledger - 1;
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-struct atoll_spending_amount atoll_spending_free(const struct atoll_spending *spending,
-                                                 const struct atoll_spending_place *place)
+static uint64_t minus(uint64_t a, uint64_t b)
 {
-    struct atoll_spending_amount nothing = {0, 0};
-    if (place->in_ledger < 0)
-        return nothing;
-    return atoll_spending_minus(
-        atoll_spending_ledger_granted(spending->ledger, spending->self, (uint32_t)place->in_ledger),
-        atoll_spending_book_used(&spending->journal->book, place->in_book));
+    return a > b ? a - b : 0;
 }
 
-struct atoll_spending_amount atoll_spending_lack(const struct atoll_spending *spending,
-                                                 const struct atoll_spending_place *place,
-                                                 struct atoll_spending_amount amount)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    struct atoll_spending_amount used = atoll_spending_book_used(&spending->journal->book, place->in_book);
-    return atoll_spending_minus(
-        atoll_spending_plus(used, amount),
-        atoll_spending_ledger_granted(spending->ledger, spending->self, (uint32_t)place->in_ledger));
+    return a < b ? a : b;
 }
 
-int atoll_spending_fenced(const struct atoll_spending *spending, struct atoll_err *err)
+static void add(struct atoll_spending_amount *to, struct atoll_spending_amount what)
 {
-    if (!spending->ledger->is_fenced)
-        return 0;
-    return atoll_err_set(
-        err, ATOLL_E_BUSY,
-        "%s: another process took holder '%s' for dead and took its grants back: the file system lost "
-        "its lock; start this gateway again",
-        spending->folder, spending->holder);
+    to->money = plus(to->money, what.money);
+    to->tokens = plus(to->tokens, what.tokens);
 }
 
-/* ---- open ---- */
-
-static int check_settings(const struct atoll_spending_settings *settings, struct atoll_err *err)
+static void subtract(struct atoll_spending_amount *from, struct atoll_spending_amount what)
 {
-    size_t length = settings->holder ? strlen(settings->holder) : 0;
-    if (!settings->folder || !*settings->folder)
-        return atoll_err_set(err, ATOLL_E_INPUT, "a ledger needs a folder");
-    if (length == 0 || length > 63 || strspn(settings->holder, holder_characters) != length)
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "the holder's name '%.70s' must be 1 to 63 letters, digits, '.', '_' or '-'",
-                             settings->holder ? settings->holder : "");
-    if (settings->limit_count > ATOLL_SPENDING_LIMIT_COUNT)
-        return atoll_err_set(err, ATOLL_E_INPUT, "%zu limits; at most %d", settings->limit_count,
-                             ATOLL_SPENDING_LIMIT_COUNT);
-    for (size_t i = 0; i < settings->limit_count; i++)
-        if ((unsigned)settings->limits[i].scope >= ATOLL_SCOPE_COUNT ||
-            !memchr(settings->limits[i].name, '\0', sizeof settings->limits[i].name))
-            return atoll_err_set(err, ATOLL_E_INPUT, "limit %zu has no scope or a name without an end", i);
-    return 0;
+    from->money = minus(from->money, what.money);
+    from->tokens = minus(from->tokens, what.tokens);
 }
 
-static struct atoll_spending *create(const struct atoll_spending_settings *settings, int64_t unix_ns,
-                                     struct atoll_err *err)
+/* What does not come back: spent or unknown. */
+static struct atoll_spending_amount firm_of(const struct atoll_spending_account *account)
 {
-    struct atoll_spending *spending = calloc(1, sizeof *spending);
-    if (spending) {
-        spending->folder = strdup(settings->folder);
-        spending->holder = strdup(settings->holder);
-        spending->limits = calloc(settings->limit_count + 1, sizeof *spending->limits);
-    }
-    if (!spending || !spending->folder || !spending->holder || !spending->limits) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to open the ledger", settings->folder);
-        if (spending) {
-            free(spending->folder);
-            free(spending->holder);
-            free(spending->limits);
+    struct atoll_spending_amount firm = account->spent;
+    add(&firm, account->unknown);
+    return firm;
+}
+
+static int fits(const struct atoll_spending_account *account, struct atoll_spending_amount used,
+                struct atoll_spending_amount amount)
+{
+    add(&used, amount);
+    return used.money <= account->limit.money && used.tokens <= account->limit.tokens;
+}
+
+struct atoll_spending_amount atoll_spending_left(const struct atoll_spending_account *account)
+{
+    struct atoll_spending_amount used = firm_of(account), limit = account->limit;
+    add(&used, account->reserved);
+    return (struct atoll_spending_amount){
+        limit.money == UINT64_MAX ? UINT64_MAX : minus(limit.money, used.money),
+        limit.tokens == UINT64_MAX ? UINT64_MAX : minus(limit.tokens, used.tokens)};
+}
+
+/* ---- accounts ---- */
+
+struct wanted {
+    const struct atoll_spending *spending;
+    enum atoll_spending_scope scope;
+    const char *name, *task;
+};
+
+static int is_wanted(const void *context, uint32_t position)
+{
+    const struct wanted *wanted = context;
+    const struct atoll_spending_account *account = &wanted->spending->accounts[position];
+    return account->scope == wanted->scope && strcmp(account->name, wanted->name) == 0 &&
+           strcmp(account->task, wanted->task) == 0;
+}
+
+static uint64_t key_of(const struct wanted *wanted)
+{
+    uint64_t hash = 14695981039346656037u + (uint64_t)wanted->scope;
+    const char *texts[2] = {wanted->name, wanted->task};
+    for (size_t t = 0; t < 2; t++) {
+        for (const char *at = texts[t];; at++) {
+            hash = (hash ^ (unsigned char)*at) * 1099511628211u; /* FNV-1a */
+            if (!*at) {
+                break;
+            }
         }
-        free(spending);
-        return NULL;
     }
-    if (settings->limit_count)
-        memcpy(spending->limits, settings->limits, settings->limit_count * sizeof *spending->limits);
-    spending->limit_count = settings->limit_count;
-    spending->grant_ratio =
-        settings->grant_ratio > 0 && settings->grant_ratio <= 1 ? settings->grant_ratio : DEFAULT_GRANT_RATIO;
-    spending->ops = settings->ops ? settings->ops : atoll_frame_file_real_ops();
-    spending->unix_ns = unix_ns;
-    if (settings->boot)
-        snprintf(spending->boot, sizeof spending->boot, "%s", settings->boot);
-    else
-        atoll_boot_id(spending->boot);
-    return spending;
+    return hash ^ hash >> 29;
 }
 
-static void destroy(struct atoll_spending *spending)
+/* Where several limits speak of an account, the least of them. */
+static void set_limit(const struct atoll_spending *spending, struct atoll_spending_account *account)
 {
-    if (!spending)
-        return;
-    atoll_spending_peers_fini(spending);
-    atoll_spending_journal_close(spending->journal);
-    atoll_spending_ledger_close(spending->ledger);
-    free(spending->limits);
-    free(spending->folder);
-    free(spending->holder);
-    free(spending);
+    const char *name = account->scope == ATOLL_SCOPE_TASK ? account->task : account->name;
+    account->limit = (struct atoll_spending_amount){UINT64_MAX, UINT64_MAX};
+    for (size_t i = 0; i < spending->limit_count; i++) {
+        const struct atoll_spending_limit *limit = &spending->limits[i];
+        if (limit->scope == account->scope && (!*limit->name || strcmp(limit->name, name) == 0)) {
+            account->limit.money = least(account->limit.money, limit->money);
+            account->limit.tokens = least(account->limit.tokens, limit->tokens);
+        }
+    }
 }
 
-static int make_folders(const struct atoll_spending *spending, struct atoll_err *err)
+/* The account of that name, made where there is none; -1. */
+static long find_account(struct atoll_spending *spending, enum atoll_spending_scope scope, const char *name,
+                         const char *task, struct atoll_err *err)
 {
-    char path[4096];
-    if ((size_t)snprintf(path, sizeof path, "%s/holders", spending->folder) >= sizeof path)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", spending->folder);
-    if (atoll_frame_file_make_folder(spending->ops, spending->folder, err) != 0)
-        return -1;
-    return atoll_frame_file_make_folder(spending->ops, path, err);
-}
-
-/* A ledger without a beginning is new, unless journals say that there was one: then what they spent would be forgotten. */
-static int begin_ledger(struct atoll_spending *spending, struct atoll_err *err)
-{
-    char path[4096];
-    if (spending->ledger->has_header)
-        return 0;
-    snprintf(path, sizeof path, "%s/holders", spending->folder); /* its length was checked when it was made */
-    DIR *folder = opendir(path);
-    if (!folder)
-        return atoll_err_errno(err, errno, "%s: cannot look for journals", path);
-    const struct dirent *entry;
-    int has_journals = 0;
-    while ((entry = readdir(folder)))
-        has_journals |= strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(folder);
-    if (has_journals)
+    struct wanted wanted = {spending, scope, name, task};
+    uint64_t key = key_of(&wanted);
+    uint32_t at = atoll_index_find(&spending->index, key, is_wanted, &wanted);
+    if (at < spending->account_count) {
+        return (long)at;
+    }
+    if (strlen(name) >= ATOLL_SPENDING_NAME_BYTES || strlen(task) >= ATOLL_SPENDING_NAME_BYTES) {
         return atoll_err_set(
-            err, ATOLL_E_CORRUPT,
-            "%s/ledger.atl is empty, but there are journals beside it: restore it, or begin with a "
-            "new folder",
-            spending->folder);
-    if (atoll_spending_ledger_put_header(spending->ledger, spending->unix_ns, err) != 0)
+            err, ATOLL_E_INPUT, "the %s \"%.40s...\" is too long; at most %d bytes are counted by",
+            scope_names[strlen(name) >= ATOLL_SPENDING_NAME_BYTES && scope == ATOLL_SCOPE_TASK
+                            ? ATOLL_SCOPE_CAMPAIGN
+                            : scope],
+            strlen(name) >= ATOLL_SPENDING_NAME_BYTES ? name : task, ATOLL_SPENDING_NAME_BYTES - 1);
+    }
+    if (spending->account_count == ACCOUNT_LIMIT) {
+        return atoll_err_set(err, ATOLL_E_LIMIT,
+                             "more than %d campaigns, tasks, models and days in one file; begin another one",
+                             ACCOUNT_LIMIT);
+    }
+    if (spending->account_count == spending->account_capacity) {
+        size_t capacity = spending->account_capacity ? 2 * spending->account_capacity : 64;
+        struct atoll_spending_account *accounts = realloc(spending->accounts, capacity * sizeof(*accounts));
+        if (!accounts) {
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu accounts", capacity);
+        }
+        spending->accounts = accounts;
+        spending->account_capacity = capacity;
+    }
+    struct atoll_spending_account *account = &spending->accounts[spending->account_count];
+    *account = (struct atoll_spending_account){.scope = scope};
+    strcpy(account->name, name);
+    strcpy(account->task, task);
+    set_limit(spending, account);
+    if (atoll_index_add(&spending->index, key, (uint32_t)spending->account_count, err)) {
         return -1;
-    return atoll_spending_ledger_commit(spending->ledger, err);
+    }
+    return (long)spending->account_count++;
 }
 
-static int find_self(struct atoll_spending *spending, struct atoll_err *err)
+/* Days since 1970-01-01 to a date of the proleptic Gregorian calendar; years begin in March inside, so that the odd day of
+ * a leap year is the last. */
+static void write_day(int64_t unix_ns, char ret_day[32])
 {
-    struct atoll_spending_ledger *ledger = spending->ledger;
-    if (!atoll_spending_ledger_holder(ledger, spending->holder) &&
-        (atoll_spending_ledger_put_holder(ledger, spending->holder, err) != 0 ||
-         atoll_spending_ledger_commit(ledger, err) != 0))
-        return -1;
-    spending->self = ledger->self = atoll_spending_ledger_holder(ledger, spending->holder);
-    return 0;
+    int64_t days = unix_ns / DAY_NS - (unix_ns % DAY_NS < 0);
+    int64_t since_march_0 = days + 719468;
+    int64_t era = since_march_0 / 146097, day = since_march_0 % 146097;
+    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    int64_t day_of_year = day - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * day_of_year + 2) / 153;
+    int64_t day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
+    int is_next = month >= 10;
+    year += era * 400 + is_next;
+    snprintf(ret_day, 32, "%04lld-%02d-%02d", (long long)year, (int)(is_next ? month - 9 : month + 3),
+             (int)day_of_month);
 }
 
-static int begin_life(struct atoll_spending *spending, struct atoll_err *err)
+static int find_accounts(struct atoll_spending *spending, const char *campaign, const char *task,
+                         const char *model, const char *day, uint32_t ret_accounts[ATOLL_SCOPE_COUNT],
+                         struct atoll_err *err)
 {
-    struct atoll_spending_journal *journal = spending->journal;
-    const struct atoll_spending_sum *sum = &journal->book.sum;
-    if (atoll_spending_journal_may_lack(journal, spending->boot) &&
-        atoll_spending_cover_bound(spending, err) != 0)
-        return -1;
-    struct atoll_spending_amount before = {sum->unknown_money + sum->reserved_money,
-                                           sum->unknown_tokens + sum->reserved_tokens};
-    if (atoll_spending_journal_begin(journal, spending->holder, spending->boot, spending->unix_ns, err) != 0)
-        return -1;
-    spending->lost =
-        atoll_spending_minus((struct atoll_spending_amount){sum->unknown_money, sum->unknown_tokens}, before);
-    return 0;
-}
-
-static int open_journal(struct atoll_spending *spending, struct atoll_err *err)
-{
-    char path[4096];
-    struct atoll_err why = ATOLL_ERR_INIT;
-    if (atoll_spending_journal_path(spending, spending->holder, path, sizeof path, err) != 0)
-        return -1;
-    spending->journal = atoll_spending_journal_open(path, ATOLL_FRAME_FILE_WRITE,
-                                                    atoll_frame_file_number(spending->ledger->file),
-                                                    spending->self, spending->ops, err);
-    if (!spending->journal)
-        return -1;
-    if (atoll_frame_file_lock(spending->journal->file, 0, &why) != 0)
-        return why.code == ATOLL_E_BUSY
-                   ? atoll_err_set(err, ATOLL_E_BUSY,
-                                   "%s: another gateway runs as holder '%s'; stop it or choose another name",
-                                   spending->folder, spending->holder)
-                   : atoll_err_set(err, why.code, "%s", why.text);
-    if (atoll_spending_journal_read(spending->journal, 0, err) != 0 ||
-        atoll_frame_file_cut(spending->journal->file, err) != 0)
-        return -1;
-    if (!spending->journal->has_header && spending->ledger->holders[spending->self - 1].has_joined)
-        return atoll_err_set(
-            err, ATOLL_E_CORRUPT,
-            "%s: is empty, but the ledger knows holder '%s': restore it, or choose another holder's "
-            "name, then what was granted to this one counts as spent",
-            path, spending->holder);
-    return begin_life(spending, err);
-}
-
-/* Accounts the journal knows and the ledger does not: only after a ledger came from an older copy. */
-static int put_lost_accounts(struct atoll_spending *spending, struct atoll_err *err)
-{
-    struct atoll_spending_book *book = &spending->journal->book;
-    for (size_t i = 0; i < book->accounts.count; i++)
-        if (atoll_spending_in_ledger(spending, book, i) < 0 &&
-            atoll_spending_ledger_put_account(spending->ledger, &book->accounts.items[i], err) != 0)
+    const char *const names[ATOLL_SCOPE_COUNT][2] = {
+        {campaign, ""}, {campaign, task}, {model, ""}, {day, ""}};
+    for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
+        long at =
+            find_account(spending, (enum atoll_spending_scope)scope, names[scope][0], names[scope][1], err);
+        if (at < 0) {
             return -1;
-    return atoll_spending_ledger_commit(spending->ledger, err);
-}
-
-static int open_locked(struct atoll_spending *spending, struct atoll_err *err)
-{
-    if (begin_ledger(spending, err) != 0 || find_self(spending, err) != 0 ||
-        open_journal(spending, err) != 0 || put_lost_accounts(spending, err) != 0 ||
-        atoll_spending_reclaim(spending, err) < 0 || atoll_spending_trim(spending, err) != 0 ||
-        atoll_spending_ledger_put_join(spending->ledger, spending->unix_ns, err) != 0 ||
-        atoll_spending_ledger_commit(spending->ledger, err) != 0)
-        return -1;
-    spending->ledger->is_joined = 1;
-    return 0;
-}
-
-struct atoll_spending *atoll_spending_open(const struct atoll_spending_settings *settings, int64_t unix_ns,
-                                           struct atoll_err *err)
-{
-    char path[4096];
-    if (check_settings(settings, err) != 0)
-        return NULL;
-    struct atoll_spending *spending = create(settings, unix_ns, err);
-    if (!spending || make_folders(spending, err) != 0)
-        goto failed;
-    snprintf(path, sizeof path, "%s/ledger.atl", spending->folder);
-    spending->ledger =
-        atoll_spending_ledger_open(path, spending->limits, spending->limit_count, spending->ops, err);
-    if (!spending->ledger || atoll_spending_ledger_lock(spending->ledger, OPEN_WAIT_S, err) != 0)
-        goto failed;
-    int rc = open_locked(spending, err);
-    atoll_spending_ledger_unlock(spending->ledger);
-    if (rc == 0)
-        return spending;
-failed:
-    destroy(spending);
-    return NULL;
-}
-
-/* Leaves in order.  Where that fails, it is as after a kill. */
-static void leave(struct atoll_spending *spending)
-{
-    if (atoll_spending_cover_withdraw_all(spending, NULL) != 0 ||
-        atoll_frame_file_sync(spending->journal->file, NULL) != 0 ||
-        atoll_spending_ledger_lock(spending->ledger, 1.0, NULL) != 0)
-        return;
-    if (!spending->ledger->is_fenced && atoll_spending_trim(spending, NULL) == 0 &&
-        atoll_spending_ledger_put_leave(spending->ledger, spending->self, spending->unix_ns, NULL) == 0)
-        atoll_spending_ledger_commit(spending->ledger, NULL);
-    atoll_spending_ledger_unlock(spending->ledger);
-}
-
-void atoll_spending_close(struct atoll_spending *spending)
-{
-    if (!spending)
-        return;
-    leave(spending);
-    destroy(spending);
-}
-
-/* ---- reserve and settle ---- */
-
-static int find_places(struct atoll_spending *spending, const struct atoll_spending_purpose *purpose,
-                       int64_t unix_ns, struct atoll_spending_place *ret_places, struct atoll_err *err)
-{
-    struct atoll_spending_account accounts[ATOLL_SCOPE_COUNT];
-    if (atoll_spending_accounts_of(purpose, unix_ns, accounts, err) != 0)
-        return -1;
-    for (int i = 0; i < ATOLL_SCOPE_COUNT; i++) {
-        long account = atoll_spending_journal_account(spending->journal, &accounts[i], err);
-        if (account < 0)
-            return -1;
-        ret_places[i].in_book = (uint32_t)account;
-        ret_places[i].in_ledger =
-            atoll_spending_in_ledger(spending, &spending->journal->book, (size_t)account);
+        }
+        ret_accounts[scope] = (uint32_t)at;
     }
     return 0;
 }
 
-static int is_covered(const struct atoll_spending *spending, const struct atoll_spending_place *places,
-                      struct atoll_spending_amount amount)
+/* ---- refusing ---- */
+
+static void write_amount(char *ret_text, size_t bytes, struct atoll_spending_amount limit,
+                         struct atoll_spending_amount amount)
 {
-    for (int i = 0; i < ATOLL_SCOPE_COUNT; i++)
-        if (places[i].in_ledger < 0 ||
-            !atoll_spending_is_zero(atoll_spending_lack(spending, &places[i], amount)))
-            return 0;
-    return 1;
+    char money[40], tokens[40];
+    int length =
+        snprintf(money, sizeof(money), "%llu.%09llu", (unsigned long long)(amount.money / 1000000000u),
+                 (unsigned long long)(amount.money % 1000000000u));
+    while (money[length - 1] == '0' && money[length - 3] != '.') {
+        money[--length] = '\0';
+    }
+    snprintf(tokens, sizeof(tokens), "%llu tokens", (unsigned long long)amount.tokens);
+    int has_money = limit.money != UINT64_MAX, has_tokens = limit.tokens != UINT64_MAX;
+    snprintf(ret_text, bytes, "%s%s%s", has_money ? money : "",
+             has_money ? (has_tokens ? " USD and " : " USD") : "", has_tokens ? tokens : "");
 }
+
+static int refuse(const struct atoll_spending_account *account, struct atoll_spending_amount amount,
+                  enum atoll_code code, struct atoll_err *err)
+{
+    char name[300], limit_text[96], left_text[96], needs_text[96];
+    struct atoll_spending_amount left = account->limit;
+    subtract(&left, firm_of(account));
+    if (account->scope == ATOLL_SCOPE_TASK) {
+        snprintf(name, sizeof(name), "task '%s' of campaign '%s'", account->task, account->name);
+    } else {
+        const char *quote = account->scope == ATOLL_SCOPE_DAY ? "" : "'";
+        snprintf(name, sizeof(name), "%s %s%s%s", scope_names[account->scope], quote, account->name, quote);
+    }
+    write_amount(limit_text, sizeof(limit_text), account->limit, account->limit);
+    write_amount(left_text, sizeof(left_text), account->limit, left);
+    write_amount(needs_text, sizeof(needs_text), account->limit, amount);
+    atoll_err_set(err, code, "budget of %s: of %s there are %s left, the call may take %s", name, limit_text,
+                  left_text, needs_text);
+    return atoll_err_add(err, "%s",
+                         code == ATOLL_E_BUSY ? "what is left is held by calls in flight and may come back"
+                         : account->scope == ATOLL_SCOPE_DAY ? "more comes at the next midnight UTC"
+                                                             : "raise the limit to spend more");
+}
+
+/* ---- reserving and settling ---- */
 
 int atoll_spending_reserve(struct atoll_spending *spending, const struct atoll_spending_purpose *purpose,
                            atoll_nanousd money, uint64_t tokens, int64_t unix_ns, uint64_t *ret_reservation,
                            struct atoll_err *err)
 {
-    struct atoll_spending_place places[ATOLL_SCOPE_COUNT];
-    struct atoll_spending_amount amount = {money, tokens};
-    uint32_t accounts[ATOLL_SCOPE_COUNT];
-    if (money > AMOUNT_LIMIT || tokens > AMOUNT_LIMIT)
-        return atoll_err_set(err, ATOLL_E_LIMIT,
-                             "a call that may cost more than a billion dollars is not reserved");
-    spending->unix_ns = unix_ns;
-    if (atoll_spending_fenced(spending, err) != 0 ||
-        find_places(spending, purpose, unix_ns, places, err) != 0)
+    struct reservation made = {.number = spending->next_number,
+                               .amount = {least(money, AMOUNT_MOST), least(tokens, AMOUNT_MOST)},
+                               .request = purpose->request,
+                               .unix_ns = unix_ns};
+    const struct atoll_spending_account *busy = NULL;
+    char day[32];
+    write_day(unix_ns, day);
+    if (find_accounts(spending, purpose->campaign ? purpose->campaign : "",
+                      purpose->task ? purpose->task : "", purpose->model ? purpose->model : "", day,
+                      made.accounts, err)) {
         return -1;
-    if (!is_covered(spending, places, amount) && atoll_spending_take(spending, places, amount, err) != 0)
-        return -1;
-    for (int i = 0; i < ATOLL_SCOPE_COUNT; i++)
-        accounts[i] = places[i].in_book;
-    if (atoll_spending_journal_reserve(spending->journal, accounts, amount, &purpose->request, unix_ns,
-                                       ret_reservation, err) != 0)
-        return -1;
-    for (int i = 0; i < ATOLL_SCOPE_COUNT; i++) {
-        atoll_spending_cover_touch(&spending->journal->book, accounts[i]);
-        spending->is_exposed |= !atoll_spending_cover_holds(&spending->journal->book, accounts[i]);
     }
+    for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
+        const struct atoll_spending_account *account = &spending->accounts[made.accounts[scope]];
+        struct atoll_spending_amount used = firm_of(account);
+        if (!fits(account, used, made.amount)) {
+            return refuse(account, made.amount, ATOLL_E_LIMIT, err);
+        }
+        add(&used, account->reserved);
+        if (!fits(account, used, made.amount)) {
+            busy = account;
+        }
+    }
+    if (busy) {
+        return refuse(busy, made.amount, ATOLL_E_BUSY, err);
+    }
+    if (spending->open_count == spending->open_capacity) {
+        size_t capacity = spending->open_capacity ? 2 * spending->open_capacity : 64;
+        struct reservation *open = realloc(spending->open, capacity * sizeof(*open));
+        if (!open) {
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu reservations", capacity);
+        }
+        spending->open = open;
+        spending->open_capacity = capacity;
+    }
+    for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
+        add(&spending->accounts[made.accounts[scope]].reserved, made.amount);
+    }
+    spending->open[spending->open_count++] = made;
+    spending->next_number++;
+    spending->is_dirty = 1;
+    *ret_reservation = made.number;
     return 0;
 }
 
 int atoll_spending_settle(struct atoll_spending *spending, uint64_t reservation, atoll_nanousd money,
                           uint64_t tokens, struct atoll_err *err)
 {
-    struct atoll_spending_amount amount = {money, tokens};
-    struct atoll_spending_book *book = &spending->journal->book;
-    const struct atoll_spending_reservation *item = atoll_spending_book_find(book, reservation);
-    uint32_t accounts[ATOLL_SCOPE_COUNT] = {0};
-    if (item)
-        memcpy(accounts, item->accounts, sizeof accounts);
-    int rc = atoll_spending_journal_settle(spending->journal, reservation, amount, err);
-    if (rc == 1)
-        spending->is_overdrawn = 1;
-    for (int i = 0; rc >= 0 && i < ATOLL_SCOPE_COUNT; i++)
-        atoll_spending_cover_touch(book, accounts[i]);
-    return rc < 0 ? -1 : 0;
-}
-
-int atoll_spending_sync_journal(struct atoll_spending *spending, struct atoll_err *err)
-{
-    if (atoll_spending_cover_put(spending, err) != 0 ||
-        atoll_frame_file_sync(spending->journal->file, err) != 0)
-        return -1;
-    atoll_spending_cover_harden(spending);
-    spending->is_exposed = 0;
+    size_t low = 0, high = spending->open_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (spending->open[middle].number < reservation) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    struct reservation *it = low < spending->open_count ? &spending->open[low] : NULL;
+    if (!it || it->number != reservation || it->is_settled) {
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "reservation %llu is not open",
+                             (unsigned long long)reservation);
+    }
+    it->is_settled = 1;
+    it->spent = (struct atoll_spending_amount){least(money, AMOUNT_MOST), least(tokens, AMOUNT_MOST)};
+    struct atoll_spending_amount excess = it->spent;
+    subtract(&excess, it->amount);
+    for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
+        struct atoll_spending_account *account = &spending->accounts[it->accounts[scope]];
+        subtract(&account->reserved, it->amount);
+        add(&account->spent, it->spent);
+        add(&account->excess, excess);
+        account->calls++;
+        account->is_dirty = 1;
+    }
+    spending->is_dirty = 1;
     return 0;
 }
 
-int atoll_spending_sync(struct atoll_spending *spending, struct atoll_err *err)
-{
-    if (atoll_spending_sync_journal(spending, err) != 0)
-        return -1;
-    return atoll_spending_tend(spending, err);
-}
-
-int atoll_spending_commit(struct atoll_spending *spending, struct atoll_err *err)
-{
-    if (spending->is_exposed)
-        return atoll_spending_sync(spending, err);
-    if (atoll_frame_file_write(spending->journal->file, err) != 0)
-        return -1;
-    return atoll_spending_tend(spending, err);
-}
-
-int atoll_spending_sync_begin(struct atoll_spending *spending, struct atoll_syncer *syncer,
-                              struct atoll_err *err)
-{
-    atoll_spending_take_ahead(spending);
-    if (atoll_spending_cover_put(spending, err) != 0)
-        return -1;
-    spending->cover_count_at_sync = spending->cover_count;
-    return atoll_frame_file_sync_begin(spending->journal->file, syncer, err);
-}
-
-/* Covers that were put while it went on are not durable with it. */
-int atoll_spending_sync_end(struct atoll_spending *spending)
-{
-    enum atoll_frame_file_sync end = atoll_frame_file_sync_end(spending->journal->file);
-    if (end == ATOLL_SYNC_ENDED && spending->cover_count_at_sync == spending->cover_count)
-        atoll_spending_cover_harden(spending);
-    return end != ATOLL_SYNC_RUNS;
-}
-
-int atoll_spending_is_synced(const struct atoll_spending *spending)
-{
-    return atoll_frame_file_is_synced(spending->journal->file);
-}
-
-void atoll_spending_lost(const struct atoll_spending *spending, atoll_nanousd *ret_money,
-                         uint64_t *ret_tokens)
-{
-    *ret_money = spending->lost.money;
-    *ret_tokens = spending->lost.tokens;
-}
+/* ---- the file ---- */
 
 int atoll_spending_is_dirty(const struct atoll_spending *spending)
 {
-    return atoll_frame_file_is_dirty(spending->journal->file) || spending->is_overdrawn ||
-           atoll_frame_file_has_more(spending->ledger->file, NULL) == 1;
+    return spending->is_dirty;
 }
 
-int atoll_spending_unknown(const struct atoll_spending *spending, const struct atoll_id *request,
-                           uint64_t *ret_reservation)
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
 {
-    const struct atoll_spending_reservation *item =
-        atoll_spending_book_unknown(&spending->journal->book, request);
-    if (!item)
-        return 0;
-    *ret_reservation = item->number;
-    return 1;
+    sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
 }
 
-int atoll_spending_excuse(struct atoll_spending *spending, uint64_t reservation, struct atoll_err *err)
+static void bind_amount(sqlite3_stmt *statement, int at, struct atoll_spending_amount amount)
 {
-    return atoll_spending_journal_excuse(spending->journal, reservation, err);
+    sqlite3_bind_int64(statement, at, (sqlite3_int64)least(amount.money, AMOUNT_MOST));
+    sqlite3_bind_int64(statement, at + 1, (sqlite3_int64)least(amount.tokens, AMOUNT_MOST));
 }
 
-void atoll_spending_own(const struct atoll_spending *spending, struct atoll_spending_sum *ret_sum)
+static int write_reservation(struct atoll_spending *spending, const struct reservation *it,
+                             struct atoll_err *err)
 {
-    *ret_sum = spending->journal->book.sum;
-}
-
-/* ---- what is left ---- */
-
-static int is_named(const struct atoll_spending_account *account, const struct atoll_spending_limit *limit,
-                    const char *name)
-{
-    size_t length = strlen(account->name);
-    if (account->scope != limit->scope)
-        return 0;
-    if (account->scope != ATOLL_SCOPE_TASK)
-        return strcmp(account->name, name) == 0;
-    return strncmp(account->name, name, length) == 0 && name[length] == '/' &&
-           strcmp(account->task, name + length + 1) == 0;
-}
-
-int atoll_spending_left(const struct atoll_spending *spending, size_t limit, const char *name,
-                        atoll_nanousd *ret_money, uint64_t *ret_tokens)
-{
-    if (limit >= spending->limit_count)
-        return -1;
-    const struct atoll_spending_limit *about = &spending->limits[limit];
-    const struct atoll_spending_ledger *ledger = spending->ledger;
-    struct atoll_spending_amount left = {about->money, about->tokens};
-    for (uint32_t i = 0; i < ledger->accounts.count; i++) {
-        if (!is_named(&ledger->accounts.items[i], about, name ? name : about->name))
-            continue;
-        struct atoll_spending_amount granted = ledger->lines[i].granted, has;
-        has = atoll_spending_ledger_granted(ledger, spending->self, i);
-        long own =
-            atoll_spending_register_find(&spending->journal->book.accounts, &ledger->accounts.items[i]);
-        if (own >= 0)
-            has = atoll_spending_minus(has, atoll_spending_book_used(&spending->journal->book, (size_t)own));
-        granted = atoll_spending_minus(granted, has); /* what is granted here and not used is left as well */
-        left = atoll_spending_minus(left, granted);
+    sqlite3_stmt *statement = it->is_stored ? spending->settle : spending->insert;
+    sqlite3_bind_int64(statement, 1, (sqlite3_int64)it->number);
+    bind_text(statement, 2, it->is_settled ? "settled" : "open");
+    if (it->is_settled) {
+        bind_amount(statement, 3, it->spent);
     }
-    left.money = about->money == UINT64_MAX ? UINT64_MAX : left.money;
-    left.tokens = about->tokens == UINT64_MAX ? UINT64_MAX : left.tokens;
-    *ret_money = left.money;
-    *ret_tokens = left.tokens;
+    if (!it->is_stored) {
+        sqlite3_bind_blob(statement, 5, it->request.bytes, sizeof(it->request.bytes), SQLITE_TRANSIENT);
+        bind_text(statement, 6, spending->accounts[it->accounts[ATOLL_SCOPE_CAMPAIGN]].name);
+        bind_text(statement, 7, spending->accounts[it->accounts[ATOLL_SCOPE_TASK]].task);
+        bind_text(statement, 8, spending->accounts[it->accounts[ATOLL_SCOPE_MODEL]].name);
+        bind_text(statement, 9, spending->accounts[it->accounts[ATOLL_SCOPE_DAY]].name);
+        bind_amount(statement, 10, it->amount);
+        sqlite3_bind_int64(statement, 12, atoll_database_epoch(spending->database));
+        sqlite3_bind_int64(statement, 13, it->unix_ns);
+    }
+    return atoll_database_step(spending->database, statement, err);
+}
+
+int atoll_spending_write(struct atoll_spending *spending, struct atoll_err *err)
+{
+    for (size_t i = 0; i < spending->open_count; i++) {
+        const struct reservation *it = &spending->open[i];
+        if ((!it->is_stored || it->is_settled) && write_reservation(spending, it, err)) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < spending->account_count; i++) {
+        const struct atoll_spending_account *account = &spending->accounts[i];
+        sqlite3_stmt *statement = spending->spend;
+        if (!account->is_dirty) {
+            continue;
+        }
+        bind_text(statement, 1, scope_names[account->scope]);
+        bind_text(statement, 2, account->name);
+        bind_text(statement, 3, account->task);
+        bind_amount(statement, 4, account->spent);
+        bind_amount(statement, 6, account->excess);
+        sqlite3_bind_int64(statement, 8, (sqlite3_int64)account->calls);
+        if (atoll_database_step(spending->database, statement, err)) {
+            return -1;
+        }
+    }
     return 0;
+}
+
+void atoll_spending_written(struct atoll_spending *spending)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < spending->open_count; i++) {
+        if (!spending->open[i].is_settled) {
+            spending->open[kept] = spending->open[i];
+            spending->open[kept++].is_stored = 1;
+        }
+    }
+    spending->open_count = kept;
+    for (size_t i = 0; i < spending->account_count; i++) {
+        spending->accounts[i].is_dirty = 0;
+    }
+    spending->is_dirty = 0;
+}
+
+static struct atoll_spending_amount column_amount(sqlite3_stmt *statement, int at)
+{
+    sqlite3_int64 money = sqlite3_column_int64(statement, at),
+                  tokens = sqlite3_column_int64(statement, at + 1);
+    return (struct atoll_spending_amount){money > 0 ? (uint64_t)money : 0, tokens > 0 ? (uint64_t)tokens : 0};
+}
+
+static const char *column_text(sqlite3_stmt *statement, int at)
+{
+    const unsigned char *text = sqlite3_column_text(statement, at);
+    return text ? (const char *)text : "";
+}
+
+static int read_spend(struct atoll_spending *spending, struct atoll_err *err)
+{
+    int got;
+    sqlite3_stmt *statement =
+        atoll_database_prepare(spending->database,
+                               "SELECT scope, name, task, money, tokens, excess_money, excess_tokens, calls "
+                               "FROM spend",
+                               err);
+    if (!statement) {
+        return -1;
+    }
+    while ((got = atoll_database_step(spending->database, statement, err)) == 1) {
+        int scope = 0;
+        while (scope < ATOLL_SCOPE_COUNT && strcmp(scope_names[scope], column_text(statement, 0)) != 0) {
+            scope++;
+        }
+        long at = scope < ATOLL_SCOPE_COUNT
+                      ? find_account(spending, (enum atoll_spending_scope)scope, column_text(statement, 1),
+                                     column_text(statement, 2), err)
+                      : atoll_err_set(err, ATOLL_E_CORRUPT, "%s: spend of '%.40s'",
+                                      atoll_database_path(spending->database), column_text(statement, 0));
+        if (at < 0) {
+            return -1;
+        }
+        struct atoll_spending_account *account = &spending->accounts[at];
+        account->spent = column_amount(statement, 3);
+        account->excess = column_amount(statement, 5);
+        account->calls = (uint64_t)sqlite3_column_int64(statement, 7);
+    }
+    return got;
+}
+
+static int read_unknown(struct atoll_spending *spending, struct atoll_err *err)
+{
+    int got;
+    sqlite3_stmt *statement = atoll_database_prepare(
+        spending->database,
+        "SELECT campaign, task, model, day, money, tokens FROM reservations WHERE state <> 'settled'", err);
+    if (!statement) {
+        return -1;
+    }
+    while ((got = atoll_database_step(spending->database, statement, err)) == 1) {
+        uint32_t accounts[ATOLL_SCOPE_COUNT];
+        if (find_accounts(spending, column_text(statement, 0), column_text(statement, 1),
+                          column_text(statement, 2), column_text(statement, 3), accounts, err)) {
+            return -1;
+        }
+        for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
+            add(&spending->accounts[accounts[scope]].unknown, column_amount(statement, 4));
+            spending->accounts[accounts[scope]].unknown_calls++;
+        }
+    }
+    return got;
+}
+
+/* For whoever reads a copy, and for `atoll gateway spend`: limits of which nothing was spent yet are there, too. */
+static int write_limits(struct atoll_spending *spending, struct atoll_err *err)
+{
+    sqlite3_stmt *statement = atoll_database_prepare(
+        spending->database, "INSERT OR REPLACE INTO limits VALUES(?1, ?2, ?3, ?4)", err);
+    if (!statement || atoll_database_run(spending->database, "DELETE FROM limits", err)) {
+        return -1;
+    }
+    for (size_t i = 0; i < spending->limit_count; i++) {
+        const struct atoll_spending_limit *limit = &spending->limits[i];
+        bind_text(statement, 1, scope_names[limit->scope]);
+        bind_text(statement, 2, limit->name);
+        if (limit->money != UINT64_MAX) {
+            sqlite3_bind_int64(statement, 3, (sqlite3_int64)least(limit->money, AMOUNT_MOST));
+        }
+        if (limit->tokens != UINT64_MAX) {
+            sqlite3_bind_int64(statement, 4, (sqlite3_int64)least(limit->tokens, AMOUNT_MOST));
+        }
+        if (atoll_database_step(spending->database, statement, err)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int load(struct atoll_spending *spending, struct atoll_err *err)
+{
+    struct atoll_database *database = spending->database;
+    sqlite3_stmt *last = atoll_database_prepare(database, "SELECT max(number) FROM reservations", err);
+    spending->insert = atoll_database_prepare(
+        database,
+        "INSERT OR REPLACE INTO reservations(number, state, spent_money, spent_tokens, request, campaign, "
+        "task, model, "
+        "day, money, tokens, epoch, unix_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        err);
+    spending->settle = atoll_database_prepare(
+        database, "UPDATE reservations SET state = ?2, spent_money = ?3, spent_tokens = ?4 WHERE number = ?1",
+        err);
+    spending->spend = atoll_database_prepare(
+        database, "INSERT OR REPLACE INTO spend VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", err);
+    if (!last || !spending->insert || !spending->settle || !spending->spend ||
+        atoll_database_step(database, last, err) != 1) {
+        return -1;
+    }
+    spending->next_number = (uint64_t)sqlite3_column_int64(last, 0) + 1;
+    sqlite3_finalize(last);
+    if (atoll_database_begin(database, err)) {
+        return -1;
+    }
+    if (atoll_database_run(database, "UPDATE reservations SET state = 'unknown' WHERE state = 'open'", err) ||
+        write_limits(spending, err) || read_spend(spending, err) || read_unknown(spending, err)) {
+        atoll_database_rollback(database);
+        return -1;
+    }
+    return atoll_database_commit(database, err);
+}
+
+struct atoll_spending *atoll_spending_open(struct atoll_database *database,
+                                           const struct atoll_spending_limit *limits, size_t limit_count,
+                                           struct atoll_err *err)
+{
+    if (limit_count > ATOLL_SPENDING_LIMIT_COUNT) {
+        atoll_err_set(err, ATOLL_E_INPUT, "%zu limits; at most %d", limit_count, ATOLL_SPENDING_LIMIT_COUNT);
+        return NULL;
+    }
+    struct atoll_spending *spending = calloc(1, sizeof(*spending));
+    if (!spending) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory for its budget", atoll_database_path(database));
+        return NULL;
+    }
+    spending->database = database;
+    spending->limit_count = limit_count;
+    if (limit_count) {
+        memcpy(spending->limits, limits, limit_count * sizeof(*limits));
+    }
+    if (load(spending, err) == 0) {
+        return spending;
+    }
+    atoll_spending_close(spending);
+    return NULL;
+}
+
+void atoll_spending_close(struct atoll_spending *spending)
+{
+    if (!spending) {
+        return;
+    }
+    atoll_index_fini(&spending->index);
+    free(spending->accounts);
+    free(spending->open);
+    free(spending);
+}
+
+/* ---- for people ---- */
+
+const struct atoll_spending_account *atoll_spending_accounts(const struct atoll_spending *spending,
+                                                             size_t *ret_count)
+{
+    *ret_count = spending->account_count;
+    return spending->accounts;
+}
+
+const struct atoll_spending_limit *atoll_spending_limits(const struct atoll_spending *spending,
+                                                         size_t *ret_count)
+{
+    *ret_count = spending->limit_count;
+    return spending->limits;
+}
+
+void atoll_spending_sum(const struct atoll_spending *spending, struct atoll_spending_account *ret_sum)
+{
+    *ret_sum = (struct atoll_spending_account){.limit = {UINT64_MAX, UINT64_MAX}};
+    for (size_t i = 0; i < spending->account_count; i++) {
+        const struct atoll_spending_account *account = &spending->accounts[i];
+        if (account->scope == ATOLL_SCOPE_CAMPAIGN) {
+            add(&ret_sum->spent, account->spent);
+            add(&ret_sum->reserved, account->reserved);
+            add(&ret_sum->unknown, account->unknown);
+            add(&ret_sum->excess, account->excess);
+            ret_sum->calls += account->calls;
+            ret_sum->unknown_calls += account->unknown_calls;
+        }
+    }
 }

@@ -11,7 +11,7 @@
 
 #include "llm-gateway/check/check_run.h"
 #include "llm-gateway/client/client.h"
-#include "llm-gateway/budget/store.h"
+#include "llm-gateway/budget/exchange_store.h"
 
 #define URL_BYTES 512
 
@@ -213,8 +213,9 @@ static void check_recording(struct atoll_check_run *run, const char *path, const
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_check_begin(run);
     struct atoll_store *store = atoll_store_open(path, ATOLL_STORE_READ, &err);
-    if (store)
-        atoll_check_report(run, "recording", "", ATOLL_CHECK_OK, "%zu exchanges", atoll_store_count(store));
+    long count = store ? atoll_store_count(store, &err) : -1;
+    if (count >= 0)
+        atoll_check_report(run, "recording", "", ATOLL_CHECK_OK, "%ld exchanges", count);
     else
         atoll_check_report(run, "recording", "", ATOLL_CHECK_FAILED, "%s", err.text);
     atoll_store_close(store);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "llm-gateway/budget/store.h"
+#include "llm-gateway/budget/exchange_store.h"
 #include "llm-gateway/client/client_transport.h"
 
 #define NS_PER_S         1e9

@@ -37,30 +37,6 @@ static int read_prices(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
     return d->prices ? 0 : atoll_yaml_pass(walk, node, &inner);
 }
 
-static int read_mode(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
-{
-    static const char *const names[ATOLL_EXCHANGE_MODE_COUNT] = {"live", "record", "replay",
-                                                                 "replay-then-live"};
-    size_t i;
-    if (atoll_config_choose(walk, node, "mode", names, ATOLL_EXCHANGE_MODE_COUNT, &i))
-        return -1;
-    *(enum atoll_exchange_mode *)target = (enum atoll_exchange_mode)i;
-    return 0;
-}
-
-static const struct atoll_yaml_row store_rows[] = {
-    {"file", ATOLL_YAML_REQUIRED, atoll_config_read_path, CONFIG(store)},
-    {"mode", ATOLL_YAML_OPTIONAL, read_mode, CONFIG(mode)},
-};
-static const struct atoll_yaml_section store_section = {store_rows, sizeof store_rows / sizeof *store_rows};
-
-static int read_store(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
-{
-    struct atoll_config_draft *d = walk->owner;
-    d->config.mode = ATOLL_EXCHANGE_REPLAY_THEN_LIVE;
-    return atoll_yaml_map(walk, &store_section, node, &d->config);
-}
-
 static const struct atoll_yaml_row call_rows[] = {
     {"deadline", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_duration, CONFIG(deadline_s)},
     {"hedge", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
@@ -142,7 +118,7 @@ static const struct atoll_yaml_row file_rows[] = {
     {"models", ATOLL_YAML_OPTIONAL, atoll_config_read_models, 0},
     {"ensembles", ATOLL_YAML_OPTIONAL, atoll_config_read_ensembles, 0},
     {"budget", ATOLL_YAML_OPTIONAL, atoll_config_read_budget, 0},
-    {"store", ATOLL_YAML_OPTIONAL, read_store, 0},
+    {"store", ATOLL_YAML_HIDDEN, atoll_config_refuse_old_files, 0},
     {"calls", ATOLL_YAML_OPTIONAL, read_calls, 0},
     {"listen", ATOLL_YAML_OPTIONAL, read_listen, 0},
     {"spool", ATOLL_YAML_OPTIONAL, atoll_config_read_path, CONFIG(spool)},
@@ -165,8 +141,8 @@ static int check(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *roo
             "money is limited, and this model has no price; add its row to the price table and "
             "name it (price: ROW), or write price: free");
     if (!c->model_count && c->mode != ATOLL_EXCHANGE_REPLAY && !c->spool)
-        return atoll_yaml_fail(walk, root,
-                               "no models; add endpoints and models, or a store with mode: replay");
+        return atoll_yaml_fail(
+            walk, root, "no models; add endpoints and models, or a budget with a file and mode: replay");
     return 0;
 }
 
@@ -185,7 +161,6 @@ static void set_defaults(struct atoll_config_draft *d)
     c->models = d->models;
     c->ensembles = d->ensembles;
     c->limits = d->limits;
-    c->holder = ATOLL_CONFIG_HOLDER;
     c->mode = ATOLL_EXCHANGE_LIVE;
     atoll_retry_defaults(&c->retry);
     c->deadline_s = 600;

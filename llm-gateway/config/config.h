@@ -10,8 +10,6 @@
 #include "llm-gateway/budget/spending.h"
 #include "llm-gateway/http/transfer.h"
 
-#define ATOLL_CONFIG_HOLDER "gateway" /* where the configuration names none */
-
 struct atoll_endpoint {
     const char *name;
     enum atoll_provider provider;
@@ -31,10 +29,10 @@ struct atoll_gateway_model {
 };
 
 enum atoll_exchange_mode {
-    ATOLL_EXCHANGE_LIVE,             /* no store */
+    ATOLL_EXCHANGE_LIVE,             /* always asked, not kept */
     ATOLL_EXCHANGE_RECORD,           /* always asked, kept */
     ATOLL_EXCHANGE_REPLAY,           /* never asked: what is not there is a MISS */
-    ATOLL_EXCHANGE_REPLAY_THEN_LIVE, /* default where there is a store */
+    ATOLL_EXCHANGE_REPLAY_THEN_LIVE, /* default where there is a file */
     ATOLL_EXCHANGE_MODE_COUNT
 };
 
@@ -45,9 +43,8 @@ struct atoll_gateway_config {
     const struct atoll_ensemble *ensembles;
     const struct atoll_spending_limit *limits;
     const struct atoll_prices *prices; /* NULL: none */
-    const char *ledger;                /* folder; NULL: no limits are kept (then there must be none) */
-    const char *holder;
-    const char *store; /* file; NULL */
+    const char *file;                  /* budget and exchanges; NULL: nothing is counted or kept */
+    int is_permanent_host; /* it lies on a disk that this host keeps over restarts of jobs and of itself */
     enum atoll_exchange_mode mode;
     struct atoll_retry_settings retry;
     double deadline_s;        /* of a call without one of its own, default 600 */

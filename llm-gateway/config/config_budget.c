@@ -1,4 +1,4 @@
-/* config_budget.c - the ledger and its limits. */
+/* config_budget.c - the file of budget and exchanges, and its limits. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -79,32 +79,24 @@ static int read_limits(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
     return atoll_yaml_list(walk, node, ATOLL_SPENDING_LIMIT_COUNT, "limits", read_limit, d);
 }
 
-/* "$NAME": what the environment says, so that the jobs of one file have names of their own. */
-static int read_holder(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+static int read_mode(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const char *text = atoll_yaml_scalar(node), *holder = text;
-    if (text && text[0] == '$') {
-        holder = getenv(text + 1);
-        if (!holder)
-            return atoll_yaml_fail(walk, node, "the environment has no %.64s; set it, or write a name",
-                                   text + 1);
-    }
-    if (!holder || !holder[0] || strlen(holder) > ATOLL_CONFIG_NAME_LIMIT ||
-        strspn(holder, letters) != strlen(holder))
-        return atoll_yaml_fail(walk, node, "holder '%.80s' must be 1 to %d letters, digits or ._-",
-                               holder ? holder : "", ATOLL_CONFIG_NAME_LIMIT);
-    holder = atoll_arena_text(walk->arena, holder, strlen(holder), walk->err);
-    if (!holder)
+    static const char *const names[ATOLL_EXCHANGE_MODE_COUNT] = {"live", "record", "replay",
+                                                                 "replay-then-live"};
+    size_t i;
+    if (atoll_config_choose(walk, node, "mode", names, ATOLL_EXCHANGE_MODE_COUNT, &i))
         return -1;
-    *(const char **)target = holder;
+    *(enum atoll_exchange_mode *)target = (enum atoll_exchange_mode)i;
     return 0;
 }
 
 #define CONFIG(m) offsetof(struct atoll_gateway_config, m)
 static const struct atoll_yaml_row rows[] = {
-    {"ledger", ATOLL_YAML_REQUIRED, atoll_config_read_path, CONFIG(ledger)},
-    {"holder", ATOLL_YAML_OPTIONAL, read_holder, CONFIG(holder)},
+    {"ledger", ATOLL_YAML_HIDDEN, atoll_config_refuse_old_files, 0},
+    {"holder", ATOLL_YAML_HIDDEN, atoll_config_refuse_old_files, 0},
+    {"file", ATOLL_YAML_REQUIRED, atoll_config_read_path, CONFIG(file)},
+    {"mode", ATOLL_YAML_OPTIONAL, read_mode, CONFIG(mode)},
+    {"permanent_host", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, CONFIG(is_permanent_host)},
     {"limits", ATOLL_YAML_OPTIONAL, read_limits, 0},
 };
 static const struct atoll_yaml_section section = {rows, sizeof rows / sizeof *rows};
@@ -112,5 +104,6 @@ static const struct atoll_yaml_section section = {rows, sizeof rows / sizeof *ro
 int atoll_config_read_budget(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     struct atoll_config_draft *d = walk->owner;
+    d->config.mode = ATOLL_EXCHANGE_REPLAY_THEN_LIVE;
     return atoll_yaml_map(walk, &section, node, &d->config);
 }

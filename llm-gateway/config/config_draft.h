@@ -35,6 +35,7 @@ struct atoll_config_draft {
 
 /* config_value.c: readers of values that several nouns have; walk->owner is the draft. */
 atoll_yaml_reader atoll_config_refuse_secret;
+atoll_yaml_reader atoll_config_refuse_old_files; /* ledger, holder, store: one file now */
 atoll_yaml_reader
     atoll_config_refuse_removed;          /* a key of an earlier version, whose work is not done any more */
 atoll_yaml_reader atoll_config_read_name; /* const char *: [A-Za-z0-9._/:@+-]{1,63} */

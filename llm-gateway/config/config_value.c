@@ -12,6 +12,16 @@ int atoll_config_refuse_secret(struct atoll_yaml_walk *walk, const struct atoll_
                            "token_file) or a variable (key_env, token_env) that holds it");
 }
 
+int atoll_config_refuse_old_files(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
+                                  void *target)
+{
+    return atoll_yaml_fail(
+        walk, node,
+        "ledger, holder and store are one file now: write budget: {file: gateway/gateway.sqlite}; "
+        "`atoll gateway convert exchanges.atl gateway/gateway.sqlite` brings old answers along; what a "
+        "ledger says was spent is not: lower the limits by it");
+}
+
 int atoll_config_refuse_removed(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                                 void *target)
 {

@@ -98,7 +98,7 @@ static int make_folders(const struct atoll_gateway_config *config, struct atoll_
 {
     const char *socket =
         config->listen && strncmp(config->listen, "unix:", 5) == 0 ? config->listen + 5 : NULL;
-    const char *const paths[] = {config->ledger, config->store, config->spool, socket};
+    const char *const paths[] = {config->file, config->spool, socket};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (paths[i] && *paths[i] && atoll_folder_make_parents(paths[i], err))
             return -1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "evolution/prompt/prompt.h"
-#include "llm-gateway/budget/store.h"
+#include "llm-gateway/budget/exchange_store.h"
 #include "mpi-eval/operator/prompt_io.h"
 
 /* An ask that is not answered yet, and its prompt. */
@@ -65,7 +65,7 @@ static int open_stores(struct atoll_prompt_replay *r, const char *recording, con
         return -1;
     }
     if (record) {
-        r->record = atoll_store_open(record, ATOLL_STORE_WRITE, err);
+        r->record = atoll_store_open(record, ATOLL_STORE_RECORD, err);
     }
     return record && !r->record ? -1 : 0;
 }
@@ -211,7 +211,7 @@ static int compare_answer(struct atoll_prompt_replay *r, const struct atoll_engi
     }
     if (rc == 0 && r->record) {
         outcome.started_unix_ns = unix_ns - (int64_t)(1e9 * outcome.elapsed_s);
-        rc = atoll_store_append(r->record, &o->request, &outcome, 0, err);
+        rc = atoll_store_put(r->record, &o->request, &outcome, 0, err);
         r->report.kept += rc == 0;
     }
     atoll_llm_outcome_fini(&outcome);
@@ -279,7 +279,7 @@ int atoll_prompt_replay_step(struct atoll_prompt_replay *r, const struct atoll_e
 
 int atoll_prompt_replay_finish(struct atoll_prompt_replay *r, struct atoll_err *err)
 {
-    return r->record ? atoll_store_sync(r->record, err) : 0;
+    return r->record ? atoll_store_finish(r->record, err) : 0;
 }
 
 void atoll_prompt_replay_report(const struct atoll_prompt_replay *r,

@@ -23,7 +23,7 @@ struct atoll_prompt_replay_report {
 #define ATOLL_PROMPT_REPLAY_OPTION "prompt-version"
 
 struct atoll_prompt_replay;
-/* recording: path of a store (llm-gateway/budget/store.h) to compare with; record: of one that is made, or added to, with what
+/* recording: path of a store (llm-gateway/budget/exchange_store.h) to compare with; record: of one that is made, or added to, with what
  * the journals hold; NULL none. */
 struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campaign *campaign,
                                                        const char *recording, const char *record,

@@ -13,7 +13,7 @@
 #include "scheduler/cli/command.h"
 
 struct serve_settings {
-    const char *config, *spool, *listen, *token_file, *url_file, *holder, *store;
+    const char *config, *spool, *listen, *token_file, *url_file, *holder, *file;
     double stop_s;
     int verbose;
 };
@@ -34,12 +34,14 @@ static const struct atoll_option serve_options[] = {
      "Write the server's URL into this file once it listens, and remove it at the end: `--gateway \"$(cat "
      "FILE)\"` "
      "finds it."},
+    {"file", 0, ATOLL_OPT_TEXT, FIELD(file), "FILE", NULL, 0, 0, NULL,
+     "Keep budget and exchanges in this file instead of the configuration's. One gateway owns a file at a "
+     "time, and limits "
+     "hold per file."},
     {"holder", 0, ATOLL_OPT_TEXT, FIELD(holder), "NAME", NULL, 0, 0, NULL,
-     "Name of this gateway in the ledger it may share with others; a restart under the same name goes on."},
-    {"store", 0, ATOLL_OPT_TEXT, FIELD(store), "FILE", NULL, 0, 0, NULL,
-     "Keep its exchanges in this file instead of the configuration's; gateways that run at the same time "
-     "need "
-     "one each."},
+     "Refused: gateways share no budget any more. Let the jobs of a campaign ask one gateway, or give each a "
+     "--file of its "
+     "own and a part of the budget."},
     {"grace", 0, ATOLL_OPT_DURATION, FIELD(stop_s), "TIME", "30s", 0, 86400, NULL,
      "Calls in flight are given so long when it is asked to end."},
     {"verbose", 'v', ATOLL_OPT_FLAG, FIELD(verbose), NULL, NULL, 0, 0, NULL, "Log more."},
@@ -149,10 +151,9 @@ static void say_start(const struct atoll_gateway_config *config)
                                                                  "replay-then-live"};
 
     atoll_log(ATOLL_LOG_INFO, "gateway.start",
-              "models: %zu; endpoints: %zu; budget: %s%s; store: %s (%s); requests through %s%s%s",
-              config->model_count, config->endpoint_count, config->ledger ? config->ledger : "none is kept",
-              config->ledger && config->limit_count == 0 ? " (counted, no limits)" : "",
-              config->store ? config->store : "none", modes[config->mode],
+              "models: %zu; endpoints: %zu; budget and answers: %s%s (%s); requests through %s%s%s",
+              config->model_count, config->endpoint_count, config->file ? config->file : "none is kept",
+              config->file && config->limit_count == 0 ? " (counted, no limits)" : "", modes[config->mode],
               config->listen ? config->listen : "", config->listen && config->spool ? " and " : "",
               config->spool ? config->spool : "");
 }
@@ -166,12 +167,17 @@ static int serve(const struct serve_settings *settings, const struct atoll_gatew
 
     given.spool = settings->spool ? settings->spool : given.spool;
     given.listen = settings->listen ? settings->listen : given.listen;
-    if (settings->store) {
-        given.mode = given.store ? given.mode : ATOLL_EXCHANGE_REPLAY_THEN_LIVE;
-        given.store = settings->store;
+    if (settings->file) {
+        given.mode = given.file ? given.mode : ATOLL_EXCHANGE_REPLAY_THEN_LIVE;
+        given.file = settings->file;
     }
-    given.holder = settings->holder ? settings->holder : given.holder;
     given.token_file = settings->token_file ? settings->token_file : given.token_file;
+    if (settings->holder) {
+        return atoll_err_set(
+            err, ATOLL_E_USAGE,
+            "--holder was removed: gateways share no budget any more; let the jobs of a campaign ask one "
+            "gateway, or give each a --file of its own and a part of the budget");
+    }
     if (!given.spool && !given.listen) {
         return atoll_err_set(
             err, ATOLL_E_USAGE,

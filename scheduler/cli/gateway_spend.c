@@ -1,15 +1,19 @@
-/* gateway_spend.c - `atoll gateway spend`: what the ledger of a gateway says. */
+/* gateway_spend.c - `atoll gateway spend` and `atoll gateway convert`: a gateway's file, for people. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "llm-gateway/budget/spending_view.h"
+#include "llm-gateway/budget/database.h"
+#include "llm-gateway/budget/old_exchanges.h"
+#include "llm-gateway/budget/spend_summary.h"
 #include "scheduler/cli/gateway_file.h"
-#include "base/json.h"
 #include "scheduler/cli/command.h"
+#include "base/json.h"
+
+#define COPY_WAIT_S 60.0
 
 struct spend_settings {
-    const char *config;
+    const char *config, *copy;
     int json;
 };
 
@@ -18,149 +22,84 @@ struct spend_settings {
 static const struct atoll_option spend_options[] = {
     {"config", 'c', ATOLL_OPT_TEXT, FIELD(config), "FILE", NULL, 0, 0, NULL, ATOLL_GATEWAY_FILE_HELP},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object; money in US dollars."},
+    {"copy", 0, ATOLL_OPT_TEXT, FIELD(copy), "FILE", NULL, 0, 0, NULL,
+     "Print nothing, and write a consistent copy of the gateway's file there, for sqlite3: limits, spend, "
+     "reservations and "
+     "exchanges are its tables."},
     {0}};
 
 static const struct atoll_command spend_command = {
     "gateway spend",
     "",
     "what was spent on models, and what is left of every limit",
-    "Reads the ledger of a configuration; gateways that spend from it are not disturbed. For every campaign, "
-    "task, model and day: its limit, what was spent, what is reserved for calls under way, what is unknown "
-    "(calls that a kill cut short count as spent at their reservation), and what is left. Granted is what "
-    "gateways took from the limit to spend from. Then the gateways themselves.",
-    "atoll gateway spend -c jobscripts/gateway.yaml\natoll gateway spend --json",
+    "Tells for every campaign, task, model and day: its limit, what was spent, what is reserved for calls "
+    "under way, what is "
+    "unknown (calls that a kill cut short count as spent at their reservation), and what is left. A running "
+    "gateway owns its "
+    "file and nobody else opens it: then this is what the gateway last wrote beside it, at most a second "
+    "old.",
+    "atoll gateway spend -c jobscripts/gateway.yaml\n"
+    "atoll gateway spend --json\n"
+    "atoll gateway spend --copy copy.sqlite && sqlite3 copy.sqlite 'SELECT status, count(*) FROM exchanges "
+    "GROUP BY 1'",
     spend_options,
     NULL};
 
-static const char *const scopes[ATOLL_SCOPE_COUNT] = {"campaign", "task", "model", "day"};
-
 /* ---- as a table ---- */
 
-/* A campaign's name is mostly an id, of which twelve digits are enough to know it by. */
-static void name_of(const struct atoll_spending_view_row *row, char *ret_name, size_t bytes)
+static void print_figures(const char *unit, const json_t *figures)
 {
-    int is_campaigns = row->scope == ATOLL_SCOPE_CAMPAIGN || row->scope == ATOLL_SCOPE_TASK;
-
-    snprintf(ret_name, bytes, "%.*s%s%s", is_campaigns ? 12 : (int)sizeof(row->name) - 1,
-             *row->name ? row->name : "-", row->scope == ATOLL_SCOPE_TASK ? "/" : "", row->task);
-}
-
-static const char *money_text(uint64_t nanousd, char *ret_text, size_t bytes)
-{
-    snprintf(ret_text, bytes, "%.6f", (double)nanousd / 1e9);
-    return nanousd == UINT64_MAX ? "-" : ret_text;
-}
-
-static const char *tokens_text(uint64_t tokens, char *ret_text, size_t bytes)
-{
-    snprintf(ret_text, bytes, "%llu", (unsigned long long)tokens);
-    return tokens == UINT64_MAX ? "-" : ret_text;
-}
-
-static void print_figures(const struct atoll_spending_figures *figures, const char *unit,
-                          const char *(*text)(uint64_t, char *, size_t))
-{
-    const uint64_t columns[] = {figures->limit,   figures->spent,   figures->reserved,
-                                figures->unknown, figures->granted, figures->left};
-    char cell[32];
-
+    static const char *const columns[] = {"limit", "spent", "reserved", "unknown", "left"};
     printf(" %-6s", unit);
     for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
-        printf(" %12s", text(columns[i], cell, sizeof(cell)));
+        const json_t *value = json_object_get(figures, columns[i]);
+        if (json_is_real(value)) {
+            printf(" %12.6f", json_real_value(value));
+        } else if (json_is_integer(value)) {
+            printf(" %12lld", (long long)json_integer_value(value));
+        } else {
+            printf(" %12s", "-");
+        }
     }
     putchar('\n');
 }
 
-static void print_rows(const struct atoll_spending_view *view)
+static const char *text_of(const json_t *object, const char *key)
 {
-    char name[300];
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
 
-    printf("%-9s %-28s %-6s %12s %12s %12s %12s %12s %12s\n", "of", "name", "in", "limit", "spent",
-           "reserved", "unknown", "granted", "left");
-    for (size_t i = 0; i < view->row_count; i++) {
-        const struct atoll_spending_view_row *row = &view->rows[i];
+/* A campaign's name is mostly an id, of which twelve digits are enough to know it by. */
+static void print_account(const json_t *account)
+{
+    const char *scope = text_of(account, "scope"), *name = text_of(account, "name"),
+               *task = text_of(account, "task");
+    int is_campaigns = strcmp(scope, "campaign") == 0 || strcmp(scope, "task") == 0;
+    char shown[300];
+    snprintf(shown, sizeof(shown), "%.*s%s%s", is_campaigns ? 12 : 127, *name ? name : "-", *task ? "/" : "",
+             task);
+    printf("%-9s %-28s", scope, shown);
+    print_figures("USD", json_object_get(account, "money_usd"));
+    printf("%-9s %-28s", "", "");
+    print_figures("tokens", json_object_get(account, "tokens"));
+}
 
-        name_of(row, name, sizeof(name));
-        printf("%-9s %-28s", scopes[row->scope], name);
-        print_figures(&row->money, "USD", money_text);
-        printf("%-9s %-28s", "", "");
-        print_figures(&row->tokens, "tokens", tokens_text);
+static void print_summary(const json_t *summary)
+{
+    const json_t *owner = json_object_get(summary, "owner"), *account;
+    size_t i;
+    printf("%-9s %-28s %-6s %12s %12s %12s %12s %12s\n", "of", "name", "in", "limit", "spent", "reserved",
+           "unknown", "left");
+    json_array_foreach(json_object_get(summary, "accounts"), i, account) print_account(account);
+    printf("\n%lld calls, %lld cut short; the gateway is %s",
+           (long long)json_integer_value(json_object_get(summary, "calls")),
+           (long long)json_integer_value(json_object_get(summary, "unknown_calls")), text_of(owner, "state"));
+    if (*text_of(owner, "host")) {
+        printf(" (pid %lld on %s, job %s)", (long long)json_integer_value(json_object_get(owner, "pid")),
+               text_of(owner, "host"), text_of(owner, "job"));
     }
-}
-
-static void print_holders(const struct atoll_spending_view *view)
-{
-    char spent[32], reserved[32], unknown[32];
-
-    printf("\n%-28s %-7s %10s %12s %12s %12s %14s\n", "gateway", "state", "calls", "USD spent", "reserved",
-           "unknown", "tokens spent");
-    for (size_t i = 0; i < view->holder_count; i++) {
-        const struct atoll_spending_view_holder *holder = &view->holders[i];
-        const struct atoll_spending_sum *sum = &holder->sum;
-
-        printf("%-28s %-7s %10llu %12s %12s %12s %14llu\n", holder->name,
-               atoll_spending_holder_state_name(holder->state), (unsigned long long)sum->calls,
-               money_text(sum->spent_money, spent, sizeof(spent)),
-               money_text(sum->reserved_money, reserved, sizeof(reserved)),
-               money_text(sum->unknown_money, unknown, sizeof(unknown)),
-               (unsigned long long)sum->spent_tokens);
-    }
-}
-
-/* ---- as JSON ---- */
-
-static json_t *money_json(uint64_t nanousd)
-{
-    return nanousd == UINT64_MAX ? json_null() : json_real((double)nanousd / 1e9);
-}
-
-static json_t *tokens_json(uint64_t tokens)
-{
-    return tokens == UINT64_MAX ? json_null() : json_integer((json_int_t)tokens);
-}
-
-static json_t *figures_json(const struct atoll_spending_figures *figures, json_t *(*json)(uint64_t))
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "limit", json(figures->limit), "spent",
-                     json(figures->spent), "reserved", json(figures->reserved), "unknown",
-                     json(figures->unknown), "granted", json(figures->granted), "left", json(figures->left));
-}
-
-static json_t *row_json(const struct atoll_spending_view_row *row)
-{
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "scope", scopes[row->scope], "name",
-                     atoll_json_text(row->name), "task", atoll_json_text(row->task), "money_usd",
-                     figures_json(&row->money, money_json), "tokens",
-                     figures_json(&row->tokens, tokens_json));
-}
-
-static json_t *holder_json(const struct atoll_spending_view_holder *holder)
-{
-    const struct atoll_spending_sum *sum = &holder->sum;
-
-    return json_pack("{s:o, s:s, s:I, s:I, s:{s:f, s:f, s:f, s:f}, s:{s:I, s:I, s:I, s:I}}", "name",
-                     atoll_json_text(holder->name), "state", atoll_spending_holder_state_name(holder->state),
-                     "calls", (json_int_t)sum->calls, "unknown_calls", (json_int_t)sum->unknown_calls,
-                     "money_usd", "spent", (double)sum->spent_money / 1e9, "reserved",
-                     (double)sum->reserved_money / 1e9, "unknown", (double)sum->unknown_money / 1e9, "excess",
-                     (double)sum->excess_money / 1e9, "tokens", "spent", (json_int_t)sum->spent_tokens,
-                     "reserved", (json_int_t)sum->reserved_tokens, "unknown", (json_int_t)sum->unknown_tokens,
-                     "excess", (json_int_t)sum->excess_tokens);
-}
-
-static void print_json(const char *folder, const struct atoll_spending_view *view)
-{
-    json_t *rows = json_array(), *holders = json_array(), *object;
-
-    for (size_t i = 0; i < view->row_count; i++) {
-        json_array_append_new(rows, row_json(&view->rows[i]));
-    }
-    for (size_t i = 0; i < view->holder_count; i++) {
-        json_array_append_new(holders, holder_json(&view->holders[i]));
-    }
-    object = json_pack("{s:o, s:o, s:o}", "ledger", atoll_json_text(folder), "accounts", rows, "gateways",
-                       holders);
-    atoll_json_print(object, JSON_INDENT(2), stdout);
+    putchar('\n');
 }
 
 /* ---- */
@@ -168,26 +107,27 @@ static void print_json(const char *folder, const struct atoll_spending_view *vie
 static int spend(const struct spend_settings *settings, const struct atoll_gateway_config *config,
                  struct atoll_err *err)
 {
-    struct atoll_spending_view *view;
-
-    if (!config->ledger) {
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "%s names no ledger, so nothing is counted; add budget: {ledger: FOLDER}",
-                             atoll_gateway_file_path(settings->config));
+    if (!config->file) {
+        return atoll_err_set(
+            err, ATOLL_E_INPUT,
+            "%s names no file, so nothing is counted; add budget: {file: gateway/gateway.sqlite}",
+            atoll_gateway_file_path(settings->config));
     }
-    view = atoll_spending_view_read(config->ledger, config->limits, config->limit_count, err);
-    if (!view) {
+    if (settings->copy) {
+        return atoll_database_copy(config->file, settings->copy, COPY_WAIT_S, err);
+    }
+    json_t *summary = atoll_spend_summary_read(config->file, config->limits, config->limit_count, err);
+    if (!summary) {
         return err->code == ATOLL_E_NOTFOUND
-                   ? atoll_err_add(err, "no gateway has spent from this ledger yet, or it is elsewhere")
+                   ? atoll_err_add(err, "no gateway has spent from this file yet, or it is elsewhere")
                    : -1;
     }
     if (settings->json) {
-        print_json(config->ledger, view);
-    } else {
-        print_rows(view);
-        print_holders(view);
+        atoll_json_print(summary, JSON_INDENT(2), stdout);
+        return 0;
     }
-    atoll_spending_view_destroy(view);
+    print_summary(summary);
+    json_decref(summary);
     return 0;
 }
 
@@ -203,3 +143,45 @@ static int run_spend(void *given, const char *const *arguments, size_t count, st
 
 const struct atoll_subcommand atoll_command_gateway_spend = {
     .command = &spend_command, .settings_bytes = sizeof(struct spend_settings), .run = run_spend};
+
+/* ---- convert ---- */
+
+static const struct atoll_option convert_options[] = {{0}};
+
+static const struct atoll_command convert_command = {
+    "gateway convert",
+    "OLD NEW",
+    "bring the answers of an earlier version along",
+    "Reads OLD, an exchanges.atl that a gateway or `atoll replay --record` of an earlier version wrote, and "
+    "puts what it holds "
+    "into NEW, which may be a recording or become a gateway's file. OLD is left as it is. NEW must not be in "
+    "use.",
+    "atoll gateway convert gateway/exchanges.atl gateway/gateway.sqlite",
+    convert_options,
+    NULL};
+
+static int run_convert(void *given, const char *const *paths, size_t count, struct atoll_err *err)
+{
+    size_t exchanges = 0, left_bytes = 0;
+    struct atoll_lease_seen seen;
+
+    if (atoll_database_owner(paths[1], &seen, err) != 0) {
+        return -1;
+    }
+    if (seen.state == ATOLL_LEASE_HELD) {
+        return atoll_err_set(err, ATOLL_E_BUSY, "%s is owned by a gateway (pid %lld on %s); stop it first",
+                             paths[1], (long long)seen.holder.pid, seen.holder.host);
+    }
+    if (atoll_old_exchanges_convert(paths[0], paths[1], &exchanges, &left_bytes, err) != 0) {
+        return -1;
+    }
+    printf("%zu exchanges", exchanges);
+    if (left_bytes) {
+        printf("; %zu bytes at the end of %s are not whole and were left out", left_bytes, paths[0]);
+    }
+    putchar('\n');
+    return 0;
+}
+
+const struct atoll_subcommand atoll_command_gateway_convert = {
+    .command = &convert_command, .least = 2, .most = 2, .missing = "OLD and NEW", .run = run_convert};

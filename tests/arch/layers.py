@@ -21,6 +21,7 @@ FOREIGN = [
     (r"hdf5\.h|H5.*\.h", {"archive-h5"}),
     (r"curl/.*", {"llm-gateway"}),
     (r"microhttpd\.h", {"llm-gateway"}),
+    (r"sqlite3\.h", {"llm-gateway"}),
     (r"slurm/.*", {"scheduler/launcher/slurm"}),
     (r"cuda.*|nvrtc\.h|cupti.*|nvml\.h", {"mpi-eval/backend/cuda"}),
     (r"CL/.*", {"mpi-eval/backend/opencl"}),

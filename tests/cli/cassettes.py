@@ -41,7 +41,7 @@ for cassette in cassettes:
     with tempfile.TemporaryDirectory(prefix="atoll-cassette-") as scratch:
         campaign = pathlib.Path(scratch, "campaign")
         shutil.copytree(cassette / "campaign", campaign)
-        recording = cassette / "exchanges.atl"
+        recording = cassette / "exchanges.sqlite"
         result = replay(campaign, "--gateway", f"replay:{recording}")
         if "was written by engine version" in result.stderr:
             print(f"skipped: {cassette.name}: {result.stderr.strip()}")

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -90,7 +91,7 @@ def private(path, text, mode=0o600):
     path.chmod(mode)
 
 
-def folder(name, model="echo", limits="", **keys):
+def folder(name, model="echo", limits="", mode="replay-then-live", **keys):
     """A folder of its own with gateway.yaml, prices, a key and a token."""
     where = root / name
     where.mkdir()
@@ -98,14 +99,13 @@ def folder(name, model="echo", limits="", **keys):
     private(where / "token", TOKEN)
     (where / "prices.yaml").write_text("version: 1\ndate: 2026-11-01\nsource: this test\n"
                                        "models:\n  - {name: dear, input: 1.0, output: 2.0}\n")
-    values = {"prices": "prices.yaml", "budget": f"{{ledger: state/ledger, limits: [{limits}]}}",
-              "store": "{file: state/exchanges.atl}", "listen": None, "key": "key_file: key", "price": "price: dear, "}
+    values = {"prices": "prices.yaml", "budget": f"{{file: state/gateway.sqlite, mode: {mode}, limits: [{limits}]}}", "listen": None, "key": "key_file: key", "price": "price: dear, "}
     values.update(keys)
     lines = ["version: 1", "endpoints:", f"  - {{name: fault, provider: chat, url: '{provider.url}/v1', {values['key']}, "
              "key_over_http: true}", "models:", f"  - {{name: strong, endpoint: fault, model: {model}, {values['price']}"
              "max_output_tokens: 400}", "  - {name: other, endpoint: fault, model: ok, price: free}",
              "ensembles:", "  - {name: both, members: [{model: strong, weight: 3}, {model: other, weight: 1}]}"]
-    lines += [f"{key}: {values[key]}" for key in ("prices", "budget", "store", "listen") if values[key]]
+    lines += [f"{key}: {values[key]}" for key in ("prices", "budget", "listen") if values[key]]
     (where / "gateway.yaml").write_text("\n".join(lines) + "\n")
     return where
 
@@ -147,6 +147,8 @@ def statuses(campaign):
 
 
 def spend(where):
+    """What a running gateway tells is at most a second old."""
+    time.sleep(1.2)
     report = json.loads(atoll("gateway", "spend", "--json", cwd=where))
     return report, {(a["scope"], a["name"], a["task"]): a for a in report["accounts"]}
 
@@ -155,7 +157,7 @@ def spend(where):
 
 def test_family():
     text = atoll("gateway", status=2)
-    check(all(f"gateway {w} " in text for w in ("serve", "check", "spend")), f"atoll gateway: {text}")
+    check(all(f"gateway {w} " in text for w in ("serve", "check", "spend", "convert")), f"atoll gateway: {text}")
     check("gateway check" in atoll("gateway", "--help") and "task new" in atoll("task", "--help"), "--help of a family")
     check("atoll gateway --help" in atoll("gateway", "chek", status=2), "a wrong subcommand")
     for command in ("serve", "check", "spend"):
@@ -189,8 +191,11 @@ def test_wrong_configurations():
         check(all(w in text for w in words) and len(text.splitlines()) <= 2, f"{where.name}: {text}")
     check("107 bytes" in atoll(*run_words(root / "never", "unix:" + "x" * 110), status=2), "a run and a long path")
     check(not (root / "never").exists(), "a campaign was made")
-    check("names no ledger" in atoll("gateway", "spend", cwd=folder("no-ledger", budget=None), status=65), "spend, no ledger")
-    check("no gateway has spent" in atoll("gateway", "spend", cwd=root / "nobody", status=66), "spend, a new ledger")
+    check("names no file" in atoll("gateway", "spend", cwd=folder("no-file", budget=None), status=65), "spend, no file")
+    check("no gateway has spent" in atoll("gateway", "spend", cwd=root / "nobody", status=66), "spend, a new file")
+    old = folder("old-keys", budget="{ledger: state/ledger}", **door)
+    check("gateway convert" in atoll("gateway", "serve", cwd=old, status=65), "an old configuration")
+    check("--file" in atoll("gateway", "serve", "--holder", "x", cwd=key_open, status=2), "--holder")
 
 
 def test_check_of_a_configuration():
@@ -239,7 +244,7 @@ def test_http_with_token():
     test_two_at_once(where)
     test_wrong_token(where, gateway)
     gateway.end()
-    check(spend(where)[0]["gateways"][0]["state"] == "left", "after its end")
+    check(spend(where)[0]["owner"]["state"] == "ended", "after its end")
     return len(answered)
 
 
@@ -248,9 +253,9 @@ def check_spend_and_door(where, gateway, campaign, answered):
     mine = [a for (scope, name, _), a in accounts.items() if scope == "campaign" and name]
     check(len(mine) == 1 and mine[0]["tokens"]["spent"] >= sum(a["tokens"] for a in answered) > 0, f"tokens: {mine}")
     check(mine[0]["money_usd"]["limit"] == 1.0 and 0 < mine[0]["money_usd"]["left"] < 1.0, f"money: {mine}")
-    check(report["gateways"][0]["state"] == "lives", f"{report['gateways']}")
+    check(report["owner"]["state"] == "running" and report["owner"]["pid"] == gateway.process.pid, f"{report['owner']}")
     text = atoll("gateway", "spend", cwd=where)
-    check(mine[0]["name"][:12] in text and "matmul" in text and "lives" in text, f"spend: {text}")
+    check(mine[0]["name"][:12] in text and "matmul" in text and "the gateway is running" in text, f"spend: {text}")
     body = {"model": "strong", "messages": [{"role": "user", "content": "curl"}]}
     check(request(gateway.url, "POST", "/v1/chat/completions", body)[0] == 401, "no token")
     status, text = request(gateway.url, "POST", "/v1/chat/completions", body, TOKEN)
@@ -260,15 +265,20 @@ def check_spend_and_door(where, gateway, campaign, answered):
 
 
 def test_two_at_once(where):
-    """One ledger, two gateways: each needs a name and a store of its own."""
+    """A file has one owner; a second gateway needs one of its own. Anybody gets a copy."""
     serve = ["gateway", "serve", "--listen", "unix:second"]
-    check("writes to this store" in atoll(*serve, cwd=where, status=75), "two of one store")
-    check("holder" in atoll(*serve, "--store", "other.atl", cwd=where, status=75), "two of one name")
-    second = start([f"{build}/atoll", *serve, "--store", "other.atl", "--holder", "second"], where, where / "second.log",
-                   stdout=subprocess.DEVNULL)
+    text = atoll(*serve, cwd=where, status=75)
+    check("is owned by another gateway: pid" in text and "a file of its own" in text, f"two of one file: {text}")
+    second = start([f"{build}/atoll", *serve, "--file", "other.sqlite"], where, where / "second.log", stdout=subprocess.DEVNULL)
     wait_for((where / "second").exists, "the second gateway", second)
-    states = {g["name"]: g["state"] for g in spend(where)[0]["gateways"]}
-    check(states == {"gateway": "lives", "second": "lives"}, f"{states}")
+    for _ in range(2):
+        atoll("gateway", "spend", "--copy", "copy.sqlite", cwd=where)
+        link = sqlite3.connect(where / "copy.sqlite")
+        check(link.execute("SELECT count(*) FROM exchanges WHERE is_final").fetchone()[0] >= 3, "the copy's exchanges")
+        link.close()
+        check("is there already" in atoll("gateway", "spend", "--copy", "copy.sqlite", cwd=where, status=73), "a second copy")
+        (where / "copy.sqlite").unlink()
+    check("--copy" in atoll("gateway", "check", "-g", f"replay:{where}/state/gateway.sqlite", status=1), "a file that is owned")
     second.terminate()
     check(second.wait(PATIENCE_S) == 0, (where / "second.log").read_text())
 
@@ -291,13 +301,13 @@ def test_unix_killed_and_restarted():
                 stdout=subprocess.DEVNULL)
     wait_for(lambda: provider.stats()["requests"] >= 3, "requests", run)
     gateway.end(signal.SIGKILL, -9)
-    killed = spend(where)[0]["gateways"][0]
-    check(killed["state"] == "killed" and killed["money_usd"]["reserved"] == 0, f"{killed}")
+    killed, accounts = spend(where)
+    check(killed["owner"]["state"] == "killed" and all(a["money_usd"]["reserved"] == 0 for a in accounts.values()), f"{killed}")
     check("nobody listens at the socket" in atoll("gateway", "check", "-g", gateway.url, cwd=where, status=1), "killed")
     gateway.start()
     check(run.wait(PATIENCE_S) == 0, f"the run failed: {(where / 'run.log').read_text()}")
     check("failed" not in statuses(campaign), f"asks: {statuses(campaign)}")
-    check(spend(where)[0]["gateways"][0]["state"] == "lives", "restarted")
+    check(spend(where)[0]["owner"]["state"] == "running", "restarted")
     gateway.end()
 
 
@@ -333,7 +343,7 @@ def test_budget_ends_half_way():
 
 
 def test_record_then_replay():
-    where = folder("store", listen="{address: '127.0.0.1:0'}", store="{file: state/x.atl, mode: record}")
+    where = folder("store", listen="{address: '127.0.0.1:0'}", mode="record")
     body = {"model": "strong", "messages": [{"role": "user", "content": "kept"}]}
     gateway = Gateway(where)
     first = request(gateway.url, "POST", "/v1/chat/completions", body)
@@ -350,7 +360,7 @@ def test_record_then_replay():
     check(status == 404 and json.loads(text)["atoll"]["status"] == "miss", f"{status} {text}")
     check(provider.stats()["requests"] == seen, "a gateway that replays asked somebody")
     gateway.end()
-    check("1 exchange" in atoll("gateway", "check", "-g", f"replay:{where}/state/x.atl"), "check of a recording")
+    check("1 exchange" in atoll("gateway", "check", "-g", f"replay:{where}/state/gateway.sqlite"), "check of a recording")
 
 
 def test_second_interrupt():
@@ -367,18 +377,18 @@ def test_second_interrupt():
         time.sleep(0.3)
         check(gateway.process.poll() is None, "the first interrupt did not wait for the call")
         gateway.end(signal.SIGINT, 130)
-    check(spend(where)[0]["gateways"][0]["unknown_calls"] in (0, 1), "spend after an interrupt")
+    check(spend(where)[0]["unknown_calls"] in (0, 1), "spend after an interrupt")
 
 
 def test_ipv6_and_free():
-    """On ::1, with neither prices nor a ledger: nothing costs anything, nothing is counted."""
+    """On ::1, with neither prices nor a file: nothing costs anything, nothing is counted."""
     try:
         with socket.socket(socket.AF_INET6) as s:
             s.bind(("::1", 0))
     except OSError as e:
         print(f"not on ::1: this machine has none ({e})")
         return
-    where = folder("ipv6", listen="{address: '[::1]:0'}", prices=None, price="", budget=None, store=None)
+    where = folder("ipv6", listen="{address: '[::1]:0'}", prices=None, price="", budget=None)
     gateway = Gateway(where)
     check(gateway.url.startswith("http://[::1]:"), gateway.url)
     check("answered" in atoll("gateway", "check", "-g", gateway.url, "-m", "strong", env={"http_proxy": "http://127.0.0.1:9"}),

@@ -1,90 +1,105 @@
-"""An independent reader of a gateway's ledger and store (docs/spec/gateway.md), the oracle of the gateway's tests: it shares no
-code with Atoll."""
+"""An independent reader of a gateway's file (docs/spec/gateway-database.md), the oracle of the gateway's tests: it shares no code
+with Atoll.  The file is read as it lies there, with what a kill left beside it: a copy of both is opened by Python's SQLite."""
 import collections
 import math
+import os
 import pathlib
-import struct
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
 from fractions import Fraction
 
-import spending
+FINAL = {"ok", "truncated", "empty", "refused"}  # what asking again would only repeat
+BESIDE = ("", "-journal", "-wal")
 
-FINAL = {0, 1, 2, 3}  # ok, truncated, empty, refused: what asking again would only repeat
+
+class Stopped:
+    """A process that stands still as if it were killed, for as long as its files are copied; None, or a dead one, does anyway."""
+
+    def __init__(self, child):
+        self.child = child if child is not None and child.poll() is None else None
+
+    def __enter__(self):
+        if self.child:
+            self.child.send_signal(signal.SIGSTOP)
+            _, status = os.waitpid(self.child.pid, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                sys.exit(f"a process ended by itself: {status}")
+
+    def __exit__(self, *_):
+        if self.child:
+            self.child.send_signal(signal.SIGCONT)
+
+
+def rows_of(path, *queries, child=None):
+    """The rows of each query, all from one state of the file; no file: none."""
+    path = pathlib.Path(path)
+    with tempfile.TemporaryDirectory(prefix="atoll-books-") as folder:
+        copy = pathlib.Path(folder, "copy")
+        with Stopped(child):
+            if not path.exists() or path.stat().st_size == 0:
+                return [[] for _ in queries]
+            for end in BESIDE:
+                if os.path.exists(f"{path}{end}"):
+                    shutil.copyfile(f"{path}{end}", f"{copy}{end}")
+        link = sqlite3.connect(copy)
+        try:
+            if not link.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return [[] for _ in queries]  # killed while it was made
+            verdict = link.execute("PRAGMA integrity_check").fetchone()[0]
+            if verdict != "ok":
+                sys.exit(f"{path}: {verdict}")
+            return [link.execute(query).fetchall() for query in queries]
+        finally:
+            link.close()
 
 
 class Reservation:
-    def __init__(self, number, money, tokens, request, campaign):
-        self.number, self.money, self.tokens, self.request, self.campaign = number, money, tokens, request, campaign
-        self.settled = None  # (money, tokens)
-        self.is_unknown = self.is_excused = False
-        self.is_kept = False  # its machine stopped: what its settlement saves stays charged
+    def __init__(self, row):
+        self.number, self.state, self.request, self.campaign, self.task, self.day, self.money, self.tokens = row[:8]
+        self.request = self.request.hex()
+        self.settled = (row[8], row[9]) if self.state == "settled" else None
+        self.is_unknown = self.state == "unknown"
 
     def used(self):
         return self.settled or (self.money, self.tokens)
 
+    def excess(self):
+        money, tokens = self.used()
+        return max(0, money - self.money), max(0, tokens - self.tokens)
+
+    def places(self):
+        return ("campaign", self.campaign, ""), ("task", self.campaign, self.task), ("day", self.day, "")
+
 
 class Ledger:
-    """All reservations of all holders, by number; read() may be called again while they live."""
+    """All reservations by number; read() may be called again, also while child, their owner, lives."""
 
-    def __init__(self, folder):
-        self.folder, self.files, self.rows = pathlib.Path(folder), {}, {}
-        self.accounts = collections.defaultdict(list)  # by file
-        self.sums = collections.Counter()              # spent, reserved and unknown money by campaign
-        self.used = collections.Counter()              # the same by file and campaign
-        self.covers = collections.defaultdict(dict)    # by file, campaign: money that may be used before a sync
-        self.lost = collections.Counter()              # of these sums, what machines that stopped may have lost
-        self.highest = collections.Counter()           # of these, at any record read so far
+    def __init__(self, path, child=None):
+        self.path, self.child, self.rows = pathlib.Path(path), child, {}
+        self.sums, self.highest = collections.Counter(), collections.Counter()  # money by campaign: now, at any look
 
     def read(self):
-        for path in sorted((self.folder / "holders").glob("*.atl")):
-            frames = self.files.setdefault(path, spending.Frames(path))
-            for kind, payload in frames.more():
-                self.take(path, kind, payload)
-        return self
-
-    def take(self, path, kind, p):
-        if kind == 145:
-            self.accounts[path].append(spending.account(p))
-        elif kind == 146:
-            number, _, money, tokens = struct.unpack_from("<QqQQ", p)
-            assert number not in self.rows, f"reservation {number} was made twice"
-            campaign = self.accounts[path][struct.unpack_from("<I", p, 32)[0]][1]
-            self.rows[number] = row = Reservation(number, money, tokens, p[48:80].hex(), campaign)
-            row.path = path
-            self.add(row, money)
-        elif kind == 147:
-            number, money, tokens = struct.unpack("<QQQ", p)
-            row = self.rows[number]
-            assert row.settled is None, f"reservation {number} was settled twice"
-            self.add(row, max(0, money - row.money) if row.is_kept else money - row.money)
-            row.settled = money, tokens
-        elif kind == 148:
-            self.rows[struct.unpack("<Q", p)[0]].is_excused = True
-        elif kind == 150:
-            number, money, _ = struct.unpack("<IQQ", p)
-            scope, name, _ = self.accounts[path][number]
-            if scope == 0:
-                self.covers[path][name] = money
-        elif kind in (149, 151):
-            self.begin_life(path, kind == 151 and p[8])
-
-    def begin_life(self, path, is_lost):
+        child = self.child() if callable(self.child) else self.child
+        found, spend = rows_of(self.path, "SELECT number, state, request, campaign, task, day, money, tokens, spent_money, "
+                               "spent_tokens FROM reservations", "SELECT scope, name, task, money, tokens FROM spend", child=child)
+        self.rows = {row[0]: Reservation(row) for row in found}
+        self.sums = collections.Counter()
+        spent = collections.defaultdict(lambda: [0, 0])
         for row in self.rows.values():
-            is_open = row.path == path and row.settled is None
-            row.is_kept |= bool(is_open and is_lost)
-            row.is_unknown |= is_open
-        for campaign, money in self.covers.pop(path, {}).items():
-            lost = money - self.used[path, campaign]
-            if is_lost and lost > 0:
-                self.lost[campaign] += lost
-                self.charge(path, campaign, lost)
-
-    def add(self, row, money):
-        self.charge(row.path, row.campaign, money)
-
-    def charge(self, path, campaign, money):
-        self.sums[campaign] += money
-        self.used[path, campaign] += money
-        self.highest[campaign] = max(self.highest[campaign], self.sums[campaign])
+            self.sums[row.campaign] += row.used()[0]
+            if row.settled:
+                for place in row.places():
+                    spent[place][0] += row.settled[0]
+                    spent[place][1] += row.settled[1]
+        for campaign, money in self.sums.items():
+            self.highest[campaign] = max(self.highest[campaign], money)
+        told = {(scope, name, task): [money, tokens] for scope, name, task, money, tokens in spend if scope != "model"}
+        if told != dict(spent):
+            sys.exit(f"{self.path}: its sums are not those of its reservations")
+        return self
 
     def by_request(self):
         found = collections.defaultdict(list)
@@ -93,21 +108,11 @@ class Ledger:
         return found
 
 
-def exchanges(path):
-    """(reservation, id, status, key, request as JSON text) of all whole records of a store; checksums are the ledger's matter."""
-    data = pathlib.Path(path).read_bytes()
-    at = 0
-    while len(data) - at >= 24:
-        magic, _, kind, length, _, _, _ = struct.unpack_from("<4sHHIIII", data, at)
-        if magic != b"ATLF" or len(data) - at - 24 < length:
-            return
-        p = data[at + 40:at + 24 + length]
-        at += 24 + length
-        if kind == 161:
-            reservation, = struct.unpack_from("<Q", p)
-            status, = struct.unpack_from("<I", p, 40)
-            key, end = spending.text(p, 44)
-            yield reservation, p[8:40].hex(), status, key, spending.text(p, end)[0]
+def exchanges(path, child=None):
+    """(reservation, id, status, key, request as JSON text) of all."""
+    found, = rows_of(path, "SELECT reservation, hex(request_id), status, key, request FROM exchanges ORDER BY number", child=child)
+    for reservation, request, status, key, text in found:
+        yield reservation, request.lower(), status, key, text
 
 
 class Price:

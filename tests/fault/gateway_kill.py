@@ -4,11 +4,11 @@
 gateway_kill.py BUILD [--kills N] [--longest S] [--seed N] [--forget]
 
 Questions go through the door (a Unix socket) to a fault server that breaks a tenth of them; every third kill is the client's.  At
-every kill, with the gateway dead or running: no campaign has spent, reserved and lost more than its limit at any record of the
-ledger; what was answered until then stands in the store once; how often the server saw it may never change any more.  After some
+every kill, with the gateway dead or standing still: no campaign has spent, reserved and lost more than its limit, and the sums
+of the file are those of its reservations; what was answered until then stands in the store once; how often the server saw it may never change any more.  After some
 kills all questions are asked to their end and once more from the beginning: every answer comes from the store, the server sees
 nothing, every reservation is settled or unknown, and what was booked for a question is never less than the server counted.
---forget cuts the store's last record before the last restart, as a gateway would that answers before it is durable: that must
+--forget removes the last answer before the last restart, as a gateway would lose it that answers before it is durable: that must
 be noticed.
 """
 import argparse
@@ -17,6 +17,7 @@ import os
 import pathlib
 import random
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
@@ -33,7 +34,7 @@ STORED = {"ok", "truncated", "empty", "refused"}
 
 
 class Scene:
-    """One ledger, one store; campaign after campaign until it was killed often enough.  share: of what a campaign costs, its budget."""
+    """One file; campaign after campaign until it was killed often enough.  share: of what a campaign costs, its budget."""
 
     def __init__(self, options, root, chance, share):
         self.options, self.root, self.chance = options, pathlib.Path(root), chance
@@ -45,7 +46,7 @@ class Scene:
         self.limit = int(PRICE.cost(20, 10) * QUESTIONS * share)
         config.limit(scope="campaign", money=f"{self.limit / 10**9:.9f}")
         self.gateway = Gateway(options.build, config)
-        self.ledger = gateway_books.Ledger(f"{root}/ledger")
+        self.ledger = self.gateway.books()
         self.campaign, self.driver = -1, None
         self.seen = {}  # id: how often the server had seen it when its answer was there
         self.gateway_kills = self.client_kills = 0
@@ -97,12 +98,12 @@ class Scene:
     def check_budget(self):
         for campaign, highest in self.ledger.read().highest.items():
             if highest > self.limit:
-                sys.exit(f"campaign {campaign} had used {highest} of {self.limit} nanodollars at some record")
+                sys.exit(f"campaign {campaign} had used {highest} of {self.limit} nanodollars")
 
     def store(self):
         """{name: request id} of what is answered for good; each stands there once."""
         found, asked = {}, {}
-        for _, request, status, key, _ in gateway_books.exchanges(self.root / "store.atl"):
+        for _, request, status, key, _ in gateway_books.exchanges(self.gateway.file, self.gateway.child):
             name = key.replace("/", "-")
             asked[name] = request
             if status in gateway_books.FINAL:
@@ -132,9 +133,10 @@ class Scene:
 
     def forget(self):
         self.gateway.stop()
-        path = self.root / "store.atl"
-        data = path.read_bytes()
-        os.truncate(path, data.rfind(b"ATLF\x02\x00\xa1\x00"))
+        link = sqlite3.connect(self.gateway.file)
+        link.execute("DELETE FROM exchanges WHERE number = (SELECT max(number) FROM exchanges WHERE is_final)")
+        link.commit()
+        link.close()
         self.gateway.start()
 
     def compare(self, campaign, again, stored):
@@ -144,7 +146,7 @@ class Scene:
                 sys.exit(f"{name} was answered ({first.status}) and is lost: asked again it is {second}")
 
     def audit(self, asked, ids):
-        """A gateway's own last record is read here, too: nothing is left open."""
+        """Nothing is left open."""
         books = self.ledger.read().by_request()
         still = [row.number for row in self.ledger.rows.values() if row.settled is None and not row.is_unknown]
         if still:

@@ -16,7 +16,6 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-import gateway_books
 from gateway_driver import Driver, answers_of
 from gateway_scene import PRICE, Config, Gateway, Provider
 
@@ -83,7 +82,7 @@ def check_money(options, answers, server, ledger, money):
     if tokens < server["input"] + server["output"] + server["broken_input"] + server["broken_output"]:
         yield f"booked are {tokens} tokens, the server counted more: {server}"
     if ledger.highest['c'] > money:
-        yield f"at some record {ledger.highest['c']} of {money} nanodollars were spent or reserved"
+        yield f"{ledger.highest['c']} of {money} nanodollars were spent or reserved"
 
 
 def check_memory(options, gateway, warm):
@@ -103,7 +102,7 @@ def run(options, root):
         if options.lose:
             answers.pop(next(iter(answers)))  # as if it had never come
         server = provider.stats()
-        ledger = gateway_books.Ledger(f"{root}/ledger").read()
+        ledger = gateway.books().read()
         failures = [*check_counts(options, answers, server, ledger), *check_money(options, answers, server, ledger, money),
                     *check_memory(options, gateway, warm)]
         print(f"{summary}\nfullest {ledger.highest['c']} of {money} nanodollars; {gateway.cpu_s() / options.requests * 1e6:.0f} us of CPU "

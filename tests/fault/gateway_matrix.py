@@ -3,7 +3,7 @@
 
 gateway_matrix.py BUILD [--rounds N] [--offsets N] [--lie]
 
-Each row: the typed outcome, how many requests the server saw, the answer within the deadline, and the ledger, read by this folder's
+Each row: the typed outcome, how many requests the server saw, the answer within the deadline, and the file, read by this folder's
 own reader: an answer costs what the server says it billed, to the token and the nanodollar; what broke off costs that or its
 reservation, and never less than the server counted; an error costs nothing. A later round must leave as many descriptors and as
 much memory as the one before it did.  --lie gives the gateway a price that is a nanodollar too high for every answer: the check must see it.
@@ -24,7 +24,6 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-import gateway_books
 from gateway_scene import PRICE, Config, Gateway, Provider, ask, connect
 
 TRIES = 3
@@ -108,7 +107,7 @@ class Scene:
         if options.lie:
             self.config.prices = {**PRICE.texts, "output": "9.876643"}
         self.gateway = Gateway(options.build, self.config)
-        self.ledger = gateway_books.Ledger(os.path.join(self.folder, "ledger"))
+        self.ledger = self.gateway.books()
 
     def add(self, group, door, row):
         row = Row(group, *row)

@@ -70,7 +70,8 @@ class Config:
         self.folder, self.endpoints, self.models, self.limits = pathlib.Path(folder), [], [], []
         self.calls, self.store, self.listen, self.token_file = calls, "replay-then-live", "127.0.0.1:0", None
         self.prices = PRICE.texts
-        self.ledger, self.store_file = "ledger", "store.atl"
+        self.permanent = False
+        self.file = "gateway.sqlite"
 
     def endpoint(self, name, provider, url, **more):
         rest = "".join(f", {key}: {value}" for key, value in more.items())
@@ -87,8 +88,8 @@ class Config:
         (self.folder / "prices.yaml").write_text(
             f"version: 1\ndate: 2026-11-21\nsource: a test\nmodels:\n  - {{name: test, {prices}}}\n")
         lines = ["version: 1", "prices: prices.yaml", "endpoints:", *self.endpoints, "models:", *self.models,
-                 "budget:", f"  ledger: {self.ledger}", *(["  limits:", *self.limits] if self.limits else []),
-                 *(["store:", f"  file: {self.store_file}", f"  mode: {self.store}"] if self.store else []),
+                 "budget:", f"  file: {self.file}", f"  mode: {self.store}",
+                 *(["  permanent_host: true"] if self.permanent else []), *(["  limits:", *self.limits] if self.limits else []),
                  "calls:", *[f"  {key}: {value}" for key, value in self.calls.items()],
                  "listen:", f"  address: '{self.listen}'", *([f"  token_file: {self.token_file}"] if self.token_file else [])]
         path = self.folder / "gateway.yaml"
@@ -99,6 +100,7 @@ class Config:
 class Gateway:
     def __init__(self, build, config, environment=None):
         self.log_path = config.folder / "log"
+        self.file = config.folder / config.file
         self.path, self.url = config.write(), None
         self.command = [f"{build}/atoll", "gateway", "serve", "-c", str(self.path), "--grace", "5s"]
         self.environment = environment
@@ -111,6 +113,9 @@ class Gateway:
         self.url = self.child.stdout.readline().decode().strip()
         if not self.url:
             raise SystemExit(f"the gateway did not start:\n{self.log()}")
+
+    def books(self):
+        return gateway_books.Ledger(self.file, lambda: self.child)
 
     def log(self):
         return self.log_path.read_text(errors="replace")[-3000:]

@@ -1,6 +1,6 @@
-/* spend.c - a holder that reserves, settles and syncs at full speed until it is killed: what spending.py kills.
- * spend FOLDER HOLDER ACKS SEED LIMIT [behind]: a line in ACKS for everything a sync acknowledged, "R number money campaign" and
- * "S number money"; with `behind` a commit, and syncs follow as in a gateway.  LIMIT nanodollars for each campaign, of which there is a new one every 0.5 s. */
+/* spend.c - owners of one gateway's file that reserve, settle and commit at full speed until they are killed: what spending.py
+ * kills.  spend FILE ACKS SEED LIMIT: waits until the file can be owned; a line in ACKS for everything a commit acknowledged,
+ * "R number money campaign" and "S number money".  LIMIT nanodollars for each campaign, of which there is a new one every 0.5 s. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +9,24 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
+#include "llm-gateway/budget/database.h"
 #include "llm-gateway/budget/spending.h"
-#include "llm-gateway/budget/syncer.h"
 
 #define OPEN_COUNT 64
 #define NOON       ((int64_t)20000 * 86400 * 1000000000)
 #define DAY_NS     ((int64_t)86400 * 1000000000)
 
 struct run {
+    const char *path;
+    struct atoll_database *database;
     struct atoll_spending *spending;
-    struct atoll_spending_settings settings;
     struct atoll_spending_limit limits[3];
     struct {
         uint64_t number, money;
     } open[OPEN_COUNT];
     size_t open_count;
-    struct atoll_syncer *syncer; /* NULL: every turn syncs in place */
-    struct atoll_buffer lines;   /* acknowledged by the next sync */
+    struct atoll_buffer lines; /* acknowledged by the next commit */
     int acks;
     unsigned seed;
 };
@@ -35,25 +36,25 @@ static unsigned draw(struct run *run, unsigned count)
     return (unsigned)rand_r(&run->seed) % count;
 }
 
-static int64_t campaign_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return ((int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000) / 500;
-}
-
 static void must(int rc, const struct atoll_err *err)
 {
-    if (rc == 0)
+    if (rc == 0) {
         return;
+    }
     fprintf(stderr, "%s: %s\n", atoll_code_name(err->code), err->text);
     exit(1);
 }
 
 static void begin(struct run *run)
 {
+    const struct atoll_database_settings settings = {.path = run->path, .mode = ATOLL_DATABASE_OWN};
     struct atoll_err err = ATOLL_ERR_INIT;
-    run->spending = atoll_spending_open(&run->settings, NOON, &err);
+    while (!(run->database = atoll_database_open(&settings, &err)) && err.code == ATOLL_E_BUSY) {
+        atoll_err_clear(&err);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    must(run->database ? 0 : -1, &err);
+    run->spending = atoll_spending_open(run->database, run->limits, 3, &err);
     must(run->spending ? 0 : -1, &err);
     run->open_count = 0;
 }
@@ -62,9 +63,9 @@ static void reserve(struct run *run)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char campaign[32], task[32];
-    int64_t number = campaign_now();
-    snprintf(campaign, sizeof campaign, "c%lld", (long long)number);
-    snprintf(task, sizeof task, "t%u", draw(run, 4));
+    int64_t number = atoll_clock_unix_ns() / 500000000;
+    snprintf(campaign, sizeof(campaign), "c%lld", (long long)number);
+    snprintf(task, sizeof(task), "t%u", draw(run, 4));
     const struct atoll_spending_purpose purpose = {.campaign = campaign, .task = task, .model = "m"};
     uint64_t money = 1 + draw(run, 1000), reservation;
     if (atoll_spending_reserve(run->spending, &purpose, money, 1 + draw(run, 100),
@@ -91,41 +92,29 @@ static void settle(struct run *run)
     run->open[at] = run->open[--run->open_count];
 }
 
-static void acknowledge(struct run *run)
-{
-    if (run->lines.length &&
-        write(run->acks, run->lines.data, run->lines.length) != (ssize_t)run->lines.length)
-        exit(1);
-    atoll_buffer_clear(&run->lines);
-}
-
-/* The next one begins some turns after the last one ended. */
-static void commit(struct run *run)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    if (!run->syncer) {
-        must(atoll_spending_sync(run->spending, &err), &err);
-        return;
-    }
-    must(atoll_spending_commit(run->spending, &err), &err);
-    if (atoll_spending_sync_end(run->spending) && draw(run, 8) == 0)
-        must(atoll_spending_sync_begin(run->spending, run->syncer, &err), &err);
-}
-
 static void one_turn(struct run *run)
 {
+    struct atoll_err err = ATOLL_ERR_INIT;
     for (unsigned left = 1 + draw(run, 32); left; left--) {
-        if (run->open_count < OPEN_COUNT && (run->open_count == 0 || draw(run, 2)))
+        if (run->open_count < OPEN_COUNT && (run->open_count == 0 || draw(run, 2))) {
             reserve(run);
-        else if (run->open_count)
+        } else if (run->open_count) {
             settle(run);
+        }
     }
-    commit(run);
-    acknowledge(run);
-    if (run->syncer)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    if (draw(run, 300) == 0) {
+    must(atoll_database_begin(run->database, &err), &err);
+    must(atoll_spending_write(run->spending, &err), &err);
+    must(atoll_database_commit(run->database, &err), &err);
+    atoll_spending_written(run->spending);
+    if (run->lines.length &&
+        write(run->acks, run->lines.data, run->lines.length) != (ssize_t)run->lines.length) {
+        exit(1);
+    }
+    atoll_buffer_clear(&run->lines);
+    must(atoll_database_turn(run->database, &err), &err);
+    if (draw(run, 300) == 0) { /* ends in order; whoever is first has the file next */
         atoll_spending_close(run->spending);
+        atoll_database_close(run->database);
         begin(run);
     }
 }
@@ -133,21 +122,19 @@ static void one_turn(struct run *run)
 int main(int argc, char **argv)
 {
     struct run run = {0};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    if (argc != 6 && (argc != 7 || strcmp(argv[6], "behind") != 0))
+    if (argc != 5) {
         return 2;
-    if (argc == 7)
-        must((run.syncer = atoll_syncer_create(&err)) ? 0 : -1, &err);
-    run.settings = (struct atoll_spending_settings){
-        .folder = argv[1], .holder = argv[2], .limits = run.limits, .limit_count = 3};
-    run.acks = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    run.seed = (unsigned)strtoul(argv[4], NULL, 10);
-    uint64_t money = strtoull(argv[5], NULL, 10);
+    }
+    run.path = argv[1];
+    run.acks = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    run.seed = (unsigned)strtoul(argv[3], NULL, 10);
+    uint64_t money = strtoull(argv[4], NULL, 10);
     run.limits[0] = (struct atoll_spending_limit){ATOLL_SCOPE_CAMPAIGN, "", money, UINT64_MAX};
     run.limits[1] = (struct atoll_spending_limit){ATOLL_SCOPE_TASK, "", UINT64_MAX, money / 25};
     run.limits[2] = (struct atoll_spending_limit){ATOLL_SCOPE_DAY, "", money * 5 / 2, UINT64_MAX};
     atoll_buffer_init(&run.lines, 1 << 20);
     begin(&run);
-    for (;;)
+    for (;;) {
         one_turn(&run);
+    }
 }

@@ -9,10 +9,13 @@
 #include <dirent.h>
 #include <jansson.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "llm-gateway/broker/broker.h"
+#include "llm-gateway/budget/database.h"
+#include "llm-gateway/budget/spending.h"
 
 #define CASE_MODELS  8
 #define CASE_ANSWERS 512
@@ -32,7 +35,7 @@ struct answer {
 
 struct broker_case {
     struct provider provider;
-    char folder[64], ledger[80], store[80], url[300], prompt[128];
+    char folder[64], file[80], url[300], prompt[128];
     struct atoll_endpoint endpoints[2];
     struct atoll_gateway_model models[CASE_MODELS];
     struct atoll_ensemble ensemble;
@@ -61,8 +64,7 @@ static inline void case_begin(struct broker_case *c)
     provider_start(&c->provider, NULL, NULL);
     strcpy(c->folder, "/tmp/atoll-broker-XXXXXX");
     assert_non_null(mkdtemp(c->folder));
-    snprintf(c->ledger, sizeof c->ledger, "%s/ledger", c->folder);
-    snprintf(c->store, sizeof c->store, "%s/store.atl", c->folder);
+    snprintf(c->file, sizeof(c->file), "%s/gateway.sqlite", c->folder);
     snprintf(c->url, sizeof c->url, "%s/v1", c->provider.url);
     case_models(c);
     for (int i = 0; i < 2; i++)
@@ -77,9 +79,7 @@ static inline void case_begin(struct broker_case *c)
                                               .models = c->models,
                                               .ensembles = &c->ensemble,
                                               .limits = c->limits,
-                                              .ledger = c->ledger,
-                                              .holder = "tester",
-                                              .store = c->store,
+                                              .file = c->file,
                                               .mode = ATOLL_EXCHANGE_REPLAY_THEN_LIVE,
                                               .retry = {.try_limit = 4, .first_s = 0.005, .longest_s = 0.05},
                                               .deadline_s = 30,
@@ -258,19 +258,36 @@ static inline long case_counted(struct broker_case *c, const char *name)
     return number;
 }
 
-/* ---- the ledger, with the broker closed ---- */
+/* ---- the file, with the broker closed ---- */
 
-static inline struct atoll_spending_sum case_spent(struct broker_case *c)
+static inline struct atoll_spending_account case_spent(struct broker_case *c)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending_sum sum;
-    const struct atoll_spending_settings settings = {.folder = c->ledger, .holder = "tester"};
-    struct atoll_spending *spending = atoll_spending_open(&settings, 0, &err);
+    struct atoll_spending_account sum;
+    const struct atoll_database_settings settings = {.path = c->file, .mode = ATOLL_DATABASE_OWN};
+    struct atoll_database *database = atoll_database_open(&settings, &err);
+    struct atoll_spending *spending = database ? atoll_spending_open(database, NULL, 0, &err) : NULL;
     if (!spending)
         fail_msg("%s", err.text);
-    atoll_spending_own(spending, &sum);
+    atoll_spending_sum(spending, &sum);
     atoll_spending_close(spending);
+    atoll_database_close(database);
     return sum;
+}
+
+/* A number that a query of it yields. */
+static inline long long case_query(struct broker_case *c, const char *sql)
+{
+    sqlite3 *sqlite = NULL;
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_open_v2(c->file, &sqlite, SQLITE_OPEN_READWRITE, "unix-none"), SQLITE_OK);
+    if (sqlite3_prepare_v2(sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(sqlite));
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    long long value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(sqlite);
+    return value;
 }
 
 #endif

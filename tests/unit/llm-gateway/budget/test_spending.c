@@ -1,8 +1,11 @@
-/* test_spending.c - one holder: limits, settlements, days, unknown calls, and what is refused with which words. */
+/* test_spending.c - limits, settlements, days, unknown calls, and what is refused with which words. */
 #include "tests/support/expect.h"
 
-#include "tests/unit/llm-gateway/failing_disk.h"
-#include "llm-gateway/budget/spending.h"
+#include <sys/wait.h>
+
+#include "llm-gateway/budget/database.h"
+#include "llm-gateway/budget/spend_summary.h"
+#include "tests/unit/llm-gateway/failing_vfs.h"
 
 #define SECOND ((int64_t)1000000000)
 #define DAY    (86400 * SECOND)
@@ -10,481 +13,341 @@
 #define NONE   UINT64_MAX
 #define USD    ((atoll_nanousd)1000000000)
 
-static char folder[PATH_MAX];
+static char folder[PATH_MAX], path[PATH_MAX + 16];
+static struct atoll_database *database;
+static struct atoll_spending *spending;
 
 static int set_up(void **state)
 {
     scratch_make(folder);
+    snprintf(path, sizeof(path), "%s/g.sqlite", folder);
     return 0;
+}
+
+static void close_it(void)
+{
+    atoll_spending_close(spending);
+    atoll_database_close(database);
+    spending = NULL;
+    database = NULL;
 }
 
 static int tear_down(void **state)
 {
+    close_it();
     scratch_remove(folder);
     return 0;
 }
 
-static struct atoll_spending *open_with(const struct atoll_spending_limit *limits, size_t count,
-                                        const char *holder, struct atoll_err *err)
-{
-    const struct atoll_spending_settings settings = {
-        .folder = folder, .holder = holder, .limits = limits, .limit_count = count, .ops = calm_ops()};
-    return atoll_spending_open(&settings, NOON, err);
-}
-
-static struct atoll_spending *must_open(const struct atoll_spending_limit *limits, size_t count)
+static void open_with(const struct atoll_spending_limit *limits, size_t count, const char *vfs)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending *spending = open_with(limits, count, "one", &err);
-    if (!spending)
+    const struct atoll_database_settings settings = {.path = path, .mode = ATOLL_DATABASE_OWN, .vfs = vfs};
+    database = atoll_database_open(&settings, &err);
+    if (!database || !(spending = atoll_spending_open(database, limits, count, &err))) {
         fail_msg("%s", err.text);
-    return spending;
+    }
 }
 
-/* The process is gone: nothing more reaches the disk. */
-static void kill_it(struct atoll_spending *spending, struct failing_disk *disk)
+static int commit(struct atoll_err *err)
 {
-    disk->is_dead = 1;
-    atoll_spending_close(spending);
+    if (atoll_database_begin(database, err)) {
+        return -1;
+    }
+    if (atoll_spending_write(spending, err)) {
+        atoll_database_rollback(database);
+        return -1;
+    }
+    if (atoll_database_commit(database, err)) {
+        return -1;
+    }
+    atoll_spending_written(spending);
+    return 0;
 }
 
-static struct atoll_spending *open_mortal(const struct atoll_spending_limit *limits, size_t count,
-                                          struct failing_disk *disk)
+static void must_commit(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    const struct atoll_spending_settings settings = {.folder = folder,
-                                                     .holder = "one",
-                                                     .limits = limits,
-                                                     .limit_count = count,
-                                                     .ops = failing_init(disk, FAILS_NOT, -1)};
-    struct atoll_spending *spending = atoll_spending_open(&settings, NOON, &err);
-    if (!spending)
+    if (commit(&err)) {
         fail_msg("%s", err.text);
-    return spending;
+    }
 }
 
-static struct atoll_spending_purpose of(const char *campaign, const char *task, const char *model)
+static enum atoll_code reserve_at(const char *campaign, const char *task, atoll_nanousd money,
+                                  uint64_t tokens, int64_t unix_ns, uint64_t *ret_number,
+                                  struct atoll_err *err)
 {
-    return (struct atoll_spending_purpose){
-        .campaign = campaign, .task = task, .model = model, .request = atoll_id_of(task, strlen(task))};
+    const struct atoll_spending_purpose purpose = {
+        .campaign = campaign, .task = task, .model = "m", .request = atoll_id_of(task, strlen(task))};
+    atoll_err_clear(err);
+    return atoll_spending_reserve(spending, &purpose, money, tokens, unix_ns, ret_number, err) == 0
+               ? ATOLL_OK
+               : err->code;
 }
 
-static uint64_t must_reserve(struct atoll_spending *spending, const char *campaign, const char *task,
-                             const char *model, atoll_nanousd money, uint64_t tokens)
+static uint64_t must_reserve(const char *campaign, const char *task, atoll_nanousd money, uint64_t tokens)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending_purpose purpose = of(campaign, task, model);
     uint64_t number = 0;
-    if (atoll_spending_reserve(spending, &purpose, money, tokens, NOON, &number, &err) != 0)
+    if (reserve_at(campaign, task, money, tokens, NOON, &number, &err)) {
         fail_msg("%s", err.text);
-    assert_true(number > 0);
+    }
     return number;
 }
 
-static enum atoll_code reserve_at(struct atoll_spending *spending, atoll_nanousd money, int64_t unix_ns,
-                                  struct atoll_err *err)
+static void must_settle(uint64_t number, atoll_nanousd money, uint64_t tokens)
 {
-    struct atoll_spending_purpose purpose = of("c", "t", "m");
-    uint64_t number = 0;
-    atoll_err_clear(err);
-    return atoll_spending_reserve(spending, &purpose, money, 1, unix_ns, &number, err) == 0 ? ATOLL_OK
-                                                                                            : err->code;
+    assert_int_equal(atoll_spending_settle(spending, number, money, tokens, NULL), 0);
 }
 
-static void bad_settings_are_refused(void **state)
+static struct atoll_spending_account sum(void)
 {
+    struct atoll_spending_account all;
+    atoll_spending_sum(spending, &all);
+    return all;
+}
+
+static const struct atoll_spending_limit ten_dollars[] = {{ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE}};
+
+static void a_limit_is_kept_to_the_nanodollar(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t number, first;
+    open_with(ten_dollars, 1, NULL);
+    first = must_reserve("c", "t", 6 * USD, 1);
+    assert_int_equal(reserve_at("c", "t", 4 * USD + 1, 1, NOON, &number, &err), ATOLL_E_BUSY);
+    assert_non_null(strstr(err.text,
+                           "budget of campaign 'c': of 10.00 USD there are 10.00 USD left, the call may take "
+                           "4.000000001 USD"));
+    assert_non_null(strstr(err.text, "calls in flight and may come back"));
+    assert_int_equal(reserve_at("c", "t", 10 * USD + 1, 1, NOON, &number, &err), ATOLL_E_LIMIT);
+    assert_non_null(strstr(err.text, "raise the limit"));
+    assert_int_equal(reserve_at("other", "t", 10 * USD, 1, NOON, &number, &err),
+                     ATOLL_OK); /* each campaign */
+    must_settle(first, 6 * USD, 1);
+    assert_int_equal(reserve_at("c", "t", 4 * USD + 1, 1, NOON, &number, &err), ATOLL_E_LIMIT);
+    assert_int_equal(reserve_at("c", "t", 4 * USD, 1, NOON, &number, &err), ATOLL_OK);
+    must_commit();
+}
+
+static void what_a_limit_speaks_of(void **state)
+{
+    static const struct atoll_spending_limit limits[] = {{ATOLL_SCOPE_TASK, "hard", NONE, 10},
+                                                         {ATOLL_SCOPE_MODEL, "m", 100, NONE},
+                                                         {ATOLL_SCOPE_DAY, "", 60, 1000},
+                                                         {ATOLL_SCOPE_CAMPAIGN, "c", 50, NONE},
+                                                         {ATOLL_SCOPE_CAMPAIGN, "", 80, NONE}};
     static const struct {
-        const char *folder, *holder;
-        size_t limit_count;
+        const char *campaign, *task;
+        uint64_t money, tokens;
+        int64_t unix_ns;
+        enum atoll_code code;
         const char *says;
     } cases[] = {
-        {"", "one", 0, "needs a folder"},
-        {NULL, "one", 0, "needs a folder"},
-        {"x", NULL, 0, "holder's name"},
-        {"x", "", 0, "holder's name"},
-        {"x", "a/b", 0, "holder's name"},
-        {"x", "a b", 0, "holder's name"},
-        {"x", "0123456789012345678901234567890123456789012345678901234567890123", 0, "1 to 63"},
-        {"x", "one", ATOLL_SPENDING_LIMIT_COUNT + 1, "at most 64"},
-        {"x", "one", 1, "limit 0"},
+        {"c", "hard", 1, 11, NOON, ATOLL_E_LIMIT, "budget of task 'hard' of campaign 'c': of 10 tokens"},
+        {"c", "easy", 1, 11, NOON, ATOLL_OK, ""},
+        {"c", "easy", 50, 1, NOON, ATOLL_E_LIMIT, "budget of campaign 'c'"},
+        {"d", "easy", 60, 1, NOON, ATOLL_E_LIMIT, "day 2024-10-04: of 0.00000006 USD and 1000 tokens"},
+        {"d", "easy", 60, 1, NOON, ATOLL_E_LIMIT, "more comes at the next midnight UTC"},
+        {"d", "easy", 60, 1, NOON + DAY, ATOLL_OK, ""},
+        {"e", "easy", 40, 1, NOON + 2 * DAY, ATOLL_E_LIMIT, "budget of model 'm'"},
+        {"e", "easy", 1, 1, NOON - 20001 * DAY, ATOLL_OK, ""}, /* a clock that went back, to 1969 */
     };
-    static const struct atoll_spending_limit none[ATOLL_SPENDING_LIMIT_COUNT + 1] = {
-        {.scope = ATOLL_SCOPE_COUNT}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct atoll_err err = ATOLL_ERR_INIT;
-        const struct atoll_spending_settings settings = {.folder = cases[i].folder,
-                                                         .holder = cases[i].holder,
-                                                         .limits = none,
-                                                         .limit_count = cases[i].limit_count};
-        assert_null(atoll_spending_open(&settings, NOON, &err));
-        assert_int_equal(err.code, ATOLL_E_INPUT);
-        if (!strstr(err.text, cases[i].says))
-            fail_msg("case %zu: %s", i, err.text);
-    }
-    atoll_spending_close(NULL);
-}
-
-static void a_holder_lives_once(void **state)
-{
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending *spending = must_open(NULL, 0);
-    assert_null(open_with(NULL, 0, "one", &err));
-    assert_int_equal(err.code, ATOLL_E_BUSY);
-    assert_non_null(strstr(err.text, "'one'"));
-    struct atoll_spending *other = open_with(NULL, 0, "two", &err);
-    assert_non_null(other);
-    atoll_spending_close(other);
-    atoll_spending_close(spending);
-    atoll_spending_close(must_open(NULL, 0));
-}
-
-static void what_is_settled_is_there_again(void **state)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending_sum sum;
-    struct atoll_spending *spending = must_open(NULL, 0);
-    uint64_t a = must_reserve(spending, "c", "t", "m", 10 * USD, 1000);
-    uint64_t b = must_reserve(spending, "c", "u", "m", 5 * USD, 500);
-    assert_int_not_equal(a, b);
-    assert_true(atoll_spending_is_dirty(spending));
-    assert_int_equal(atoll_spending_settle(spending, a, 4 * USD, 300, &err), 0);
-    atoll_spending_own(spending, &sum);
-    assert_int_equal(sum.spent_money, 4 * USD);
-    assert_int_equal(sum.reserved_money, 5 * USD);
-    assert_int_equal(sum.reserved_tokens, 500);
-    assert_int_equal(atoll_spending_sync(spending, &err), 0);
-    assert_false(atoll_spending_is_dirty(spending));
-    assert_int_equal(atoll_spending_settle(spending, b, 0, 0, &err), 0);
-    atoll_spending_close(spending); /* syncs */
-    spending = must_open(NULL, 0);
-    assert_int_equal(atoll_spending_sum(spending, &sum, &err), 0);
-    assert_int_equal(sum.spent_money, 4 * USD);
-    assert_int_equal(sum.spent_tokens, 300);
-    assert_int_equal(sum.reserved_money + sum.unknown_money + sum.excess_money, 0);
-    assert_int_equal(sum.calls, 2);
-    assert_true(must_reserve(spending, "c", "t", "m", 1, 1) > b);
-    atoll_spending_close(spending);
-}
-
-static void a_number_settles_once(void **state)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending *spending = must_open(NULL, 0);
-    uint64_t a = must_reserve(spending, "c", "t", "m", 10, 10);
-    assert_int_equal(atoll_spending_settle(spending, a, 1, 1, &err), 0);
-    assert_int_equal(atoll_spending_settle(spending, a, 1, 1, &err), -1);
-    assert_int_equal(err.code, ATOLL_E_NOTFOUND);
-    assert_int_equal(atoll_spending_settle(spending, 77, 1, 1, &err), -1);
-    uint64_t b = must_reserve(spending, "c", "t", "m", 10, 10);
-    assert_int_equal(atoll_spending_excuse(spending, b, &err), -1); /* it is open, not unknown */
-    atoll_spending_close(spending);
-}
-
-static void each_scope_has_its_limit(void **state)
-{
-    static const struct {
-        struct atoll_spending_limit limit;
-        struct {
-            const char *campaign, *task, *model;
-            atoll_nanousd money;
-            uint64_t tokens;
-            enum atoll_code code;
-        } calls[4];
-        const char *says[3];
-    } cases[] = {
-        {{ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE},
-         {{"a", "t", "m", 8 * USD, 1, ATOLL_OK},
-          {"b", "t", "m", 8 * USD, 1, ATOLL_OK},
-          {"a", "u", "n", 3 * USD, 1, ATOLL_E_BUSY},
-          {"a", "u", "n", 2 * USD, 1, ATOLL_OK}},
-         {"campaign 'a'", "10.00 USD", "calls in flight"}},
-        {{ATOLL_SCOPE_CAMPAIGN, "a", 10 * USD, NONE},
-         {{"b", "t", "m", 80 * USD, 1, ATOLL_OK},
-          {"a", "t", "m", 11 * USD, 1, ATOLL_E_LIMIT},
-          {"a", "t", "m", 10 * USD, 1, ATOLL_OK},
-          {"a", "t", "m", 1, 1, ATOLL_E_BUSY}},
-         {"campaign 'a'", "10.00 USD left", "the call may take 11.00 USD"}},
-        {{ATOLL_SCOPE_TASK, "", NONE, 1000},
-         {{"a", "t", "m", 1, 900, ATOLL_OK},
-          {"a", "u", "m", 1, 900, ATOLL_OK},
-          {"b", "t", "m", 1, 900, ATOLL_OK},
-          {"a", "t", "m", 1, 1001, ATOLL_E_LIMIT}},
-         {"task 't' of campaign 'a'", "1000 tokens", "raise the limit"}},
-        {{ATOLL_SCOPE_MODEL, "m", 5 * USD, 100},
-         {{"a", "t", "m", 4 * USD, 90, ATOLL_OK},
-          {"b", "t", "m", 1 * USD, 11, ATOLL_E_BUSY},
-          {"b", "t", "n", 90 * USD, 1100, ATOLL_OK},
-          {"b", "t", "m", 1 * USD, 10, ATOLL_OK}},
-         {"model 'm'", "5.00 USD and 100 tokens", "calls in flight"}},
-        {{ATOLL_SCOPE_DAY, "", 5 * USD, NONE},
-         {{"a", "t", "m", 2 * USD, 1, ATOLL_OK},
-          {"b", "t", "n", 3 * USD, 1, ATOLL_OK},
-          {"c", "t", "o", 6 * USD, 1, ATOLL_E_LIMIT},
-          {"c", "t", "o", 0, 1, ATOLL_OK}},
-         {"day 2024-10-04", "5.00 USD left", "midnight UTC"}},
-        {{ATOLL_SCOPE_TASK, "t", 0, NONE},
-         {{"a", "t", "m", 1, 1, ATOLL_E_LIMIT},
-          {"a", "u", "m", 1, 1, ATOLL_OK},
-          {"a", "t", "m", 0, 1, ATOLL_OK},
-          {"a", "", "m", 1, 1, ATOLL_OK}},
-         {"task 't'", "0.00 USD left", "may take 0.000000001 USD"}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tear_down(state);
-        set_up(state);
-        struct atoll_spending *spending = must_open(&cases[i].limit, 1);
-        for (size_t c = 0; c < 4; c++) {
-            struct atoll_err err = ATOLL_ERR_INIT;
-            struct atoll_spending_purpose purpose =
-                of(cases[i].calls[c].campaign, cases[i].calls[c].task, cases[i].calls[c].model);
-            uint64_t number;
-            int rc = atoll_spending_reserve(spending, &purpose, cases[i].calls[c].money,
-                                            cases[i].calls[c].tokens, NOON, &number, &err);
-            if ((rc == 0 ? ATOLL_OK : err.code) != cases[i].calls[c].code)
-                fail_msg("case %zu call %zu: %s %s", i, c, atoll_code_name(err.code), err.text);
-            for (size_t t = 0; rc != 0 && t < 3; t++)
-                if (!strstr(err.text, cases[i].says[t]) && c < 3 && !(i == 1 && c == 3))
-                    fail_msg("case %zu call %zu lacks \"%s\": %s", i, c, cases[i].says[t], err.text);
+    open_with(limits, 5, NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint64_t number = 0;
+        enum atoll_code code = reserve_at(cases[i].campaign, cases[i].task, cases[i].money, cases[i].tokens,
+                                          cases[i].unix_ns, &number, &err);
+        if (code != cases[i].code || !strstr(err.text, cases[i].says)) {
+            fail_msg("row %zu: %s: %s", i, atoll_code_name(code), err.text);
         }
-        atoll_spending_close(spending);
+        if (number) {
+            must_settle(number, cases[i].money, cases[i].tokens);
+        }
     }
 }
 
-static void limits_of_one_thing_all_hold(void **state)
-{
-    static const struct atoll_spending_limit limits[] = {{ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE},
-                                                         {ATOLL_SCOPE_CAMPAIGN, "c", 4 * USD, 50}};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending *spending = must_open(limits, 2);
-    assert_int_equal(reserve_at(spending, 5 * USD, NOON, &err), ATOLL_E_LIMIT);
-    assert_int_equal(reserve_at(spending, 4 * USD, NOON, &err), ATOLL_OK);
-    atoll_spending_close(spending);
-}
-
-/* Alone, a holder gets the last nanodollar, whatever the sizes of grants. */
-static void one_alone_can_spend_everything(void **state)
-{
-    static const struct atoll_spending_limit limit = {ATOLL_SCOPE_CAMPAIGN, "", 1000, NONE};
-    static const atoll_nanousd sizes[] = {1, 7, 10, 333, 499, 500, 999, 1000};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        tear_down(state);
-        set_up(state);
-        struct atoll_spending *spending = must_open(&limit, 1);
-        struct atoll_spending_sum sum;
-        for (atoll_nanousd n = 0; n < 1000 / sizes[i]; n++)
-            atoll_spending_settle(spending, must_reserve(spending, "c", "t", "m", sizes[i], 1), sizes[i], 1,
-                                  &err);
-        if (1000 % sizes[i])
-            must_reserve(spending, "c", "t", "m", 1000 % sizes[i], 1);
-        assert_int_not_equal(reserve_at(spending, 1, NOON, &err), ATOLL_OK);
-        assert_int_equal(atoll_spending_sum(spending, &sum, &err), 0);
-        assert_int_equal(sum.spent_money + sum.reserved_money, 1000);
-        atoll_spending_close(spending);
-    }
-}
-
-static void a_reservation_counts_for_its_day(void **state)
-{
-    static const struct atoll_spending_limit limit = {ATOLL_SCOPE_DAY, "", 10 * USD, NONE};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending *spending = must_open(&limit, 1);
-    int64_t before = 20001 * DAY - 1, after = 20001 * DAY;
-    struct atoll_spending_purpose purpose = of("c", "t", "m");
-    uint64_t late;
-    assert_int_equal(atoll_spending_reserve(spending, &purpose, 8 * USD, 1, before, &late, &err), 0);
-    assert_int_equal(reserve_at(spending, 3 * USD, before, &err), ATOLL_E_BUSY);
-    assert_int_equal(reserve_at(spending, 9 * USD, after, &err), ATOLL_OK); /* a new day */
-    assert_int_equal(atoll_spending_settle(spending, late, 7 * USD, 1, &err), 0);
-    assert_int_equal(reserve_at(spending, 2 * USD, after, &err),
-                     ATOLL_E_BUSY);                                          /* nothing of it is of today */
-    assert_int_equal(reserve_at(spending, 3 * USD, before, &err), ATOLL_OK); /* the clock went back */
-    assert_int_equal(reserve_at(spending, 1, before, &err), ATOLL_E_BUSY);
-    assert_int_equal(reserve_at(spending, 1 * USD, after, &err), ATOLL_OK);
-    atoll_spending_close(spending);
-}
-
-static void dates_are_those_of_the_calendar(void **state)
-{
-    static const struct {
-        int64_t unix_ns;
-        const char *date;
-    } cases[] = {
-        {0, "1970-01-01"},           {-1, "1969-12-31"},          {59 * DAY - 1, "1970-02-28"},
-        {789 * DAY, "1972-02-29"},   {11016 * DAY, "2000-02-29"}, {11017 * DAY, "2000-03-01"},
-        {20777 * DAY, "2026-11-20"}, {47541 * DAY, "2100-03-01"},
-    };
-    static const struct atoll_spending_limit limit = {ATOLL_SCOPE_DAY, "", 0, NONE};
-    struct atoll_spending *spending = must_open(&limit, 1);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct atoll_err err;
-        assert_int_equal(reserve_at(spending, 1, cases[i].unix_ns, &err), ATOLL_E_LIMIT);
-        if (!strstr(err.text, cases[i].date))
-            fail_msg("%s: %s", cases[i].date, err.text);
-    }
-    atoll_spending_close(spending);
-}
-
-static void limits_may_change_between_starts(void **state)
-{
-    struct atoll_spending_limit limit = {ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending *spending = must_open(NULL, 0); /* nothing is limited, everything is counted */
-    atoll_spending_settle(spending, must_reserve(spending, "c", "t", "m", 6 * USD, 1), 6 * USD, 1, &err);
-    atoll_spending_close(spending);
-    spending = must_open(&limit, 1);
-    assert_int_equal(reserve_at(spending, 5 * USD, NOON, &err), ATOLL_E_LIMIT);
-    atoll_spending_settle(spending, must_reserve(spending, "c", "t", "m", 2 * USD, 1), 2 * USD, 1, &err);
-    atoll_spending_close(spending);
-    limit.money = 3 * USD; /* less than was spent: nothing more */
-    spending = must_open(&limit, 1);
-    assert_int_equal(reserve_at(spending, 1, NOON, &err), ATOLL_E_LIMIT);
-    assert_non_null(strstr(err.text, "0.00 USD left"));
-    atoll_spending_close(spending);
-    limit.money = 9 * USD;
-    spending = must_open(&limit, 1);
-    assert_int_equal(reserve_at(spending, 1 * USD, NOON, &err), ATOLL_OK);
-    assert_int_equal(reserve_at(spending, 1, NOON, &err), ATOLL_E_BUSY);
-    atoll_spending_close(spending);
-}
-
-static void excess_is_counted_apart_and_made_up_for(void **state)
-{
-    static const struct atoll_spending_limit limit = {ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending_sum sum;
-    struct atoll_spending *spending = must_open(&limit, 1);
-    uint64_t a = must_reserve(spending, "c", "t", "m", 3 * USD, 100);
-    assert_int_equal(atoll_spending_settle(spending, a, 5 * USD, 40, &err), 0);
-    assert_int_equal(atoll_spending_sync(spending, &err), 0);
-    atoll_spending_own(spending, &sum);
-    assert_int_equal(sum.spent_money, 5 * USD);
-    assert_int_equal(sum.excess_money, 2 * USD);
-    assert_int_equal(sum.excess_tokens, 0);
-    assert_int_equal(reserve_at(spending, 6 * USD, NOON, &err), ATOLL_E_LIMIT);
-    uint64_t b = must_reserve(spending, "c", "t", "m", 5 * USD, 1);
-    assert_int_equal(atoll_spending_settle(spending, b, 9 * USD, 1, &err),
-                     0); /* beyond the limit: it is so */
-    assert_int_equal(atoll_spending_sync(spending, &err), 0);
-    assert_int_equal(reserve_at(spending, 1, NOON, &err), ATOLL_E_LIMIT);
-    atoll_spending_close(spending);
-    spending = must_open(&limit, 1);
-    atoll_spending_own(spending, &sum);
-    assert_int_equal(sum.spent_money, 14 * USD);
-    assert_int_equal(sum.excess_money, 6 * USD);
-    assert_int_equal(reserve_at(spending, 1, NOON, &err), ATOLL_E_LIMIT);
-    atoll_spending_close(spending);
-}
-
-static void what_a_kill_left_open_is_unknown(void **state)
-{
-    static const struct atoll_spending_limit limit = {ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE};
-    struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending_sum sum;
-    struct failing_disk disk;
-    struct atoll_spending *spending = open_mortal(&limit, 1, &disk);
-    uint64_t kept = must_reserve(spending, "c", "kept", "m", 3 * USD, 30), found = 0;
-    uint64_t again = must_reserve(spending, "c", "kept", "m", 2 * USD, 20);
-    assert_int_equal(atoll_spending_sync(spending, &err), 0);
-    must_reserve(spending, "c", "lost", "m", 4 * USD, 40); /* never acknowledged */
-    kill_it(spending, &disk);
-
-    struct atoll_id kept_id = of("c", "kept", "m").request, lost_id = of("c", "lost", "m").request;
-    spending = must_open(&limit, 1);
-    assert_int_equal(atoll_spending_sum(spending, &sum, &err), 0);
-    assert_int_equal(sum.unknown_money, 5 * USD);
-    assert_int_equal(sum.unknown_calls, 2);
-    assert_int_equal(sum.reserved_money, 0);
-    assert_int_equal(atoll_spending_unknown(spending, &lost_id, &found), 0);
-    assert_int_equal(atoll_spending_unknown(spending, &kept_id, &found), 1);
-    assert_int_equal(found, kept);
-    assert_int_equal(atoll_spending_excuse(spending, found, &err), 0);
-    assert_int_equal(atoll_spending_unknown(spending, &kept_id, &found), 1);
-    assert_int_equal(found, again);
-    atoll_spending_own(spending, &sum);
-    assert_int_equal(sum.unknown_money, 5 * USD); /* excused is not repaid */
-    assert_int_equal(reserve_at(spending, 6 * USD, NOON, &err), ATOLL_E_LIMIT);
-    atoll_spending_close(spending);
-
-    spending = must_open(&limit, 1);
-    assert_int_equal(atoll_spending_unknown(spending, &kept_id, &found), 1);
-    assert_int_equal(found, again); /* the excuse was kept */
-    assert_int_equal(atoll_spending_settle(spending, again, USD / 2, 5, &err),
-                     0); /* its answer was in the store */
-    assert_int_equal(atoll_spending_settle(spending, kept, USD, 5, &err), 0);
-    atoll_spending_own(spending, &sum);
-    assert_int_equal(sum.unknown_money, 0);
-    assert_int_equal(sum.unknown_calls, 0);
-    assert_int_equal(sum.spent_money, USD + USD / 2);
-    assert_int_equal(reserve_at(spending, 8 * USD, NOON, &err), ATOLL_OK);
-    atoll_spending_close(spending);
-}
-
-static void what_is_left_is_told(void **state)
-{
-    static const struct atoll_spending_limit limits[] = {{ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE},
-                                                         {ATOLL_SCOPE_TASK, "t", NONE, 100},
-                                                         {ATOLL_SCOPE_MODEL, "m", 50 * USD, NONE},
-                                                         {ATOLL_SCOPE_DAY, "", 20 * USD, NONE}};
-    static const struct {
-        size_t limit;
-        const char *name;
-        atoll_nanousd money;
-        uint64_t tokens;
-    } cases[] = {
-        {0, "c", 7 * USD, NONE}, {0, "other", 10 * USD, NONE}, {1, "c/t", NONE, 60},
-        {1, "c/u", NONE, 100},   {2, NULL, 47 * USD, NONE},    {3, "2024-10-04", 17 * USD, NONE},
-        {3, "", 20 * USD, NONE},
-    };
-    struct atoll_spending *spending = must_open(limits, 4);
-    atoll_nanousd money;
-    uint64_t tokens;
-    must_reserve(spending, "c", "t", "m", 3 * USD, 40);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(atoll_spending_left(spending, cases[i].limit, cases[i].name, &money, &tokens), 0);
-        if (money != cases[i].money || tokens != cases[i].tokens)
-            fail_msg("case %zu: %llu %llu", i, (unsigned long long)money, (unsigned long long)tokens);
-    }
-    assert_int_equal(atoll_spending_left(spending, 4, "c", &money, &tokens), -1);
-    atoll_spending_close(spending);
-}
-
-static void what_cannot_be_counted_is_refused(void **state)
+static void more_than_was_reserved_is_spent_as_it_is(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_spending *spending = must_open(NULL, 0);
-    char name[200];
-    memset(name, 'x', sizeof name - 1);
-    name[sizeof name - 1] = '\0';
-    struct atoll_spending_purpose purpose = of(name, "t", "m");
     uint64_t number;
-    assert_int_equal(atoll_spending_reserve(spending, &purpose, 1, 1, NOON, &number, &err), -1);
-    assert_int_equal(err.code, ATOLL_E_INPUT);
-    assert_non_null(strstr(err.text, "campaign"));
-    assert_int_equal(reserve_at(spending, UINT64_MAX, NOON, &err), ATOLL_E_LIMIT);
-    purpose = of(NULL, "t", NULL);
-    assert_int_equal(atoll_spending_reserve(spending, &purpose, 1, 1, NOON, &number, &err), 0);
-    atoll_spending_close(spending);
+    open_with(ten_dollars, 1, NULL);
+    number = must_reserve("c", "t", 2 * USD, 10);
+    must_settle(number, 11 * USD, 4);
+    assert_int_equal(atoll_spending_settle(spending, number, 1, 1, &err), -1);
+    expect_err(&err, ATOLL_E_NOTFOUND, "is not open");
+    must_commit();
+    close_it();
+    open_with(ten_dollars, 1, NULL);
+    assert_true(sum().spent.money == 11 * USD && sum().excess.money == 9 * USD && sum().excess.tokens == 0);
+    assert_int_equal(reserve_at("c", "t", 1, 1, NOON, &number, &err), ATOLL_E_LIMIT);
+    assert_non_null(strstr(err.text, "there are 0.00 USD left"));
 }
+
+static void nothing_wraps_around(void **state)
+{
+    open_with(NULL, 0, NULL);
+    for (int i = 0; i < 3; i++) {
+        uint64_t number = must_reserve("c", "t", UINT64_MAX, UINT64_MAX);
+        must_settle(number, UINT64_MAX, UINT64_MAX);
+        must_commit();
+    }
+    assert_true(sum().spent.money > INT64_MAX && sum().reserved.money == 0);
+    close_it();
+    open_with(ten_dollars, 1, NULL);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t number;
+    assert_int_equal(reserve_at("c", "t", 1, 1, NOON, &number, &err), ATOLL_E_LIMIT);
+}
+
+/* A life that ends between reservation and settlement. */
+static void what_a_kill_cut_short_counts_as_spent(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t number, last;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        open_with(ten_dollars, 1, NULL);
+        must_settle(must_reserve("c", "t", 3 * USD, 5), USD, 2);
+        must_reserve("c", "t", 4 * USD, 7);
+        must_commit();
+        must_reserve("c", "t", 2 * USD, 9); /* never committed, so never sent */
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    for (int life = 0; life < 2; life++) {
+        open_with(ten_dollars, 1, NULL);
+        assert_true(sum().spent.money == USD && sum().unknown.money == 4 * USD && sum().unknown.tokens == 7);
+        assert_true(sum().unknown_calls == 1 && sum().reserved.money == 0);
+        close_it();
+    }
+    open_with(ten_dollars, 1, NULL);
+    assert_int_equal(reserve_at("c", "t", 5 * USD + 1, 1, NOON, &number, &err), ATOLL_E_LIMIT);
+    assert_int_equal(reserve_at("c", "t", 5 * USD, 1, NOON, &number, &err), ATOLL_OK);
+    last = must_reserve("d", "t", 1, 1);
+    assert_true(number > 2 && last == number + 1); /* numbers are never given twice */
+}
+
+/* What could not be written is written by the next transaction; nothing is doubled by it. */
+static void a_full_disk_loses_nothing(void **state)
+{
+    long fail_at = 0;
+    for (int was_hit = 1; was_hit; fail_at++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        open_with(ten_dollars, 1, failing_vfs_name(FAILS_NOT, -1));
+        uint64_t first = must_reserve("c", "t", 2 * USD, 5);
+        must_commit();
+        failing_vfs_name(FAILS_FULL, fail_at);
+        must_settle(first, USD, 3);
+        uint64_t second = must_reserve("c", "t", 4 * USD, 7);
+        was_hit = commit(&err) != 0;
+        failing_vfs_name(FAILS_NOT, -1);
+        must_settle(second, USD, 1);
+        must_reserve("c", "t", USD, 1);
+        assert_true(sum().spent.money == 2 * USD && sum().reserved.money == USD);
+        must_commit();
+        assert_false(atoll_spending_is_dirty(spending));
+        close_it();
+        open_with(ten_dollars, 1, NULL);
+        assert_true(sum().spent.money == 2 * USD && sum().unknown.money == USD && sum().calls == 2);
+        close_it();
+        scratch_remove(folder);
+        set_up(NULL);
+    }
+    assert_true(fail_at > 3);
+}
+
+static void names_have_an_end(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char name[ATOLL_SPENDING_NAME_BYTES + 1];
+    struct atoll_spending_limit many[ATOLL_SPENDING_LIMIT_COUNT + 1] = {0};
+    uint64_t number;
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    open_with(NULL, 0, NULL);
+    assert_int_equal(reserve_at(name, "t", 1, 1, NOON, &number, &err), ATOLL_E_INPUT);
+    assert_non_null(strstr(err.text, "the campaign \"nnn"));
+    assert_int_equal(reserve_at("c", name, 1, 1, NOON, &number, &err), ATOLL_E_INPUT);
+    assert_non_null(strstr(err.text, "the task \"nnn"));
+    name[sizeof(name) - 2] = '\0';
+    assert_int_equal(reserve_at(name, name, 1, 1, NOON, &number, &err), ATOLL_OK);
+    assert_null(atoll_spending_open(database, many, ATOLL_SPENDING_LIMIT_COUNT + 1, &err));
+    expect_err(&err, ATOLL_E_INPUT, "at most 64");
+}
+
+/* ---- the summary ---- */
+
+static const json_t *account(const json_t *summary, const char *scope, const char *name)
+{
+    const json_t *row;
+    size_t i;
+    json_array_foreach(json_object_get(summary, "accounts"), i, row)
+    {
+        if (strcmp(json_string_value(json_object_get(row, "scope")), scope) == 0 &&
+            strcmp(json_string_value(json_object_get(row, "name")), name) == 0) {
+            return row;
+        }
+    }
+    fail_msg("no %s %s", scope, name);
+    return NULL;
+}
+
+static double usd(const json_t *row, const char *what)
+{
+    return json_number_value(json_object_get(json_object_get(row, "money_usd"), what));
+}
+
+static void the_summary_tells_while_it_is_owned_and_after(void **state)
+{
+    static const struct atoll_spending_limit limits[] = {{ATOLL_SCOPE_CAMPAIGN, "", 10 * USD, NONE},
+                                                         {ATOLL_SCOPE_MODEL, "unused", 3 * USD, NONE}};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    assert_null(atoll_spend_summary_read(path, limits, 2, &err));
+    expect_err(&err, ATOLL_E_NOTFOUND, path);
+    atoll_err_clear(&err);
+    open_with(limits, 2, NULL);
+    assert_null(atoll_spend_summary_read(path, limits, 2, &err));
+    expect_err(&err, ATOLL_E_BUSY, "try again in a second");
+    must_settle(must_reserve("c", "t", 3 * USD, 5), USD, 2);
+    must_reserve("c", "t", 4 * USD, 7);
+    must_commit();
+    assert_int_equal(atoll_spend_summary_write(spending, path, &err), 0);
+    for (int is_owned = 1; is_owned >= 0; is_owned--) {
+        json_t *summary = atoll_spend_summary_read(path, limits, 2, &err);
+        assert_non_null(summary);
+        const json_t *c = account(summary, "campaign", "c"), *owner = json_object_get(summary, "owner");
+        assert_string_equal(json_string_value(json_object_get(owner, "state")),
+                            is_owned ? "running" : "ended");
+        expect_close(usd(c, "spent"), 1, 1e-12);
+        expect_close(usd(c, "reserved"), is_owned ? 4 : 0, 1e-12);
+        expect_close(usd(c, "unknown"), is_owned ? 0 : 4, 1e-12);
+        expect_close(usd(c, "left"), 5, 1e-12);
+        expect_close(usd(account(summary, "model", "unused"), "left"), 3, 1e-12);
+        assert_true(json_is_null(
+            json_object_get(json_object_get(account(summary, "day", "2024-10-04"), "tokens"), "limit")));
+        json_decref(summary);
+        close_it();
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(bad_settings_are_refused),
-        CASE(a_holder_lives_once),
-        CASE(what_is_settled_is_there_again),
-        CASE(a_number_settles_once),
-        CASE(each_scope_has_its_limit),
-        CASE(limits_of_one_thing_all_hold),
-        CASE(one_alone_can_spend_everything),
-        CASE(a_reservation_counts_for_its_day),
-        CASE(dates_are_those_of_the_calendar),
-        CASE(limits_may_change_between_starts),
-        CASE(excess_is_counted_apart_and_made_up_for),
-        CASE(what_a_kill_left_open_is_unknown),
-        CASE(what_is_left_is_told),
-        CASE(what_cannot_be_counted_is_refused),
+        TEST(a_limit_is_kept_to_the_nanodollar),
+        TEST(what_a_limit_speaks_of),
+        TEST(more_than_was_reserved_is_spent_as_it_is),
+        TEST(nothing_wraps_around),
+        TEST(what_a_kill_cut_short_counts_as_spent),
+        TEST(a_full_disk_loses_nothing),
+        TEST(names_have_an_end),
+        TEST(the_summary_tells_while_it_is_owned_and_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

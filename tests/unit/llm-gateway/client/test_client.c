@@ -8,7 +8,7 @@
 #include <sys/un.h>
 
 #include "llm-gateway/client/client_transport.h"
-#include "llm-gateway/budget/store.h"
+#include "llm-gateway/budget/exchange_store.h"
 #include "tests/unit/llm-gateway/spool_scene.h"
 
 #define S          1e9
@@ -328,14 +328,14 @@ static void test_replay(void **state)
     struct atoll_llm_outcome outcome;
     struct answer a, b;
     snprintf(path, sizeof path, "%s/cassette", scene->folder);
-    struct atoll_store *store = atoll_store_open(path, ATOLL_STORE_WRITE, NULL);
+    struct atoll_store *store = atoll_store_open(path, ATOLL_STORE_RECORD, NULL);
     assert_non_null(store);
     scene_request(&request, "k1");
     atoll_llm_outcome_init(&outcome);
     atoll_buffer_put_bytes(&outcome.text, "recorded", 9);
     outcome.text.length--;
-    assert_int_equal(atoll_store_append(store, &request, &outcome, 0, NULL), 0);
-    assert_int_equal(atoll_store_sync(store, NULL), 0);
+    assert_int_equal(atoll_store_put(store, &request, &outcome, 0, NULL), 0);
+    assert_int_equal(atoll_store_finish(store, NULL), 0);
     atoll_store_close(store);
     atoll_llm_outcome_fini(&outcome);
     snprintf(where, sizeof where, "replay:%s", path);

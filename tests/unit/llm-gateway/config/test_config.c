@@ -79,10 +79,8 @@ static void test_defaults(void **state)
     assert_int_equal(c->mode, ATOLL_EXCHANGE_LIVE);
     assert_true(c->deadline_s == 600 && c->in_flight_limit == 4096);
     assert_true(c->retry.try_limit == 6 && c->retry.first_s == 0.5 && c->retry.longest_s == 30);
-    assert_string_equal(c->holder, "gateway");
     assert_null(c->listen);
-    assert_null(c->store);
-    assert_null(c->ledger);
+    assert_null(c->file);
     assert_null(c->prices);
     atoll_gateway_config_destroy(c);
     atoll_gateway_config_destroy(NULL);
@@ -94,10 +92,10 @@ static const char whole[] =
     "spool: sp\n"
     "listen: {address: 'unix:door', token_env: TOK}\n"
     "calls: {deadline: 90s, in_flight: 7, tries: 3, first_backoff: 250ms, longest_backoff: 10s}\n"
-    "store: {file: /abs/x.atl, mode: record}\n"
     "budget:\n"
-    "  holder: node-7\n"
-    "  ledger: led\n"
+    "  file: led\n"
+    "  mode: record\n"
+    "  permanent_host: true\n"
     "  limits:\n"
     "    - {scope: campaign, money: 1.5}\n"
     "    - {scope: task, name: softmax, tokens: 2M}\n"
@@ -150,8 +148,8 @@ static void check_whole_limits(const struct atoll_gateway_config *c)
     assert_true(c->limits[2].money == 1 && c->limits[2].scope == ATOLL_SCOPE_MODEL);
     assert_true(c->limits[3].money == 100000000 && c->limits[3].scope == ATOLL_SCOPE_DAY);
     assert_int_equal(strlen(c->limits[4].name), ATOLL_ID_HEX - 1); /* as campaigns are called */
-    expect_path(c->ledger, "led");
-    assert_string_equal(c->holder, "node-7");
+    expect_path(c->file, "led");
+    assert_true(c->is_permanent_host);
 }
 
 static void test_whole(void **state)
@@ -168,7 +166,6 @@ static void test_whole(void **state)
     assert_true(mix->members[0].model == 0 && mix->members[0].weight == 0.5 &&
                 mix->members[0].until_generation == 3);
     assert_true(mix->members[1].from_generation == 3 && mix->members[1].until_generation == UINT32_MAX);
-    assert_string_equal(c->store, "/abs/x.atl");
     assert_int_equal(c->mode, ATOLL_EXCHANGE_RECORD);
     assert_true(c->deadline_s == 90 && c->in_flight_limit == 7);
     assert_true(c->retry.try_limit == 3 && c->retry.first_s == 0.25 && c->retry.longest_s == 10);
@@ -252,25 +249,24 @@ static const struct {
     {BASE "batch_poll: 60s\n", ":4: batch, batch_poll, hedge and fallbacks were removed"},
     {BASE "calls: {hedge: 30s}\n", "were removed, with what they did; delete this key"},
     /* budget */
-    {BASE "budget: {limits: [{scope: day, tokens: 1}]}\n", ":4: key 'ledger' is missing"},
-    {BASE "budget: {ledger: l, limits: [{scope: day}]}\n", "this limits nothing"},
-    {BASE "budget: {ledger: l, limits: [{scope: day, name: x, tokens: 1}]}\n", "a day has no name"},
-    {BASE "budget: {ledger: l, limits: [{scope: week, tokens: 1}]}\n",
+    {BASE "budget: {limits: [{scope: day, tokens: 1}]}\n", ":4: key 'file' is missing"},
+    {BASE "budget: {file: l, limits: [{scope: day}]}\n", "this limits nothing"},
+    {BASE "budget: {file: l, limits: [{scope: day, name: x, tokens: 1}]}\n", "a day has no name"},
+    {BASE "budget: {file: l, limits: [{scope: week, tokens: 1}]}\n",
      "unknown scope 'week'; known: campaign, task, model, day"},
-    {BASE "budget: {ledger: l, limits: [{scope: model, tokens: 1}]}\n",
+    {BASE "budget: {file: l, limits: [{scope: model, tokens: 1}]}\n",
      "a limit of a model names one of the models"},
-    {BASE "budget: {ledger: l, limits: [{scope: day, tokens: 1}, {scope: day, money: 1}]}\n",
+    {BASE "budget: {file: l, limits: [{scope: day, tokens: 1}, {scope: day, money: 1}]}\n",
      "have a limit already"},
-    {BASE "budget: {ledger: l, limits: [{scope: day, money: -1}]}\n", "must not be negative"},
-    {BASE "budget: {ledger: l, holder: 'a b'}\n", "holder 'a b' must be"},
-    {BASE "budget: {ledger: l, holder: $ATOLL_NO_SUCH_VARIABLE}\n",
-     "the environment has no ATOLL_NO_SUCH_VARIABLE"},
+    {BASE "budget: {file: l, limits: [{scope: day, money: -1}]}\n", "must not be negative"},
+    {BASE "budget: {file: l, holder: one}\n", ":4: ledger, holder and store are one file now"},
+    {BASE "budget: {ledger: l}\n", "gateway convert exchanges.atl gateway/gateway.sqlite"},
+    {BASE "store: {file: x}\n", ":4: ledger, holder and store are one file now"},
     {"version: 1\n" ENDPOINT
-     "models:\n  - {name: m, endpoint: e}\nbudget: {ledger: l, limits: [{scope: day, money: 1}]}\n",
+     "models:\n  - {name: m, endpoint: e}\nbudget: {file: l, limits: [{scope: day, money: 1}]}\n",
      ":4: money is limited, and this model has no price"},
     /* the rest */
-    {BASE "store: {mode: replay}\n", "key 'file' is missing"},
-    {BASE "store: {file: x, mode: reply}\n", "unknown mode 'reply'; did you mean 'replay'?"},
+    {BASE "budget: {file: x, mode: reply}\n", "unknown mode 'reply'; did you mean 'replay'?"},
     {BASE "calls: {first_backoff: 5s, longest_backoff: 1s}\n", "first_backoff is longer"},
     {BASE "calls: {in_flight: 0}\n", "0 is too few"},
     {BASE "listen: {address: '0.0.0.0:80'}\n",
@@ -310,26 +306,22 @@ static void test_allowed(void **state)
         "s}]\n" MODEL,
         "version: 1\nendpoints: [{name: e, provider: chat, url: 'http://h', key_env: A, key_over_http: "
         "true}]\n" MODEL,
-        "version: 1\nstore: {file: x, mode: replay}\n",
+        "version: 1\nbudget: {file: x, mode: replay}\n",
         "version: 1\nspool: x\n",
         BASE "listen: {address: '0.0.0.0:80', token_file: t}\n",
         BASE "listen: {address: '[::1]:0'}\n",
         BASE "listen: {address: '127.3.2.1:0'}\n",
-        BASE "budget: {ledger: l, limits: [{scope: day, money: 0}]}\n",
-        BASE "budget: {ledger: l, holder: $ATOLL_TEST_HOLDER}\n",
-        BASE "store: {file: ~/x}\n",
+        BASE "budget: {file: l, limits: [{scope: day, money: 0}]}\n",
+        BASE "budget: {file: ~/x}\n",
     };
-    assert_int_equal(setenv("ATOLL_TEST_HOLDER", "4711", 1), 0);
     assert_int_equal(setenv("HOME", "/home/somebody", 1), 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_gateway_config *c = load_text(texts[i], &err);
         if (!c)
             fail_msg("row %zu: %s", i, err.text);
-        if (strstr(texts[i], "HOLDER"))
-            assert_string_equal(c->holder, "4711");
         if (strstr(texts[i], "~/")) {
-            assert_string_equal(c->store, "/home/somebody/x");
+            assert_string_equal(c->file, "/home/somebody/x");
             assert_int_equal(c->mode, ATOLL_EXCHANGE_REPLAY_THEN_LIVE);
         }
         if (strstr(texts[i], "mode: replay"))

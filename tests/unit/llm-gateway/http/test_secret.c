@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "tests/unit/llm-gateway/failing_disk.h"
+#include "tests/unit/llm-gateway/scratch_folder.h"
 #include "llm-gateway/http/secret.h"
 
 static char folder[PATH_MAX];

@@ -145,7 +145,7 @@ static void the_door_answers(void **state)
     assert_non_null(strstr(text, "nobody"));
     child_stop(&child);
     assert_int_equal(case_counted(&bench, "seen"), 1);
-    assert_int_equal(case_spent(&bench).spent_tokens, 30);
+    assert_int_equal(case_spent(&bench).spent.tokens, 30);
 }
 
 static void stopping_gives_calls_their_time(void **state)
@@ -175,9 +175,9 @@ static void stopping_does_not_wait_for_ever(void **state)
     assert_int_equal(kill(child.pid, SIGTERM), 0);
     assert_int_equal(door_answer(fd, text, sizeof text), 503);
     child_end(&child);
-    const struct atoll_spending_sum sum = case_spent(&bench);
+    const struct atoll_spending_account sum = case_spent(&bench);
     assert_int_equal(sum.unknown_calls, 0);
-    assert_true(sum.spent_money > 0); /* it may be billed */
+    assert_true(sum.spent.money > 0); /* it may be billed */
 }
 
 static struct atoll_spool_client *spool_open(void)
@@ -239,7 +239,7 @@ static void a_second_gateway_is_told_who_has_the_spool(void **state)
     struct atoll_llm_outcome outcome;
     struct atoll_err err = ATOLL_ERR_INIT;
     bench.config.spool = spool;
-    bench.config.ledger = bench.config.store = NULL;
+    bench.config.file = NULL;
     bench.config.mode = ATOLL_EXCHANGE_LIVE;
     bench.models[0].traits.model = "delay-1000";
     struct atoll_spool_client *client = spool_open();
