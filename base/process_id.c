@@ -50,37 +50,3 @@ int atoll_process_stat(pid_t pid, unsigned long long *ret_start_ticks, char *ret
            sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                   ret_state, ret_start_ticks) == 2;
 }
-
-struct atoll_process_id atoll_process_id_of(pid_t pid)
-{
-    struct atoll_process_id id = {.pid = pid};
-    char boot[ATOLL_BOOT_BYTES], state;
-
-    if (atoll_boot_id(boot)) {
-        snprintf(id.boot_id, sizeof(id.boot_id), "%.36s", boot);
-    }
-    if (!atoll_process_stat(pid, &id.start_ticks, &state)) {
-        id.start_ticks = 0;
-    }
-    return id;
-}
-
-struct atoll_process_id atoll_process_id_self(void)
-{
-    return atoll_process_id_of(getpid());
-}
-
-int atoll_process_id_is_alive(const struct atoll_process_id *process)
-{
-    struct atoll_process_id now;
-    unsigned long long start_ticks;
-    char state;
-
-    if (process->pid <= 0 || process->start_ticks == 0) {
-        return 0;
-    }
-    now = atoll_process_id_of(process->pid);
-    return strcmp(now.boot_id, process->boot_id) == 0 &&
-           atoll_process_stat(process->pid, &start_ticks, &state) && start_ticks == process->start_ticks &&
-           state != 'Z' && state != 'X';
-}

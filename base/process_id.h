@@ -1,4 +1,4 @@
-/* process_id.h - a process by number, start and boot, so that a later one of the same number is never taken for it.
+/* process_id.h - what tells a process from a later one of the same number: its start, and the boot of its machine.
  * Layer: base.  Thread-safe: plain values, read from /proc. */
 #ifndef ATOLL_BASE_PROCESS_ID_H
 #define ATOLL_BASE_PROCESS_ID_H
@@ -14,15 +14,5 @@ int atoll_boot_id(char ret_boot[ATOLL_BOOT_BYTES]);
 /* From /proc/PID/stat: the start in clock ticks since boot, and the state's letter ('Z' and 'X': it has ended, and its parent
  * was not told yet).  1, or 0 when it cannot be read: no such process, or hidden from us. */
 int atoll_process_stat(pid_t pid, unsigned long long *ret_start_ticks, char *ret_state);
-
-struct atoll_process_id {
-    pid_t pid;
-    unsigned long long start_ticks; /* since the machine started; 0 not known */
-    char boot_id[40];               /* "" not known */
-};
-
-struct atoll_process_id atoll_process_id_self(void);
-struct atoll_process_id atoll_process_id_of(pid_t pid);
-int atoll_process_id_is_alive(const struct atoll_process_id *process);
 
 #endif

@@ -25,7 +25,7 @@ enum atoll_operator {
     ATOLL_OPERATOR_TEMPLATE,     /* a templated version of the best kernel */
     ATOLL_OPERATOR_INITIALISE,   /* a first draft, from the task and similar kernels */
     ATOLL_OPERATOR_TRANSLATE,    /* from an elite of another device or language */
-    ATOLL_OPERATOR_NULL_CONTROL, /* a mutant that changes nothing, for the false-promotion rate */
+    ATOLL_OPERATOR_NULL_CONTROL, /* another text of the same program, for the false-promotion rate */
     ATOLL_OPERATOR_COUNT
 };
 const char *atoll_operator_name(enum atoll_operator op);

@@ -113,7 +113,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(alpha, F64, 1e-12, 0.4999, "error of all promotions of a run together"),
     FIELD(margin, F64, 0, 1, "improvement a promotion promises, as a ratio"),
     FIELD(pair_limit, U32, 4, 4096, "pairs of a duel, at most"),
-    FIELD(noop_interval, U32, 0, COUNT_MAX, "promotions per no-op mutant, 0 = never"),
+    FIELD(noop_interval, U32, 0, COUNT_MAX, "promotions per null control, 0 = never"),
     FIELD(stagnation_limit, U32, 0, COUNT_MAX, "evaluations without a new elite after which a task yields"),
     NAMES(strategy, strategy_names, "search strategy"),
     FIELD(grid, U32, 0, 1, "elites per behaviour cell; 0: one per island"),

@@ -29,6 +29,9 @@ TABLES = {
 UNCALLED = {
     "atoll_counters_plan": "asks CUPTI's host side for the passes of a set of metrics: the test of them needs no GPU",
     "atoll_command_batch_take_function": "reads what a FUNCTION command replies: GPU tests look at a kernel's registers",
+    "atoll_err_fill": "the macros of err.h call it",
+    "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
+    "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }
 
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*(?:\\\n[^\n]*)*|[A-Za-z_]\w*|[{}();=,]', re.S)

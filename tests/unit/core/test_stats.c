@@ -190,8 +190,8 @@ static void test_false_promotions(void **state)
     }
 }
 
-/* An elite against itself, as in the no-op runs: all but never. */
-static void test_noops_are_not_promoted(void **state)
+/* An elite against itself, as in null controls: all but never. */
+static void test_null_controls_are_not_promoted(void **state)
 {
     assert_int_equal(count_better(0.0, 0.01, 0, 0.001, 4, 8), 0);
     assert_in_range(count_better(0.0, 0.05, 1, 0.001, 4, 8), 0, 6);
@@ -248,7 +248,7 @@ int main(void)
         cmocka_unit_test(test_normal_quantile),
         cmocka_unit_test(test_student_cdf),
         cmocka_unit_test(test_false_promotions),
-        cmocka_unit_test(test_noops_are_not_promoted),
+        cmocka_unit_test(test_null_controls_are_not_promoted),
         cmocka_unit_test(test_power),
         cmocka_unit_test(test_looks_and_futility),
         cmocka_unit_test(test_winsorising),
