@@ -148,14 +148,6 @@ static int add_text(struct atoll_reuse *r, const char *language, const char *sou
     return t->source ? 0 : -1;
 }
 
-static int read_reply(struct atoll_reuse *r, const struct atoll_reply *reply, struct atoll_err *err)
-{
-    for (uint32_t i = 0; i < reply->source_count; i++)
-        if (add_text(r, reply->sources[i].language, reply->sources[i].text, err) != 0)
-            return -1;
-    return 0;
-}
-
 static int compare_order(const void *key, const void *item)
 {
     uint64_t a = *(const uint64_t *)key, b = ((const struct order *)item)->evaluation;
@@ -203,7 +195,8 @@ static int read_event(struct atoll_reuse *r, const struct atoll_record *record, 
     else if (e.type == ATOLL_EVENT_SOURCE && number_of(r, e.task) != NONE)
         rc = add_text(r, e.language, e.source, err);
     else if (e.type == ATOLL_EVENT_REPLY)
-        rc = read_reply(r, &e.reply, err);
+        for (uint32_t i = 0; i < e.reply.source_count && rc == 0; i++)
+            rc = add_text(r, e.reply.sources[i].language, e.reply.sources[i].text, err);
     else if (e.type == ATOLL_EVENT_EVALUATED)
         rc = read_evaluation(r, &e.evaluation, err);
     atoll_event_fini(&e);
@@ -272,26 +265,22 @@ int atoll_reuse_add(struct atoll_reuse *r, const char *dir, struct atoll_err *er
     return rc;
 }
 
-static void cpu_model(char *ret_model, size_t bytes)
+void atoll_reuse_model(const char *backend, char *ret_model, size_t bytes)
 {
     struct atoll_device *device = calloc(1, sizeof *device);
     struct atoll_device_info *info = calloc(1, sizeof *info);
-    if (device && info && atoll_device_open(0, device, NULL) == 0) {
+    glob_t found;
+    char line[256];
+    *ret_model = '\0';
+    if (strcmp(backend, "cpu") == 0 && device && info && atoll_device_open(0, device, NULL) == 0) {
         atoll_device_describe(device, "", info);
         snprintf(ret_model, bytes, "%s", info->model);
     }
     free(device);
     free(info);
-}
-
-/* The driver says it without a context on the device. */
-static void cuda_model(char *ret_model, size_t bytes)
-{
-    glob_t found;
-    char line[256];
-    if (glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) != 0)
+    if (strcmp(backend, "cuda") != 0 || glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) != 0)
         return;
-    FILE *file = fopen(found.gl_pathv[0], "re");
+    FILE *file = fopen(found.gl_pathv[0], "re"); /* the driver says it without a context on the device */
     while (file && !*ret_model && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, "Model:", 6) == 0)
@@ -300,15 +289,6 @@ static void cuda_model(char *ret_model, size_t bytes)
     if (file)
         fclose(file);
     globfree(&found);
-}
-
-void atoll_reuse_model(const char *backend, char *ret_model, size_t bytes)
-{
-    *ret_model = '\0';
-    if (strcmp(backend, "cpu") == 0)
-        cpu_model(ret_model, bytes);
-    else if (strcmp(backend, "cuda") == 0)
-        cuda_model(ret_model, bytes);
 }
 
 /* ---- what is made of it ---- */
@@ -456,20 +436,12 @@ static int take_source(const struct atoll_reuse *r, size_t at, struct atoll_buff
     return 1;
 }
 
-static void put_hint(const struct result *result, struct atoll_buffer *out)
-{
-    struct atoll_event e;
-    atoll_event_init(&e, ATOLL_EVENT_HINT);
-    e.task = result->task;
-    e.hint = (struct atoll_hint){result->source, result->choice, result->time_ns};
-    atoll_prior_put(out, &e);
-}
-
 int atoll_reuse_write(struct atoll_reuse *r, struct atoll_buffer *out, struct atoll_reuse_counts *ret_counts,
                       struct atoll_err *err)
 {
     struct atoll_reuse_counts counts = {0};
     struct atoll_buffer hints;
+    struct atoll_event e;
     if (choose_results(r, &counts, err) != 0)
         return -1;
     const struct result *results = r->results.items;
@@ -483,7 +455,10 @@ int atoll_reuse_write(struct atoll_reuse *r, struct atoll_buffer *out, struct at
         }
         if (!is_known || results[i].choice.count == 0 || of_template++ >= ATOLL_REUSE_HINT_LIMIT)
             continue;
-        put_hint(&results[i], &hints);
+        atoll_event_init(&e, ATOLL_EVENT_HINT);
+        e.task = results[i].task;
+        e.hint = (struct atoll_hint){results[i].source, results[i].choice, results[i].time_ns};
+        atoll_prior_put(&hints, &e);
         counts.hints++;
     }
     atoll_buffer_put_bytes(out, hints.data, hints.length);

@@ -82,34 +82,6 @@ static void print_line(const char *name, double value, const char *unit)
     printf("    %-24s %14.10g %s\n", name, value, unit[0] == '1' ? "" : unit);
 }
 
-static void print_resources(const struct atoll_row_profile *p)
-{
-    for (size_t i = 0; i < RESOURCE_COUNT; i++) {
-        print_line(resources[i].name, resource(p, i), resources[i].unit);
-    }
-    if (p->theoretical_occupancy > 0) {
-        print_line("theoretical_occupancy", 100 * p->theoretical_occupancy, "%");
-    }
-    for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++) {
-        if (p->mix[m]) {
-            print_line(atoll_mix_name((enum atoll_mix)m), p->mix[m], "instructions");
-        }
-    }
-}
-
-static void print_counters(const struct atoll_row_profile *p)
-{
-    for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++) {
-        if (isfinite(p->counters[c])) {
-            print_line(atoll_counter_name((enum atoll_counter)c), p->counters[c],
-                       atoll_counter_unit((enum atoll_counter)c));
-        }
-    }
-    if (p->intensity_flops_per_byte > 0) {
-        print_line("intensity", p->intensity_flops_per_byte, "operations per byte");
-    }
-}
-
 static void print_profile(const struct atoll_archive_view *view, uint64_t evaluation)
 {
     struct atoll_row_profile p;
@@ -127,45 +99,32 @@ static void print_profile(const struct atoll_archive_view *view, uint64_t evalua
     if (p.throttle_reasons) {
         printf("    %-24s %#14llx\n", "throttle_reasons", (unsigned long long)p.throttle_reasons);
     }
-    if (p.kernel_count) {
-        print_resources(&p);
+    for (size_t i = 0; p.kernel_count && i < RESOURCE_COUNT; i++) {
+        print_line(resources[i].name, resource(&p, i), resources[i].unit);
     }
-    print_counters(&p);
-}
-
-static json_t *resources_json(const struct atoll_row_profile *p)
-{
-    json_t *object = json_object(), *mix = json_object();
-
-    for (size_t i = 0; i < RESOURCE_COUNT; i++) {
-        json_object_set_new(object, resources[i].name, json_integer(resource(p, i)));
+    if (p.kernel_count && p.theoretical_occupancy > 0) {
+        print_line("theoretical_occupancy", 100 * p.theoretical_occupancy, "%");
     }
-    json_object_set_new(object, "theoretical_occupancy", json_real(p->theoretical_occupancy));
-    for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++) {
-        json_object_set_new(mix, atoll_mix_name((enum atoll_mix)m), json_integer(p->mix[m]));
-    }
-    json_object_set_new(object, "mix", mix);
-    return object;
-}
-
-static json_t *counters_json(const struct atoll_row_profile *p)
-{
-    json_t *object = json_object();
-
-    for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++) {
-        if (isfinite(p->counters[c])) {
-            json_object_set_new(object, atoll_counter_name((enum atoll_counter)c),
-                                json_pack("{s:f, s:s}", "value", p->counters[c], "unit",
-                                          atoll_counter_unit((enum atoll_counter)c)));
+    for (unsigned m = 0; p.kernel_count && m < ATOLL_MIX_COUNT; m++) {
+        if (p.mix[m]) {
+            print_line(atoll_mix_name((enum atoll_mix)m), p.mix[m], "instructions");
         }
     }
-    return object;
+    for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+        if (isfinite(p.counters[c])) {
+            print_line(atoll_counter_name((enum atoll_counter)c), p.counters[c],
+                       atoll_counter_unit((enum atoll_counter)c));
+        }
+    }
+    if (p.intensity_flops_per_byte > 0) {
+        print_line("intensity", p.intensity_flops_per_byte, "operations per byte");
+    }
 }
 
 static json_t *profile_json(const struct atoll_archive_view *view, uint64_t evaluation)
 {
     struct atoll_row_profile p;
-    json_t *object;
+    json_t *object, *counters;
 
     if (find_profile(view, evaluation, &p) != 0) {
         return json_null();
@@ -176,8 +135,29 @@ static json_t *profile_json(const struct atoll_archive_view *view, uint64_t eval
                   atoll_json_text(atoll_tables_text(view->tables, p.reason)), "clock_hz", p.clock_hz,
                   "throttle_reasons", (json_int_t)p.throttle_reasons, "intensity_flops_per_byte",
                   p.intensity_flops_per_byte, "wall_ns", p.wall_ns);
-    json_object_set_new(object, "resources", p.kernel_count ? resources_json(&p) : json_null());
-    json_object_set_new(object, "counters", counters_json(&p));
+    json_object_set_new(object, "resources", json_null());
+    if (p.kernel_count) {
+        json_t *used = json_object(), *mix = json_object();
+
+        for (size_t i = 0; i < RESOURCE_COUNT; i++) {
+            json_object_set_new(used, resources[i].name, json_integer(resource(&p, i)));
+        }
+        json_object_set_new(used, "theoretical_occupancy", json_real(p.theoretical_occupancy));
+        for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++) {
+            json_object_set_new(mix, atoll_mix_name((enum atoll_mix)m), json_integer(p.mix[m]));
+        }
+        json_object_set_new(used, "mix", mix);
+        json_object_set_new(object, "resources", used);
+    }
+    counters = json_object();
+    for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+        if (isfinite(p.counters[c])) {
+            json_object_set_new(counters, atoll_counter_name((enum atoll_counter)c),
+                                json_pack("{s:f, s:s}", "value", p.counters[c], "unit",
+                                          atoll_counter_unit((enum atoll_counter)c)));
+        }
+    }
+    json_object_set_new(object, "counters", counters);
     return object;
 }
 
@@ -308,75 +288,59 @@ static json_t *timings_json(const struct atoll_archive_view *view, uint64_t eval
     return array;
 }
 
-static json_t *samples_json(const struct atoll_archive_view *view, uint64_t evaluation)
-{
-    struct atoll_rows rows = atoll_query_samples(view->query, evaluation);
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < rows.count; i++) {
-        struct atoll_row_sample s;
-
-        atoll_tables_get(view->tables, ATOLL_TABLE_SAMPLES, rows.rows[i], &s);
-        json_array_append_new(array,
-                              json_pack("{s:i, s:f}", "variant", (int)s.variant, "time_ns", s.time_ns));
-    }
-    return array;
-}
-
 static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t candidate)
 {
     struct atoll_rows rows = atoll_query_evaluations(view->query, candidate);
     json_t *array = json_array();
 
     for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_rows of_evaluation = atoll_query_samples(view->query, rows.rows[i]);
+        json_t *samples = json_array();
         struct atoll_row_evaluation e;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
-        json_array_append_new(
-            array,
-            json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o, s:o}", "evaluation",
-                      (json_int_t)e.evaluation, "verdict", atoll_verdict_name((enum atoll_verdict)e.verdict),
-                      "detail", atoll_json_text(atoll_tables_text(view->tables, e.detail)), "time_ns",
-                      e.time_ns, "fitness", e.fitness, "cell", (int)e.memory, (int)e.algorithm,
-                      (int)e.coordination, "timings", timings_json(view, rows.rows[i]), "samples",
-                      samples_json(view, rows.rows[i]), "profile", profile_json(view, rows.rows[i])));
-    }
-    return array;
-}
+        for (size_t k = 0; k < of_evaluation.count; k++) {
+            struct atoll_row_sample sample;
 
-static json_t *lineage_json(const struct atoll_archive_view *view, uint64_t candidate)
-{
-    uint64_t rows[LINEAGE_LIMIT];
-    size_t count = atoll_query_lineage(view->query, candidate, rows, LINEAGE_LIMIT);
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < count; i++) {
-        struct atoll_row_candidate c;
-        char id[ATOLL_ID_HEX];
-
-        atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, rows[i], &c);
-        atoll_id_hex(&c.id, id);
-        json_array_append_new(array, json_string(id));
+            atoll_tables_get(view->tables, ATOLL_TABLE_SAMPLES, of_evaluation.rows[k], &sample);
+            json_array_append_new(
+                samples, json_pack("{s:i, s:f}", "variant", (int)sample.variant, "time_ns", sample.time_ns));
+        }
+        json_array_append_new(array, json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o, s:o}",
+                                               "evaluation", (json_int_t)e.evaluation, "verdict",
+                                               atoll_verdict_name((enum atoll_verdict)e.verdict), "detail",
+                                               atoll_json_text(atoll_tables_text(view->tables, e.detail)),
+                                               "time_ns", e.time_ns, "fitness", e.fitness, "cell",
+                                               (int)e.memory, (int)e.algorithm, (int)e.coordination,
+                                               "timings", timings_json(view, rows.rows[i]), "samples",
+                                               samples, "profile", profile_json(view, rows.rows[i])));
     }
     return array;
 }
 
 static void print_candidate_json(const struct atoll_archive_view *view, uint64_t row)
 {
-    struct atoll_row_candidate c;
+    uint64_t ancestors[LINEAGE_LIMIT];
+    size_t count = atoll_query_lineage(view->query, row, ancestors, LINEAGE_LIMIT);
+    json_t *lineage = json_array();
+    struct atoll_row_candidate c, ancestor;
     char id[ATOLL_ID_HEX];
-    json_t *object;
 
+    for (size_t i = 0; i < count; i++) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, ancestors[i], &ancestor);
+        atoll_id_hex(&ancestor.id, id);
+        json_array_append_new(lineage, json_string(id));
+    }
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    object =
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id, "operator",
-                  atoll_operator_name((enum atoll_operator)c.operator_), "choice",
-                  atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
-                  (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "timing",
-                  timing_of(view, &c), "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
-                  "evaluations", evaluations_json(view, row), "lineage", lineage_json(view, row));
-    atoll_json_print(object, JSON_INDENT(2), stdout);
+    atoll_json_print(json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id,
+                               "operator", atoll_operator_name((enum atoll_operator)c.operator_), "choice",
+                               atoll_tables_text(view->tables, c.choice), "island", (int)c.island,
+                               "generation", (int)c.generation, "language",
+                               atoll_tables_text(view->tables, c.language), "timing", timing_of(view, &c),
+                               "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
+                               "evaluations", evaluations_json(view, row), "lineage", lineage),
+                     JSON_INDENT(2), stdout);
 }
 
 /* ---- what was said to the model ---- */

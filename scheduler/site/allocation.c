@@ -26,25 +26,6 @@ static unsigned long number(const char *name, unsigned long fallback)
     return text && *end == '\0' ? value : fallback;
 }
 
-/* An element of an array is known by the array's id and its number. */
-static void job_of_slurm(char job[ATOLL_JOB_ID_BYTES])
-{
-    const char *array = variable("SLURM_ARRAY_JOB_ID"), *task = variable("SLURM_ARRAY_TASK_ID");
-
-    if (array && task) {
-        snprintf(job, ATOLL_JOB_ID_BYTES, "%.40s_%.20s", array, task);
-    } else {
-        snprintf(job, ATOLL_JOB_ID_BYTES, "%.60s", variable("SLURM_JOB_ID"));
-    }
-}
-
-static void nodes_of(struct atoll_allocation *a, const char *list, const char *count)
-{
-    snprintf(a->nodes, sizeof(a->nodes), "%s", variable(list) ? variable(list) : "");
-    a->node_count = (unsigned)number(count, 1);
-    a->node_count = a->node_count ? a->node_count : 1;
-}
-
 /* A line for each rank that was asked for, those of a node together. */
 static void nodes_of_file(struct atoll_allocation *a, const char *path)
 {
@@ -67,28 +48,25 @@ static void nodes_of_file(struct atoll_allocation *a, const char *path)
     a->node_count = a->node_count ? a->node_count : 1;
 }
 
-static void end_find(struct atoll_allocation *a, struct atoll_launcher *launcher)
-{
-    unsigned long end_unix_s = number("SLURM_JOB_END_TIME", number("ATOLL_JOB_END_TIME", 0));
-    double left_s = HUGE_VAL;
-    struct atoll_err err = ATOLL_ERR_INIT;
-
-    if (end_unix_s > 0) {
-        left_s = (double)end_unix_s - (double)time(NULL);
-    } else if (a->is_job && launcher) {
-        atoll_launcher_remaining(launcher, a->job, &left_s, &err);
-    }
-    a->end_mono_ns = atoll_clock_mono_ns() + left_s * 1e9;
-}
-
 void atoll_allocation_find(struct atoll_launcher *launcher, struct atoll_allocation *ret_allocation)
 {
+    const char *array = variable("SLURM_ARRAY_JOB_ID"), *task = variable("SLURM_ARRAY_TASK_ID");
+    const char *nodes = variable("SLURM_JOB_NODELIST");
+    unsigned long end_unix_s = number("SLURM_JOB_END_TIME", number("ATOLL_JOB_END_TIME", 0));
     struct atoll_allocation a = {.job = "local", .node_count = 1, .is_job = 1};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    double left_s = HUGE_VAL;
 
     if (variable("SLURM_JOB_ID")) {
-        job_of_slurm(a.job);
+        if (array && task) { /* an element of an array is known by the array's id and its number */
+            snprintf(a.job, sizeof(a.job), "%.40s_%.20s", array, task);
+        } else {
+            snprintf(a.job, sizeof(a.job), "%.60s", variable("SLURM_JOB_ID"));
+        }
         a.restarts = (uint32_t)number("SLURM_RESTART_COUNT", 0);
-        nodes_of(&a, "SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES");
+        snprintf(a.nodes, sizeof(a.nodes), "%s", nodes ? nodes : "");
+        a.node_count = (unsigned)number("SLURM_JOB_NUM_NODES", 1);
+        a.node_count = a.node_count ? a.node_count : 1;
     } else if (variable("ATOLL_JOB_ID")) {
         snprintf(a.job, sizeof(a.job), "%.60s", variable("ATOLL_JOB_ID"));
         a.restarts = (uint32_t)number("ATOLL_RESTART_COUNT", 0);
@@ -98,7 +76,12 @@ void atoll_allocation_find(struct atoll_launcher *launcher, struct atoll_allocat
     } else {
         a.is_job = 0;
     }
-    end_find(&a, launcher);
+    if (end_unix_s > 0) {
+        left_s = (double)end_unix_s - (double)time(NULL);
+    } else if (a.is_job && launcher) {
+        atoll_launcher_remaining(launcher, a.job, &left_s, &err);
+    }
+    a.end_mono_ns = atoll_clock_mono_ns() + left_s * 1e9;
     *ret_allocation = a;
 }
 

@@ -77,25 +77,10 @@ static int64_t number(const char *line, enum field which)
     return strtoll(text, NULL, 10); /* "N/A", "Unknown": 0 */
 }
 
-/* What stands as end of a job that runs is when its time is over; of one that waits it is a guess. */
-static void set_times(const char *line, const char *word, struct atoll_job *job)
-{
-    char limit[FIELD_BYTES];
-
-    cut(line, LIMIT, limit, sizeof(limit));
-    job->submit_unix_s = number(line, SUBMIT);
-    job->start_unix_s = number(line, START);
-    if (strcmp(word, "PENDING") == 0) {
-        return;
-    }
-    if (atoll_job_has_ended(job->state) || atoll_slurm_minutes(limit) < YEAR_MIN) {
-        job->end_unix_s = number(line, END);
-    }
-}
-
 static void read_job(const char *line, struct atoll_job *job)
 {
-    char word[FIELD_BYTES];
+    char word[FIELD_BYTES], limit[FIELD_BYTES];
+    int has_ended;
 
     cut(line, ID, job->id, sizeof(job->id));
     cut(line, NAME, job->name, sizeof(job->name));
@@ -109,24 +94,24 @@ static void read_job(const char *line, struct atoll_job *job)
     job->node_count = (unsigned)number(line, NODE_COUNT);
     job->restart_count = (unsigned)number(line, RESTARTS);
     job->state = atoll_slurm_state(word, job->reason, job->restart_count);
-    job->exit_status =
-        atoll_job_has_ended(job->state) ? atoll_slurm_exit_status((unsigned)number(line, EXIT)) : 0;
-    set_times(line, word, job);
+    has_ended = atoll_job_has_ended(job->state);
+    job->exit_status = has_ended ? atoll_slurm_exit_status((unsigned)number(line, EXIT)) : 0;
+    job->submit_unix_s = number(line, SUBMIT);
+    job->start_unix_s = number(line, START);
+    cut(line, LIMIT, limit, sizeof(limit));
+    /* The end of a job that runs is when its time is over; that of one that waits is a guess. */
+    if (strcmp(word, "PENDING") != 0 && (has_ended || atoll_slurm_minutes(limit) < YEAR_MIN)) {
+        job->end_unix_s = number(line, END);
+    }
 }
 
-static size_t whole_width(void)
+int atoll_slurm_jobs_read(const char *text, struct atoll_job **jobs, size_t *count, struct atoll_err *err)
 {
     size_t width = 0;
 
     for (size_t i = 0; i < FIELDS; i++) {
         width += fields[i].width;
     }
-    return width;
-}
-
-int atoll_slurm_jobs_read(const char *text, struct atoll_job **jobs, size_t *count, struct atoll_err *err)
-{
-    size_t width = whole_width();
 
     while (*text) {
         size_t length = strcspn(text, "\n");

@@ -44,7 +44,7 @@ static const char *text_at(const struct atoll_job_request *request, size_t offse
     return text;
 }
 
-static int is_said_by(const struct atoll_job_request *request, const char *item)
+static int is_in_request(const struct atoll_job_request *request, const char *item)
 {
     for (size_t i = 0; i < COUNT(defaults); i++) {
         size_t length = strlen(defaults[i].name);
@@ -55,14 +55,6 @@ static int is_said_by(const struct atoll_job_request *request, const char *item)
         }
     }
     return 0;
-}
-
-static int is_passed_on(const struct atoll_job_request *request, const char *item)
-{
-    if (starts_with_one(item, kept, COUNT(kept))) {
-        return 1;
-    }
-    return !starts_with_one(item, foreign, COUNT(foreign)) && !is_said_by(request, item);
 }
 
 static int append(struct atoll_slurm_environment *environment, char *item, struct atoll_err *err)
@@ -85,7 +77,10 @@ int atoll_slurm_environment_create(const struct atoll_job_request *request,
     struct atoll_slurm_environment made = {0};
 
     for (char **item = environ; *item; item++) {
-        if (is_passed_on(request, *item) && append(&made, strdup(*item), err) != 0) {
+        int is_kept = starts_with_one(*item, kept, COUNT(kept)) ||
+                      (!starts_with_one(*item, foreign, COUNT(foreign)) && !is_in_request(request, *item));
+
+        if (is_kept && append(&made, strdup(*item), err) != 0) {
             atoll_slurm_environment_destroy(&made);
             return -1;
         }

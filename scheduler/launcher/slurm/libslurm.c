@@ -36,13 +36,13 @@
 
 struct call {
     const char *path; /* of the plugin */
-    /* Runs in the child; what it puts into call->out reaches the parent.  0, or -1 with call->words.  NULL: the plugin is only
+    /* Runs in the child; what it puts into call->out reaches the parent.  0, or -1 with call->refusal.  NULL: the plugin is only
      * started, and out is the version that it was built for. */
     int (*function)(const struct atoll_slurm_plugin *plugin, struct call *call);
     const char *id; /* or list of nodes; borrowed, as the submission */
     int number;
     const struct atoll_slurm_submission *submission;
-    struct atoll_slurm_words words;
+    struct atoll_slurm_refusal refusal;
     struct atoll_buffer out; /* used in the child alone */
 };
 
@@ -54,7 +54,7 @@ struct reply {
 
 struct head {
     int is_refused;
-    struct atoll_slurm_words words;
+    struct atoll_slurm_refusal refusal;
 };
 
 static const struct atoll_slurm_plugin *open_plugin(const char *path)
@@ -93,7 +93,7 @@ static int in_child(void *context, int out_fd)
         atoll_buffer_printf(&call->out, "%u.%02u.%u", plugin->version >> 16, plugin->version >> 8 & 0xff,
                             plugin->version & 0xff);
     }
-    head.words = call->words;
+    head.refusal = call->refusal;
     return call->out.failed || atoll_write_all(out_fd, &head, sizeof(head)) != 0 ||
            atoll_write_all(out_fd, call->out.data, call->out.length) != 0;
 }
@@ -130,7 +130,7 @@ static int run_call(struct call *call, const char *what, double timeout_s, struc
             ret_reply->length = result->out.length - sizeof(head);
             return 0;
         }
-        atoll_slurm_refuse(what, head.words.text, ATOLL_E_INPUT, err);
+        atoll_slurm_refuse(what, head.refusal.text, ATOLL_E_INPUT, err);
     } else if (result->status == NO_PLUGIN) {
         atoll_err_set(err, ATOLL_E_MISSING, "%s", result->words);
     } else if (*result->words) { /* what a library that ends its process prints last says why */
@@ -147,14 +147,14 @@ static int run_call(struct call *call, const char *what, double timeout_s, struc
 
 static int do_ping(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
-    return plugin->ping(&call->words);
+    return plugin->ping(&call->refusal);
 }
 
 /* Gives a uint32_t. */
 static int do_submit(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
     uint32_t id = 0;
-    int status = plugin->submit(call->submission, &id, &call->words);
+    int status = plugin->submit(call->submission, &id, &call->refusal);
 
     atoll_buffer_put_bytes(&call->out, &id, sizeof(id));
     return status;
@@ -163,29 +163,29 @@ static int do_submit(const struct atoll_slurm_plugin *plugin, struct call *call)
 /* Gives atoll_slurm_job ... */
 static int do_list(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
-    return plugin->list((uint32_t)getuid(), keep_job, call, &call->words);
+    return plugin->list((uint32_t)getuid(), keep_job, call, &call->refusal);
 }
 
 static int do_load(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
-    return plugin->load((uint32_t)strtoul(call->id, NULL, 10), keep_job, call, &call->words);
+    return plugin->load((uint32_t)strtoul(call->id, NULL, 10), keep_job, call, &call->refusal);
 }
 
 static int do_cancel(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
-    return plugin->cancel(call->id, &call->words);
+    return plugin->cancel(call->id, &call->refusal);
 }
 
 static int do_requeue(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
-    return plugin->requeue(call->id, &call->words);
+    return plugin->requeue(call->id, &call->refusal);
 }
 
 /* number: bytes that the caller has room for. */
 static int do_bad_nodes(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
     char *names = calloc(1, (size_t)call->number);
-    int status = names ? plugin->bad_nodes(call->id, names, (size_t)call->number, &call->words) : -1;
+    int status = names ? plugin->bad_nodes(call->id, names, (size_t)call->number, &call->refusal) : -1;
 
     if (status == 0) {
         atoll_buffer_put_bytes(&call->out, names, strlen(names) + 1);
@@ -197,7 +197,7 @@ static int do_bad_nodes(const struct atoll_slurm_plugin *plugin, struct call *ca
 static int do_cluster(const struct atoll_slurm_plugin *plugin, struct call *call)
 {
     struct atoll_cluster cluster = {0};
-    int status = plugin->cluster(&cluster, &call->words);
+    int status = plugin->cluster(&cluster, &call->refusal);
 
     atoll_buffer_put_bytes(&call->out, &cluster, sizeof(cluster));
     return status;

@@ -70,10 +70,10 @@ static void copy_text(char *to, size_t bytes, const char *text)
 }
 
 /* What Slurm says for an error number of its own; -1. */
-static int refuse(struct atoll_slurm_words *words, int number)
+static int refuse(struct atoll_slurm_refusal *refusal, int number)
 {
-    words->number = number;
-    copy_text(words->text, sizeof(words->text), slurm_strerror(number));
+    refusal->number = number;
+    copy_text(refusal->text, sizeof(refusal->text), slurm_strerror(number));
     return -1;
 }
 
@@ -84,7 +84,7 @@ static void start(void)
 }
 
 /* The controller or its first backup. */
-static int ping(struct atoll_slurm_words *words)
+static int ping(struct atoll_slurm_refusal *refusal)
 {
     int failed;
 
@@ -92,26 +92,26 @@ static int ping(struct atoll_slurm_words *words)
         return 0;
     }
     failed = errno;
-    return slurm_ping(1) == SLURM_SUCCESS ? 0 : refuse(words, failed);
+    return slurm_ping(1) == SLURM_SUCCESS ? 0 : refuse(refusal, failed);
 }
 
-static int cancel(const char *id, struct atoll_slurm_words *words)
+static int cancel(const char *id, struct atoll_slurm_refusal *refusal)
 {
-    return slurm_kill_job2(id, SIGKILL, 0, NULL) == SLURM_SUCCESS ? 0 : refuse(words, errno);
+    return slurm_kill_job2(id, SIGKILL, 0, NULL) == SLURM_SUCCESS ? 0 : refuse(refusal, errno);
 }
 
-static int requeue(const char *id, struct atoll_slurm_words *words)
+static int requeue(const char *id, struct atoll_slurm_refusal *refusal)
 {
     job_array_resp_msg_t *answer = NULL;
     char copy[ATOLL_JOB_ID_BYTES];
 
     copy_text(copy, sizeof(copy), id);
     if (slurm_requeue2(copy, 0, &answer) != SLURM_SUCCESS) {
-        return refuse(words, errno);
+        return refuse(refusal, errno);
     }
     for (uint32_t i = 0; answer && i < answer->job_array_count; i++) { /* each element of an array */
         if (answer->error_code[i]) {
-            return refuse(words, (int)answer->error_code[i]);
+            return refuse(refusal, (int)answer->error_code[i]);
         }
     }
     return 0;
@@ -127,22 +127,10 @@ static char *own(const char *text)
     return text && *text ? strdup(text) : NULL;
 }
 
-static char *gpus(const struct atoll_job_request *request)
-{
-    char text[TRES_BYTES];
-
-    if (request->gpus_by_gres && *request->gpus_by_gres) {
-        snprintf(text, sizeof(text), ATOLL_SLURM_GRES "%s", request->gpus_by_gres);
-    } else if (request->gpus_per_node) {
-        snprintf(text, sizeof(text), ATOLL_SLURM_GRES "gpu:%u", request->gpus_per_node);
-    } else {
-        return NULL;
-    }
-    return strdup(text);
-}
-
 static void describe_texts(job_desc_msg_t *job, const struct atoll_job_request *request)
 {
+    char gpus[TRES_BYTES] = "";
+
     job->name = own(request->name);
     job->work_dir = own(request->work_dir);
     job->partition = own(request->partition);
@@ -150,7 +138,12 @@ static void describe_texts(job_desc_msg_t *job, const struct atoll_job_request *
     job->qos = own(request->qos);
     job->features = own(request->constraint);
     job->reservation = own(request->reservation);
-    job->tres_per_node = gpus(request);
+    if (request->gpus_by_gres && *request->gpus_by_gres) {
+        snprintf(gpus, sizeof(gpus), ATOLL_SLURM_GRES "%s", request->gpus_by_gres);
+    } else if (request->gpus_per_node) {
+        snprintf(gpus, sizeof(gpus), ATOLL_SLURM_GRES "gpu:%u", request->gpus_per_node);
+    }
+    job->tres_per_node = own(gpus);
     if (request->array_count) {
         char range[64];
 
@@ -209,7 +202,7 @@ static void describe_manner(job_desc_msg_t *job, const struct atoll_slurm_submis
 }
 
 static int call_submit(const struct atoll_slurm_submission *submission, uint32_t *ret_id,
-                       struct atoll_slurm_words *words)
+                       struct atoll_slurm_refusal *refusal)
 {
     submit_response_msg_t *answer = NULL;
     job_desc_msg_t job;
@@ -224,7 +217,7 @@ static int call_submit(const struct atoll_slurm_submission *submission, uint32_t
     job.user_id = (uint32_t)getuid();
     job.group_id = (uint32_t)getgid();
     if (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS) {
-        return refuse(words, errno);
+        return refuse(refusal, errno);
     }
     *ret_id = ATOLL_SLURM_SUBMITTED(answer);
     return 0;
@@ -260,56 +253,39 @@ static const struct {
     {JOB_SIGNALING, "SIGNALING"},
 };
 
-static const char *word_of(uint32_t state)
-{
-    uint32_t base = state & JOB_STATE_BASE;
-
-    for (size_t i = 0; i < sizeof(flag_words) / sizeof(flag_words[0]); i++) {
-        if (state & flag_words[i].flag) {
-            return flag_words[i].word;
-        }
-    }
-    return base < sizeof(base_words) / sizeof(base_words[0]) && base_words[base] ? base_words[base] : "";
-}
-
-static void put_reason(const slurm_job_info_t *info, char *to, size_t bytes)
-{
-    if (info->state_desc && *info->state_desc) {
-        copy_text(to, bytes, info->state_desc);
-    } else if (info->state_reason == WAIT_HELD || info->state_reason == WAIT_HELD_USER) {
-        copy_text(to, bytes, info->state_reason == WAIT_HELD ? "JobHeldAdmin" : "JobHeldUser");
-    } else if (ATOLL_SLURM_REASON && info->state_reason) {
-        copy_text(to, bytes, ATOLL_SLURM_REASON((enum job_state_reason)info->state_reason));
-    }
-}
-
 static int64_t unix_s_of(time_t moment)
 {
     return moment > 0 && (uint64_t)moment < (uint64_t)INFINITE - 1 ? (int64_t)moment : 0;
 }
 
-static void put_times(const slurm_job_info_t *info, struct atoll_job *job)
+static void translate(const slurm_job_info_t *info, struct atoll_slurm_job *out)
 {
     uint32_t base = info->job_state & JOB_STATE_BASE;
     int is_over = base != JOB_PENDING && base != JOB_RUNNING && base != JOB_SUSPENDED;
     int has_limit = info->time_limit != INFINITE && info->time_limit < UNLIMITED_MIN;
-
-    job->submit_unix_s = unix_s_of(info->submit_time);
-    job->start_unix_s = unix_s_of(info->start_time);
-    job->end_unix_s = is_over || (base != JOB_PENDING && has_limit) ? unix_s_of(info->end_time) : 0;
-}
-
-static void translate(const slurm_job_info_t *info, struct atoll_slurm_job *out)
-{
+    const char *word = base < sizeof(base_words) / sizeof(base_words[0]) ? base_words[base] : NULL;
     struct atoll_job *job = &out->job;
 
+    for (size_t i = sizeof(flag_words) / sizeof(flag_words[0]); i-- > 0;) { /* the first one wins */
+        word = info->job_state & flag_words[i].flag ? flag_words[i].word : word;
+    }
     memset(out, 0, sizeof(*out));
+    copy_text(out->word, sizeof(out->word), word);
     copy_text(job->name, sizeof(job->name), info->name);
     copy_text(job->partition, sizeof(job->partition), info->partition);
     copy_text(job->nodes, sizeof(job->nodes), info->nodes);
-    copy_text(out->word, sizeof(out->word), word_of(info->job_state));
-    put_reason(info, job->reason, sizeof(job->reason));
-    put_times(info, job);
+    if (info->state_desc && *info->state_desc) {
+        copy_text(job->reason, sizeof(job->reason), info->state_desc);
+    } else if (info->state_reason == WAIT_HELD || info->state_reason == WAIT_HELD_USER) {
+        copy_text(job->reason, sizeof(job->reason),
+                  info->state_reason == WAIT_HELD ? "JobHeldAdmin" : "JobHeldUser");
+    } else if (ATOLL_SLURM_REASON && info->state_reason) {
+        copy_text(job->reason, sizeof(job->reason),
+                  ATOLL_SLURM_REASON((enum job_state_reason)info->state_reason));
+    }
+    job->submit_unix_s = unix_s_of(info->submit_time);
+    job->start_unix_s = unix_s_of(info->start_time);
+    job->end_unix_s = is_over || (base != JOB_PENDING && has_limit) ? unix_s_of(info->end_time) : 0;
     job->node_count = info->num_nodes;
     job->restart_count = info->restart_cnt;
     job->exit_status = (int)info->exit_code; /* as wait() gave it */
@@ -343,10 +319,10 @@ static int give_elements(const slurm_job_info_t *info, struct atoll_slurm_job *j
 }
 
 static int give_all(int status, const job_info_msg_t *jobs, atoll_slurm_job_sink *sink, void *context,
-                    struct atoll_slurm_words *words)
+                    struct atoll_slurm_refusal *refusal)
 {
     if (status != SLURM_SUCCESS) {
-        return refuse(words, errno);
+        return refuse(refusal, errno);
     }
     for (uint32_t i = 0; i < jobs->record_count; i++) {
         const slurm_job_info_t *info = &jobs->job_array[i];
@@ -364,28 +340,28 @@ static int give_all(int status, const job_info_msg_t *jobs, atoll_slurm_job_sink
             status = sink(context, &job);
         }
         if (status != 0) {
-            return refuse(words, ENOMEM);
+            return refuse(refusal, ENOMEM);
         }
     }
     return 0;
 }
 
 static int call_list(uint32_t user_id, atoll_slurm_job_sink *sink, void *context,
-                     struct atoll_slurm_words *words)
+                     struct atoll_slurm_refusal *refusal)
 {
     job_info_msg_t *jobs = NULL;
     int status = slurm_load_job_user(&jobs, user_id, SHOW_ALL | SHOW_LOCAL);
 
-    return give_all(status, jobs, sink, context, words);
+    return give_all(status, jobs, sink, context, refusal);
 }
 
 static int call_load(uint32_t job_id, atoll_slurm_job_sink *sink, void *context,
-                     struct atoll_slurm_words *words)
+                     struct atoll_slurm_refusal *refusal)
 {
     job_info_msg_t *jobs = NULL;
     int status = load_job(&jobs, job_id, SHOW_ALL | SHOW_LOCAL);
 
-    return give_all(status, jobs, sink, context, words);
+    return give_all(status, jobs, sink, context, refusal);
 }
 
 /* ---- nodes, partitions and limits ---- */
@@ -398,19 +374,19 @@ static int is_bad(uint32_t state)
            (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND));
 }
 
-static int call_bad_nodes(const char *nodes, char *ret_names, size_t bytes, struct atoll_slurm_words *words)
+static int call_bad_nodes(const char *nodes, char *ret_names, size_t bytes,
+                          struct atoll_slurm_refusal *refusal)
 {
     node_info_msg_t *all = NULL;
     host_list wanted = slurm_hostlist_create(nodes);
-
     size_t length = 0;
 
     *ret_names = '\0';
     if (!wanted) {
-        return refuse(words, ESLURM_INVALID_NODE_NAME);
+        return refuse(refusal, ESLURM_INVALID_NODE_NAME);
     }
     if (slurm_load_node(0, &all, SHOW_ALL) != SLURM_SUCCESS) {
-        return refuse(words, errno);
+        return refuse(refusal, errno);
     }
     for (uint32_t i = 0; i < all->record_count; i++) {
         const node_info_t *node = &all->node_array[i];
@@ -420,15 +396,10 @@ static int call_bad_nodes(const char *nodes, char *ret_names, size_t bytes, stru
         }
         length += (size_t)snprintf(ret_names + length, bytes - length, "%s%s", length ? "," : "", node->name);
         if (length >= bytes) { /* a caller would use what it does not hear of */
-            return refuse(words, ENOMEM);
+            return refuse(refusal, ENOMEM);
         }
     }
     return 0;
-}
-
-static double minutes_of(uint32_t limit)
-{
-    return limit == INFINITE || limit == NO_VAL ? HUGE_VAL : (double)limit;
 }
 
 /* node_inx: pairs of first and last index, ended by -1. */
@@ -451,24 +422,12 @@ static void count_nodes(const partition_info_t *info, const node_info_msg_t *nod
     }
 }
 
-static void put_partition(const partition_info_t *info, const node_info_msg_t *nodes,
-                          struct atoll_partition *out)
-{
-    copy_text(out->name, sizeof(out->name), info->name);
-    copy_text(out->state, sizeof(out->state), info->state_up == PARTITION_UP ? "up" : "down");
-    out->nodes = info->total_nodes;
-    out->time_limit_min = minutes_of(info->max_time);
-    out->default_min = minutes_of(info->default_time);
-    out->is_default = (info->flags & PART_FLAG_DEFAULT) != 0;
-    count_nodes(info, nodes, out);
-}
-
-static int put_limits(struct atoll_cluster *cluster, struct atoll_slurm_words *words)
+static int put_limits(struct atoll_cluster *cluster, struct atoll_slurm_refusal *refusal)
 {
     slurm_conf_t *conf = NULL;
 
     if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS) {
-        return refuse(words, errno);
+        return refuse(refusal, errno);
     }
     copy_text(cluster->version, sizeof(cluster->version), conf->version);
     copy_text(cluster->name, sizeof(cluster->name), conf->cluster_name);
@@ -480,8 +439,9 @@ static int put_limits(struct atoll_cluster *cluster, struct atoll_slurm_words *w
     return 0;
 }
 
-static int call_cluster(struct atoll_cluster *ret_cluster, struct atoll_slurm_words *words)
+static int call_cluster(struct atoll_cluster *ret_cluster, struct atoll_slurm_refusal *refusal)
 {
+    const size_t limit = sizeof(ret_cluster->partitions) / sizeof(ret_cluster->partitions[0]);
     partition_info_msg_t *partitions = NULL;
     node_info_msg_t *nodes = NULL;
     double begin_s = atoll_clock_mono_s();
@@ -489,18 +449,26 @@ static int call_cluster(struct atoll_cluster *ret_cluster, struct atoll_slurm_wo
     if (slurm_ping(0) == SLURM_SUCCESS) {
         ret_cluster->answer_s = atoll_clock_mono_s() - begin_s;
     }
-    if (put_limits(ret_cluster, words) != 0) {
+    if (put_limits(ret_cluster, refusal) != 0) {
         return -1;
     }
     if (slurm_load_partitions(0, &partitions, SHOW_ALL) != SLURM_SUCCESS ||
         slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS) {
-        return refuse(words, errno);
+        return refuse(refusal, errno);
     }
-    for (uint32_t i = 0; i < partitions->record_count &&
-                         i < sizeof(ret_cluster->partitions) / sizeof(ret_cluster->partitions[0]);
-         i++) {
-        put_partition(&partitions->partition_array[i], nodes,
-                      &ret_cluster->partitions[ret_cluster->partition_count++]);
+    for (uint32_t i = 0; i < partitions->record_count && ret_cluster->partition_count < limit; i++) {
+        const partition_info_t *info = &partitions->partition_array[i];
+        struct atoll_partition *out = &ret_cluster->partitions[ret_cluster->partition_count++];
+
+        copy_text(out->name, sizeof(out->name), info->name);
+        copy_text(out->state, sizeof(out->state), info->state_up == PARTITION_UP ? "up" : "down");
+        out->nodes = info->total_nodes;
+        out->time_limit_min =
+            info->max_time == INFINITE || info->max_time == NO_VAL ? HUGE_VAL : info->max_time;
+        out->default_min =
+            info->default_time == INFINITE || info->default_time == NO_VAL ? HUGE_VAL : info->default_time;
+        out->is_default = (info->flags & PART_FLAG_DEFAULT) != 0;
+        count_nodes(info, nodes, out);
     }
     return 0;
 }

@@ -14,12 +14,12 @@
 #define ATOLL_SLURM_PLUGIN_INTERFACE 2u
 
 /* Why Slurm refused: its error number and its text for it. */
-struct atoll_slurm_words {
+struct atoll_slurm_refusal {
     int number;
     char text[512];
 };
 
-/* A job as Slurm tells it; atoll makes its state of the words. */
+/* A job as Slurm tells it; atoll makes its state of word and reason. */
 struct atoll_slurm_job {
     struct atoll_job job; /* state is not set */
     char word[32];        /* "PENDING", "COMPLETING" ... */
@@ -34,24 +34,26 @@ struct atoll_slurm_submission {
     int signal_number; /* of request->signal_name; 0 none */
 };
 
-/* All return 0 or -1 with words.  start() comes first. */
+/* All return 0 or -1 with the refusal.  start() comes first. */
 struct atoll_slurm_plugin {
     unsigned interface;
     unsigned job_bytes, cluster_bytes,
         request_bytes;   /* sizes of our own structs: a plugin of another build shows */
     unsigned version;    /* of the headers it was built with: 0x160508 is 22.05.8 */
     void (*start)(void); /* reads slurm.conf; ends the process without one */
-    int (*ping)(struct atoll_slurm_words *words);
+    int (*ping)(struct atoll_slurm_refusal *refusal);
     int (*submit)(const struct atoll_slurm_submission *submission, uint32_t *ret_id,
-                  struct atoll_slurm_words *words);
-    int (*list)(uint32_t user_id, atoll_slurm_job_sink *sink, void *context, struct atoll_slurm_words *words);
+                  struct atoll_slurm_refusal *refusal);
+    int (*list)(uint32_t user_id, atoll_slurm_job_sink *sink, void *context,
+                struct atoll_slurm_refusal *refusal);
     /* job_id: of the whole array where the job is an element */
-    int (*load)(uint32_t job_id, atoll_slurm_job_sink *sink, void *context, struct atoll_slurm_words *words);
-    int (*cancel)(const char *id, struct atoll_slurm_words *words);
-    int (*requeue)(const char *id, struct atoll_slurm_words *words);
-    int (*bad_nodes)(const char *nodes, char *ret_names, size_t bytes, struct atoll_slurm_words *words);
+    int (*load)(uint32_t job_id, atoll_slurm_job_sink *sink, void *context,
+                struct atoll_slurm_refusal *refusal);
+    int (*cancel)(const char *id, struct atoll_slurm_refusal *refusal);
+    int (*requeue)(const char *id, struct atoll_slurm_refusal *refusal);
+    int (*bad_nodes)(const char *nodes, char *ret_names, size_t bytes, struct atoll_slurm_refusal *refusal);
     int (*cluster)(struct atoll_cluster *ret_cluster,
-                   struct atoll_slurm_words *words); /* without mpi_types */
+                   struct atoll_slurm_refusal *refusal); /* without mpi_types */
 };
 
 #endif

@@ -23,13 +23,6 @@ static const struct {
     {"LAUNCH_FAILED", ATOLL_JOB_REQUEUED}, {"RECONFIG_FAIL", ATOLL_JOB_REQUEUED},
 };
 
-/* "JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch failed requeued held" */
-static int is_held(const char *reason)
-{
-    return strncmp(reason, "JobHeld", 7) == 0 || strncmp(reason, "JobHold", 7) == 0 ||
-           strstr(reason, "requeued_held") || strstr(reason, "requeued held");
-}
-
 enum atoll_job_state atoll_slurm_state(const char *word, const char *reason, unsigned restart_count)
 {
     enum atoll_job_state state = ATOLL_JOB_UNKNOWN;
@@ -39,7 +32,10 @@ enum atoll_job_state atoll_slurm_state(const char *word, const char *reason, uns
             state = words[i].state;
         }
     }
-    if (state == ATOLL_JOB_PENDING && is_held(reason)) {
+    /* "JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch failed requeued held" */
+    if (state == ATOLL_JOB_PENDING &&
+        (strncmp(reason, "JobHeld", 7) == 0 || strncmp(reason, "JobHold", 7) == 0 ||
+         strstr(reason, "requeued_held") || strstr(reason, "requeued held"))) {
         return ATOLL_JOB_HELD;
     }
     return state == ATOLL_JOB_PENDING && restart_count ? ATOLL_JOB_REQUEUED : state;
