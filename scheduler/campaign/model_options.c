@@ -37,14 +37,16 @@ static char *absolute(const char *prefix, const char *path, struct atoll_err *er
 
 char *atoll_model_where(const char *gateway, struct atoll_err *err)
 {
-    for (size_t i = 0; i < sizeof path_forms / sizeof *path_forms; i++) {
+    for (size_t i = 0; i < sizeof(path_forms) / sizeof(*path_forms); i++) {
         size_t length = strlen(path_forms[i]);
-        if (strncmp(gateway, path_forms[i], length) == 0)
+        if (strncmp(gateway, path_forms[i], length) == 0) {
             return absolute(path_forms[i], gateway + length, err);
+        }
     }
     char *copy = strdup(gateway);
-    if (!copy)
+    if (!copy) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the gateway's address");
+    }
     return copy;
 }
 
@@ -59,16 +61,18 @@ static int where_check(const struct atoll_model_options *options, struct atoll_e
 static int paths_complete(struct atoll_model_options *options, const char *gateway, struct atoll_err *err)
 {
     options->where = gateway ? atoll_model_where(gateway, err) : NULL;
-    if (gateway && !options->where)
+    if (gateway && !options->where) {
         return -1;
+    }
     options->token = options->token_file ? absolute("", options->token_file, err) : NULL;
     return options->token_file && !options->token ? -1 : 0;
 }
 
 int atoll_model_options_complete(struct atoll_model_options *options, struct atoll_err *err)
 {
-    if (paths_complete(options, options->gateway, err) != 0)
+    if (paths_complete(options, options->gateway, err) != 0) {
         return -1;
+    }
     return options->where && strcmp(options->where, "none") != 0 ? where_check(options, err) : 0;
 }
 
@@ -76,20 +80,25 @@ int atoll_model_options_apply(struct atoll_model_options *options, const struct 
                               struct atoll_search *search, struct atoll_err *err)
 {
     const char *gateway = options->gateway ? options->gateway : getenv("ATOLL_GATEWAY");
-    if (options->model && !gateway)
+    if (options->model && !gateway) {
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "--model %s needs a gateway: --gateway URL, unix:PATH, spool:DIR or replay:FILE "
                              "(atoll gateway serve starts one)",
                              options->model);
-    if (!options->model && options->gateway)
+    }
+    if (!options->model && options->gateway) {
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "--gateway needs --model NAME: a model or an ensemble, as the gateway calls it");
-    if (!options->model)
+    }
+    if (!options->model) {
         return 0;
-    if (paths_complete(options, gateway, err) != 0)
+    }
+    if (paths_complete(options, gateway, err) != 0) {
         return -1;
-    if (!atoll_search_options_has(given, "ask_share"))
+    }
+    if (!atoll_search_options_has(given, "ask_share")) {
         search->ask_share = ATOLL_MODEL_ASK_SHARE;
+    }
     return where_check(options, err);
 }
 
@@ -105,7 +114,7 @@ size_t atoll_model_options_arguments(const struct atoll_model_options *options, 
     const char *const pairs[][2] = {
         {"--gateway", options->where}, {"--model", options->model}, {"--gateway-token", options->token}};
     size_t count = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
         if (pairs[i][1]) {
             ret_arguments[count++] = pairs[i][0];
             ret_arguments[count++] = pairs[i][1];
