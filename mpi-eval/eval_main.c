@@ -348,7 +348,7 @@ static int wait_for_ranks(const struct atoll_peers *peers)
     }
     free(answered);
     if (left > 0) {
-        atoll_log(ATOLL_LOG_WARNING, "eval.farewell",
+        atoll_log(ATOLL_LOG_WARNING, "eval.ranks.unanswered",
                   "%u ranks did not answer; they are ended with the run, without MPI_Finalize", left);
         /* Those that live need not wait for what never comes.  What is sent to lost ranks stays unsent, so the wait is short. */
         until_ns = atoll_clock_mono_ns() + LEAVE_SENT_NS;

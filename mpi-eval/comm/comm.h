@@ -17,7 +17,7 @@ unsigned atoll_comm_rank(const struct atoll_comm *comm);
 unsigned atoll_comm_size(const struct atoll_comm *comm);
 /* Rank 0: peer k is rank k + 1.  Other ranks: peer 0 is rank 0. */
 struct atoll_peers atoll_comm_peers(struct atoll_comm *comm);
-/* all_answered: every rank said that it leaves, so MPI_Finalize (which waits for all) returns.  Otherwise
+/* all_answered: every rank has sent that it leaves, so MPI_Finalize (which waits for all) returns.  Otherwise
  * nothing of MPI is touched and the caller must leave with _exit after flushing what it has: a lost rank
  * would hold MPI_Finalize for ever. */
 void atoll_comm_destroy(struct atoll_comm *comm, int all_answered);

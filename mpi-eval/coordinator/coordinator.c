@@ -218,7 +218,7 @@ static uint64_t evaluation_of(const struct atoll_event *event)
                                                 : UINT64_MAX;
 }
 
-/* The events of the round are durable: peers, progress and the log of acknowledgements are told. */
+/* The events of the round are durable: peers, progress and the log of acknowledgements get them. */
 static void acknowledge_round(struct coordinator *c)
 {
     size_t count;
@@ -251,7 +251,7 @@ static int take_decision(struct coordinator *c, const struct atoll_decision *dec
     return atoll_dispatch_decide(c->dispatch, decision, err);
 }
 
-/* Sends the asks that the event led to.  What a prompt cannot tell for want of memory it leaves out. */
+/* Sends the asks that the event led to.  A prompt leaves out what could not be kept for want of memory. */
 static void settle_asks(struct coordinator *c, const struct atoll_event *event)
 {
     struct atoll_err err = ATOLL_ERR_INIT;

@@ -42,7 +42,7 @@ struct atoll_coordinator_result {
 };
 
 /* Runs the campaign to its end.  Errors: those of a resume and of the journal; BUSY when the lease was lost; ATOLL_E_CHILD when no
- * evaluator is left, or what the evaluators said when all of them failed. */
+ * evaluator is left, or the evaluators' own reason when all of them failed. */
 int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
                           struct atoll_coordinator_result *ret_result, struct atoll_err *err);
 

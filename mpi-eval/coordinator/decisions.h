@@ -1,4 +1,4 @@
-/* decisions.h - a growing list of decisions: what one step of the engine said.
+/* decisions.h - a growing list of decisions: what one step of the engine decided.
  * Layer: mpi-eval.  Lifetime: init/fini; zeroed is empty. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_DECISIONS_H
 #define ATOLL_MPI_EVAL_COORDINATOR_DECISIONS_H

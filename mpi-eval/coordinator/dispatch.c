@@ -116,7 +116,7 @@ static int order_add(struct atoll_dispatch *d, const struct atoll_decision *deci
 {
     struct order *order = order_find(d, decision->evaluation);
     if (order) {
-        return 0; /* told twice after a resume */
+        return 0; /* it comes twice after a resume */
     }
     if (d->count >= ORDER_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %u orders under way", ORDER_LIMIT);

@@ -17,8 +17,8 @@ struct atoll_dispatch;
 
 struct atoll_dispatch *atoll_dispatch_create(unsigned peer_count, struct atoll_err *err);
 void atoll_dispatch_destroy(struct atoll_dispatch *dispatch);
-/* Takes note of one decision: EVALUATE and DUEL become orders, ABANDON forgets one; others are none of its
- * business, REDISPATCH too: who starts a dispatch tells it all that is under way. */
+/* EVALUATE and DUEL become orders, ABANDON removes one.  Other decisions are ignored, REDISPATCH too: whoever creates a
+ * dispatch adds all orders that are under way. */
 int atoll_dispatch_decide(struct atoll_dispatch *dispatch, const struct atoll_decision *decision,
                           struct atoll_err *err);
 /* The next order for a peer whose device is of this model, marked SENT; NULL when none waits.  Borrowed until the order

@@ -7,7 +7,7 @@
  * - READY: has at most the orders that it asked for.
  * - SURPLUS: it lives and has no device; tried again (GREETED) when another of its node is lost.
  * - SILENT: given up after a silence or too many bad messages; any frame makes it what it was before.
- * - FAILED: it said why it cannot go on.
+ * - FAILED: it cannot go on, and has sent why.
  * - PEER_LOST makes every state ABSENT (another process is started; FAILED stays) or GONE (none is). */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_PEER_TABLE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_PEER_TABLE_H
@@ -38,7 +38,7 @@ struct atoll_peer {
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
     char model[96], uuid[64];              /* of its device */
-    struct atoll_evaluator_location place; /* node "": not told yet */
+    struct atoll_evaluator_location place; /* node "": not known yet */
     double heard_ns, answered_ns;          /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;                    /* messages that could not be used */
     struct atoll_pulse pulse;
@@ -79,7 +79,7 @@ int atoll_peer_table_check_left(const struct atoll_peer_table *table, struct ato
 /* ---- what arrives ---- */
 
 /* A frame of this type arrived: a peer that is new is sent what it needs, one that was silent is listened to again.  -1: the
- * new one could not be told; ATOLL_E_CHILD when it is gone already. */
+ * new one could not be sent it; ATOLL_E_CHILD when it is gone already. */
 int atoll_peer_table_heard(struct atoll_peer_table *table, unsigned peer, uint16_t type,
                            struct atoll_err *err);
 /* Messages about the peer itself (PLACE, REQUEST, HEARTBEAT, FAILED, PEER_LOST).  1: taken; 0: of another type; -1: it

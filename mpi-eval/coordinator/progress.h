@@ -30,7 +30,7 @@ struct atoll_progress {
     int fd; /* -1 = no lines */
     struct atoll_buffer line;
     double line_ns;          /* when the last line was written */
-    uint64_t line_evaluated; /* what it said */
+    uint64_t line_evaluated; /* evaluations in it */
     /* The file; campaign NULL: none is kept. */
     const struct atoll_campaign *campaign; /* borrowed */
     const char *attempt_dir;               /* borrowed */

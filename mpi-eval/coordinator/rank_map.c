@@ -155,7 +155,7 @@ void atoll_rank_map_update(struct atoll_rank_map *map, const struct atoll_peer_t
                            const char *attempt_dir, double now_ns, int is_last)
 {
     unsigned count = atoll_peer_table_count(peers);
-    int all_are_known = 1; /* nobody is expected to tell a place any more */
+    int all_are_known = 1; /* nobody is expected to send a place any more */
     if (!is_last && now_ns - map->looked_ns < LOOK_NS && map->looked_ns > 0) {
         return;
     }

@@ -16,14 +16,14 @@ struct atoll_rank_map_row {
     const struct atoll_evaluator_location *place;
 };
 
-/* What was told of it; all zero at first. */
+/* What was logged and written of it; all zero at first. */
 struct atoll_rank_map {
-    double first_ns, looked_ns; /* first: somebody told its place; 0 nobody did */
+    double first_ns, looked_ns; /* first: somebody sent its place; 0 nobody did */
     int is_logged;
     uint32_t digest; /* of the file as it was written last */
 };
 
-/* Logs the map once, when all have told their place or 10 s after the first, and writes the file whenever the map has changed;
+/* Logs the map once, when all have sent their place or 10 s after the first, and writes the file whenever the map has changed;
  * looks at most twice a second unless is_last. */
 void atoll_rank_map_update(struct atoll_rank_map *map, const struct atoll_peer_table *peers,
                            const char *attempt_dir, double now_ns, int is_last);

@@ -109,7 +109,7 @@ int atoll_receive_frames(struct atoll_receive *r)
     return 1;
 }
 
-/* A peer that cannot be told will be found out by other means. */
+/* A send that fails is ignored: a peer that is gone shows as PEER_LOST, or by its silence. */
 void atoll_receive_acknowledge(struct atoll_receive *r)
 {
     struct atoll_buffer payload;

@@ -16,8 +16,8 @@ struct atoll_receive {
     struct atoll_peer_table *peers;
     struct atoll_commit *commit;
     struct atoll_dispatch *dispatch;
-    struct atoll_llm_queue *llm_queue; /* is told of devices */
-    struct atoll_shutdown *shutdown;   /* is told how long orders take */
+    struct atoll_llm_queue *llm_queue; /* gets the devices */
+    struct atoll_shutdown *shutdown;   /* gets how long orders took */
     /* Its own; zero at first. */
     uint64_t evaluated, duelled;
     uint64_t ignored;      /* results that nobody waits for: answered before, by this or another peer */

@@ -1,6 +1,6 @@
 /* replay.c - journals through the engine.
  * An EVENT record steps the engine; the DECISIONS record of the same event, later in this journal or at the
- * start of the next, is compared with what the step said.  The events of one round come before the decisions
+ * start of the next, is compared with what the step decided.  The events of one round come before the decisions
  * of all of them, so what was derived waits in a queue.  Only the last round of a campaign may lack
  * decisions: its writer was killed.  Of events that a snapshot has seen only the last is decoded, for its
  * time. */

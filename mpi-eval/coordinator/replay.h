@@ -1,4 +1,4 @@
-/* replay.h - the engine of a campaign as its journals say, recorded decisions derived again and compared, bit
+/* replay.h - the engine of a campaign from its journals, recorded decisions derived again and compared, bit
  * for bit. Layer: mpi-eval.  `atoll replay` does so from the first event, a resume from the last snapshot. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_REPLAY_H
 #define ATOLL_MPI_EVAL_COORDINATOR_REPLAY_H
@@ -8,7 +8,7 @@
 #include "mpi-eval/coordinator/commit.h"
 #include "mpi-eval/operator/prompt_replay.h"
 
-/* An event and what the engine said to it: decisions first .. first + count - 1. */
+/* An event and what the engine decided on it: decisions first .. first + count - 1. */
 struct atoll_undecided {
     uint64_t event;
     size_t first, count;

@@ -1,4 +1,4 @@
-/* setup.h - what evaluators are told at the start, from the campaign's frozen options.
+/* setup.h - what evaluators are sent at the start, from the campaign's frozen options.
  * Layer: mpi-eval.  Keys of campaign.yaml's options: compiler, compile-flags, compile-deadline,
  * compile-memory, sample-device, sample-wall, sample-min, interval, full-compares, threads, backend (cpu,
  * cuda or null), timing (cold or warm), include-path, counters (none, near or all), counters-ratio, sanitize (none or

@@ -10,7 +10,7 @@
 int atoll_write_archive(const struct atoll_campaign *campaign, const char *attempt_dir,
                         struct atoll_err *err);
 
-/* How long the last one took, in ns, as the files say that it left; 0 when there is none. */
+/* How long the last one took, in ns, from the times of the files that it left; 0 when there is none. */
 double atoll_write_archive_last_ns(const struct atoll_campaign *campaign);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 
-/* Speaks on fd (taken) until STOP or the end of the socket.  0: it was told to leave; -1: it could not go on,
- * and said so with FAILED. */
+/* Speaks on fd (taken) until STOP or the end of the socket.  0: STOP came; -1: it could not go on,
+ * and has sent FAILED with the reason. */
 int atoll_evaluator_run(int fd, struct atoll_err *err);
 
 #endif

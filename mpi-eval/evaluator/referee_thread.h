@@ -45,7 +45,7 @@ void atoll_referee_thread_post(struct atoll_referee_thread *referee_thread,
                                struct atoll_referee_request *request);
 void atoll_referee_thread_post_first(struct atoll_referee_thread *referee_thread,
                                      struct atoll_referee_request *request); /* ahead of the others */
-/* One that is done, NULL when none is; call it until it says NULL. */
+/* One that is done, NULL when none is; call it until it gives NULL. */
 struct atoll_referee_request *atoll_referee_thread_collect(struct atoll_referee_thread *referee_thread);
 int atoll_referee_thread_fd(
     const struct atoll_referee_thread *referee_thread); /* readable when some are done */

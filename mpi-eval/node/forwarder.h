@@ -6,9 +6,9 @@
 #include "mpi-eval/node/evaluator_pool.h"
 #include "mpi-eval/node/peers.h"
 
-/* Runs until rank 0 says STOP, which stops the evaluator and is answered with PEER_LOST, and then STOP with
+/* Runs until rank 0 sends STOP, which stops the evaluator and is answered with PEER_LOST, and then STOP with
  * one byte of payload, which allows MPI_Finalize.  up: peer 0 is rank 0.  heartbeat_timeout_ns: a silent
- * evaluator is ended and started again. 1: rank 0 allowed MPI_Finalize; 0: it said or showed that ranks are lost: leave with
+ * evaluator is ended and started again. 1: rank 0 allowed MPI_Finalize; 0: it sent that ranks are lost, or does not answer: leave with
  * _exit. */
 int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_evaluator_pool *pool,
                         double heartbeat_timeout_ns);

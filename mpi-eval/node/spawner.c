@@ -87,7 +87,7 @@ static int is_allowed(const char *entry)
                                         "CUDA_HOME=", "CUDA_PATH=", "CUDA_DEVICE_ORDER="};
     static const char *const prefixes[] = {"LC_", "ATOLL_"};
     if (strncmp(entry, ATOLL_SLICE_VARIABLE "=", sizeof(ATOLL_SLICE_VARIABLE)) == 0) {
-        return 0; /* each child is told its own */
+        return 0; /* each child gets its own */
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(entry, names[i], strlen(names[i])) == 0) {

@@ -233,7 +233,7 @@ static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask 
     }
 }
 
-/* What the engine is told of an ask that is answered. */
+/* The reply for the engine to an ask that is answered. */
 static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
                       struct atoll_reply *ret_reply, struct atoll_err *err)
 {

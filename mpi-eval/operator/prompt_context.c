@@ -28,7 +28,7 @@ struct atoll_prompt_context {
     const char
         *models[ATOLL_MODEL_LIMIT]; /* borrowed from devices: names, in the order of their appearance */
     uint32_t model_count;
-    int is_full; /* later results are not told: prompts say less */
+    int is_full; /* later results are left out of prompts */
 };
 
 struct atoll_prompt_context *atoll_prompt_context_create(size_t limit_bytes, struct atoll_err *err)
@@ -39,7 +39,7 @@ struct atoll_prompt_context *atoll_prompt_context_create(size_t limit_bytes, str
     }
     if (!c || !c->devices) {
         free(c);
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what prompts tell of candidates");
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what prompts say of candidates");
         return NULL;
     }
     atoll_buffer_init(&c->bytes, limit_bytes ? limit_bytes : ATOLL_PROMPT_CONTEXT_LIMIT_BYTES);
@@ -67,7 +67,7 @@ static uint32_t model_of(const struct atoll_prompt_context *c, const char *name)
     return name && i < c->model_count ? i : ANY_MODEL;
 }
 
-/* Devices beyond the limits are like none: prompts say less. */
+/* Devices beyond the limits are left out of prompts. */
 int atoll_prompt_context_add_device(struct atoll_prompt_context *c, const struct atoll_device_info *device,
                                     struct atoll_err *err)
 {

@@ -29,7 +29,7 @@ struct atoll_prompt_io {
 int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                             struct atoll_arena *arena, struct atoll_llm_request *ret_request,
                             struct atoll_err *err);
-/* What the engine is told; request: what was asked.  An outcome that is no answer gives a reply without sources. */
+/* The reply for the engine; request: what was asked.  An outcome that is no answer gives a reply without sources. */
 int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                           const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
                           struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err);

@@ -157,7 +157,7 @@ static void outcome_from_journal(const struct open_ask *o, const struct atoll_re
     outcome->tries = 1;
 }
 
-/* The outcome as the journal tells it, or as the recording does. */
+/* The outcome as the journal has it, or as the recording does. */
 static int find_outcome(struct atoll_prompt_replay *r, const struct open_ask *o,
                         const struct atoll_reply *reply, struct atoll_llm_outcome *outcome,
                         struct atoll_err *err)

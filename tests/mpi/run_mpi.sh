@@ -87,7 +87,7 @@ ranks-lost) make_campaign 240 0 sample-device=60ms;
         until [ "$(ranks_in_state silent)" -ge $rank ]; do sleep 0.1; done # ctest's timeout is the limit
     done
     wait $run || fail "status $?"; check_finished; check_acks
-    grep -q "eval.farewell" "$work/out" || fail "it should have left without MPI_Finalize"
+    grep -q "eval.ranks.unanswered" "$work/out" || fail "it should have left without MPI_Finalize"
     [ "$(ranks_in_state ready)" = 1 ] && [ "$(ranks_in_state silent)" = 2 ] || fail "$(cat "$campaign"/jobs/*/ranks.json)"
     [ -z "$(evaluators)" ] || fail "evaluators outlive their ranks" ;;
 rank-map) make_campaign 60 0; start -n 3 || fail "status $?"; check_finished
@@ -108,7 +108,7 @@ rank-stalled) make_campaign 150 0 sample-device=20ms # a rank that hangs, with i
     wait $run || fail "status $?"; check_finished; check_acks
     grep "eval.peer.dropped" "$work/out" | grep "evaluator 1 (rank 2 on $(uname -n), null device" | grep -q "silent" ||
         fail "the stalled rank should be named with its device and node"
-    grep -q "eval.farewell" "$work/out" || fail "the stalled rank answered" ;;
+    grep -q "eval.ranks.unanswered" "$work/out" || fail "the stalled rank answered" ;;
 drained) make_campaign 400 0 sample-device=20ms # two drained runs, then the rest
     for acks in 20 60; do
         start -n 3 --on-signal drain & run=$!

@@ -14,7 +14,7 @@
 
 #define PATIENCE_NS 60e9 /* of a machine that is busy with something else */
 
-static char dir[] = ATOLL_BUILD_DIR "/tests/tenure.XXXXXX";
+static char dir[] = ATOLL_BUILD_DIR "/tests/renewer.XXXXXX";
 static struct atoll_lease_holder self;
 static struct atoll_lease *lease;
 
@@ -52,7 +52,7 @@ static void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-static struct atoll_lease_renewer *tenure_of(double time_s, double beat_s, double life_s)
+static struct atoll_lease_renewer *renewer_of(double time_s, double beat_s, double life_s)
 {
     const struct atoll_lease_renewer_settings settings = {time_s, beat_s, life_s};
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -82,7 +82,7 @@ static void test_none(void **state)
 
 static void test_renews(void **state)
 {
-    struct atoll_lease_renewer *lease_renewer = tenure_of(90, 0.005, 0);
+    struct atoll_lease_renewer *lease_renewer = renewer_of(90, 0.005, 0);
     wait_for_beats(lease_renewer, 5);
     assert_int_equal(atoll_lease_renewer_check(lease_renewer, NULL), 0);
     atoll_lease_renewer_destroy(lease_renewer);
@@ -94,7 +94,7 @@ static void test_renews(void **state)
 static void test_is_lost(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_lease_renewer *lease_renewer = tenure_of(90, 0.005, 0);
+    struct atoll_lease_renewer *lease_renewer = renewer_of(90, 0.005, 0);
     struct atoll_lease *next = atoll_lease_claim(dir, &self, 1, NULL, NULL);
     double until = atoll_clock_mono_ns() + PATIENCE_NS;
     assert_non_null(next);
@@ -112,7 +112,7 @@ static void test_is_lost(void **state)
 /* The last renewal is always too old here: each check has to wait for one of its own. */
 static void test_waits_for_a_renewal(void **state)
 {
-    struct atoll_lease_renewer *lease_renewer = tenure_of(0.5, 3600, 0);
+    struct atoll_lease_renewer *lease_renewer = renewer_of(0.5, 3600, 0);
     for (int i = 0; i < 3; i++) {
         uint64_t before = beat();
         pause_ms(450);
@@ -133,7 +133,7 @@ static void test_waits_for_a_renewal(void **state)
 /* Rank 0 hangs: whoever watches sees the beat stand still.  It comes back: it beats again. */
 static void test_hung_main(void **state)
 {
-    struct atoll_lease_renewer *lease_renewer = tenure_of(90, 0.005, 0.1);
+    struct atoll_lease_renewer *lease_renewer = renewer_of(90, 0.005, 0.1);
     double until = atoll_clock_mono_ns() + PATIENCE_NS;
     uint64_t last;
     do {

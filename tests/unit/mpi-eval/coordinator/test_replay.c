@@ -58,8 +58,8 @@ static void campaign_make(void **state)
     static const char dir[] = ATOLL_SOURCE_DIR "/suites/starter/softmax_rows";
     struct atoll_task *task = atoll_task_load(dir, NULL);
     assert_non_null(task);
-    struct atoll_campaign_task told = {task->name, dir, task->id};
-    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .task_count = 1, .tasks = &told};
+    struct atoll_campaign_task listed = {task->name, dir, task->id};
+    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .task_count = 1, .tasks = &listed};
     config.id = atoll_id_of("replay", 6);
     atoll_search_defaults(&config.search);
     config.search.seed = 11;
@@ -128,21 +128,22 @@ static void answer_add(struct drive *d)
 {
     struct atoll_event event;
     assert_true(d->count > 0);
-    const struct atoll_decision *told = &d->orders[0];
-    struct atoll_order order = {.evaluation = told->evaluation,
-                                .task = told->task,
-                                .purpose = told->purpose,
-                                .candidate = {.id = told->candidate, .choice = told->choice},
-                                .elite = {.id = told->elite},
-                                .margin = told->margin,
-                                .pair_limit = told->pair_limit};
-    if (told->type == ATOLL_DECIDE_DUEL) {
+    const struct atoll_decision *decision = &d->orders[0];
+    struct atoll_order order = {.evaluation = decision->evaluation,
+                                .task = decision->task,
+                                .purpose = decision->purpose,
+                                .candidate = {.id = decision->candidate, .choice = decision->choice},
+                                .elite = {.id = decision->elite},
+                                .margin = decision->margin,
+                                .pair_limit = decision->pair_limit};
+    if (decision->type == ATOLL_DECIDE_DUEL) {
         atoll_event_init(&event, ATOLL_EVENT_DUELLED);
         atoll_synthetic_duel(&order, &event.duel);
     } else {
-        const struct atoll_task *task = atoll_engine_task(atoll_commit_engine(d->resumed.commit), told->task);
+        const struct atoll_task *task =
+            atoll_engine_task(atoll_commit_engine(d->resumed.commit), decision->task);
         atoll_event_init(&event, ATOLL_EVENT_EVALUATED);
-        assert_int_equal(atoll_engine_source(atoll_commit_engine(d->resumed.commit), &told->source,
+        assert_int_equal(atoll_engine_source(atoll_commit_engine(d->resumed.commit), &decision->source,
                                              &order.candidate.language, &order.candidate.source),
                          0);
         assert_int_equal(atoll_synthetic_evaluate(task, &order, &event.evaluation, NULL), 0);
