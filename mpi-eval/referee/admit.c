@@ -41,7 +41,7 @@ static void report(struct admission *a, const char *test, int passed, const char
     char detail[ATOLL_DETAIL_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
+    vsnprintf(detail, sizeof(detail), format, args);
     va_end(args);
     a->failed |= !passed;
     a->row(a->context, test, passed, detail);
@@ -154,9 +154,9 @@ static void admit_spread(struct admission *a)
             low = fmin(low, values[k]);
             high = fmax(high, values[k]);
         }
-        snprintf(test, sizeof test, "defines %s", a->task->tensors[i].name);
+        snprintf(test, sizeof(test), "defines %s", a->task->tensors[i].name);
         report(a, test, !unset, "%zu of %zu elements are never set, or NaN", unset, count);
-        snprintf(test, sizeof test, "spread of %s", a->task->tensors[i].name);
+        snprintf(test, sizeof(test), "spread of %s", a->task->tensors[i].name);
         double bound = a->task->tolerance.atol + a->task->tolerance.rtol * fmax(fabs(low), fabs(high));
         report(a, test, count == 1 || high - low > 10 * bound, "values from %.6g to %.6g", low, high);
     }
@@ -183,7 +183,7 @@ static void admit_variants(struct admission *a)
         char test[96];
         if (!atoll_variant_is_here(a->referee->backend, v))
             continue;
-        snprintf(test, sizeof test, "variant %s fits", v->name);
+        snprintf(test, sizeof(test), "variant %s fits", v->name);
         int failed = a->referee->backend->variant_fits(a->referee, a->task, v, &err);
         report(a, test, !failed, "%s", failed ? err.text : "");
     }
@@ -269,7 +269,7 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     struct atoll_loaded_candidate candidate = {0};
     char test[160], detail[ATOLL_DETAIL_BYTES] = "";
     double bench_ns = 0;
-    snprintf(test, sizeof test, "%s %s is right", seed->is_baseline ? "baseline" : "seed", seed->name);
+    snprintf(test, sizeof(test), "%s %s is right", seed->is_baseline ? "baseline" : "seed", seed->name);
     int failed = seed_build(a, seed, &prepared, &compiled, detail);
     if (!failed)
         failed =
@@ -277,7 +277,7 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
                                                 &candidate, detail) != ATOLL_V_CORRECT ||
             seed_run(a, &candidate, detail, &bench_ns) != 0;
     if (!failed)
-        snprintf(detail, sizeof detail, "%.4g ms%s", bench_ns / 1e6,
+        snprintf(detail, sizeof(detail), "%.4g ms%s", bench_ns / 1e6,
                  bench_ns > 0 && bench_ns < ATOLL_SAMPLING_SHORT_NS
                      ? "; warning: a bench variant below 20 us, clock and launch dominate; make it larger"
                      : "");

@@ -115,7 +115,7 @@ static int guess_shifted(const struct symptoms *s, char *text, size_t bytes)
 {
     long columns = (long)atoll_shape_columns(&s->shape);
     long steps[] = {1, 2, 4, 8, 16, 32, 64, 128, columns};
-    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+    for (size_t k = 0; k < sizeof(steps) / sizeof(*steps); k++)
         for (long sign = -1; sign <= 1; sign += 2)
             if (share_from(s, source_shifted, sign * steps[k]) > 0.9)
                 return snprintf(text, bytes, "off by %ld elements: each holds what belongs at its index %+ld",
@@ -165,7 +165,7 @@ static void guess_cause(const struct symptoms *symptoms, char *ret_text, size_t 
                                   size_t) = {guess_unwritten, guess_tail,   guess_constant, guess_transposed,
                                              guess_shifted,   guess_factor, guess_precision};
     ret_text[0] = 0;
-    for (size_t i = 0; symptoms->sample_count && i < sizeof guesses / sizeof *guesses; i++)
+    for (size_t i = 0; symptoms->sample_count && i < sizeof(guesses) / sizeof(*guesses); i++)
         if (guesses[i](symptoms, ret_text, bytes) > 0)
             return;
 }
@@ -236,12 +236,12 @@ ATOLL_WIDE_BODY int chunk_sum_body(const struct atoll_tolerance *t, const double
         got2 += got * got;
         product += got * want;
     }
-    memcpy(ret->worst, &worst, sizeof worst);
-    memcpy(ret->error2, &error2, sizeof error2);
-    memcpy(ret->expected2, &expected2, sizeof expected2);
-    memcpy(ret->got2, &got2, sizeof got2);
-    memcpy(ret->product, &product, sizeof product);
-    memcpy(ret->right, &right, sizeof right);
+    memcpy(ret->worst, &worst, sizeof(worst));
+    memcpy(ret->error2, &error2, sizeof(error2));
+    memcpy(ret->expected2, &expected2, sizeof(expected2));
+    memcpy(ret->got2, &got2, sizeof(got2));
+    memcpy(ret->product, &product, sizeof(product));
+    memcpy(ret->right, &right, sizeof(right));
     return 0;
 }
 ATOLL_WIDE_FUNCTION(int, chunk_sum,
@@ -254,10 +254,10 @@ static void chunk_sum_rest(const struct atoll_tolerance *t, const double *y, con
                            const double *scale, size_t n, struct chunk_sums *ret)
 {
     double ends[3][ATOLL_WIDE_LANES] = {{0}};
-    memcpy(ends[0], y, n * sizeof *y);
-    memcpy(ends[1], r, n * sizeof *r);
+    memcpy(ends[0], y, n * sizeof(*y));
+    memcpy(ends[1], r, n * sizeof(*r));
     if (scale)
-        memcpy(ends[2], scale, n * sizeof *scale);
+        memcpy(ends[2], scale, n * sizeof(*scale));
     chunk_sum(t, ends[0], ends[1], ends[2], ATOLL_WIDE_LANES, ret);
 }
 
@@ -331,7 +331,8 @@ static void locate(const struct atoll_check *c, struct atoll_finding *f, struct 
 {
     const struct atoll_tolerance t = element_tolerance(c->task);
     enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
-    size_t columns = atoll_shape_columns(&s->shape), seen = 0, limit = sizeof s->samples / sizeof *s->samples;
+    size_t columns = atoll_shape_columns(&s->shape), seen = 0,
+           limit = sizeof(s->samples) / sizeof(*s->samples);
     size_t stride = f->wrong_count / limit + 1;
     s->first_wrong = s->first_column = f->count;
     for (size_t i = 0; i < f->count; i++) {
@@ -366,7 +367,7 @@ static void describe(const struct atoll_check *c, struct atoll_finding *f, struc
     size_t i = f->worst_index;
     append(f->detail, "%s: %zu of %zu elements wrong (%.3g %%); worst %s: expected %.9g, got %.9g", t->name,
            f->wrong_count, f->count, 100.0 * (double)f->wrong_count / (double)f->count,
-           atoll_shape_index_text(&s->shape, t->name, i, where, sizeof where), c->values[i],
+           atoll_shape_index_text(&s->shape, t->name, i, where, sizeof(where)), c->values[i],
            atoll_dtype_load(t->dtype, c->data, i));
     if (f->worst_error < ATOLL_WORST_ERROR_MAX)
         append(f->detail, ", error %.3g times the tolerance", f->worst_error);
@@ -374,7 +375,7 @@ static void describe(const struct atoll_check *c, struct atoll_finding *f, struc
         append(f->detail, "; %zu are NaN or Inf where the reference is finite", f->nonfinite_count);
     if (f->unwritten_count)
         append(f->detail, "; %zu were never written", f->unwritten_count);
-    guess_cause(s, cause, sizeof cause);
+    guess_cause(s, cause, sizeof(cause));
     if (cause[0])
         append(f->detail, "; probably %s", cause);
 }
@@ -409,7 +410,7 @@ int atoll_check_compare(const struct atoll_check *check, struct atoll_finding *r
     struct totals totals = {0};
     if (atoll_shape_of(check->task, check->tensor, check->variant, &s.shape, err) != 0)
         return -1;
-    memset(ret_finding, 0, sizeof *ret_finding);
+    memset(ret_finding, 0, sizeof(*ret_finding));
     ret_finding->count = s.shape.count;
     compare_all(check, s.shape.count, &totals);
     ret_finding->wrong_count = totals.wrong;

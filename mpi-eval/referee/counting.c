@@ -35,7 +35,7 @@ void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
               : p->clock_hz > 0         ? ATOLL_TIER_MONITOR
                                         : ATOLL_TIER_TIMES;
     if (reason) {
-        snprintf(p->reason, sizeof p->reason, "%s", reason);
+        snprintf(p->reason, sizeof(p->reason), "%s", reason);
     } else {
         double begin = atoll_referee_now_ns();
         referee->backend->profile(referee, known, candidate, variant, p);

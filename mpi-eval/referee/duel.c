@@ -37,8 +37,8 @@ void atoll_duel_score_init(struct atoll_duel_score *score, double margin, double
     if (!pair_limit)
         pair_limit = 16;
     pair_limit = pair_limit < 4 ? 4 : pair_limit > ATOLL_DUEL_PAIR_LIMIT ? ATOLL_DUEL_PAIR_LIMIT : pair_limit;
-    memset(score, 0, sizeof *score);
-    for (size_t i = 0; i < sizeof plan / sizeof *plan; i++)
+    memset(score, 0, sizeof(*score));
+    for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
         if (plan[i] < pair_limit)
             score->look_pairs[looks++] = plan[i];
     score->look_pairs[looks++] = pair_limit;
@@ -102,7 +102,7 @@ static int match_end(struct match *m, enum atoll_verdict verdict, const char *fo
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(m->duel->detail, sizeof m->duel->detail, format, args);
+    vsnprintf(m->duel->detail, sizeof(m->duel->detail), format, args);
     va_end(args);
     m->duel->verdict = verdict;
     return -1;
@@ -289,10 +289,10 @@ static void match_play(struct match *m)
     if (failed)
         return;
     d->better = m->score.state == ATOLL_COMPARE_BETTER;
-    snprintf(d->detail, sizeof d->detail, "%u pairs, ratio %.4f, p %.3g", d->pair_count, d->ratio,
+    snprintf(d->detail, sizeof(d->detail), "%u pairs, ratio %.4f, p %.3g", d->pair_count, d->ratio,
              d->p_value);
     if (m->order->purpose == ATOLL_DUEL_FINAL)
-        snprintf(d->detail + strlen(d->detail), sizeof d->detail - strlen(d->detail),
+        snprintf(d->detail + strlen(d->detail), sizeof(d->detail) - strlen(d->detail),
                  ", right at the hidden variants, %s%s%s",
                  m->varies ? "two runs on the same inputs differ" : "deterministic",
                  m->watched[0] ? ", " : "", m->watched);
@@ -315,8 +315,8 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
                         size_t challenger_length, struct atoll_duel *ret_duel)
 {
     double begin = atoll_referee_now_ns();
-    struct match *m = calloc(1, sizeof *m);
-    memset(ret_duel, 0, sizeof *ret_duel);
+    struct match *m = calloc(1, sizeof(*m));
+    memset(ret_duel, 0, sizeof(*ret_duel));
     ret_duel->evaluation = order->evaluation;
     ret_duel->purpose = order->purpose;
     ret_duel->device = referee->info.key;
@@ -327,7 +327,7 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
     }
     if (!m || !(m->known = atoll_referee_case(referee, task))) {
         ret_duel->verdict = ATOLL_V_INFRASTRUCTURE;
-        snprintf(ret_duel->detail, sizeof ret_duel->detail, "task number %u is not known here, or no memory",
+        snprintf(ret_duel->detail, sizeof(ret_duel->detail), "task number %u is not known here, or no memory",
                  task);
         free(m);
         return;

@@ -44,7 +44,7 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(s->e->detail, sizeof s->e->detail, format, args);
+    vsnprintf(s->e->detail, sizeof(s->e->detail), format, args);
     va_end(args);
     s->e->verdict = verdict;
     s->e->level = level;
@@ -143,7 +143,7 @@ static int series_step(struct session *s, struct series *r)
     else
         r->growth_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
-    snprintf(r->note, sizeof r->note, "%.127s", trial.detail);
+    snprintf(r->note, sizeof(r->note), "%.127s", trial.detail);
     r->stop_ns = r->stop_ns > 0 ? fmin(r->stop_ns, trial.stop_ns) : trial.stop_ns;
     s->e->profile.throttle_reasons |= trial.throttle_reasons;
     if (trial.clock_hz > 0 && s->clock_count < CLOCK_LIMIT)
@@ -177,7 +177,7 @@ static int timing_store(struct session *s, struct series *r, const struct atoll_
                         struct atoll_err *err)
 {
     struct atoll_timing *t = &s->e->timings[s->e->timing_count];
-    size_t bytes = r->sampling.count * sizeof *t->samples_ns;
+    size_t bytes = r->sampling.count * sizeof(*t->samples_ns);
     *t = (struct atoll_timing){.variant = r->variant,
                                .summary = r->sampling.summary,
                                .floor_ns = floor->reporting_ns,
@@ -251,10 +251,10 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
                            s->known->task->variants[r->variant].name, r->sampling.summary.median,
                            floor.hard_ns);
     if (r->stop_ns > 0)
-        snprintf(s->e->detail, sizeof s->e->detail, "a forged end of a sample could gain at most %.0f us",
+        snprintf(s->e->detail, sizeof(s->e->detail), "a forged end of a sample could gain at most %.0f us",
                  r->stop_ns / 1e3);
     else
-        snprintf(s->e->detail, sizeof s->e->detail, "%s", r->note);
+        snprintf(s->e->detail, sizeof(s->e->detail), "%s", r->note);
     return r->sampling.summary.median < floor.audit_ns ? audit(s, r->variant) : 0;
 }
 
@@ -313,7 +313,7 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     e->sampling_ns = atoll_referee_now_ns() - begin;
     /* Level 7: after everything that is timed. */
     struct atoll_summary clocks;
-    double *scratch = s->clock_count ? malloc(s->clock_count * sizeof *scratch) : NULL;
+    double *scratch = s->clock_count ? malloc(s->clock_count * sizeof(*scratch)) : NULL;
     if (scratch) {
         atoll_summary_of(s->clocks_hz, s->clock_count, scratch, &clocks);
         e->profile.clock_hz = clocks.median;

@@ -11,14 +11,14 @@ typedef int fake_fill(const struct atoll_fakes_source *s, size_t tensor, double 
 
 static int fake_right(const struct atoll_fakes_source *s, size_t tensor, double *values, size_t count)
 {
-    memcpy(values, s->right[tensor], count * sizeof *values);
+    memcpy(values, s->right[tensor], count * sizeof(*values));
     return 1;
 }
 
 static int fake_zeros(const struct atoll_fakes_source *s, size_t tensor, double *values, size_t count)
 {
     (void)s, (void)tensor;
-    memset(values, 0, count * sizeof *values);
+    memset(values, 0, count * sizeof(*values));
     return 1;
 }
 
@@ -42,14 +42,14 @@ static int fake_mean(const struct atoll_fakes_source *s, size_t tensor, double *
 
 static int fake_previous(const struct atoll_fakes_source *s, size_t tensor, double *values, size_t count)
 {
-    memcpy(values, s->previous[tensor], count * sizeof *values);
+    memcpy(values, s->previous[tensor], count * sizeof(*values));
     return 1;
 }
 
 static int fake_prefix(const struct atoll_fakes_source *s, size_t tensor, double *values, size_t count)
 {
-    memcpy(values, s->right[tensor], count * sizeof *values);
-    memset(values + count / 2, 0, (count - count / 2) * sizeof *values);
+    memcpy(values, s->right[tensor], count * sizeof(*values));
+    memset(values + count / 2, 0, (count - count / 2) * sizeof(*values));
     return count > 1;
 }
 
@@ -85,7 +85,7 @@ static const struct fake {
 
 size_t atoll_fakes_count(void)
 {
-    return sizeof fakes / sizeof *fakes;
+    return sizeof(fakes) / sizeof(*fakes);
 }
 
 const struct atoll_fakes_row *atoll_fakes_row(size_t fake)
@@ -104,12 +104,12 @@ void atoll_fakes_free(void *data[ATOLL_TASK_TENSOR_LIMIT])
 int atoll_fakes_make(size_t fake, const struct atoll_fakes_source *s, void *ret_data[ATOLL_TASK_TENSOR_LIMIT])
 {
     int made = 1;
-    memset(ret_data, 0, ATOLL_TASK_TENSOR_LIMIT * sizeof *ret_data);
+    memset(ret_data, 0, ATOLL_TASK_TENSOR_LIMIT * sizeof(*ret_data));
     for (size_t i = 0; i < s->task->tensor_count && made; i++) {
         size_t count = s->counts[i];
         if (!s->right[i])
             continue;
-        double *values = malloc(count * sizeof *values + 1);
+        double *values = malloc(count * sizeof(*values) + 1);
         ret_data[i] = malloc(count * 8 + 1);
         made = values && ret_data[i] && fakes[fake].fill(s, i, values, count);
         if (made)

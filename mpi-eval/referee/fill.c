@@ -32,7 +32,7 @@ void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t cou
     fill->stale = stale;
     if (fill->kind == ATOLL_FILL_STALE && !stale)
         fill->kind = ATOLL_FILL_RANDOM;
-    memset(fill->pattern, 0, sizeof fill->pattern);
+    memset(fill->pattern, 0, sizeof(fill->pattern));
     if (fill->kind == ATOLL_FILL_POISON)
         pattern_poison(fill, key);
     else if (fill->kind == ATOLL_FILL_RANDOM) {

@@ -13,14 +13,14 @@ static uint64_t secret_number(const uint8_t secret[32], const char *purpose, con
         struct atoll_id task;
         uint64_t variant, series, number;
     } key;
-    memset(&key, 0, sizeof key);
+    memset(&key, 0, sizeof(key));
     memcpy(key.purpose, purpose, strlen(purpose));
     if (task)
         key.task = *task;
     key.variant = variant;
     key.series = series;
     key.number = number;
-    struct atoll_id id = atoll_id_keyed(secret, 32, &key, sizeof key);
+    struct atoll_id id = atoll_id_keyed(secret, 32, &key, sizeof(key));
     return atoll_id_u64(&id);
 }
 

@@ -28,7 +28,7 @@ struct preparation {
 static void verdict_set(struct atoll_prepared *p, enum atoll_verdict verdict, const char *text)
 {
     p->verdict = verdict;
-    snprintf(p->detail, sizeof p->detail, "%s", text);
+    snprintf(p->detail, sizeof(p->detail), "%s", text);
 }
 
 static int is_name(int c)
@@ -122,7 +122,7 @@ static int plan_check(const struct preparation *w, struct atoll_err *err)
         return -1;
     if (!legal) {
         char text[256];
-        atoll_choice_text(p->plan, &p->choice, text, sizeof text);
+        atoll_choice_text(p->plan, &p->choice, text, sizeof(text));
         return atoll_err_set(err, ATOLL_E_INPUT, "the choice %s does not meet the plan's requirements", text);
     }
     for (size_t i = 0; i < p->task->variant_count; i++)
@@ -165,7 +165,7 @@ static int symbols_make(const struct preparation *w, struct atoll_err *err)
     struct atoll_prepared *p = w->p;
     for (size_t k = 0; k < p->plan->launch_count; k++) {
         char name[256] = "";
-        w->parts->symbol(p, k, name, sizeof name);
+        w->parts->symbol(p, k, name, sizeof(name));
         p->symbols[k] = atoll_arena_text(p->arena, name, strlen(name), err);
         if (!p->symbols[k])
             return -1;
@@ -232,7 +232,7 @@ int atoll_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *
     if (strcmp(p->language, parts->backend->language) == 0)
         return levels_pass(&w, err);
     verdict_set(p, ATOLL_V_BAD_PLAN, "");
-    snprintf(p->detail, sizeof p->detail, "plan: the %s backend takes the language \"%s\" only",
+    snprintf(p->detail, sizeof(p->detail), "plan: the %s backend takes the language \"%s\" only",
              parts->backend->name, parts->backend->language);
     return 0;
 }
@@ -246,7 +246,7 @@ struct atoll_prepared *atoll_prepared_create(const struct atoll_task *task,
         atoll_err_set(err, ATOLL_E_LIMIT, "a source of more than %u bytes", ATOLL_SOURCE_LIMIT);
         return NULL;
     }
-    struct atoll_prepared *p = calloc(1, sizeof *p);
+    struct atoll_prepared *p = calloc(1, sizeof(*p));
     if (!p) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a candidate");
         return NULL;

@@ -61,7 +61,7 @@ uint64_t atoll_referee_placement(struct atoll_referee *referee)
 
 static int referee_open(struct atoll_referee *r, struct atoll_err *err)
 {
-    if (getrandom(&r->salt, sizeof r->salt, 0) != (ssize_t)sizeof r->salt)
+    if (getrandom(&r->salt, sizeof(r->salt), 0) != (ssize_t)sizeof(r->salt))
         return atoll_err_errno(err, errno, "no random numbers from the system");
     return r->backend->open(r, err);
 }
@@ -74,7 +74,7 @@ struct atoll_referee *atoll_referee_create(const struct atoll_backend *backend,
         atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
         return NULL;
     }
-    struct atoll_referee *r = calloc(1, sizeof *r);
+    struct atoll_referee *r = calloc(1, sizeof(*r));
     if (!r) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the referee");
         return NULL;
@@ -117,7 +117,7 @@ const struct atoll_phases *atoll_referee_phases(const struct atoll_referee *refe
 struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t number,
                                      const struct atoll_task *task, struct atoll_err *err)
 {
-    struct atoll_case *c = calloc(1, sizeof *c);
+    struct atoll_case *c = calloc(1, sizeof(*c));
     if (!c) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a task");
         return NULL;
@@ -155,7 +155,7 @@ int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const
         return atoll_err_set(err, ATOLL_E_EXISTS, "task number %u is known already", number);
     if (referee->case_count >= CASE_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d tasks", CASE_LIMIT);
-    struct atoll_case **cases = realloc(referee->cases, (referee->case_count + 1) * sizeof *cases);
+    struct atoll_case **cases = realloc(referee->cases, (referee->case_count + 1) * sizeof(*cases));
     if (!cases)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a task");
     referee->cases = cases;

@@ -9,8 +9,8 @@ int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_ru
                         struct atoll_err *err)
 {
     *s = (struct atoll_sampling){.rules = *rules};
-    s->samples_ns = calloc(ATOLL_SAMPLES_LIMIT, sizeof *s->samples_ns);
-    s->scratch = calloc(ATOLL_SAMPLES_LIMIT, sizeof *s->scratch);
+    s->samples_ns = calloc(ATOLL_SAMPLES_LIMIT, sizeof(*s->samples_ns));
+    s->scratch = calloc(ATOLL_SAMPLES_LIMIT, sizeof(*s->scratch));
     if (s->samples_ns && s->scratch)
         return 0;
     atoll_sampling_fini(s);

@@ -20,7 +20,7 @@ void atoll_wide_copy(void *to, const void *from, size_t bytes)
     memcpy(t, f, head);
     for (; head + LINE_BYTES <= bytes; head += LINE_BYTES) {
         __m128i line[4];
-        memcpy(line, f + head, sizeof line);
+        memcpy(line, f + head, sizeof(line));
         for (int k = 0; k < 4; k++)
             _mm_stream_si128((__m128i *)(void *)(t + head) + k, line[k]);
     }

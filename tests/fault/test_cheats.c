@@ -40,9 +40,9 @@ static size_t check(const struct cheat *c)
     build(c->name, ".cu", c->task, &b);
     int is_good = b.at ? (b.at & c->at) && c->verdicts >> b.verdict & 1u && strstr(b.detail, c->says)
                        : (c->at & ~early) != 0;
-    size_t failed = report(c->name, cheats_wanted(c, wanted, sizeof wanted), &b, is_good);
+    size_t failed = report(c->name, cheats_wanted(c, wanted, sizeof(wanted)), &b, is_good);
     cheats_built_fini(&b);
-    snprintf(twin, sizeof twin, "%s.honest", c->name);
+    snprintf(twin, sizeof(twin), "%s.honest", c->name);
     build(c->name, ".honest.cu", c->task, &b);
     failed += report(twin, "to pass", &b, b.at == 0);
     cheats_built_fini(&b);

@@ -76,7 +76,7 @@ static size_t page;
 static char *read_text(const char *folder, const char *name)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s%s", folder, name);
+    snprintf(path, sizeof(path), "%s%s", folder, name);
     FILE *f = fopen(path, "r");
     if (!f)
         fail_msg("%s is not there", path);
@@ -94,7 +94,7 @@ static struct atoll_compiled compile(const char *file)
     const char *defines[] = {done};
     struct atoll_compiled result;
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(done, sizeof done, "DONE_WORD=%zu", offsetof(struct atoll_control_page, done) / 4);
+    snprintf(done, sizeof(done), "DONE_WORD=%zu", offsetof(struct atoll_control_page, done) / 4);
     assert_true(asprintf(&text, "%s%s", prelude, body) > 0);
     if (atoll_compiler_run(compiler, "candidate.c", text, strlen(text), defines, 1, &result, &err) != 0)
         fail_msg("%s: %s", file, err.text);
@@ -142,9 +142,9 @@ static void expect_text(const char *name, const char *text, const char *part)
 static void expect_still(const char *name)
 {
     int copy[UNITS];
-    memcpy(copy, buffers.y, sizeof copy);
+    memcpy(copy, buffers.y, sizeof(copy));
     for (int i = 0; i < 1000; i++) {
-        if (memcmp(copy, buffers.y, sizeof copy) != 0)
+        if (memcmp(copy, buffers.y, sizeof(copy)) != 0)
             fail_msg("%s: its output still changes", name);
     }
 }
@@ -165,7 +165,7 @@ static void check_hostile(const struct row *row)
 {
     char file[128];
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(file, sizeof file, "%s.c", row->name);
+    snprintf(file, sizeof(file), "%s.c", row->name);
     struct atoll_compiled object = compile(file);
     if ((object.status == ATOLL_COMPILE_OK) != (row->stage != COMPILE))
         fail_msg("%s: compile status %d: %s", file, (int)object.status, object.diagnostics);
@@ -191,7 +191,7 @@ static void check_honest(const struct row *row)
 {
     char file[128];
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(file, sizeof file, "%s.honest.c", row->name);
+    snprintf(file, sizeof(file), "%s.honest.c", row->name);
     struct atoll_compiled object = compile(file);
     if (object.status != ATOLL_COMPILE_OK)
         fail_msg("%s: compile status %d: %s", file, (int)object.status, object.diagnostics);
@@ -214,7 +214,7 @@ static void check_honest(const struct row *row)
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         check_hostile(&rows[i]);
         check_honest(&rows[i]);
     }
@@ -230,7 +230,7 @@ static void test_every_fixture_has_a_row(void **state)
     for (struct dirent *e = readdir(dir); e; e = readdir(dir))
         files += strlen(e->d_name) > 2 && strcmp(e->d_name + strlen(e->d_name) - 2, ".c") == 0;
     closedir(dir);
-    assert_int_equal(files, 2 * sizeof rows / sizeof rows[0]);
+    assert_int_equal(files, 2 * sizeof(rows) / sizeof(rows[0]));
 }
 
 static int memory_file(size_t bytes)

@@ -103,7 +103,7 @@ static const struct batch {
      1024, 0, 0, 1, ATOLL_COMMAND_BATCH_REFUSED},
 };
 
-#define FAULT_COUNT (sizeof faults / sizeof faults[0])
-#define BATCH_COUNT (sizeof batches / sizeof batches[0])
+#define FAULT_COUNT (sizeof(faults) / sizeof(faults[0]))
+#define BATCH_COUNT (sizeof(batches) / sizeof(batches[0]))
 
 #endif

@@ -17,7 +17,7 @@ struct bench {
 static inline int bench_open(struct bench *b, uint64_t bytes)
 {
     size_t lengths[2];
-    memset(b, 0, sizeof *b);
+    memset(b, 0, sizeof(*b));
     b->worker = gpu_open();
     if (!b->worker)
         return -1;

@@ -24,7 +24,7 @@ static void take_row(void *context, const char *test, int passed, const char *de
     r->failed_on_device += is_device && !passed ? 1 : 0;
     if (!passed) {
         size_t n = strlen(r->names);
-        snprintf(r->names + n, sizeof r->names - n, "%s;", test);
+        snprintf(r->names + n, sizeof(r->names) - n, "%s;", test);
     }
     if (is_device || !passed)
         printf("  %-4s %-38s %.150s\n", passed ? "ok" : r->is_expected ? "no" : "FAIL", test, detail);
@@ -34,7 +34,7 @@ static void admit(const char *dir, double atol, struct rows *r)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[512];
-    snprintf(path, sizeof path, ATOLL_SOURCE_DIR "/%s", dir);
+    snprintf(path, sizeof(path), ATOLL_SOURCE_DIR "/%s", dir);
     struct atoll_task *task = atoll_task_load(path, &err);
     if (!task) {
         fail_msg("%s", err.text);
@@ -55,7 +55,7 @@ static void tasks_pass(void **state)
     if (!device)
         skip();
     (void)state;
-    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+    for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
         struct rows r = {0};
         admit(dirs[i], 0, &r);
         assert_true(r.on_device >= 8); /* the reference, and seven outputs */
@@ -73,7 +73,7 @@ static void a_loose_tolerance_fails(void **state)
     admit("suites/starter/softmax_rows", 1e30, &r);
     static const char *const wanted[] = {";cuda rejects zeros;", ";cuda rejects ones;",
                                          ";cuda rejects the mean;", ";cuda rejects a prefix;"};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
         if (!strstr(r.names, wanted[i]))
             fail_msg("%s is missing in %s", wanted[i], r.names);
     assert_null(strstr(r.names, "cuda accepts the reference"));
@@ -102,8 +102,8 @@ static int set_up(void **state)
                                                      .output_bytes = (uint64_t)16 << 20};
     struct atoll_setup setup = gpu_setup();
     (void)state;
-    snprintf(setup.backend, sizeof setup.backend, "cpu");
-    snprintf(setup.compiler, sizeof setup.compiler, "cc");
+    snprintf(setup.backend, sizeof(setup.backend), "cpu");
+    snprintf(setup.compiler, sizeof(setup.compiler), "cc");
     setenv("ATOLL_WORKER", ATOLL_BUILD_DIR "/atoll-worker", 0);
     if (gpu_referee_open(&compilers[1], &device) < 0)
         return -1;

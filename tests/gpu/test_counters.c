@@ -29,7 +29,7 @@ static int rig_open(struct rig *g)
     size_t length;
     struct atoll_device_command_function function;
     int64_t n = COUNT;
-    memset(g, 0, sizeof *g);
+    memset(g, 0, sizeof(*g));
     g->worker = gpu_open();
     if (!g->worker)
         return -1;
@@ -90,10 +90,10 @@ static void count(struct rig *g, unsigned launches)
     const unsigned char *bytes = atoll_command_batch_take_bytes(&g->reply, &length);
     uint32_t ranges = 0;
     double values[4 * ATOLL_COUNTER_COUNT];
-    assert_true(length >= sizeof ranges && length <= sizeof ranges + sizeof values);
-    memcpy(&ranges, bytes, sizeof ranges);
-    assert_int_equal(length, sizeof ranges + ranges * g->metrics.count * sizeof *values);
-    memcpy(values, bytes + sizeof ranges, length - sizeof ranges);
+    assert_true(length >= sizeof(ranges) && length <= sizeof(ranges) + sizeof(values));
+    memcpy(&ranges, bytes, sizeof(ranges));
+    assert_int_equal(length, sizeof(ranges) + ranges * g->metrics.count * sizeof(*values));
+    memcpy(values, bytes + sizeof(ranges), length - sizeof(ranges));
     g->ranges = ranges;
     atoll_metrics_merge(&g->metrics, values, ranges, g->counters);
     for (size_t i = 0; i < g->metrics.count; i++)
@@ -137,7 +137,7 @@ static void known_work_is_counted(void **state)
         skip();
     double before = launch_ns(&g);
     const enum atoll_metrics_set sets[] = {ATOLL_METRICS_SMALL, ATOLL_METRICS_FULL, ATOLL_METRICS_SMALL};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
         if (open_set(&g, sets[i]) != 0) {
             rig_close(&g);
             skip();

@@ -67,7 +67,7 @@ static void evaluate(uint32_t number, const struct atoll_task *task, const struc
     atoll_evaluation_init(&e);
     atoll_referee_evaluate(referee, number, &order, prepared, image->object, image->object_length, &e);
     *ret = (struct outcome){.verdict = e.verdict, .level = e.level, .ns = atoll_evaluation_time_ns(&e, task)};
-    snprintf(ret->detail, sizeof ret->detail, "%s", e.detail);
+    snprintf(ret->detail, sizeof(ret->detail), "%s", e.detail);
     atoll_evaluation_fini(&e);
 }
 
@@ -132,7 +132,7 @@ static size_t children(pid_t *ret_device_process)
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         char path[288], name[64] = "";
         int pid = 0, parent = 0;
-        snprintf(path, sizeof path, "/proc/%.200s/stat", e->d_name);
+        snprintf(path, sizeof(path), "/proc/%.200s/stat", e->d_name);
         FILE *f = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? fopen(path, "r") : NULL;
         int got = f ? fscanf(f, "%d (%63[^)]) %*c %d", &pid, name, &parent) : 0;
         if (f)
@@ -164,8 +164,8 @@ static void good_line(const char *after)
     struct outcome o;
     char name[96], detail[128];
     int is_well = good_is_well(&o);
-    snprintf(name, sizeof name, "... an honest kernel after %.60s", after);
-    snprintf(detail, sizeof detail, "%.1f us, before %.1f us; ratio %.3f (limit %.2f); %.40s", o.ns / 1e3,
+    snprintf(name, sizeof(name), "... an honest kernel after %.60s", after);
+    snprintf(detail, sizeof(detail), "%.1f us, before %.1f us; ratio %.3f (limit %.2f); %.40s", o.ns / 1e3,
              good_ns / 1e3, o.ns / good_ns, SAME_RATIO, o.detail);
     if (!is_well)
         line(name, "correct, as fast as before", atoll_verdict_name(o.verdict), 0, detail, 0);
@@ -200,7 +200,7 @@ static void fault_run(const struct fault *f)
     unsigned replaced = replaced_since(before);
     int is_good = f->verdicts >> o.verdict & 1u && strstr(o.detail, f->says) &&
                   (f->loses < 0 || (f->loses ? replaced >= 1 : replaced == 0));
-    line(f->name, cheats_verdicts_text(f->verdicts, wanted, sizeof wanted), atoll_verdict_name(o.verdict),
+    line(f->name, cheats_verdicts_text(f->verdicts, wanted, sizeof(wanted)), atoll_verdict_name(o.verdict),
          replaced, o.detail, is_good);
     atoll_compiled_fini(&image);
     atoll_prepared_destroy(p);
@@ -244,7 +244,7 @@ static void batch_run(const struct batch *b)
     must(atoll_cuda_device_run(d, STEPS_LIMIT_NS, &err) < 0, b->name, &err);
     enum atoll_command_batch_status status = d->reply.status;
     char text[256];
-    snprintf(text, sizeof text, "command %u: %.200s", d->reply.command, d->reply.text);
+    snprintf(text, sizeof(text), "command %u: %.200s", d->reply.command, d->reply.text);
     if (d->worker) {
         atoll_command_batch_clear(&d->batch);
         atoll_command_batch_module_unload(&d->batch, MODULE_SLOT);

@@ -44,15 +44,15 @@ static void campaign_exec(const struct campaign *c, const char *evaluations)
 
 static void campaign_start(struct campaign *c, const char *name, const char *evaluations)
 {
-    memset(c, 0, sizeof *c);
-    snprintf(c->dir, sizeof c->dir, "%s/%s", folder, name);
-    snprintf(c->log, sizeof c->log, "%s/%s.log", folder, name);
-    snprintf(c->acks, sizeof c->acks, "%s/%s.acks", folder, name);
+    memset(c, 0, sizeof(*c));
+    snprintf(c->dir, sizeof(c->dir), "%s/%s", folder, name);
+    snprintf(c->log, sizeof(c->log), "%s/%s.log", folder, name);
+    snprintf(c->acks, sizeof(c->acks), "%s/%s.acks", folder, name);
     c->pid = fork();
     assert_true(c->pid >= 0);
     if (c->pid == 0)
         campaign_exec(c, evaluations);
-    assert_true(started_count < sizeof started / sizeof *started);
+    assert_true(started_count < sizeof(started) / sizeof(*started));
     started[started_count++] = c->pid;
 }
 
@@ -74,7 +74,7 @@ static const char *log_of(const struct campaign *c)
 {
     static char text[LOG_BYTES];
     int fd = open(c->log, O_RDONLY);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = 0;
@@ -129,8 +129,8 @@ static void expect_refusal(struct campaign *c, const struct campaign *holder)
     printf("refused: %.*s\n", (int)strcspn(at, "\n"), at);
     assert_false(has_measured(c));
     assert_non_null(strstr(at, holder->dir));
-    gethostname(host, sizeof host - 1);
-    snprintf(on, sizeof on, " on %s, ", host);
+    gethostname(host, sizeof(host) - 1);
+    snprintf(on, sizeof(on), " on %s, ", host);
     assert_non_null(strstr(at, on));
     long pid = strtol(at + strlen(said), NULL, 10);
     assert_true(pid > 1 && kill((pid_t)pid, 0) == 0);
@@ -198,7 +198,7 @@ static int entry_remove(const char *path, const struct stat *st, int kind, struc
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/atoll-gpu-lock-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/atoll-gpu-lock-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 

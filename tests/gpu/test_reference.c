@@ -27,7 +27,7 @@ static void *load_host(const struct atoll_task *task, range_function **ret_range
     struct atoll_buffer text;
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[256], command[1024];
-    snprintf(path, sizeof path, "%s/reference-%s.c", ATOLL_BUILD_DIR, task->name);
+    snprintf(path, sizeof(path), "%s/reference-%s.c", ATOLL_BUILD_DIR, task->name);
     atoll_buffer_init(&text, (size_t)4 << 20);
     if (atoll_reference_translation_unit(task, &text, &err))
         fail_msg("%s", err.text);
@@ -36,9 +36,9 @@ static void *load_host(const struct atoll_task *task, range_function **ret_range
     fwrite(text.data, 1, text.length, f);
     fclose(f);
     atoll_buffer_fini(&text);
-    snprintf(command, sizeof command, "cc -O2 -shared -fPIC -o %s.so %s -lm", path, path);
+    snprintf(command, sizeof(command), "cc -O2 -shared -fPIC -o %s.so %s -lm", path, path);
     assert_int_equal(system(command), 0);
-    snprintf(command, sizeof command, "%s.so", path);
+    snprintf(command, sizeof(command), "%s.so", path);
     void *library = dlopen(command, RTLD_NOW);
     assert_non_null(library);
     *(void **)ret_range = dlsym(library, "atoll_reference_range");
@@ -81,7 +81,7 @@ static void run_host(const struct atoll_task *task, const struct atoll_variant *
     range_function *range = NULL;
     long long dims[ATOLL_TASK_DIM_LIMIT];
     void *library = load_host(task, &range);
-    double *scratch = calloc((size_t)evaluate(task, v, task->scratch) + 1, sizeof *scratch);
+    double *scratch = calloc((size_t)evaluate(task, v, task->scratch) + 1, sizeof(*scratch));
     for (size_t i = 0; i < task->dim_count; i++)
         dims[i] = v->dims[i];
     struct atoll_reference_args args = {dims, (const void *const *)h->inputs, h->expected, h->scale, scratch};

@@ -90,7 +90,7 @@ static void introduce(void)
 {
     char version[] = "--version", text[4096];
     char *argv[] = {tool, version, NULL};
-    if (atoll_spawn_output(argv, NULL, 10000, text, sizeof text, NULL) == 0)
+    if (atoll_spawn_output(argv, NULL, 10000, text, sizeof(text), NULL) == 0)
         printf("%s\n%s\n", tool, text);
     fflush(stdout);
 }
@@ -129,7 +129,7 @@ static void tools_name_what_is_wrong(void **state)
     if (!tool)
         skip();
     atoll_cuda_device_drop(atoll_cuda_device_of(referee));
-    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+    for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
         struct cheats_built b;
         build(kernels[k].name, kernels[k].source, kernels[k].task, &b);
         struct atoll_loaded_candidate candidate = {
@@ -171,7 +171,7 @@ static void final_duels_say_it(void **state)
     if (!tool)
         skip();
     referee->setup.sanitize_deadline_ns = 4 * TOOL_NS;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cheats_built defender, challenger;
         struct atoll_duel d;
         struct atoll_order order = {.evaluation = next_evaluation++,

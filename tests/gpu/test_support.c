@@ -35,7 +35,7 @@ static const struct atoll_init inits[] = {
     {ATOLL_INIT_PERMUTATION, 0, 0, NULL}, {ATOLL_INIT_RAGGED, 0, 90000, NULL},
     {ATOLL_INIT_CONSTANT, 1.5, 0, NULL},
 };
-enum { INITS = sizeof inits / sizeof *inits, CASES = INITS * 5 };
+enum { INITS = sizeof(inits) / sizeof(*inits), CASES = INITS * 5 };
 
 static struct atoll_task task_of(enum atoll_dtype dtype, size_t init)
 {
@@ -143,9 +143,9 @@ static void hashes_see_every_bit_and_no_address(void **state)
 {
     static unsigned char text[70000];
     static const size_t lengths[] = {1, 7, 8, 9, 16, 31, 33, 4096, 69999};
-    for (size_t i = 0; i < sizeof text; i++)
+    for (size_t i = 0; i < sizeof(text); i++)
         text[i] = (unsigned char)(i * i >> 3);
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
         size_t n = lengths[i];
         uint64_t first = b.area + 4096, second = b.area + (1 << 20) + 3;
         atoll_command_batch_write(&b.batch, first, text, n);
@@ -202,8 +202,8 @@ static struct atoll_support_finding compare(const struct sealed *a, int has_scal
     atoll_support_fill(&b.batch, &o.fill, o.address, COUNT);
     atoll_command_batch_write(&b.batch, o.address, a->got,
                               (COUNT - 3) * sizeof(float)); /* the last three stay as they were */
-    atoll_command_batch_write(&b.batch, o.expected, a->expected, sizeof a->expected);
-    atoll_command_batch_write(&b.batch, b.area + (3 << 20), a->scales, sizeof a->scales);
+    atoll_command_batch_write(&b.batch, o.expected, a->expected, sizeof(a->expected));
+    atoll_command_batch_write(&b.batch, b.area + (3 << 20), a->scales, sizeof(a->scales));
     atoll_support_seal(&b.batch, &o, sealed, &key, 3);
     if (is_sealed)
         atoll_command_batch_set(&b.batch, o.expected, 0, 2 * COUNT);
@@ -248,7 +248,7 @@ static void comparisons_find_what_is_wrong(void **state)
         assert_int_equal(plain.wrong_count, sealed.wrong_count);
         assert_int_equal(plain.worst_index, sealed.worst_index);
         assert_int_equal(
-            atoll_support_finding_judge(&sealed, blend, Y, &blend->variants[0], detail, sizeof detail), 0);
+            atoll_support_finding_judge(&sealed, blend, Y, &blend->variants[0], detail, sizeof(detail)), 0);
         print_message("%s\n", detail);
         assert_non_null(strstr(detail, "y: 6 of 703 elements wrong"));
         assert_non_null(strstr(detail, "worst y[5, 15]"));
@@ -389,7 +389,7 @@ static void rates(void **state)
         {"compare, sealed f32", put_sealed_compare, 12.0 * FLOATS},
         {"copy", put_copy, 2.0 * HALF},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         if (rows[i].put == put_plain_compare)
             compare_prepare();
         double ns = timed(rows[i].put);

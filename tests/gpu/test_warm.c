@@ -82,7 +82,7 @@ static void evaluate(const struct rig *g, uint32_t number, const struct atoll_ta
         ret->summary = e.timings[0].summary;
         ret->floor_ns = e.timings[0].floor_ns;
     }
-    snprintf(ret->detail, sizeof ret->detail, "%s", e.detail);
+    snprintf(ret->detail, sizeof(ret->detail), "%s", e.detail);
     atoll_evaluation_fini(&e);
     cheats_built_fini(&b);
 }
@@ -161,7 +161,7 @@ static void memos(void **state)
     }
     if (atoll_referee_add_task(g.referee, 0, task, &err) != 0)
         fail_msg("%s", err.text);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct outcome o;
         evaluate(&g, 0, task, cases[i].source, &o);
         int is_good = cases[i].verdicts >> o.verdict & 1;

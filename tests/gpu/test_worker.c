@@ -44,7 +44,7 @@ static void rig_load(struct rig *g)
 
 static int rig_open(struct rig *g)
 {
-    memset(g, 0, sizeof *g);
+    memset(g, 0, sizeof(*g));
     g->worker = gpu_open();
     if (!g->worker)
         return -1;
@@ -90,17 +90,17 @@ static void computes(void **state)
     atoll_device_command_param(&l, &from, 8);
     atoll_device_command_param(&l, &n, 8);
     atoll_device_command_param(&l, &k, 4);
-    atoll_command_batch_write(&g.batch, from, in, sizeof in);
+    atoll_command_batch_write(&g.batch, from, in, sizeof(in));
     atoll_command_batch_event(&g.batch, 0);
     atoll_command_batch_launch(&g.batch, &l);
     atoll_command_batch_event(&g.batch, 1);
-    atoll_command_batch_read(&g.batch, g.memory, sizeof out);
+    atoll_command_batch_read(&g.batch, g.memory, sizeof(out));
     atoll_command_batch_set(&g.batch, g.memory, 0, 250); /* after the read: what was read stays */
     atoll_command_batch_cache_reset(&g.batch);
     gpu_run(g.worker, &g.batch, &g.reply);
     const void *bytes = atoll_command_batch_take_bytes(&g.reply, &length);
-    assert_int_equal(length, sizeof out);
-    memcpy(out, bytes, sizeof out);
+    assert_int_equal(length, sizeof(out));
+    memcpy(out, bytes, sizeof(out));
     for (int i = 0; i < 1000; i++)
         assert_true(out[i] == in[i] * 2 + 3);
     assert_true(g.reply.event_ns[1] > 500 && g.reply.event_ns[1] < 1e6);
@@ -223,7 +223,7 @@ static void refuses_and_goes_on(void **state)
     bad[1].shared_bytes = 1 << 20;
     bad[3].cluster[0] = 2;
     bad[3].cluster[1] = bad[3].cluster[2] = 1;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         atoll_command_batch_event(&g.batch, 0);
         atoll_command_batch_launch(&g.batch, &bad[i]);
         assert_int_equal(atoll_cuda_worker_run(g.worker, &g.batch, 10e9, &g.reply, &err), 0);
@@ -256,7 +256,7 @@ static void faults_cost_the_process_only(void **state)
                 {STOP, ATOLL_COMMAND_BATCH_FAULT, 10e9},
                 {ENDLESS, ATOLL_COMMAND_BATCH_TIMEOUT, 0.3e9}};
     struct atoll_err err = ATOLL_ERR_INIT;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct rig g;
         if (rig_open(&g) != 0)
             skip();

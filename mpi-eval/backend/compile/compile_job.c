@@ -33,7 +33,7 @@ static int copy_in(struct atoll_compile_job *job, const char *text, size_t lengt
                    size_t define_count)
 {
     job->text = malloc(length + 1);
-    job->defines = calloc(define_count + 1, sizeof job->defines[0]);
+    job->defines = calloc(define_count + 1, sizeof(job->defines[0]));
     if (!job->text || !job->defines)
         return -1;
     if (length > 0)
@@ -59,13 +59,13 @@ struct atoll_compile_job *atoll_compile_job_create(uint64_t number, const char *
                       ATOLL_COMPILE_TEXT_LIMIT);
         return NULL;
     }
-    struct atoll_compile_job *job = calloc(1, sizeof *job);
+    struct atoll_compile_job *job = calloc(1, sizeof(*job));
     if (!job || copy_in(job, text, length, defines, define_count) != 0) {
         atoll_compile_job_destroy(job);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a compile job");
         return NULL;
     }
-    snprintf(job->file_name, sizeof job->file_name, "%s", file_name);
+    snprintf(job->file_name, sizeof(job->file_name), "%s", file_name);
     job->result.job = number;
     return job;
 }
@@ -155,7 +155,7 @@ enum atoll_compile_status atoll_compile_judge(const char *output, const char *fi
 {
     if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
         return ATOLL_COMPILE_OK;
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (find_words(output, file_name, signs[i].words))
             return signs[i].status;
     }

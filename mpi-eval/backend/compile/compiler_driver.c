@@ -54,7 +54,7 @@ static int slot_init(struct slot *slot, const char *base, unsigned index,
     if (slot->folder_fd < 0)
         return atoll_err_errno(err, errno, "cannot open the folder %s", slot->folder);
     size_t count = path_count < ATOLL_TOOLCHAIN_PATH_LIMIT ? path_count : ATOLL_TOOLCHAIN_PATH_LIMIT;
-    memcpy(all, paths, count * sizeof all[0]);
+    memcpy(all, paths, count * sizeof(all[0]));
     all[count++] = (struct atoll_landlock_path){slot->folder, 1};
     all[count++] = (struct atoll_landlock_path){"/dev/null", 1};
     all[count++] = (struct atoll_landlock_path){"/dev/urandom", 0};
@@ -127,7 +127,7 @@ static void slot_drain(struct slot *slot)
     for (;;) {
         size_t room = OUTPUT_BYTES - 1 - slot->output_length;
         ssize_t got = room > 0 ? read(slot->pipe, slot->output + slot->output_length, room)
-                               : read(slot->pipe, rest, sizeof rest);
+                               : read(slot->pipe, rest, sizeof(rest));
         if (got == 0 || (got < 0 && errno != EINTR))
             return;
         if (got > 0 && room > 0)
@@ -302,7 +302,7 @@ static char **arguments_make(const struct cc *cc, const struct atoll_compile_job
         fixed++;
     while (cc->style.tail[tail])
         tail++;
-    char **argv = calloc(5 + fixed + cc->flag_count + job->define_count + tail, sizeof *argv);
+    char **argv = calloc(5 + fixed + cc->flag_count + job->define_count + tail, sizeof(*argv));
     if (!argv)
         return NULL;
     argv[n++] = cc->toolchain.path;
@@ -342,7 +342,7 @@ static int compiler_start(struct cc *cc, struct slot *slot, struct atoll_err *er
         .argv = argv,
         .environment = cc->environment,
         .limits = cc->limits,
-        .limit_count = sizeof cc->limits / sizeof cc->limits[0],
+        .limit_count = sizeof(cc->limits) / sizeof(cc->limits[0]),
         .filter = &cc->filter,
         .drop_privileges = 1,
     };
@@ -435,13 +435,13 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
         slot->timed_out ? ATOLL_COMPILE_TIMEOUT
                         : atoll_compile_judge(slot->output, slot->job->file_name, wait_status);
     if (status == ATOLL_COMPILE_TIMEOUT)
-        snprintf(diagnostics, sizeof diagnostics, "the compiler was not done after %.3g s",
+        snprintf(diagnostics, sizeof(diagnostics), "the compiler was not done after %.3g s",
                  cc->deadline_ns / 1e9);
     else if (status != ATOLL_COMPILE_OK)
         atoll_diagnostics_trim(slot->output, slot->folder, diagnostics);
     if (status == ATOLL_COMPILE_OK && slot_read_object(slot, cc->style.object_name, cc->output_bytes) != 0) {
         status = ATOLL_COMPILE_BROKEN;
-        snprintf(diagnostics, sizeof diagnostics, "the compiler left no object of at most %llu bytes",
+        snprintf(diagnostics, sizeof(diagnostics), "the compiler left no object of at most %llu bytes",
                  (unsigned long long)cc->output_bytes);
     }
     job_finish(cc, slot, status, diagnostics, report);
@@ -516,8 +516,8 @@ struct atoll_compiler *atoll_compiler_driver_create(const struct atoll_compiler_
                       settings->slots, settings->deadline_ns / 1e9, SLOT_LIMIT);
         return NULL;
     }
-    struct cc *cc = calloc(1, sizeof *cc);
-    if (!cc || !(cc->slots = calloc(settings->slots, sizeof cc->slots[0]))) {
+    struct cc *cc = calloc(1, sizeof(*cc));
+    if (!cc || !(cc->slots = calloc(settings->slots, sizeof(cc->slots[0])))) {
         free(cc);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler");
         return NULL;

@@ -27,7 +27,7 @@ static int is_summary(const char *line, size_t length)
 {
     static const char *const phrases[] = {"collect2: error: ld returned", "error: linker command failed",
                                           "detected in the compilation of", "Ptx assembly aborted"};
-    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
         if (line_has(line, length, phrases[i]))
             return 1;
     return length == 23 && memcmp(line, "Compilation terminated.", 23) == 0;
@@ -39,7 +39,7 @@ static int is_error(const char *line, size_t length)
                                           "relocation R_"};
     if (is_summary(line, length))
         return 0;
-    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
         if (line_has(line, length, phrases[i]))
             return 1;
     return line_has(line, length, " error: ") || line_has(line, length, "; error   : ");

@@ -43,8 +43,8 @@ char *atoll_toolchain_find_program(const char *command)
     for (const char *at = search ? search : "/usr/bin:/bin"; *at;) {
         size_t length = strcspn(at, ":");
         char path[PATH_MAX];
-        int n = snprintf(path, sizeof path, "%.*s/%s", (int)length, at, command);
-        if (length > 0 && at[0] == '/' && n < (int)sizeof path && is_program(path))
+        int n = snprintf(path, sizeof(path), "%.*s/%s", (int)length, at, command);
+        if (length > 0 && at[0] == '/' && n < (int)sizeof(path) && is_program(path))
             return strdup(path); /* not resolved: compilers look at the name they were called by */
         at += length + (at[length] == ':');
     }
@@ -55,7 +55,7 @@ static int keep_variables(struct atoll_toolchain *t, struct atoll_err *err)
 {
     size_t count = 0;
     t->environment[count++] = strdup("LC_ALL=C");
-    for (size_t i = 0; i < sizeof kept_variables / sizeof kept_variables[0]; i++) {
+    for (size_t i = 0; i < sizeof(kept_variables) / sizeof(kept_variables[0]); i++) {
         const char *value = getenv(kept_variables[i]);
         if (value && asprintf(&t->environment[count], "%s=%s", kept_variables[i], value) >= 0)
             count++;
@@ -71,14 +71,15 @@ static int compiler_output(const struct atoll_toolchain *t, const char *option, 
 {
     char argument[64];
     char *argv[] = {t->path, argument, NULL};
-    snprintf(argument, sizeof argument, "%s", option);
+    snprintf(argument, sizeof(argument), "%s", option);
     return atoll_spawn_output(argv, t->environment, OUTPUT_TIMEOUT_MS, ret_text, bytes, err);
 }
 
 static void add_path(struct atoll_toolchain *t, const char *path, size_t length)
 {
     char copy[PATH_MAX], resolved[PATH_MAX];
-    if (length == 0 || length >= sizeof copy || path[0] != '/' || t->path_count == ATOLL_TOOLCHAIN_PATH_LIMIT)
+    if (length == 0 || length >= sizeof(copy) || path[0] != '/' ||
+        t->path_count == ATOLL_TOOLCHAIN_PATH_LIMIT)
         return;
     memcpy(copy, path, length);
     copy[length] = '\0';
@@ -117,14 +118,14 @@ static void add_search_dirs(struct atoll_toolchain *t, char *text)
 static int describe(struct atoll_toolchain *t, struct atoll_err *err)
 {
     char text[OUTPUT_BYTES];
-    if (compiler_output(t, "--version", text, sizeof text, err) != 0)
+    if (compiler_output(t, "--version", text, sizeof(text), err) != 0)
         return -1;
     const char *line = strstr(text, "Cuda compilation tools"); /* nvcc starts with its name and copyright */
     line = line ? line : text;
     t->version = line[0] ? strndup(line, strcspn(line, "\n")) : strdup("unknown compiler");
-    if (compiler_output(t, "-print-search-dirs", text, sizeof text, err) != 0)
+    if (compiler_output(t, "-print-search-dirs", text, sizeof(text), err) != 0)
         return -1;
-    for (size_t i = 0; i < sizeof system_paths / sizeof system_paths[0]; i++)
+    for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++)
         add_path(t, system_paths[i], strlen(system_paths[i]));
     char *real = realpath(t->path, NULL);
     char *slash = real ? strrchr(real, '/') : NULL;
@@ -143,7 +144,7 @@ void atoll_toolchain_add_folder(struct atoll_toolchain *t, const char *folder)
 
 int atoll_toolchain_init(struct atoll_toolchain *t, const char *command, struct atoll_err *err)
 {
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
     t->path = atoll_toolchain_find_program(command);
     if (!t->path)
         return atoll_err_set(
@@ -164,7 +165,7 @@ void atoll_toolchain_fini(struct atoll_toolchain *t)
     free(t->version);
     for (size_t i = 0; i < t->path_count; i++)
         free((char *)(uintptr_t)t->paths[i].path);
-    for (size_t i = 0; i < sizeof t->environment / sizeof t->environment[0]; i++)
+    for (size_t i = 0; i < sizeof(t->environment) / sizeof(t->environment[0]); i++)
         free(t->environment[i]);
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
 }

@@ -190,7 +190,7 @@ static const struct rule alone_denied[] = {
     ANY("utimensat"),
 };
 
-#define ROWS(table) table, sizeof table / sizeof table[0]
+#define ROWS(table) table, sizeof(table) / sizeof(table[0])
 static const struct filter_table {
     const struct rule *rules;
     size_t count;
@@ -233,12 +233,12 @@ static int export_code(scmp_filter_ctx context, struct atoll_filter *filter, str
     }
     ssize_t got = code ? pread(fd, code, bytes, 0) : -1;
     close(fd);
-    if (got != (ssize_t)bytes || bytes / sizeof *code > BPF_MAXINSNS) {
+    if (got != (ssize_t)bytes || bytes / sizeof(*code) > BPF_MAXINSNS) {
         free(code);
         return atoll_err_set(err, ATOLL_E_INTERNAL, "libseccomp did not export a filter");
     }
     filter->code = code;
-    filter->length = (unsigned short)(bytes / sizeof *code);
+    filter->length = (unsigned short)(bytes / sizeof(*code));
     return 0;
 }
 
@@ -346,12 +346,12 @@ int atoll_landlock_create(const struct atoll_landlock_path *paths, size_t path_c
         return 0;
     }
     struct ruleset_attr attr = {0, 0, 0};
-    for (int i = 0; i < version && i < (int)(sizeof abi_rights / sizeof abi_rights[0]); i++) {
+    for (int i = 0; i < version && i < (int)(sizeof(abi_rights) / sizeof(abi_rights[0])); i++) {
         attr.handled_access_fs |= abi_rights[i].handled_access_fs;
         attr.handled_access_net |= abi_rights[i].handled_access_net;
         attr.scoped |= abi_rights[i].scoped;
     }
-    size_t bytes = version >= 6 ? sizeof attr : version >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+    size_t bytes = version >= 6 ? sizeof(attr) : version >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0);
     if (ruleset < 0)
         return atoll_err_errno(err, errno, "cannot create a Landlock ruleset");

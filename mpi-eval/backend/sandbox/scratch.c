@@ -25,7 +25,7 @@ struct atoll_scratch {
 const char *atoll_scratch_base(void)
 {
     static const char *const variables[] = {"ATOLL_SCRATCH", "TMPDIR"};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *value = getenv(variables[i]);
         if (value && value[0] == '/')
             return value;
@@ -73,7 +73,7 @@ static void remove_if_stale(int base_fd, const char *name)
 struct atoll_scratch *atoll_scratch_create(struct atoll_err *err)
 {
     const char *base = atoll_scratch_base();
-    struct atoll_scratch *scratch = calloc(1, sizeof *scratch);
+    struct atoll_scratch *scratch = calloc(1, sizeof(*scratch));
     if (!scratch || asprintf(&scratch->path, "%s/%sXXXXXX", base, PREFIX) < 0) {
         free(scratch);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a scratch folder");
@@ -82,7 +82,7 @@ struct atoll_scratch *atoll_scratch_create(struct atoll_err *err)
     DIR *dir = opendir(base);
     if (dir) {
         for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-            if (strncmp(e->d_name, PREFIX, sizeof PREFIX - 1) == 0)
+            if (strncmp(e->d_name, PREFIX, sizeof(PREFIX) - 1) == 0)
                 remove_if_stale(dirfd(dir), e->d_name);
         }
         closedir(dir);

@@ -68,7 +68,7 @@ static const char *const libraries[] = {"libc.so.6", "libm.so.6", "libmvec.so.1"
 static int is_math(const char *name)
 {
     size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof maths / sizeof maths[0]; i++) {
+    for (size_t i = 0; i < sizeof(maths) / sizeof(maths[0]); i++) {
         size_t base = strlen(maths[i]);
         if (strncmp(name, maths[i], base) != 0)
             continue;
@@ -80,7 +80,7 @@ static int is_math(const char *name)
 
 int atoll_object_import_allowed(const char *name)
 {
-    for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
+    for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
         if (strcmp(name, primitives[i]) == 0)
             return 1;
     }
@@ -114,7 +114,7 @@ static const void *table_at(const struct object *o, uint64_t address, uint64_t b
 static int check_header(const struct object *o)
 {
     const Elf64_Ehdr *h = (const void *)o->data;
-    if (o->length < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+    if (o->length < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return refuse(o, "the object is not an ELF file");
     if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != MACHINE ||
         h->e_type != ET_DYN)
@@ -242,7 +242,7 @@ static const struct dynamic_rule {
 static int read_entry(struct object *o, const Elf64_Dyn *d)
 {
     const struct dynamic_rule *rule = NULL;
-    for (size_t i = 0; i < sizeof dynamic_rules / sizeof dynamic_rules[0] && !rule; i++)
+    for (size_t i = 0; i < sizeof(dynamic_rules) / sizeof(dynamic_rules[0]) && !rule; i++)
         rule = dynamic_rules[i].tag == d->d_tag ? &dynamic_rules[i] : NULL;
     if (!rule)
         return refuse(o, "dynamic entry 0x%llx is not allowed", (unsigned long long)d->d_tag);
@@ -286,7 +286,7 @@ static int check_library(const struct object *o, uint64_t offset)
     const char *name = string_at(o, offset);
     if (!name)
         return refuse(o, "the name of a needed library does not lie in the file");
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
         if (strcmp(name, libraries[i]) == 0)
             return 0;
     }
@@ -298,7 +298,7 @@ static int read_dynamic(struct object *o)
     const Elf64_Phdr *p = o->dynamic;
     int writable;
     const Elf64_Dyn *d = bytes_at(o, p->p_vaddr, p->p_filesz, &writable);
-    size_t count = p->p_filesz / sizeof *d, used = 0;
+    size_t count = p->p_filesz / sizeof(*d), used = 0;
     if (!d || (uintptr_t)d % 8 != 0 || (uint64_t)((const unsigned char *)d - o->data) != p->p_offset)
         return refuse(o, "the dynamic section does not lie in the file");
     while (used < count && used < DYNAMIC_LIMIT && d[used].d_tag != DT_NULL) {
@@ -398,7 +398,7 @@ static int check_relocation(const struct object *o, const Elf64_Rela *r)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
     int known = 0;
-    for (size_t i = 0; i < sizeof relocations_allowed / sizeof relocations_allowed[0]; i++)
+    for (size_t i = 0; i < sizeof(relocations_allowed) / sizeof(relocations_allowed[0]); i++)
         known |= relocations_allowed[i] == type;
     if (!known)
         return refuse(o, "relocation type %u is not allowed (indirect function or thread-local variable)",
@@ -415,9 +415,9 @@ static int check_relocations(const struct object *o, uint64_t address, uint64_t 
     if (bytes == 0)
         return 0;
     const Elf64_Rela *r = table_at(o, address, bytes, 8);
-    if (!r || bytes % sizeof *r != 0)
+    if (!r || bytes % sizeof(*r) != 0)
         return refuse(o, "a relocation table does not lie in the file");
-    for (size_t i = 0; i < bytes / sizeof *r; i++) {
+    for (size_t i = 0; i < bytes / sizeof(*r); i++) {
         if (check_relocation(o, &r[i]) != 0)
             return -1;
     }

@@ -113,14 +113,14 @@ struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compil
                                                    struct atoll_err *err)
 {
     struct atoll_compiled c;
-    struct atoll_calibration *cal = calloc(1, sizeof *cal);
+    struct atoll_calibration *cal = calloc(1, sizeof(*cal));
     if (!cal) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for calibration");
         return NULL;
     }
     cal->compiler = compiler;
     cal->settings = *runner;
-    if (atoll_compiler_run(compiler, "calibrate.c", source, sizeof source - 1, NULL, 0, &c, err) != 0) {
+    if (atoll_compiler_run(compiler, "calibrate.c", source, sizeof(source) - 1, NULL, 0, &c, err) != 0) {
         free(cal);
         return NULL;
     }
@@ -260,7 +260,7 @@ static int measure_streams(struct atoll_calibration *cal, struct atoll_memory *m
     double best = info->bandwidth_bytes_per_s, ns;
     if (blocks_open(memory, bytes, blocks, 2, err) != 0)
         return -1;
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++) {
         if (best_of(cal, memory, streams[i].kernel, (int64_t)(bytes / 64), blocks, 2, 0, runs, &ns, err) != 0)
             return -1;
         best = fmax(best, streams[i].moves * (double)bytes / ns * 1e9);

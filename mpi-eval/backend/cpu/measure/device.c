@@ -32,8 +32,8 @@ int atoll_device_open(uint32_t threads, struct atoll_device *ret_device, struct 
     int cores[ATOLL_DEVICE_CORE_LIMIT];
     size_t count = 0;
     struct atoll_device d;
-    memset(&d, 0, sizeof d);
-    if (sched_getaffinity(0, sizeof d.affinity, &d.affinity) != 0)
+    memset(&d, 0, sizeof(d));
+    if (sched_getaffinity(0, sizeof(d.affinity), &d.affinity) != 0)
         return atoll_err_errno(err, errno, "cannot read the affinity mask");
     for (size_t i = 0; i < CPU_SETSIZE && count < ATOLL_DEVICE_CORE_LIMIT; i++)
         if (CPU_ISSET(i, &d.affinity))
@@ -50,19 +50,19 @@ void atoll_device_pin(const struct atoll_device *device)
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((size_t)device->referee_core, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    sched_setaffinity(0, sizeof(one), &one);
 }
 
 void atoll_device_unpin(const struct atoll_device *device)
 {
-    sched_setaffinity(0, sizeof device->affinity, &device->affinity);
+    sched_setaffinity(0, sizeof(device->affinity), &device->affinity);
 }
 
 static double cache_bytes(hwloc_topology_t topology)
 {
     static const hwloc_obj_type_t levels[] = {HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE,
                                               HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
         hwloc_obj_t cache = hwloc_get_obj_by_type(topology, levels[i], 0);
         if (cache && cache->attr->cache.size)
             return (double)cache->attr->cache.size;
@@ -104,36 +104,36 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
 {
     struct atoll_device_info info;
     char isolation[200];
-    memset(&info, 0, sizeof info);
-    snprintf(info.backend, sizeof info.backend, "cpu");
-    if (gethostname(info.node, sizeof info.node - 1) != 0)
-        snprintf(info.node, sizeof info.node, "localhost");
-    snprintf(info.uuid, sizeof info.uuid, "cores ");
-    cores_text(device, info.uuid + 6, sizeof info.uuid - 6);
+    memset(&info, 0, sizeof(info));
+    snprintf(info.backend, sizeof(info.backend), "cpu");
+    if (gethostname(info.node, sizeof(info.node) - 1) != 0)
+        snprintf(info.node, sizeof(info.node), "localhost");
+    snprintf(info.uuid, sizeof(info.uuid), "cores ");
+    cores_text(device, info.uuid + 6, sizeof(info.uuid) - 6);
     hwloc_topology_t topology;
-    snprintf(info.model, sizeof info.model, "unknown processor");
+    snprintf(info.model, sizeof(info.model), "unknown processor");
     if (hwloc_topology_init(&topology) == 0) {
         if (hwloc_topology_load(topology) == 0) {
             hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
             const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
             if (model)
-                snprintf(info.model, sizeof info.model, "%s", model);
+                snprintf(info.model, sizeof(info.model), "%s", model);
             info.last_level_cache_bytes = cache_bytes(topology);
         }
         hwloc_topology_destroy(topology);
     }
-    snprintf(info.toolchain, sizeof info.toolchain, "%.127s", toolchain);
-    atoll_runner_isolation(isolation, sizeof isolation);
-    snprintf(info.isolation, sizeof info.isolation, "%s; flush %s; clock probe none", isolation,
+    snprintf(info.toolchain, sizeof(info.toolchain), "%.127s", toolchain);
+    atoll_runner_isolation(isolation, sizeof(isolation));
+    snprintf(info.isolation, sizeof(info.isolation), "%s; flush %s; clock probe none", isolation,
              atoll_memory_flush_name());
     info.threads = (uint32_t)device->core_count;
     info.clock_resolution_ns = clock_resolution();
     struct {
         char node[64], uuid[64];
     } key;
-    memcpy(key.node, info.node, sizeof key.node);
-    memcpy(key.uuid, info.uuid, sizeof key.uuid);
-    struct atoll_id id = atoll_id_of(&key, sizeof key);
+    memcpy(key.node, info.node, sizeof(key.node));
+    memcpy(key.uuid, info.uuid, sizeof(key.uuid));
+    struct atoll_id id = atoll_id_of(&key, sizeof(key));
     info.key = atoll_id_u64(&id);
     *ret_info = info;
 }

@@ -18,7 +18,7 @@ struct atoll_expected_cache {
 struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, size_t input_limit_bytes,
                                                          uint64_t key, struct atoll_err *err)
 {
-    struct atoll_expected_cache *a = calloc(1, sizeof *a);
+    struct atoll_expected_cache *a = calloc(1, sizeof(*a));
     if (!a) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
         return NULL;
@@ -124,7 +124,7 @@ static int items_grow(struct atoll_expected_cache *a, struct atoll_err *err)
     if (a->count < a->capacity)
         return 0;
     size_t capacity = a->capacity ? 2 * a->capacity : 64;
-    struct atoll_expected **items = realloc(a->items, capacity * sizeof *items);
+    struct atoll_expected **items = realloc(a->items, capacity * sizeof(*items));
     if (!items)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
     a->items = items;
@@ -136,7 +136,7 @@ static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const
                                            uint32_t number, const struct atoll_input_set *input_set,
                                            const struct atoll_truth *truth, struct atoll_err *err)
 {
-    struct atoll_expected *expected = calloc(1, sizeof *expected);
+    struct atoll_expected *expected = calloc(1, sizeof(*expected));
     if (!expected || items_grow(a, err) != 0) {
         free(expected);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");

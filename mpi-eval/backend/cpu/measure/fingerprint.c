@@ -108,11 +108,11 @@ int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct ato
     struct atoll_fingerprint p = {.count = count, .key = key, .finite = 1};
     p.block_count = (count + BLOCK - 1) / BLOCK;
     p.sample_count = count < ATOLL_FINGERPRINT_SAMPLES ? count : ATOLL_FINGERPRINT_SAMPLES;
-    p.sums = calloc(p.block_count + 1, sizeof *p.sums);
-    p.bounds = calloc(p.block_count + 1, sizeof *p.bounds);
-    p.indices = calloc(p.sample_count + 1, sizeof *p.indices);
-    p.values = calloc(p.sample_count + 1, sizeof *p.values);
-    p.tolerances = calloc(p.sample_count + 1, sizeof *p.tolerances);
+    p.sums = calloc(p.block_count + 1, sizeof(*p.sums));
+    p.bounds = calloc(p.block_count + 1, sizeof(*p.bounds));
+    p.indices = calloc(p.sample_count + 1, sizeof(*p.indices));
+    p.values = calloc(p.sample_count + 1, sizeof(*p.values));
+    p.tolerances = calloc(p.sample_count + 1, sizeof(*p.tolerances));
     if (!p.sums || !p.bounds || !p.indices || !p.values || !p.tolerances) {
         atoll_fingerprint_fini(&p);
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the fingerprint of %zu elements", count);
@@ -122,7 +122,7 @@ int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct ato
         p.indices[i] = p.sample_count == p.count
                            ? i
                            : (size_t)atoll_random_below(atoll_random_at(p.key ^ 0x73616d70ull, i), p.count);
-    qsort(p.indices, p.sample_count, sizeof *p.indices, compare_indices);
+    qsort(p.indices, p.sample_count, sizeof(*p.indices), compare_indices);
     for (size_t i = 0; i < p.sample_count; i++) {
         size_t k = p.indices[i];
         p.values[i] = values[k];
@@ -164,7 +164,7 @@ ATOLL_WIDE_FUNCTION(double, weigh_f64, (const double *w, const double *y), (w, y
 ATOLL_WIDE_BODY double weigh_f32_body(const double *w, const float *y)
 {
     atoll_wide_f64 sum = {0};
-    for (size_t i = 0; i < BLOCK; i += ATOLL_MEMORY_LINE_BYTES / sizeof *y)
+    for (size_t i = 0; i < BLOCK; i += ATOLL_MEMORY_LINE_BYTES / sizeof(*y))
         __builtin_prefetch((const char *)(y + i) + ATOLL_MEMORY_AHEAD_BYTES);
     for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES)
         sum += *(const atoll_wide_f64 *)(w + i) *

@@ -40,7 +40,7 @@ struct atoll_memory {
 
 struct atoll_memory *atoll_memory_create(size_t limit_bytes, size_t cache_bytes, struct atoll_err *err)
 {
-    struct atoll_memory *m = calloc(1, sizeof *m);
+    struct atoll_memory *m = calloc(1, sizeof(*m));
     if (!m) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the buffer pool");
         return NULL;
@@ -341,10 +341,10 @@ uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length)
     uint64_t a = key, b = key ^ 0x9e3779b97f4a7c15ull, c = ~key, d = key + 0xbf58476d1ce4e5b9ull;
     uint64_t lane[HASH_LANES] = {a, b, c, d, ~b, ~d, a + 0x9e3779b97f4a7c15ull, c ^ 0xbf58476d1ce4e5b9ull};
     size_t i = 0;
-    for (; i + sizeof lane <= length; i += sizeof lane) {
+    for (; i + sizeof(lane) <= length; i += sizeof(lane)) {
         uint64_t w[HASH_LANES];
         __builtin_prefetch(p + i + ATOLL_MEMORY_AHEAD_BYTES);
-        memcpy(w, p + i, sizeof w);
+        memcpy(w, p + i, sizeof(w));
 #pragma GCC unroll 8
         for (size_t k = 0; k < HASH_LANES; k++) {
             lane[k] = (lane[k] ^ w[k]) * 0x94d049bb133111ebull;

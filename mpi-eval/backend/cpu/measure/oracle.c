@@ -55,7 +55,7 @@ struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct a
                                          struct atoll_memory *memory, uint64_t hash_key,
                                          struct atoll_err *err)
 {
-    struct atoll_oracle *o = calloc(1, sizeof *o);
+    struct atoll_oracle *o = calloc(1, sizeof(*o));
     if (!o) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
         return NULL;
@@ -142,7 +142,7 @@ static int question_open_expected(struct question *q, size_t tensor, struct atol
     for (size_t i = 0; i < 512; i++)
         nans[i] = (double)NAN;
     for (size_t i = 0; i < count; i += 512)
-        atoll_wide_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof *nans);
+        atoll_wide_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof(*nans));
     if (!q->oracle->has_scale[tensor])
         return 0;
     b = question_open(q, 3 * tensor + 2, count * sizeof(double), 0, err);
@@ -251,7 +251,7 @@ int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set
                        struct atoll_err *err)
 {
     struct atoll_truth truth = {0};
-    struct question *q = calloc(1, sizeof *q);
+    struct question *q = calloc(1, sizeof(*q));
     if (!q)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to the reference");
     q->oracle = oracle;

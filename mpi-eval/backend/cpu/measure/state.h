@@ -28,8 +28,6 @@ static inline struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee
     return (struct atoll_cpu *)referee->device_state;
 }
 
-int atoll_cpu_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
-                      const struct atoll_device_info *device, struct atoll_err *err);
 enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
                                                    const struct atoll_prepared *prepared, const void *object,
                                                    size_t object_length,

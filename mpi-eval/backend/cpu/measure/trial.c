@@ -285,7 +285,7 @@ static void trial_set(struct atoll_trial *t, enum atoll_verdict verdict, unsigne
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(t->detail, sizeof t->detail, format, args);
+    vsnprintf(t->detail, sizeof(t->detail), format, args);
     va_end(args);
     t->verdict = verdict;
     t->level = level;
@@ -355,7 +355,7 @@ int atoll_outputs_check(const struct atoll_case *known, const struct atoll_expec
                         const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
                         char *ret_detail, struct atoll_err *err)
 {
-    struct atoll_finding *f = malloc(sizeof *f);
+    struct atoll_finding *f = malloc(sizeof(*f));
     int right = f ? 1 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a comparison");
     *ret_worst = 0;
     for (size_t i = 0; right == 1 && i < known->task->tensor_count; i++) {
@@ -497,7 +497,7 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
                      struct atoll_trial *ret_trial)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct stage *s = calloc(1, sizeof *s);
+    struct stage *s = calloc(1, sizeof(*s));
     *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
     if (!s) {
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "no memory for a sample");

@@ -65,8 +65,8 @@ static int receive_reply(const struct atoll_runner *runner, double timeout_ns,
 {
     double deadline = atoll_clock_raw_ns() + timeout_ns;
     for (;;) {
-        ssize_t got = recv(runner->socket, reply, sizeof *reply, MSG_DONTWAIT);
-        if (got == (ssize_t)sizeof *reply)
+        ssize_t got = recv(runner->socket, reply, sizeof(*reply), MSG_DONTWAIT);
+        if (got == (ssize_t)sizeof(*reply))
             return 1;
         if (got >= 0 || (errno != EAGAIN && errno != EINTR))
             return -1;
@@ -118,7 +118,7 @@ static int make_page(struct atoll_runner *runner, struct atoll_err *err)
 static int start_worker(struct atoll_runner *runner, const char *worker_path, struct atoll_err *err)
 {
     char beside[4096];
-    if (!worker_path && atoll_program_beside("atoll-worker", beside, sizeof beside, err) != 0)
+    if (!worker_path && atoll_program_beside("atoll-worker", beside, sizeof(beside), err) != 0)
         return -1;
     const char *path = worker_path ? worker_path : beside;
     int pair[2];
@@ -174,7 +174,7 @@ static int await_loaded(const struct atoll_runner *runner, struct atoll_err *err
         return 0;
     if (status == 1 && reply.type == ATOLL_CONTROL_REFUSED && reply.code > 0 &&
         reply.code < ATOLL_CODE_COUNT) {
-        reply.text[sizeof reply.text - 1] = '\0';
+        reply.text[sizeof(reply.text) - 1] = '\0';
         return atoll_err_set(err, (enum atoll_code)reply.code, "%s", reply.text);
     }
     return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker ended while it loaded the object");
@@ -182,9 +182,9 @@ static int await_loaded(const struct atoll_runner *runner, struct atoll_err *err
 
 static int set_up(struct atoll_runner *runner, const struct atoll_control_setup *setup, struct atoll_err *err)
 {
-    struct iovec iov = {(void *)(uintptr_t)setup, sizeof *setup};
+    struct iovec iov = {(void *)(uintptr_t)setup, sizeof(*setup)};
     struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (send_all(runner->socket, &message, sizeof *setup) != 0)
+    if (send_all(runner->socket, &message, sizeof(*setup)) != 0)
         return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker ended before it was set up");
     return await_loaded(runner, err);
 }
@@ -208,7 +208,7 @@ struct atoll_runner *atoll_runner_create(const struct atoll_runner_settings *set
     if (atoll_object_check(object, object_length, allow_mutable_globals, symbols, symbol_count, err) != 0 ||
         fill_setup(&setup, settings, allow_mutable_globals, symbols, symbol_count, err) != 0)
         return NULL;
-    struct atoll_runner *runner = calloc(1, sizeof *runner);
+    struct atoll_runner *runner = calloc(1, sizeof(*runner));
     if (!runner) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a runner");
         return NULL;
@@ -341,7 +341,7 @@ static int fill_run(struct atoll_runner *runner, const struct atoll_run_request 
 static int send_run(const struct atoll_runner *runner, const struct atoll_run_request *request)
 {
     size_t length = offsetof(struct atoll_control_run, launches) +
-                    request->launch_count * sizeof runner->message.launches[0];
+                    request->launch_count * sizeof(runner->message.launches[0]);
     size_t fd_bytes = request->buffer_count * sizeof(int);
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * ATOLL_RUN_BUFFER_LIMIT)];
     struct iovec iov = {(void *)(uintptr_t)&runner->message, length};
@@ -350,7 +350,7 @@ static int send_run(const struct atoll_runner *runner, const struct atoll_run_re
         int fds[ATOLL_RUN_BUFFER_LIMIT];
         message.msg_control = control;
         message.msg_controllen = CMSG_SPACE(fd_bytes);
-        memset(control, 0, sizeof control);
+        memset(control, 0, sizeof(control));
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
@@ -457,18 +457,18 @@ static void describe(struct atoll_run_result *result, const struct progress *pro
     switch (result->status) {
     case ATOLL_RUN_CRASHED:
         result->signal = number;
-        snprintf(result->detail, sizeof result->detail, "%s (SIG%s)", text ? text : "signal",
+        snprintf(result->detail, sizeof(result->detail), "%s (SIG%s)", text ? text : "signal",
                  name ? name : "?");
         break;
     case ATOLL_RUN_FORBIDDEN:
         result->signal = number;
-        snprintf(result->detail, sizeof result->detail, "forbidden system call");
+        snprintf(result->detail, sizeof(result->detail), "forbidden system call");
         break;
     case ATOLL_RUN_EXITED:
-        snprintf(result->detail, sizeof result->detail, "left with exit status %d", number);
+        snprintf(result->detail, sizeof(result->detail), "left with exit status %d", number);
         break;
     case ATOLL_RUN_TIMEOUT:
-        snprintf(result->detail, sizeof result->detail, "not done after %.3g s", deadline_ns / 1e9);
+        snprintf(result->detail, sizeof(result->detail), "not done after %.3g s", deadline_ns / 1e9);
         break;
     case ATOLL_RUN_DONE:
     case ATOLL_RUN_LOST: break;
@@ -556,20 +556,20 @@ void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_req
         sample_time(runner, request, &result);
     else {
         /* A sample that never became ready is our trouble, whatever it ended with. */
-        char trouble[sizeof runner->page->trouble];
-        memcpy(trouble, runner->page->trouble, sizeof trouble);
-        trouble[sizeof trouble - 1] = '\0';
+        char trouble[sizeof(runner->page->trouble)];
+        memcpy(trouble, runner->page->trouble, sizeof(trouble));
+        trouble[sizeof(trouble) - 1] = '\0';
         result.status = ATOLL_RUN_LOST;
         if (progress->lost)
-            snprintf(result.detail, sizeof result.detail, "atoll-worker is lost");
+            snprintf(result.detail, sizeof(result.detail), "atoll-worker is lost");
         else
-            snprintf(result.detail, sizeof result.detail, "the sample did not start: %.200s",
+            snprintf(result.detail, sizeof(result.detail), "the sample did not start: %.200s",
                      trouble[0] ? trouble : "it ended");
     }
     if (result.status == ATOLL_RUN_LOST) {
         stop_worker(runner); /* a sample that still lives dies with it */
         if (!result.detail[0])
-            snprintf(result.detail, sizeof result.detail, "atoll-worker is lost");
+            snprintf(result.detail, sizeof(result.detail), "atoll-worker is lost");
     }
     *ret_result = result;
 }
@@ -586,7 +586,7 @@ int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request
 const char *atoll_run_status_name(enum atoll_run_status s)
 {
     static const char *const names[] = {"done", "crashed", "forbidden", "exited", "timeout", "lost"};
-    return (unsigned)s < sizeof names / sizeof names[0] ? names[s] : "unknown";
+    return (unsigned)s < sizeof(names) / sizeof(names[0]) ? names[s] : "unknown";
 }
 
 const char *atoll_runner_isolation(char *ret_text, size_t bytes)
@@ -594,7 +594,7 @@ const char *atoll_runner_isolation(char *ret_text, size_t bytes)
     int version = atoll_landlock_version();
     char landlock[32] = "no-landlock";
     if (version > 0)
-        snprintf(landlock, sizeof landlock, "landlock-%d", version);
+        snprintf(landlock, sizeof(landlock), "landlock-%d", version);
     snprintf(ret_text, bytes, "no-new-privs no-capabilities seccomp %s rlimits", landlock);
     return ret_text;
 }

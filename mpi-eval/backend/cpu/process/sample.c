@@ -86,7 +86,7 @@ static __attribute__((noreturn, format(printf, 1, 2))) void give_up(const char *
 {
     va_list list;
     va_start(list, format);
-    vsnprintf(sample.zygote->page->trouble, sizeof sample.zygote->page->trouble, format, list);
+    vsnprintf(sample.zygote->page->trouble, sizeof(sample.zygote->page->trouble), format, list);
     va_end(list);
     _exit(ATOLL_SAMPLE_TROUBLE);
 }
@@ -292,7 +292,7 @@ static void map_buffers(const int *fds)
 {
     const struct atoll_control_run *run = sample.run;
     uint64_t random[ATOLL_RUN_BUFFER_LIMIT];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
         give_up("no random numbers");
     for (uint32_t i = 0; i < run->buffer_count; i++) {
         size_t bytes = run->buffers[i].bytes;

@@ -24,15 +24,15 @@ int atoll_zygote_reply(const struct atoll_control_reply *reply)
 {
     ssize_t sent;
     do
-        sent = send(ATOLL_CONTROL_FD_SOCKET, reply, sizeof *reply, MSG_NOSIGNAL);
+        sent = send(ATOLL_CONTROL_FD_SOCKET, reply, sizeof(*reply), MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)sizeof *reply ? 0 : -1;
+    return sent == (ssize_t)sizeof(*reply) ? 0 : -1;
 }
 
 static int receive_setup(struct atoll_control_setup *setup, struct atoll_err *err)
 {
-    ssize_t got = recv(ATOLL_CONTROL_FD_SOCKET, setup, sizeof *setup, 0);
-    if (got != (ssize_t)sizeof *setup || setup->type != ATOLL_CONTROL_SETUP ||
+    ssize_t got = recv(ATOLL_CONTROL_FD_SOCKET, setup, sizeof(*setup), 0);
+    if (got != (ssize_t)sizeof(*setup) || setup->type != ATOLL_CONTROL_SETUP ||
         setup->version != ATOLL_CONTROL_VERSION)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "atoll-worker is of another version than its caller");
     if (setup->thread_count < 1 || setup->thread_count > ATOLL_CONTROL_THREAD_LIMIT ||
@@ -58,7 +58,7 @@ static void offer_to_oom_killer(void)
 static void preload_libraries(void)
 {
     static const char *const names[] = {"libm.so.6", "libmvec.so.1"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
 }
 
@@ -70,7 +70,7 @@ static int enter_sandbox(struct atoll_err *err)
                                                 {RLIMIT_MSGQUEUE, 0},
                                                 {RLIMIT_STACK, 8u << 20}};
     int ruleset = -1;
-    int error = atoll_limits_apply(limits, sizeof limits / sizeof limits[0]);
+    int error = atoll_limits_apply(limits, sizeof(limits) / sizeof(limits[0]));
     if (!error)
         error = atoll_privileges_drop();
     if (error)
@@ -165,7 +165,7 @@ static int resolve_symbols(struct atoll_zygote *zygote, void *handle, uintptr_t 
 static int load_object(struct atoll_zygote *zygote, struct atoll_err *err)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", ATOLL_CONTROL_FD_OBJECT);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", ATOLL_CONTROL_FD_OBJECT);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return atoll_err_set(err, ATOLL_E_INPUT, "the object does not load: %s", dlerror());
@@ -191,7 +191,7 @@ static void move_to_cores(const struct atoll_control_setup *setup)
             CPU_SET((size_t)setup->cores[i], &cores);
     }
     if (CPU_COUNT(&cores) > 0)
-        sched_setaffinity(0, sizeof cores, &cores);
+        sched_setaffinity(0, sizeof(cores), &cores);
 }
 
 int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
@@ -220,9 +220,9 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
 static ssize_t receive_run(struct atoll_control_run *run, int *fds, size_t *ret_fd_count)
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * ATOLL_RUN_BUFFER_LIMIT)];
-    struct iovec iov = {run, sizeof *run};
+    struct iovec iov = {run, sizeof(*run)};
     struct msghdr message = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
     ssize_t got;
     do
         got = recvmsg(ATOLL_CONTROL_FD_SOCKET, &message, MSG_CMSG_CLOEXEC);
@@ -240,7 +240,7 @@ static int run_is_sound(const struct atoll_control_run *run, ssize_t length, siz
 {
     const ssize_t head = (ssize_t)offsetof(struct atoll_control_run, launches);
     return length >= head && run->type == ATOLL_CONTROL_RUN && run->launch_count <= ATOLL_RUN_LAUNCH_LIMIT &&
-           length == head + (ssize_t)(run->launch_count * sizeof run->launches[0]) &&
+           length == head + (ssize_t)(run->launch_count * sizeof(run->launches[0])) &&
            run->buffer_count == fd_count && run->dim_count <= ATOLL_TASK_DIM_LIMIT &&
            run->tensor_count <= ATOLL_TASK_TENSOR_LIMIT;
 }
@@ -253,7 +253,7 @@ static void await_end(pid_t pid, struct atoll_control_reply *reply)
     do /* the library's waitid hides the fifth argument */
         status = syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOWAIT, &usage);
     while (status != 0 && errno == EINTR);
-    memset(reply, 0, sizeof *reply);
+    memset(reply, 0, sizeof(*reply));
     reply->type = ATOLL_CONTROL_ENDED;
     reply->pid = pid;
     reply->end_code = info.si_code;

@@ -71,7 +71,7 @@ static int child_start(struct nvrtc *n, struct slot *slot, struct atoll_err *err
         .environment = n->environment,
         .folder = n->toolkit.library, /* names without a folder are looked for there */
         .limits = n->limits,
-        .limit_count = sizeof n->limits / sizeof n->limits[0],
+        .limit_count = sizeof(n->limits) / sizeof(n->limits[0]),
         .ruleset = -1, /* the child confines itself before it reads a request */
         .filter = &n->filter,
         .drop_privileges = 1,
@@ -140,7 +140,7 @@ static void job_key(const struct nvrtc *n, const struct atoll_compile_job *job, 
     atoll_buffer_put_blob(&b, job->text, job->length);
     for (size_t i = 0; i < job->define_count; i++)
         atoll_buffer_put_text(&b, job->defines[i]);
-    memset(ret_key, 0, sizeof *ret_key);
+    memset(ret_key, 0, sizeof(*ret_key));
     if (!b.failed)
         *ret_key = atoll_id_of(b.data, b.length);
     atoll_buffer_fini(&b);
@@ -163,7 +163,7 @@ static void cubin_accept(struct nvrtc *n, struct slot *slot, const void *cubin, 
     char text[128];
     struct atoll_compiled *result = &slot->job->result;
     if (length > n->output_bytes || length < 4 || memcmp(cubin, "\177ELF", 4) != 0) {
-        snprintf(text, sizeof text, "the compiler made no cubin of at most %llu bytes",
+        snprintf(text, sizeof(text), "the compiler made no cubin of at most %llu bytes",
                  (unsigned long long)n->output_bytes);
         job_finish(n, slot, ATOLL_COMPILE_ERROR, text, "");
         return;
@@ -187,8 +187,8 @@ static int is_out_of_memory(const char *log)
     static const char words[] = "): catastrophic error: out of memory";
     for (const char *line = log; *line;) {
         size_t length = strcspn(line, "\n");
-        if (line[0] != ' ' && length >= sizeof words - 1 &&
-            memcmp(line + length - (sizeof words - 1), words, sizeof words - 1) == 0)
+        if (line[0] != ' ' && length >= sizeof(words) - 1 &&
+            memcmp(line + length - (sizeof(words) - 1), words, sizeof(words) - 1) == 0)
             return 1;
         line += length + (line[length] == '\n');
     }
@@ -209,7 +209,7 @@ static void job_conclude(struct nvrtc *n, struct slot *slot, uint32_t result, ch
                                            : atoll_compile_judge(log, slot->job->file_name, ERROR_STATUS);
     folders_hide(n, log);
     if (atoll_diagnostics_trim(log, "", diagnostics) == 0)
-        snprintf(diagnostics, sizeof diagnostics, "%s",
+        snprintf(diagnostics, sizeof(diagnostics), "%s",
                  status == ATOLL_COMPILE_MEMORY ? "the compiler ran out of memory" : "the compiler gave up");
     job_finish(n, slot, status, diagnostics, report);
 }
@@ -237,9 +237,9 @@ static void child_died(struct nvrtc *n, struct slot *slot, const struct atoll_co
     int crash =
         number == SIGSEGV || number == SIGABRT || number == SIGBUS || number == SIGFPE || number == SIGILL;
     if (crash)
-        snprintf(text, sizeof text, "the compiler crashes on this source (signal %d)", number);
+        snprintf(text, sizeof(text), "the compiler crashes on this source (signal %d)", number);
     else
-        snprintf(text, sizeof text, "compile children die (%s %d)", exited ? "exit status" : "signal",
+        snprintf(text, sizeof(text), "compile children die (%s %d)", exited ? "exit status" : "signal",
                  exited ? WEXITSTATUS(end->wait_status) : number);
     job_finish(n, slot, crash ? ATOLL_COMPILE_ERROR : ATOLL_COMPILE_BROKEN, text, "");
 }
@@ -259,9 +259,9 @@ static void hello_receive(struct nvrtc *n, struct slot *slot, struct atoll_reade
     char text[ATOLL_ERR_TEXT_BYTES];
     struct atoll_compile_child_end end;
     uint32_t failed = atoll_reader_u32(r);
-    atoll_reader_fixed_text(r, text, sizeof text);
+    atoll_reader_fixed_text(r, text, sizeof(text));
     if (atoll_reader_finish(r, "hello", NULL) != 0)
-        snprintf(text, sizeof text, "a compile child starts with nonsense");
+        snprintf(text, sizeof(text), "a compile child starts with nonsense");
     else if (!failed) {
         if (slot->job)
             job_send(n, slot);
@@ -320,7 +320,7 @@ static void slot_poll(struct nvrtc *n, struct slot *slot)
         return;
     char text[96];
     struct atoll_compile_child_end end;
-    snprintf(text, sizeof text, "%s after %.3g s",
+    snprintf(text, sizeof(text), "%s after %.3g s",
              starting ? "a compile child did not stand ready" : "the compiler was not done",
              (starting ? START_NS : n->deadline_ns) / 1e9);
     atoll_compile_child_end(&slot->child, &end);
@@ -340,7 +340,7 @@ static void nvrtc_destroy(struct atoll_compiler *compiler)
     atoll_compile_queue_fini(&n->queued);
     atoll_compile_queue_fini(&n->done);
     atoll_compile_options_fini(&n->options);
-    for (size_t i = 0; i < sizeof n->environment / sizeof n->environment[0]; i++)
+    for (size_t i = 0; i < sizeof(n->environment) / sizeof(n->environment[0]); i++)
         free(n->environment[i]);
     atoll_filter_fini(&n->filter);
     atoll_compile_cache_destroy(n->cache);
@@ -501,8 +501,8 @@ static int nvrtc_set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *sett
     n->limits[1] = (struct atoll_limit){RLIMIT_FSIZE, FILE_BYTES};
     n->limits[2] = (struct atoll_limit){RLIMIT_CORE, 0};
     n->limits[3] = (struct atoll_limit){RLIMIT_NOFILE, 256};
-    snprintf(n->seconds, sizeof n->seconds, "%.0f", s->deadline_ns / 1e9);
-    snprintf(n->bytes, sizeof n->bytes, "%llu", (unsigned long long)s->output_bytes);
+    snprintf(n->seconds, sizeof(n->seconds), "%.0f", s->deadline_ns / 1e9);
+    snprintf(n->bytes, sizeof(n->bytes), "%llu", (unsigned long long)s->output_bytes);
     identity_set(n);
     cache_open(n, settings->cache);
     return 0;
@@ -515,7 +515,7 @@ static int compiler_probe(struct nvrtc *n, struct atoll_err *err)
     struct atoll_compiled result;
     struct atoll_compile_cache *cache = n->cache;
     n->cache = NULL; /* the answer must be today's */
-    int failed = atoll_compiler_run(&n->base, "probe.cu", text, sizeof text - 1, NULL, 0, &result, err);
+    int failed = atoll_compiler_run(&n->base, "probe.cu", text, sizeof(text) - 1, NULL, 0, &result, err);
     n->cache = cache;
     if (failed)
         return -1;
@@ -530,8 +530,8 @@ static int compiler_probe(struct nvrtc *n, struct atoll_err *err)
 
 static struct nvrtc *nvrtc_allocate(const struct atoll_compiler_settings *s)
 {
-    struct nvrtc *n = calloc(1, sizeof *n);
-    if (!n || !(n->slots = calloc(s->slots, sizeof n->slots[0]))) {
+    struct nvrtc *n = calloc(1, sizeof(*n));
+    if (!n || !(n->slots = calloc(s->slots, sizeof(n->slots[0])))) {
         free(n);
         return NULL;
     }
@@ -540,7 +540,7 @@ static struct nvrtc *nvrtc_allocate(const struct atoll_compiler_settings *s)
     n->memory_bytes = s->memory_bytes;
     n->output_bytes = s->output_bytes;
     n->slot_count = s->slots;
-    snprintf(n->target, sizeof n->target, "%s", s->target);
+    snprintf(n->target, sizeof(n->target), "%s", s->target);
     for (unsigned i = 0; i < n->slot_count; i++)
         atoll_compile_child_init(&n->slots[i].child,
                                  (size_t)s->output_bytes + 2 * ATOLL_COMPILE_WIRE_LOG_BYTES);

@@ -81,7 +81,7 @@ static size_t list(const struct atoll_compile_cache *cache, struct file **ret_fi
             continue;
         if (count == room) {
             room = room ? 2 * room : 64;
-            struct file *grown = realloc(*ret_files, room * sizeof **ret_files);
+            struct file *grown = realloc(*ret_files, room * sizeof(**ret_files));
             if (!grown)
                 break;
             *ret_files = grown;
@@ -112,7 +112,7 @@ static void shrink(struct atoll_compile_cache *cache)
     size_t count = list(cache, &files, &cache->bytes);
     uint64_t wanted = cache->limit_bytes - cache->limit_bytes / 8;
     if (cache->bytes > cache->limit_bytes) {
-        qsort(files, count, sizeof files[0], by_use);
+        qsort(files, count, sizeof(files[0]), by_use);
         for (size_t i = 0; i < count && cache->bytes > wanted; i++) {
             if (unlinkat(cache->fd, files[i].name, 0) == 0 || errno == ENOENT)
                 cache->bytes -= files[i].bytes;
@@ -125,11 +125,11 @@ struct atoll_compile_cache *atoll_compile_cache_create(const char *folder, uint6
                                                        struct atoll_err *err)
 {
     char path[PATH_MAX];
-    if (!folder && default_folder(path, sizeof path) != 0) {
+    if (!folder && default_folder(path, sizeof(path)) != 0) {
         atoll_err_set(err, ATOLL_E_LIMIT, "the name of the compile cache is too long");
         return NULL;
     }
-    struct atoll_compile_cache *cache = calloc(1, sizeof *cache);
+    struct atoll_compile_cache *cache = calloc(1, sizeof(*cache));
     if (!cache) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compile cache");
         return NULL;
@@ -250,7 +250,7 @@ void atoll_compile_cache_put(struct atoll_compile_cache *cache, const struct ato
     if (!bytes)
         return;
     atoll_id_hex(key, name);
-    snprintf(temporary, sizeof temporary, TEMPORARY "%ld-%p-%u", (long)getpid(), (void *)cache,
+    snprintf(temporary, sizeof(temporary), TEMPORARY "%ld-%p-%u", (long)getpid(), (void *)cache,
              cache->serial++);
     int fd = openat(cache->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {

@@ -16,7 +16,7 @@
 
 void atoll_compile_child_init(struct atoll_compile_child *child, size_t frame_limit)
 {
-    memset(child, 0, sizeof *child);
+    memset(child, 0, sizeof(*child));
     child->fd = -1;
     child->frame_limit = frame_limit;
     atoll_buffer_init(&child->out, ATOLL_COMPILE_WIRE_REQUEST_BYTES + HEAD_BYTES);

@@ -73,9 +73,9 @@ static int send_frame(const struct atoll_buffer *b)
     unsigned char head[ATOLL_COMPILE_WIRE_HEAD_BYTES];
     if (b->failed)
         return 0;
-    for (size_t i = 0; i < sizeof head; i++)
+    for (size_t i = 0; i < sizeof(head); i++)
         head[i] = (unsigned char)(b->length >> (8 * i));
-    return write_all(head, sizeof head) && write_all(b->data, b->length);
+    return write_all(head, sizeof(head)) && write_all(b->data, b->length);
 }
 
 /* Length of the frame that is now in s->memory; 0: no more. */
@@ -83,9 +83,9 @@ static size_t receive_frame(struct server *s)
 {
     unsigned char head[ATOLL_COMPILE_WIRE_HEAD_BYTES];
     size_t length = 0;
-    if (!read_all(head, sizeof head))
+    if (!read_all(head, sizeof(head)))
         return 0;
-    for (size_t i = 0; i < sizeof head; i++)
+    for (size_t i = 0; i < sizeof(head); i++)
         length |= (size_t)head[i] << (8 * i);
     return length <= ATOLL_COMPILE_WIRE_REQUEST_BYTES && read_all(s->memory, length) ? length : 0;
 }
@@ -107,7 +107,7 @@ static int catch_crashes(void)
     stack_t stack = {.ss_sp = malloc(ALT_BYTES), .ss_size = ALT_BYTES};
     struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
     int failed = !stack.ss_sp || sigaltstack(&stack, NULL) != 0;
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         failed |= sigaction(numbers[i], &action, NULL) != 0;
     return failed ? -1 : 0;
 }
@@ -117,7 +117,7 @@ static int must_leave(const struct server *s)
 {
     char text[STATM_BYTES] = "";
     struct rlimit limit;
-    ssize_t got = s->statm_fd >= 0 ? pread(s->statm_fd, text, sizeof text - 1, 0) : 0;
+    ssize_t got = s->statm_fd >= 0 ? pread(s->statm_fd, text, sizeof(text) - 1, 0) : 0;
     uint64_t pages = got > 0 ? strtoull(text, NULL, 10) : 0;
     if (s->jobs >= JOB_LIMIT)
         return 1;
@@ -216,7 +216,7 @@ static int warm_up(struct server *s, const char *target, struct atoll_err *err)
     char option[64];
     const char *options[] = {option};
     struct _nvrtcProgram *program;
-    snprintf(option, sizeof option, "--gpu-architecture=%s", target);
+    snprintf(option, sizeof(option), "--gpu-architecture=%s", target);
     for (int i = 0; i < 2; i++) { /* the second time finds what the first one loaded */
         unsigned result = compile(s, WARM_UP_NAME, warm_up_text, options, 1, &program);
         if (program)
@@ -289,7 +289,7 @@ static int describe(void)
         printf("error %s\n", err.text);
         return EXIT_NO_NVRTC;
     }
-    memcpy(&symbol, &nvrtc->nvrtcVersion, sizeof symbol);
+    memcpy(&symbol, &nvrtc->nvrtcVersion, sizeof(symbol));
     char *path = dladdr(symbol, &info) && info.dli_fname ? realpath(info.dli_fname, NULL) : NULL;
     if (!path || nvrtc->nvrtcVersion(&major, &minor) != ATOLL_NVRTC_SUCCESS) {
         printf("error NVRTC does not tell its version\n");

@@ -173,7 +173,7 @@ static int section_at(const struct image *m, size_t index, Elf64_Shdr *ret)
 {
     if (index >= m->head.e_shnum)
         return -1;
-    memcpy(ret, m->bytes + m->head.e_shoff + index * sizeof *ret, sizeof *ret);
+    memcpy(ret, m->bytes + m->head.e_shoff + index * sizeof(*ret), sizeof(*ret));
     if (ret->sh_type == SHT_NOBITS)
         return 0;
     return ret->sh_offset <= m->length && ret->sh_size <= m->length - ret->sh_offset ? 0 : -1;
@@ -193,9 +193,9 @@ static const char *section_name(const struct image *m, const Elf64_Shdr *s)
 static int head_read(struct image *m, struct atoll_err *err)
 {
     Elf64_Shdr names;
-    if (m->length < sizeof m->head)
+    if (m->length < sizeof(m->head))
         return broken(err, "too short");
-    memcpy(&m->head, m->bytes, sizeof m->head);
+    memcpy(&m->head, m->bytes, sizeof(m->head));
     if (memcmp(m->head.e_ident, ELFMAG, SELFMAG) != 0 || m->head.e_ident[EI_CLASS] != ELFCLASS64)
         return broken(err, "not an ELF64 file");
     if (m->head.e_machine != EM_CUDA)
@@ -290,10 +290,10 @@ static int symbols_read(const struct image *m, struct symbols *ret)
 static const char *symbol_at(const struct symbols *t, size_t index, Elf64_Sym *ret)
 {
     if (index >= t->count) {
-        memset(ret, 0, sizeof *ret);
+        memset(ret, 0, sizeof(*ret));
         return "";
     }
-    memcpy(ret, t->bytes + index * sizeof *ret, sizeof *ret);
+    memcpy(ret, t->bytes + index * sizeof(*ret), sizeof(*ret));
     return text_at(t->names, t->names_length, ret->st_name);
 }
 
@@ -306,7 +306,7 @@ static void symbols_judge(const struct image *m, const struct symbols *t)
         const char *name = symbol_at(t, i, &symbol);
         if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && *name &&
             *name != '.')
-            snprintf(c->undefined_name, sizeof c->undefined_name, "%s", name);
+            snprintf(c->undefined_name, sizeof(c->undefined_name), "%s", name);
     }
 }
 
@@ -340,7 +340,7 @@ static int is_kernel(const struct image *m, const char *name)
 {
     char info[160];
     Elf64_Shdr s;
-    snprintf(info, sizeof info, ".nv.info.%s", name);
+    snprintf(info, sizeof(info), ".nv.info.%s", name);
     for (size_t i = 0; i < m->head.e_shnum; i++)
         if (section_at(m, i, &s) == 0 && strcmp(section_name(m, &s), info) == 0)
             return 1;
@@ -358,12 +358,12 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         name = after(section_name(m, &s), ".text.");
         if (!name || s.sh_type == SHT_NOBITS || !is_kernel(m, name))
             continue;
-        if (c->kernel_count == ATOLL_CUBIN_KERNEL_LIMIT || strlen(name) >= sizeof c->kernels[0].name)
+        if (c->kernel_count == ATOLL_CUBIN_KERNEL_LIMIT || strlen(name) >= sizeof(c->kernels[0].name))
             return atoll_err_set(err, ATOLL_E_INPUT,
                                  "more than %d kernels, or a name of more than %zu characters",
-                                 ATOLL_CUBIN_KERNEL_LIMIT, sizeof c->kernels[0].name - 1);
+                                 ATOLL_CUBIN_KERNEL_LIMIT, sizeof(c->kernels[0].name) - 1);
         struct atoll_cubin_kernel *k = &c->kernels[c->kernel_count++];
-        snprintf(k->name, sizeof k->name, "%s", name);
+        snprintf(k->name, sizeof(k->name), "%s", name);
         k->registers = s.sh_info >> 24; /* of images without the attribute */
         k->code_bytes = (uint32_t)s.sh_size;
         /* Adds the instructions of code to mix; padding (NOP) does not count.  length: whole instructions are read. */
@@ -422,7 +422,7 @@ static void report_read(struct atoll_cubin *c, const char *report)
     for (const char *p = report; (p = strstr(p, properties));) {
         char name[128];
         unsigned stack, stores, loads;
-        p += sizeof properties - 1;
+        p += sizeof(properties) - 1;
         if (sscanf(p, "%127s %u bytes stack frame, %u bytes spill stores, %u bytes spill loads", name, &stack,
                    &stores, &loads) != 4)
             continue;
@@ -437,7 +437,7 @@ static void report_read(struct atoll_cubin *c, const char *report)
 int atoll_cubin_read(const void *bytes, size_t length, const char *report, struct atoll_cubin *ret_cubin,
                      struct atoll_err *err)
 {
-    struct atoll_cubin *c = calloc(1, sizeof *c);
+    struct atoll_cubin *c = calloc(1, sizeof(*c));
     struct image m = {.bytes = bytes, .length = length, .cubin = c};
     struct symbols symbols;
     if (!c)
@@ -497,7 +497,7 @@ double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel,
                   {held / warps, "registers"},
                   {shared ? limits->shared_bytes_per_multiprocessor / shared : ~0u, "shared memory"}};
     size_t least = 0;
-    for (size_t i = 1; i < sizeof bounds / sizeof *bounds; i++)
+    for (size_t i = 1; i < sizeof(bounds) / sizeof(*bounds); i++)
         if (bounds[i].blocks < bounds[least].blocks)
             least = i;
     *ret_by = bounds[least].by;

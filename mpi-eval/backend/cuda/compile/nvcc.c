@@ -73,7 +73,7 @@ struct atoll_compiler *atoll_nvcc_create(const char *path, const struct atoll_co
     size_t count = 0;
     /* The toolkit that nvcc belongs to: the folder above bin. */
     char resolved[PATH_MAX];
-    snprintf(root, (sizeof root), "%s", realpath(path, resolved) ? resolved : path);
+    snprintf(root, (sizeof(root)), "%s", realpath(path, resolved) ? resolved : path);
     for (int i = 0; i < 2; i++) {
         char *slash = strrchr(root, '/');
         if (slash && slash != root)

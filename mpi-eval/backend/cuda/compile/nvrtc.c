@@ -20,7 +20,7 @@ static const struct atoll_library library = {
     .remedy = "load the CUDA module, or set CUDA_HOME to a toolkit of CUDA 12.0 or newer, or ATOLL_NVRTC to "
               "the path of its libnvrtc.so",
     .functions = rows,
-    .function_count = sizeof rows / sizeof *rows,
+    .function_count = sizeof(rows) / sizeof(*rows),
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

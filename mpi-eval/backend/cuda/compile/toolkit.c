@@ -35,16 +35,16 @@ static int is_program(const char *path)
 static int has_headers(const char *folder)
 {
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/cuda_fp16.h", folder);
-    return n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0;
+    int n = snprintf(path, sizeof(path), "%s/cuda_fp16.h", folder);
+    return n > 0 && (size_t)n < sizeof(path) && access(path, R_OK) == 0;
 }
 
 /* 1: added, or there already. */
 static int add_include(struct atoll_toolkit *t, const char *root, const char *below)
 {
     char path[PATH_MAX], resolved[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s%s%s", root, below[0] ? "/" : "", below);
-    if (n <= 0 || (size_t)n >= sizeof path || !realpath(path, resolved) || !is_folder(resolved))
+    int n = snprintf(path, sizeof(path), "%s%s%s", root, below[0] ? "/" : "", below);
+    if (n <= 0 || (size_t)n >= sizeof(path) || !realpath(path, resolved) || !is_folder(resolved))
         return 0;
     for (size_t i = 0; i < t->include_count; i++) {
         if (strcmp(t->includes[i], resolved) == 0)
@@ -60,8 +60,8 @@ static int add_include(struct atoll_toolkit *t, const char *root, const char *be
 static int add_headers(struct atoll_toolkit *t, const char *root, const char *below)
 {
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/%s", root, below);
-    if (n <= 0 || (size_t)n >= sizeof path || !has_headers(path) || !add_include(t, path, ""))
+    int n = snprintf(path, sizeof(path), "%s/%s", root, below);
+    if (n <= 0 || (size_t)n >= sizeof(path) || !has_headers(path) || !add_include(t, path, ""))
         return 0;
     add_include(t, path, "cccl");
     add_include(t, path, "../../cuda_cccl/include");
@@ -76,12 +76,12 @@ void atoll_toolkit_find_headers(struct atoll_toolkit *t, const char *library_pat
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     const char *slash = strrchr(library_path, '/');
     char folder[PATH_MAX];
-    int n = snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - library_path) : 0, library_path);
-    for (size_t i = 0; n > 0 && i < sizeof beside / sizeof beside[0]; i++) {
+    int n = snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - library_path) : 0, library_path);
+    for (size_t i = 0; n > 0 && i < sizeof(beside) / sizeof(beside[0]); i++) {
         if (add_headers(t, folder, beside[i]))
             return;
     }
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         if (roots[i] && roots[i][0] == '/' && add_headers(t, roots[i], "include"))
             return;
     }
@@ -102,8 +102,8 @@ int atoll_toolkit_add_folders(struct atoll_toolkit *t, const char *list, struct 
     while (list && *list) {
         char folder[PATH_MAX];
         size_t length = strcspn(list, ":");
-        int n = snprintf(folder, sizeof folder, "%.*s", (int)length, list);
-        if (length > 0 && (n <= 0 || (size_t)n >= sizeof folder || add_user_folder(t, folder, err) != 0))
+        int n = snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
+        if (length > 0 && (n <= 0 || (size_t)n >= sizeof(folder) || add_user_folder(t, folder, err) != 0))
             return err && err->code ? -1
                                     : atoll_err_set(err, ATOLL_E_INPUT, "include path: a name is too long");
         list += length + (list[length] == ':');
@@ -120,8 +120,8 @@ static char *find_child(const char *program)
     const char *chosen = program ? program : getenv("ATOLL_COMPILE_CUDA");
     if (chosen && chosen[0])
         return is_program(chosen) ? realpath(chosen, NULL) : NULL;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (atoll_program_beside(places[i], path, sizeof path, NULL) == 0 && is_program(path))
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (atoll_program_beside(places[i], path, sizeof(path), NULL) == 0 && is_program(path))
             return realpath(path, NULL);
     return NULL;
 }
@@ -134,7 +134,7 @@ static int read_description(struct atoll_toolkit *t, char *description, struct a
         if (strncmp(line, "nvrtc /", 7) == 0 && !t->nvrtc)
             t->nvrtc = strdup(line + 6);
         if (strncmp(line, "version ", 8) == 0)
-            snprintf(t->version, sizeof t->version, "%s", line + 8);
+            snprintf(t->version, sizeof(t->version), "%s", line + 8);
     }
     if (!t->nvrtc || !t->version[0])
         return atoll_err_set(err, ATOLL_E_MISSING, "%s does not tell what NVRTC there is", t->program);
@@ -146,7 +146,7 @@ int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char 
                        struct atoll_err *err)
 {
     char description[DESCRIPTION_BYTES];
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
     t->program = find_child(program);
     if (!t->program)
         return atoll_err_set(err, ATOLL_E_MISSING,
@@ -154,7 +154,7 @@ int atoll_toolkit_init(struct atoll_toolkit *t, const char *program, const char 
                              program ? " at " : "", program ? program : "");
     char describe[] = "describe";
     char *argv[] = {t->program, describe, NULL};
-    if (atoll_spawn_output(argv, NULL, DESCRIPTION_TIMEOUT_MS, description, sizeof description, err) == 0 &&
+    if (atoll_spawn_output(argv, NULL, DESCRIPTION_TIMEOUT_MS, description, sizeof(description), err) == 0 &&
         read_description(t, description, err) == 0) {
         atoll_toolkit_find_headers(t, t->nvrtc);
         if (atoll_toolkit_add_folders(t, include_path, err) == 0)
@@ -171,7 +171,7 @@ void atoll_toolkit_fini(struct atoll_toolkit *t)
     free(t->library);
     for (size_t i = 0; i < t->include_count; i++)
         free(t->includes[i]);
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
 }
 
 /* ---- programs ---- */
@@ -238,7 +238,7 @@ static int flag_allowed(const char *flag, size_t length)
         {"-split-compile=", 0},
         {"--extra-device-vectorization", 1},
     };
-    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
         size_t known = strlen(allowed[i].text);
         if (length >= known && strncmp(flag, allowed[i].text, known) == 0 &&
             (!allowed[i].whole || length == known))

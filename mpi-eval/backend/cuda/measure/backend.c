@@ -62,7 +62,7 @@ struct bare {
 static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case *known,
                                 const struct atoll_input_set *input_set, struct atoll_err *err)
 {
-    struct bare *b = calloc(1, sizeof *b);
+    struct bare *b = calloc(1, sizeof(*b));
     if (!b) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory to examine outputs");
         return NULL;
@@ -147,7 +147,7 @@ static double *values_take(struct bare *b, size_t tensor, struct atoll_err *err)
     atoll_command_batch_take_bytes(reply, &length); /* the output itself */
     const void *from = atoll_command_batch_take_bytes(reply, &length);
     double *values = malloc(length + 1);
-    if (!values || length != b->stage.sample.plain.counts[tensor] * sizeof *values) {
+    if (!values || length != b->stage.sample.plain.counts[tensor] * sizeof(*values)) {
         free(values);
         atoll_err_set(err, ATOLL_E_PROTOCOL, "expected values of %s: %zu bytes",
                       b->stage.known->task->tensors[tensor].name, length);
@@ -202,7 +202,7 @@ static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, u
                                               struct atoll_err *err)
 {
     char target[16];
-    if (target_find(target, sizeof target, err) != 0)
+    if (target_find(target, sizeof(target), err) != 0)
         return NULL;
     int is_default = !setup->compiler[0] || strcmp(setup->compiler, "cc") == 0;
     struct atoll_nvrtc_settings settings = {.compiler = {.command = is_default ? "nvrtc" : setup->compiler,

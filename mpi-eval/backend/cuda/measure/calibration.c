@@ -153,7 +153,7 @@ static int empty_measure(struct calibration *c, struct atoll_err *err)
             return rc;
     }
     atoll_summary_of(ns, count, scratch, &s);
-    qsort(ns, count, sizeof *ns, compare_doubles);
+    qsort(ns, count, sizeof(*ns), compare_doubles);
     if (!(c->info->empty_launch_ns > 0) || s.min < c->info->empty_launch_ns)
         c->info->empty_launch_ns = s.min;
     if (!(*c->jitter_ns > 0) || s.p90 - s.p10 < *c->jitter_ns)
@@ -181,7 +181,7 @@ static int all_measure(struct calibration *c, struct atoll_err *err)
     if (rc == 0) {
         static const enum atoll_dtype fma[] = {ATOLL_F64, ATOLL_F32, ATOLL_F16, ATOLL_BF16};
         rc = 0;
-        for (size_t i = 0; rc == 0 && i < sizeof fma / sizeof *fma; i++)
+        for (size_t i = 0; rc == 0 && i < sizeof(fma) / sizeof(*fma); i++)
             rc = peak_measure(c, fma_step, fma[i], &c->info->peak_flops[fma[i]], err);
         for (unsigned type = 0; rc == 0 && type <= ATOLL_DTYPE_COUNT; type++)
             rc = peak_measure(c, atoll_support_tensor, type, &c->info->limits.tensor_flops[type], err);

@@ -66,9 +66,9 @@ void atoll_cuda_device_drop(struct atoll_cuda_device *d)
 {
     atoll_cuda_worker_destroy(d->worker);
     d->worker = NULL;
-    memset(d->areas, 0, sizeof d->areas);
-    memset(d->candidates, 0, sizeof d->candidates);
-    memset(d->oracles, 0, sizeof d->oracles);
+    memset(d->areas, 0, sizeof(d->areas));
+    memset(d->candidates, 0, sizeof(d->candidates));
+    memset(d->oracles, 0, sizeof(d->oracles));
     if (d->expected_store)
         atoll_expected_store_reset(d->expected_store, 0);
 }
@@ -142,7 +142,7 @@ int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate,
     if (d->last_candidate == candidate)
         return 0;
     atoll_command_batch_clear(&d->batch);
-    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
+    for (size_t i = 0; i < sizeof(areas) / sizeof(*areas); i++)
         if (d->areas[areas[i]].bytes)
             atoll_command_batch_set(&d->batch, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
                                     d->areas[areas[i]].bytes / 4);
@@ -287,17 +287,17 @@ static void info_fill(const struct atoll_cuda_device *d, struct atoll_device_inf
     struct atoll_id id = atoll_id_of(d->facts.uuid, strlen(d->facts.uuid));
     const char *toolchain = d->referee->compiler ? atoll_compiler_version(d->referee->compiler) : "";
     info->key = atoll_id_u64(&id);
-    snprintf(info->backend, sizeof info->backend, "cuda");
-    snprintf(info->model, sizeof info->model, "%s", d->facts.model);
-    snprintf(info->uuid, sizeof info->uuid, "%s", d->facts.uuid);
-    if (gethostname(info->node, sizeof info->node - 1) != 0)
-        snprintf(info->node, sizeof info->node, "unknown");
-    snprintf(info->toolchain, sizeof info->toolchain, "%.*s", (int)sizeof info->toolchain - 1, toolchain);
+    snprintf(info->backend, sizeof(info->backend), "cuda");
+    snprintf(info->model, sizeof(info->model), "%s", d->facts.model);
+    snprintf(info->uuid, sizeof(info->uuid), "%s", d->facts.uuid);
+    if (gethostname(info->node, sizeof(info->node) - 1) != 0)
+        snprintf(info->node, sizeof(info->node), "unknown");
+    snprintf(info->toolchain, sizeof(info->toolchain), "%.*s", (int)sizeof(info->toolchain) - 1, toolchain);
     info->last_level_cache_bytes = d->facts.last_level_cache_bytes;
     info->limits = d->facts.limits;
-    snprintf(d->referee->pci, sizeof d->referee->pci, "%s", d->facts.pci);
-    atoll_cuda_target(info->limits.compute_capability, info->limits.target, sizeof info->limits.target);
-    snprintf(info->isolation, sizeof info->isolation,
+    snprintf(d->referee->pci, sizeof(d->referee->pci), "%s", d->facts.pci);
+    atoll_cuda_target(info->limits.compute_capability, info->limits.target, sizeof(info->limits.target));
+    snprintf(info->isolation, sizeof(info->isolation),
              "device process of its own, sandboxed; answers sealed; lock per device");
 }
 
@@ -306,7 +306,7 @@ static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
     d->expected_store = atoll_expected_store_create(err);
     if (!d->expected_store || process_start(d, err) != 0)
         return -1;
-    snprintf(d->uuid, sizeof d->uuid, "%s", d->facts.uuid);
+    snprintf(d->uuid, sizeof(d->uuid), "%s", d->facts.uuid);
     info_fill(d, &d->referee->info);
     d->lock_fd = atoll_cuda_lock(NULL, d->uuid, err);
     if (d->lock_fd < 0)
@@ -329,7 +329,7 @@ static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
 
 int atoll_cuda_device_open(struct atoll_referee *referee, struct atoll_err *err)
 {
-    struct atoll_cuda_device *d = calloc(1, sizeof *d);
+    struct atoll_cuda_device *d = calloc(1, sizeof(*d));
     if (!d)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a device");
     d->referee = referee;

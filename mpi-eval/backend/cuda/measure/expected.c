@@ -17,7 +17,7 @@ struct atoll_expected_store {
 
 struct atoll_expected_store *atoll_expected_store_create(struct atoll_err *err)
 {
-    struct atoll_expected_store *s = calloc(1, sizeof *s);
+    struct atoll_expected_store *s = calloc(1, sizeof(*s));
     if (!s)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
     return s;
@@ -65,7 +65,7 @@ struct atoll_sealed *atoll_expected_store_take(struct atoll_expected_store *s, u
     while (a && !is_input_set(a, task, input_set))
         a = a->next;
     if (!a) {
-        a = calloc(1, sizeof *a);
+        a = calloc(1, sizeof(*a));
         if (!a)
             return NULL;
         a->task = task;
@@ -83,7 +83,7 @@ void atoll_expected_store_unseal(struct atoll_expected_store *s, struct atoll_se
     for (size_t i = 0; a->is_sealed && i < s->placed_count; i++) {
         if (s->placed[i] != a)
             continue;
-        memmove(&s->placed[i], &s->placed[i + 1], (s->placed_count - i - 1) * sizeof *s->placed);
+        memmove(&s->placed[i], &s->placed[i + 1], (s->placed_count - i - 1) * sizeof(*s->placed));
         s->placed_count--;
         break;
     }
@@ -139,7 +139,7 @@ static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, uint
     }
     if (i == s->placed_count && (at > s->bytes || s->bytes - at < bytes))
         return -1;
-    memmove(&s->placed[i + 1], &s->placed[i], (s->placed_count - i) * sizeof *s->placed);
+    memmove(&s->placed[i + 1], &s->placed[i], (s->placed_count - i) * sizeof(*s->placed));
     s->placed[i] = a;
     s->placed_count++;
     a->offset = at;
@@ -189,7 +189,7 @@ int atoll_expected_store_reserve(struct atoll_expected_store *s, struct atoll_se
         return -1;
     if (s->placed_count == s->placed_capacity) {
         size_t capacity = s->placed_capacity ? 2 * s->placed_capacity : 64;
-        struct atoll_sealed **grown = realloc(s->placed, capacity * sizeof *grown);
+        struct atoll_sealed **grown = realloc(s->placed, capacity * sizeof(*grown));
         if (!grown)
             return -1;
         s->placed = grown;

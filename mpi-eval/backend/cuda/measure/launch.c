@@ -250,7 +250,7 @@ int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_va
     struct scope scope;
     int64_t shared = 0;
     scope_set(&scope, p, v);
-    memset(ret, 0, sizeof *ret);
+    memset(ret, 0, sizeof(*ret));
     if (extents_eval(&scope, l->grid, "grid", 1, ret->grid, err) != 0 ||
         extents_eval(&scope, l->block, "block", 1, ret->block, err) != 0 ||
         (l->cluster[0] && extents_eval(&scope, l->cluster, "cluster", 1, ret->cluster, err) != 0) ||

@@ -10,9 +10,9 @@
 
 /* ---- the image ---- */
 
-static enum atoll_verdict say(char *ret_detail, enum atoll_verdict verdict, const char *format, ...)
+static enum atoll_verdict verdict_set(char *ret_detail, enum atoll_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static enum atoll_verdict say(char *ret_detail, enum atoll_verdict verdict, const char *format, ...)
+static enum atoll_verdict verdict_set(char *ret_detail, enum atoll_verdict verdict, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -27,13 +27,15 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_cubin_read(object, length, report ? report : "", ret_cubin, &err) != 0)
-        return say(ret_detail, err.code == ATOLL_E_INPUT ? ATOLL_V_LAUNCH_ERROR : ATOLL_V_INFRASTRUCTURE,
-                   "%s", err.text);
+        return verdict_set(ret_detail,
+                           err.code == ATOLL_E_INPUT ? ATOLL_V_LAUNCH_ERROR : ATOLL_V_INFRASTRUCTURE, "%s",
+                           err.text);
     if (ret_cubin->undefined_name[0])
-        return say(ret_detail, ATOLL_V_FORBIDDEN,
-                   "rule no-device-runtime: the image needs \"%s\" from outside; kernels launch nothing and "
-                   "link nothing",
-                   ret_cubin->undefined_name);
+        return verdict_set(
+            ret_detail, ATOLL_V_FORBIDDEN,
+            "rule no-device-runtime: the image needs \"%s\" from outside; kernels launch nothing and "
+            "link nothing",
+            ret_cubin->undefined_name);
     for (size_t k = 0; k < prepared->plan->launch_count; k++) {
         const struct atoll_launch *l = &prepared->plan->launches[k];
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(ret_cubin, l->symbol);
@@ -49,7 +51,7 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
             return ATOLL_V_LAUNCH_ERROR;
         }
         if (atoll_cuda_launch_fits(l, kernel, &err) != 0)
-            return say(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
+            return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
     }
     return ATOLL_V_CORRECT;
 }
@@ -85,7 +87,7 @@ void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct at
                           struct atoll_resources *ret)
 {
     const struct atoll_plan *plan = prepared->plan;
-    memset(ret, 0, sizeof *ret);
+    memset(ret, 0, sizeof(*ret));
     for (size_t k = 0; k < plan->launch_count; k++) {
         struct atoll_device_command_launch launch;
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(cubin, plan->launches[k].symbol);
@@ -159,17 +161,18 @@ static enum atoll_verdict load_first(struct atoll_cuda_device *d, struct atoll_l
     struct atoll_err err = ATOLL_ERR_INIT;
     for (int i = 0; i < ATOLL_CUDA_LOST_LIMIT; i++) {
         if (atoll_cuda_device_ready(d, &err) != 0)
-            return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
+            return verdict_set(ret_detail, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
         int rc = atoll_cuda_loaded_candidate_load(d, candidate, &err);
         if (rc == 0)
             return ATOLL_V_CORRECT;
         if (rc < 0)
-            return say(ret_detail, err.code == ATOLL_E_INPUT ? ATOLL_V_LAUNCH_ERROR : ATOLL_V_INFRASTRUCTURE,
-                       "%s", err.text);
+            return verdict_set(ret_detail,
+                               err.code == ATOLL_E_INPUT ? ATOLL_V_LAUNCH_ERROR : ATOLL_V_INFRASTRUCTURE,
+                               "%s", err.text);
     }
-    return say(ret_detail, ATOLL_V_INFRASTRUCTURE,
-               "the device process was lost %d times while a candidate was loaded: %s", ATOLL_CUDA_LOST_LIMIT,
-               d->reply.text);
+    return verdict_set(ret_detail, ATOLL_V_INFRASTRUCTURE,
+                       "the device process was lost %d times while a candidate was loaded: %s",
+                       ATOLL_CUDA_LOST_LIMIT, d->reply.text);
 }
 
 static const struct atoll_variant *first_bench(const struct atoll_task *task)
@@ -189,11 +192,11 @@ enum atoll_verdict atoll_cuda_loaded_candidate_open(struct atoll_referee *refere
                                                     char *ret_detail)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    struct atoll_cuda_loaded_candidate *u = calloc(1, sizeof *u);
+    struct atoll_cuda_loaded_candidate *u = calloc(1, sizeof(*u));
     *ret_candidate = (struct atoll_loaded_candidate){
         .prepared = prepared, .object = object, .object_length = object_length};
     if (!u)
-        return say(ret_detail, ATOLL_V_INFRASTRUCTURE, "no memory for a candidate");
+        return verdict_set(ret_detail, ATOLL_V_INFRASTRUCTURE, "no memory for a candidate");
     ret_candidate->runner = u;
     u->number = ++d->candidate_count;
     enum atoll_verdict verdict =

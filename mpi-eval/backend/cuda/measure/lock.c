@@ -53,12 +53,12 @@ static const char *line_read(const char *at, int (*is_such)(int), char *ret_text
 static int refuse(int fd, const char *uuid, const char *path, struct atoll_err *err)
 {
     struct holder h;
-    char text[sizeof h + 4] = "";
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    char text[sizeof(h) + 4] = "";
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
     text[n > 0 ? n : 0] = 0;
-    const char *at = line_read(text, isdigit, h.pid, sizeof h.pid);
-    at = line_read(at, isgraph, h.host, sizeof h.host);
-    line_read(at, isprint, h.command, sizeof h.command);
+    const char *at = line_read(text, isdigit, h.pid, sizeof(h.pid));
+    at = line_read(at, isgraph, h.host, sizeof(h.host));
+    line_read(at, isprint, h.command, sizeof(h.command));
     return atoll_err_set(
         err, ATOLL_E_BUSY,
         "device %s is measured already by process %s on %s, started by \"%s\" (%s); give every evaluator "
@@ -70,7 +70,7 @@ int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
 {
     char path[512];
     struct stat st;
-    if (path_set(folder, uuid, path, sizeof path, err) != 0)
+    if (path_set(folder, uuid, path, sizeof(path), err) != 0)
         return -1;
     /* A sticky folder may forbid to open another user's file for writing with O_CREAT: then it is there. */
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -94,14 +94,14 @@ int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
         return rc;
     }
     struct holder me = {.host = ""};
-    char text[sizeof me + 4];
-    if (gethostname(me.host, sizeof me.host - 1) != 0)
+    char text[sizeof(me) + 4];
+    if (gethostname(me.host, sizeof(me.host) - 1) != 0)
         me.host[0] = 0;
     /* Of the process that started this one: an evaluator is told its campaign, its command line does not say it. */
     char name[40];
-    snprintf(name, sizeof name, "/proc/%ld/cmdline", (long)getppid());
+    snprintf(name, sizeof(name), "/proc/%ld/cmdline", (long)getppid());
     int cmdline = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t length = cmdline >= 0 ? read(cmdline, me.command, (sizeof me.command) - 1) : 0;
+    ssize_t length = cmdline >= 0 ? read(cmdline, me.command, (sizeof(me.command)) - 1) : 0;
     if (cmdline >= 0)
         close(cmdline);
     length = length > 0 ? length : 0;
@@ -110,7 +110,7 @@ int atoll_cuda_lock(const char *folder, const char *uuid, struct atoll_err *err)
     while (length > 0 && me.command[length - 1] == ' ')
         length--;
     me.command[length] = 0;
-    int n = snprintf(text, sizeof text, "%ld\n%s\n%s\n", (long)getpid(), me.host, me.command);
+    int n = snprintf(text, sizeof(text), "%ld\n%s\n%s\n", (long)getpid(), me.host, me.command);
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, text, (size_t)n, 0); /* of another user's file: nobody's pid */
     return fd;

@@ -40,7 +40,7 @@ static int fail(const struct atoll_nvml *nvml, unsigned int result, const char *
 {
     const char *text = nvml->nvmlErrorString(result);
     text = text ? text : "unknown error of NVML";
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
         if (meanings[i].result == result) {
             return atoll_err_set(err, meanings[i].code, "%s: %s: %s", what, text, meanings[i].remedy);
         }
@@ -66,20 +66,20 @@ static void facts_read(struct atoll_monitor *m)
 {
     struct atoll_monitor_facts *f = &m->facts;
     struct atoll_nvml_pci pci = {0};
-    if (m->nvml->nvmlDeviceGetName(m->device, f->model, sizeof f->model)) {
+    if (m->nvml->nvmlDeviceGetName(m->device, f->model, sizeof(f->model))) {
         f->model[0] = '\0';
     }
-    if (m->nvml->nvmlDeviceGetUUID(m->device, f->uuid, sizeof f->uuid)) {
+    if (m->nvml->nvmlDeviceGetUUID(m->device, f->uuid, sizeof(f->uuid))) {
         f->uuid[0] = '\0';
     }
-    if (m->nvml->nvmlSystemGetDriverVersion(f->driver, sizeof f->driver)) {
+    if (m->nvml->nvmlSystemGetDriverVersion(f->driver, sizeof(f->driver))) {
         f->driver[0] = '\0';
     }
     if (m->nvml->nvmlSystemGetCudaDriverVersion(&f->cuda_version)) {
         f->cuda_version = 0;
     }
     if (!m->nvml->nvmlDeviceGetPciInfo(m->device, &pci)) {
-        snprintf(f->pci, sizeof f->pci, "%.*s", (int)sizeof pci.busId - 1, pci.busId);
+        snprintf(f->pci, sizeof(f->pci), "%.*s", (int)sizeof(pci.busId) - 1, pci.busId);
     }
     f->sm_max_hz = max_clock(m, ATOLL_NVML_CLOCK_SM);
     f->memory_max_hz = max_clock(m, ATOLL_NVML_CLOCK_MEM);
@@ -108,7 +108,7 @@ struct atoll_monitor *atoll_monitor_create_on(const struct atoll_nvml *nvml, con
         fail(nvml, result, "NVML does not start", err);
         return NULL;
     }
-    struct atoll_monitor *m = calloc(1, sizeof *m);
+    struct atoll_monitor *m = calloc(1, sizeof(*m));
     if (!m) {
         nvml->nvmlShutdown();
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a device monitor");
@@ -118,7 +118,7 @@ struct atoll_monitor *atoll_monitor_create_on(const struct atoll_nvml *nvml, con
     result = nvml->nvmlDeviceGetHandleByUUID(uuid, &m->device);
     if (result) {
         char what[160];
-        snprintf(what, sizeof what, "device %s cannot be monitored", uuid);
+        snprintf(what, sizeof(what), "device %s cannot be monitored", uuid);
         fail(nvml, result, what, err);
         atoll_monitor_destroy(m);
         return NULL;
@@ -223,7 +223,7 @@ static void processes_read(const struct atoll_monitor *m, const pid_t *ours, siz
                            struct atoll_monitor_reading *r)
 {
     struct atoll_nvml_process processes[4 * ATOLL_MONITOR_PROCESS_LIMIT];
-    unsigned int count = sizeof processes / sizeof *processes;
+    unsigned int count = sizeof(processes) / sizeof(*processes);
     unsigned int room = count;
     if (!m->nvml->nvmlDeviceGetComputeRunningProcesses) {
         return;
@@ -233,7 +233,7 @@ static void processes_read(const struct atoll_monitor *m, const pid_t *ours, siz
         r->process_count = count;
         r->other_count = count > ours_count ? count - ours_count : 0;
         r->has_others = 1;
-        memset(r->others, 0, sizeof r->others);
+        memset(r->others, 0, sizeof(r->others));
     } else if (result == ATOLL_NVML_SUCCESS) {
         r->process_count = count;
         others_sort_out(processes, count < room ? count : room, ours, ours_count, r);
@@ -302,7 +302,7 @@ static const struct {
 uint64_t atoll_monitor_disturbing(uint64_t throttle_reasons)
 {
     uint64_t disturbing = 0;
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
         disturbing |= reasons[i].disturbing ? throttle_reasons & reasons[i].bit : 0;
     }
     return disturbing;
@@ -314,7 +314,7 @@ uint64_t atoll_monitor_disturbing(uint64_t throttle_reasons)
 
 void atoll_watch_open(struct atoll_watch *w, const char *uuid)
 {
-    memset(w, 0, sizeof *w);
+    memset(w, 0, sizeof(*w));
     w->monitor = atoll_monitor_create(uuid, NULL);
 }
 
@@ -335,8 +335,8 @@ static void xids_record(const struct atoll_monitor_reading *r, struct atoll_tria
 {
     char text[128] = "";
     size_t used = 0, known = r->xid_count < ATOLL_MONITOR_XID_LIMIT ? r->xid_count : ATOLL_MONITOR_XID_LIMIT;
-    for (size_t i = 0; r->has_events && i < known && used < sizeof text; i++) {
-        int n = snprintf(text + used, sizeof text - used, "%sXid %llu", i ? ", " : "",
+    for (size_t i = 0; r->has_events && i < known && used < sizeof(text); i++) {
+        int n = snprintf(text + used, sizeof(text) - used, "%sXid %llu", i ? ", " : "",
                          (unsigned long long)r->xids[i]);
         used += n > 0 ? (size_t)n : 0;
     }
@@ -344,7 +344,7 @@ static void xids_record(const struct atoll_monitor_reading *r, struct atoll_tria
         return;
     size_t length = strlen(t->detail);
     if (ended_badly(t))
-        snprintf(t->detail + length, sizeof t->detail - length, " (%s)", text);
+        snprintf(t->detail + length, sizeof(t->detail) - length, " (%s)", text);
     else
         atoll_log(ATOLL_LOG_WARNING, "eval.device.xid", "the driver reports %s", text);
 }
@@ -369,7 +369,7 @@ int atoll_watch_judge(struct atoll_watch *w, const struct atoll_monitor_reading 
         return 0;
     t->verdict = ATOLL_V_INFRASTRUCTURE;
     t->level = 0;
-    snprintf(t->detail, sizeof t->detail,
+    snprintf(t->detail, sizeof(t->detail),
              "the device had %llu uncorrectable memory errors during this sample",
              (unsigned long long)errors);
     return 1;

@@ -15,7 +15,7 @@ static const struct atoll_library library = {
     .names = names,
     .remedy = "run on a node with an NVIDIA GPU and its driver",
     .functions = rows,
-    .function_count = sizeof rows / sizeof *rows,
+    .function_count = sizeof(rows) / sizeof(*rows),
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

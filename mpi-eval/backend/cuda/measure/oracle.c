@@ -36,7 +36,7 @@ static size_t lines_find(const struct atoll_token_list *list, uint32_t *lines)
         if (t->directive)
             continue;
         int is_type = 0;
-        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        for (size_t k = 0; k < sizeof(types) / sizeof(*types); k++)
             is_type |= atoll_token_is(t, types[k]);
         if (begins && t->first && t->kind == ATOLL_TOKEN_NAME && !is_type)
             lines[count++] = t->line;
@@ -49,15 +49,15 @@ static size_t lines_find(const struct atoll_token_list *list, uint32_t *lines)
 
 static char *lines_annotate(const char *source, const uint32_t *lines, size_t count)
 {
-    char *text = malloc(strlen(source) + count * (sizeof annotation - 1) + 1), *to = text;
+    char *text = malloc(strlen(source) + count * (sizeof(annotation) - 1) + 1), *to = text;
     uint32_t line = 1;
     size_t next = 0;
     if (!text)
         return NULL;
     for (const char *p = source; *p; p++) {
         if (next < count && lines[next] == line && *p != ' ' && *p != '\t') {
-            memcpy(to, annotation, sizeof annotation - 1);
-            to += sizeof annotation - 1;
+            memcpy(to, annotation, sizeof(annotation) - 1);
+            to += sizeof(annotation) - 1;
             next++;
         }
         *to++ = *p;
@@ -72,7 +72,7 @@ char *atoll_cuda_reference_annotate(const char *source, struct atoll_err *err)
     struct atoll_token_list list;
     if (atoll_token_list_init(&list, source, err) != 0)
         return NULL;
-    uint32_t *lines = calloc(list.count + 1, sizeof *lines);
+    uint32_t *lines = calloc(list.count + 1, sizeof(*lines));
     char *text = lines ? lines_annotate(source, lines, lines_find(&list, lines)) : NULL;
     if (!text)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
@@ -176,7 +176,7 @@ static int cubin_copy(const struct atoll_referee *referee, struct atoll_cuda_cub
 
 int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err)
 {
-    struct atoll_cuda_oracle *o = calloc(1, sizeof *o);
+    struct atoll_cuda_oracle *o = calloc(1, sizeof(*o));
     if (!o)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
     int failed = referee->reference ? cubin_copy(referee, &o->cubin, err)
@@ -357,7 +357,7 @@ int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t functio
     struct geometry geometry;
     int64_t units = 0, doubles = 0;
     size_t n = atoll_task_bindings(task, variant, bindings);
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     if (atoll_expression_eval(task->units, bindings, n, &units, err) ||
         (task->scratch && atoll_expression_eval(task->scratch, bindings, n, &doubles, err)) ||
         settle_geometry((uint64_t)units, (uint64_t)doubles, scratch_bytes, &geometry, err))
@@ -377,6 +377,6 @@ int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t functio
     p.scratch = scratch;
     p.scratch_doubles = doubles;
     p.units = units;
-    atoll_support_launch(batch, function, geometry.blocks, geometry.block, 0, &p, sizeof p);
+    atoll_support_launch(batch, function, geometry.blocks, geometry.block, 0, &p, sizeof(p));
     return 0;
 }

@@ -119,7 +119,7 @@ void atoll_metrics_merge(const struct atoll_metrics *metrics, const double *valu
     for (size_t i = 0; i < metrics->count; i++) {
         ret_counters[metrics->counters[i]] = merge(metrics, values, ranges, i);
     }
-    for (size_t i = 0; i < sizeof pipes / sizeof *pipes; i++) {
+    for (size_t i = 0; i < sizeof(pipes) / sizeof(*pipes); i++) {
         ret_counters[ATOLL_COUNTER_SM_THROUGHPUT] = fmax(ret_counters[ATOLL_COUNTER_SM_THROUGHPUT],
                                                          ret_counters[pipes[i]]); /* fmax passes NaN over */
     }
@@ -135,7 +135,7 @@ struct counting {
 
 static int no_counters(struct counting *c, const char *why)
 {
-    snprintf(c->profile->reason, sizeof c->profile->reason, "%.95s", why);
+    snprintf(c->profile->reason, sizeof(c->profile->reason), "%.95s", why);
     return -1;
 }
 
@@ -157,7 +157,7 @@ static int counters_open(struct counting *c)
     }
     if (rc < 0)
         return no_counters(c, err.text);
-    snprintf(d->counters_reason, sizeof d->counters_reason, "%.*s", (int)sizeof d->counters_reason - 1,
+    snprintf(d->counters_reason, sizeof(d->counters_reason), "%.*s", (int)sizeof(d->counters_reason) - 1,
              d->reply.text[0] ? d->reply.text : "the profiler ended the device process");
     return no_counters(c, d->counters_reason);
 }
@@ -223,7 +223,7 @@ void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_input_set input_set =
         atoll_input_set_make(referee->setup.secret, known->task, variant, SERIES, ++d->clock);
-    struct counting *c = calloc(1, sizeof *c);
+    struct counting *c = calloc(1, sizeof(*c));
     if (!c)
         return;
     c->profile = ret_profile;

@@ -55,7 +55,7 @@ void atoll_support_launch(struct atoll_command_batch *batch, uint32_t function, 
                           uint32_t threads, uint32_t shared_bytes, const void *params, uint32_t param_bytes)
 {
     struct atoll_device_command_launch launch;
-    memset(&launch, 0, sizeof launch);
+    memset(&launch, 0, sizeof(launch));
     launch.function = function;
     launch.grid[0] = (uint32_t)blocks;
     launch.block[0] = threads;
@@ -170,7 +170,7 @@ void atoll_support_flush(struct atoll_command_batch *batch, uint64_t area, uint6
                          uint32_t multiprocessors, uint32_t shared_bytes, uint64_t key, uint64_t result)
 {
     struct atoll_area_launch p = {.address = area, .bytes = bytes, .key = key, .result = result};
-    atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
+    atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof(p));
     p.address = area + bytes;
     LAUNCH(batch, flush_read, atoll_support_blocks(bytes / 16), p);
 }
@@ -179,7 +179,7 @@ void atoll_support_shared_wipe(struct atoll_command_batch *batch, uint32_t multi
                                uint32_t shared_bytes, uint64_t key)
 {
     struct atoll_area_launch p = {.key = key};
-    atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof p);
+    atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof(p));
 }
 
 void atoll_support_touch(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
@@ -197,7 +197,7 @@ void atoll_support_gate(struct atoll_command_batch *batch)
 void atoll_support_clock_probe(struct atoll_command_batch *batch, uint64_t result)
 {
     struct atoll_area_launch p = {.result = result};
-    atoll_support_launch(batch, ATOLL_KERNEL_clock, 1, 1, 0, &p, sizeof p);
+    atoll_support_launch(batch, ATOLL_KERNEL_clock, 1, 1, 0, &p, sizeof(p));
 }
 
 /* ---- sealing ---- */
@@ -233,9 +233,9 @@ void atoll_support_compare_clear(struct atoll_command_batch *batch, uint64_t res
 {
     unsigned char bytes[ATOLL_SUPPORT_FINDING_BYTES] = {0};
     struct atoll_finding_area area = {.first_wrong = ~(atoll_u64)0};
-    _Static_assert(sizeof area <= sizeof bytes, "a finding has room");
-    memcpy(bytes, &area, sizeof area);
-    atoll_command_batch_write(batch, result, bytes, sizeof bytes);
+    _Static_assert(sizeof(area) <= sizeof(bytes), "a finding has room");
+    memcpy(bytes, &area, sizeof(area));
+    atoll_command_batch_write(batch, result, bytes, sizeof(bytes));
 }
 
 void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll_task *task,
@@ -270,7 +270,7 @@ void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll
 void atoll_support_finding_read(const void *bytes, struct atoll_support_finding *ret_finding)
 {
     struct atoll_finding_area a;
-    memcpy(&a, bytes, sizeof a);
+    memcpy(&a, bytes, sizeof(a));
     *ret_finding = (struct atoll_support_finding){
         .count = a.count,
         .wrong_count = a.wrong_count,
@@ -316,7 +316,7 @@ static void describe(const struct atoll_support_finding *f, const char *name, co
     append(t, "%s: %llu of %llu elements wrong (%.3g %%); worst %s: expected %.9g, got %.9g", name,
            (unsigned long long)f->wrong_count, (unsigned long long)f->count,
            100.0 * (double)f->wrong_count / (double)f->count,
-           atoll_shape_index_text(shape, name, f->worst_index, worst, sizeof worst), f->worst_expected,
+           atoll_shape_index_text(shape, name, f->worst_index, worst, sizeof(worst)), f->worst_expected,
            f->worst_got);
     if (f->worst_error < ATOLL_WORST_ERROR_MAX)
         append(t, ", error %.3g times the tolerance", f->worst_error);
@@ -327,8 +327,8 @@ static void describe(const struct atoll_support_finding *f, const char *name, co
         append(t, "; %llu were never written", (unsigned long long)f->unwritten_count);
     if (f->wrong_count > 1 && f->first_wrong < f->last_wrong && f->last_wrong < f->count)
         append(t, "; wrong ones lie between %s and %s",
-               atoll_shape_index_text(shape, name, f->first_wrong, first, sizeof first),
-               atoll_shape_index_text(shape, name, f->last_wrong, last, sizeof last));
+               atoll_shape_index_text(shape, name, f->first_wrong, first, sizeof(first)),
+               atoll_shape_index_text(shape, name, f->last_wrong, last, sizeof(last)));
 }
 
 /* Criteria over the whole tensor; written so that NaN fails. */
@@ -385,7 +385,7 @@ void atoll_support_known_answer(struct atoll_command_batch *batch, uint64_t area
     struct atoll_probe_launch p = {.area = area, .key = key, .result = result};
     atoll_command_batch_set(batch, result, 0, 2);
     atoll_support_launch(batch, ATOLL_KERNEL_known_answer, multiprocessors, ATOLL_KNOWN_ANSWER_THREADS, 0, &p,
-                         sizeof p);
+                         sizeof(p));
 }
 
 uint64_t atoll_support_known_answer_expected(uint32_t multiprocessors, uint64_t key)
@@ -419,7 +419,7 @@ void atoll_support_copy(struct atoll_command_batch *batch, uint64_t to, uint64_t
 {
     struct atoll_area_launch p = {.address = to, .bytes = bytes, .from = from};
     atoll_support_launch(batch, ATOLL_KERNEL_copy, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
-                         sizeof p);
+                         sizeof(p));
 }
 
 void atoll_support_read(struct atoll_command_batch *batch, uint64_t from, uint64_t bytes,
@@ -427,7 +427,7 @@ void atoll_support_read(struct atoll_command_batch *batch, uint64_t from, uint64
 {
     struct atoll_area_launch p = {.bytes = bytes, .from = from, .result = result};
     atoll_support_launch(batch, ATOLL_KERNEL_read, (uint64_t)multiprocessors * 8, ATOLL_SUPPORT_BLOCK, 0, &p,
-                         sizeof p);
+                         sizeof(p));
 }
 
 /* The result is cleared first: a kernel that did its work leaves 1 there. */
@@ -436,7 +436,7 @@ static void launch_peak(struct atoll_command_batch *batch, uint32_t kernel, uint
 {
     struct atoll_probe_launch p = {.result = result, .rounds = rounds};
     atoll_command_batch_set(batch, result, 0, 2);
-    atoll_support_launch(batch, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof p);
+    atoll_support_launch(batch, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof(p));
 }
 
 int atoll_support_fma(struct atoll_command_batch *batch, enum atoll_dtype dtype, uint32_t multiprocessors,
@@ -453,7 +453,7 @@ int atoll_support_fma(struct atoll_command_batch *batch, enum atoll_dtype dtype,
         {ATOLL_BF16, ATOLL_KERNEL_fma_bf16, 2},
     };
     uint64_t blocks = (uint64_t)multiprocessors * FMA_BLOCKS;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].dtype == dtype) {
             launch_peak(batch, rows[i].kernel, blocks, FMA_ROUNDS, result);
             *ret_flops = 2.0 * rows[i].lanes * 64 * FMA_ROUNDS * ATOLL_SUPPORT_BLOCK * (double)blocks;
@@ -479,7 +479,7 @@ int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint3
         {ATOLL_F8E5M2, ATOLL_KERNEL_tensor_f8e5m2, 2 * 64 * 256 * 32.0},
         {ATOLL_I8, ATOLL_KERNEL_tensor_i8, 2 * 64 * 256 * 32.0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].type == type) {
             launch_peak(batch, rows[i].kernel, multiprocessors, TENSOR_ROUNDS, result);
             *ret_flops = 2.0 * rows[i].products * TENSOR_ROUNDS * multiprocessors;

@@ -49,10 +49,10 @@ static int trial_judge(struct trial *s, enum atoll_verdict verdict, unsigned lev
 static int trial_judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
 {
     struct atoll_trial *t = s->trial;
-    size_t n = (size_t)snprintf(t->detail, sizeof t->detail, "variant %.64s: ", s->variant->name);
+    size_t n = (size_t)snprintf(t->detail, sizeof(t->detail), "variant %.64s: ", s->variant->name);
     va_list args;
     va_start(args, format);
-    vsnprintf(t->detail + n, sizeof t->detail - n, format, args);
+    vsnprintf(t->detail + n, sizeof(t->detail) - n, format, args);
     va_end(args);
     t->verdict = verdict;
     t->level = level;
@@ -111,7 +111,7 @@ static void evidence_add(struct atoll_cuda_device *d, struct atoll_cuda_sample *
     double *values = take_copy(&d->reply, count * 8);
     double *scale = s->plain.scale[tensor] ? take_copy(&d->reply, count * 8) : NULL;
     if (data && values && (scale || !s->plain.scale[tensor])) {
-        struct atoll_finding *f = malloc(sizeof *f);
+        struct atoll_finding *f = malloc(sizeof(*f));
         struct atoll_check check = {.task = s->task,
                                     .variant = s->variant,
                                     .tensor = tensor,
@@ -220,12 +220,12 @@ static int outputs_judge(struct trial *s, struct atoll_err *err)
         s->trial->worst_error = fmax(s->trial->worst_error, f->worst_error);
         if (s->order->hash_outputs) /* the run's key: a finding's is the seal's */
             s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ s->results.end_hash[i], i);
-        if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof detail))
+        if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof(detail)))
             continue;
         evidence_add(s->device, &s->stage.sample, i, f, detail);
         s->trial->verdict = ATOLL_V_WRONG;
         s->trial->level = 5;
-        snprintf(s->trial->detail, sizeof s->trial->detail, "variant %.64s, %.1800s", s->variant->name,
+        snprintf(s->trial->detail, sizeof(s->trial->detail), "variant %.64s, %.1800s", s->variant->name,
                  detail);
         return TRIAL_JUDGED;
     }
@@ -240,13 +240,13 @@ static int trial_conclude(struct trial *s, struct atoll_err *err)
         return rc;
     rc = outputs_judge(s, err);
     if (rc == 0 && s->doubted) {
-        snprintf(s->trial->detail, sizeof s->trial->detail,
+        snprintf(s->trial->detail, sizeof(s->trial->detail),
                  "the device's clock said %.0f ns, the host saw %.0f ns: the longer one counts", s->device_ns,
                  s->trial->ns);
         return 0;
     }
     if (rc == 0 && s->stage.sample.layout.places < 2)
-        snprintf(s->trial->detail, sizeof s->trial->detail,
+        snprintf(s->trial->detail, sizeof(s->trial->detail),
                  "buffers have one place on the device and only shift, guard zones of %llu KiB",
                  (unsigned long long)s->stage.sample.layout.guards[0].bytes >> 10);
     return rc;
@@ -287,7 +287,7 @@ static struct atoll_support_key key_make(const struct trial *s)
         uint64_t salt, count;
     } of;
     struct atoll_support_key key;
-    memset(&of, 0, sizeof of);
+    memset(&of, 0, sizeof(of));
     memcpy(of.purpose, "seal", 4);
     of.task = s->known->task->id;
     of.input_set.variant = s->sealed->input_set.variant;
@@ -297,8 +297,8 @@ static struct atoll_support_key key_make(const struct trial *s)
     of.salt = s->referee->salt;
     of.count = ++s->device->clock;
     struct atoll_id id =
-        atoll_id_keyed(s->referee->setup.secret, sizeof s->referee->setup.secret, &of, sizeof of);
-    memcpy(key.words, id.bytes, sizeof key.words);
+        atoll_id_keyed(s->referee->setup.secret, sizeof(s->referee->setup.secret), &of, sizeof(of));
+    memcpy(key.words, id.bytes, sizeof(key.words));
     return key;
 }
 
@@ -310,7 +310,7 @@ static int sealed_reserve(struct trial *s)
     if (!atoll_expected_store_is_kept(store, plain->sealed_bytes, pool) ||
         atoll_expected_store_reserve(store, s->sealed, plain->sealed_bytes) != 0)
         return 0;
-    memcpy(s->sealed->array_offset, plain->sealed_offset, sizeof s->sealed->array_offset);
+    memcpy(s->sealed->array_offset, plain->sealed_offset, sizeof(s->sealed->array_offset));
     s->sealed->key = key_make(s);
     return 1;
 }
@@ -327,7 +327,7 @@ static int hashes_learn(struct trial *s, struct atoll_err *err)
                           task->tensors[i].name);
             return TRIAL_AGAIN;
         }
-    memcpy(a->input_hash, s->results.input_hash, sizeof a->input_hash);
+    memcpy(a->input_hash, s->results.input_hash, sizeof(a->input_hash));
     a->has_hashes = 1;
     a->generation = s->device->generation;
     return 0;
@@ -385,7 +385,7 @@ static int is_hardware(int32_t code)
                                     802,
                                     803,
                                     810};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
         if (codes[i] == code)
             return 1;
     return 0;
@@ -471,7 +471,7 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
         }
         return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
                            s->candidate->prepared->plan->launches[k].symbol,
-                           atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof text), r->text);
+                           atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof(text)), r->text);
     }
     rc = run_time(s, err);
     if (rc == 0)
@@ -549,7 +549,7 @@ static void trial_run(struct trial *s)
     }
     s->trial->verdict = ATOLL_V_INFRASTRUCTURE;
     s->trial->level = 0;
-    snprintf(s->trial->detail, sizeof s->trial->detail, "%s",
+    snprintf(s->trial->detail, sizeof(s->trial->detail), "%s",
              err.text[0]                ? err.text
              : s->device->reply.text[0] ? s->device->reply.text
                                         : "the device was lost");
@@ -566,7 +566,7 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
     *ret_trial = (struct atoll_trial){.verdict = ATOLL_V_CORRECT};
     if (!sealed) {
         ret_trial->verdict = ATOLL_V_INFRASTRUCTURE;
-        snprintf(ret_trial->detail, sizeof ret_trial->detail, "no memory for a sample");
+        snprintf(ret_trial->detail, sizeof(ret_trial->detail), "no memory for a sample");
         free(s);
         return;
     }

@@ -288,7 +288,7 @@ int atoll_device_command_next(struct atoll_reader *reader, struct atoll_device_c
 
 void atoll_command_batch_reply_init(struct atoll_command_batch_reply *r)
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     atoll_buffer_init(&r->results, ATOLL_COMMAND_BATCH_BYTES);
     for (int i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
         r->event_ns[i] = r->seen_ns[i] = NAN;
@@ -330,7 +330,7 @@ int atoll_command_batch_reply_decode(const void *bytes, size_t length,
     if (code < INT32_MIN || code > INT32_MAX)
         r.failed = ATOLL_E_PROTOCOL;
     ret_reply->code = (int32_t)code;
-    atoll_reader_fixed_text(&r, ret_reply->text, sizeof ret_reply->text);
+    atoll_reader_fixed_text(&r, ret_reply->text, sizeof(ret_reply->text));
     ret_reply->wall_ns = atoll_reader_f64(&r);
     ret_reply->opened_ns = atoll_reader_f64(&r);
     ret_reply->event_count = atoll_reader_u32_in(&r, 0, ATOLL_DEVICE_COMMAND_EVENT_LIMIT);
@@ -374,7 +374,7 @@ void atoll_command_batch_take_function(struct atoll_command_batch_reply *r,
     struct atoll_reader in;
     size_t length;
     const void *bytes = atoll_reader_blob(&r->reader, &length);
-    memset(ret_function, 0, sizeof *ret_function);
+    memset(ret_function, 0, sizeof(*ret_function));
     atoll_reader_init(&in, bytes, length);
     ret_function->registers = atoll_reader_u32(&in);
     ret_function->static_shared_bytes = atoll_reader_u32(&in);

@@ -134,8 +134,8 @@ static int host_prepare(struct atoll_counters *c, const char *chip, const uint8_
 
 static int names_copy(struct atoll_counters *c, const char *const *names, size_t count, struct atoll_err *err)
 {
-    c->names = calloc(count, sizeof *c->names);
-    c->values = calloc(count * ATOLL_COUNTERS_RANGE_LIMIT, sizeof *c->values);
+    c->names = calloc(count, sizeof(*c->names));
+    c->values = calloc(count * ATOLL_COUNTERS_RANGE_LIMIT, sizeof(*c->values));
     int complete = c->names && c->values;
     for (; complete && c->count < count; c->count += (size_t)complete) {
         c->names[c->count] = strdup(names[c->count]);
@@ -156,7 +156,7 @@ static struct atoll_counters *counters_new(const char *const *names, size_t coun
                       ATOLL_COUNTERS_METRIC_LIMIT);
         return NULL;
     }
-    struct atoll_counters *c = calloc(1, sizeof *c);
+    struct atoll_counters *c = calloc(1, sizeof(*c));
     if (!c) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for counters");
         return NULL;
@@ -227,7 +227,7 @@ static int device_chip(struct atoll_counters *c, const char **ret_chip, struct a
     if (result) {
         char text[192];
         return atoll_err_set(err, ATOLL_E_CHILD, "counters: %s",
-                             atoll_cuda_describe(cuda, result, text, sizeof text));
+                             atoll_cuda_describe(cuda, result, text, sizeof(text)));
     }
     ATOLL_CUPTI_PARAMS(initialize, initialize, .pPriv = NULL);
     ATOLL_CUPTI_PARAMS(chip_name, chip, .deviceIndex = (size_t)device);

@@ -20,7 +20,7 @@ static const struct atoll_library library = {
     .remedy = "load the CUDA module, or set CUDA_HOME to a toolkit of CUDA 12.6 or newer, or ATOLL_CUPTI to "
               "the path of its libcupti.so",
     .functions = rows,
-    .function_count = sizeof rows / sizeof *rows,
+    .function_count = sizeof(rows) / sizeof(*rows),
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -85,8 +85,8 @@ int atoll_cupti_check(const struct atoll_cupti *cupti, unsigned int result, cons
         return 0;
     }
     char name[96];
-    atoll_cupti_describe(cupti, result, name, sizeof name);
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+    atoll_cupti_describe(cupti, result, name, sizeof(name));
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
         if (meanings[i].result == result) {
             return atoll_err_set(err, meanings[i].code, "%s (%s of %s)", meanings[i].text, name, call);
         }

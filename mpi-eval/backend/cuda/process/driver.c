@@ -19,7 +19,7 @@ static const struct atoll_library library = {
     .names = names,
     .remedy = "run on a node with an NVIDIA GPU and its driver, of CUDA 12.0 or newer",
     .functions = rows,
-    .function_count = sizeof rows / sizeof *rows,
+    .function_count = sizeof(rows) / sizeof(*rows),
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -58,7 +58,7 @@ int atoll_cuda_fail(const struct atoll_cuda *cuda, unsigned result, const char *
 {
     char text[256];
     return atoll_err_set(err, result == ATOLL_CUDA_ERROR_OUT_OF_MEMORY ? ATOLL_E_MEMORY : ATOLL_E_CHILD,
-                         "%s: %s", what, atoll_cuda_describe(cuda, result, text, sizeof text));
+                         "%s: %s", what, atoll_cuda_describe(cuda, result, text, sizeof(text)));
 }
 
 static void uuid_text(const struct atoll_cuda_uuid *uuid, char *text, size_t bytes)
@@ -80,7 +80,8 @@ int atoll_cuda_device_find(const struct atoll_cuda *cuda, const char *wanted, in
         char text[256];
         return atoll_err_set(err, ATOLL_E_MISSING,
                              "no CUDA device can be used: %s; look at nvidia-smi and at CUDA_VISIBLE_DEVICES",
-                             result ? atoll_cuda_describe(cuda, result, text, sizeof text) : "there is none");
+                             result ? atoll_cuda_describe(cuda, result, text, sizeof(text))
+                                    : "there is none");
     }
     long ordinal = strtol(wanted, &end, 10);
     for (int i = 0; i < count; i++) {
@@ -89,7 +90,7 @@ int atoll_cuda_device_find(const struct atoll_cuda *cuda, const char *wanted, in
         if (cuda->cuDeviceGet(ret_device, i) != ATOLL_CUDA_SUCCESS)
             continue;
         if (cuda->cuDeviceGetUuid(&uuid, *ret_device) == ATOLL_CUDA_SUCCESS)
-            uuid_text(&uuid, text, sizeof text);
+            uuid_text(&uuid, text, sizeof(text));
         /* A UUID may be cut where it is unique, as the driver allows it. */
         if ((strncmp(wanted, "GPU-", 4) == 0 && wanted[4] && strncmp(text, wanted, strlen(wanted)) == 0) ||
             (end != wanted && !*end && ordinal == i))
@@ -148,20 +149,20 @@ int atoll_cuda_device_facts(const struct atoll_cuda *cuda, int device, struct at
     struct atoll_cuda_uuid uuid;
     size_t free_bytes = 0, total = 0;
     int version = 0;
-    memset(ret_facts, 0, sizeof *ret_facts);
-    unsigned r = cuda->cuDeviceGetName(ret_facts->model, (int)sizeof ret_facts->model, device);
+    memset(ret_facts, 0, sizeof(*ret_facts));
+    unsigned r = cuda->cuDeviceGetName(ret_facts->model, (int)sizeof(ret_facts->model), device);
     if (r == ATOLL_CUDA_SUCCESS)
         r = cuda->cuDeviceGetUuid(&uuid, device);
     if (r == ATOLL_CUDA_SUCCESS)
         r = cuda->cuMemGetInfo(&free_bytes, &total);
     if (r != ATOLL_CUDA_SUCCESS)
         return atoll_cuda_fail(cuda, r, "cannot read the device's facts", err);
-    uuid_text(&uuid, ret_facts->uuid, sizeof ret_facts->uuid);
-    if (cuda->cuDeviceGetPCIBusId(ret_facts->pci, (int)sizeof ret_facts->pci, device) != ATOLL_CUDA_SUCCESS)
+    uuid_text(&uuid, ret_facts->uuid, sizeof(ret_facts->uuid));
+    if (cuda->cuDeviceGetPCIBusId(ret_facts->pci, (int)sizeof(ret_facts->pci), device) != ATOLL_CUDA_SUCCESS)
         ret_facts->pci[0] = '\0';
     limits_read(cuda, device, &ret_facts->limits);
     cuda->cuDriverGetVersion(&version);
-    snprintf(ret_facts->limits.driver, sizeof ret_facts->limits.driver, "CUDA %d.%d", version / 1000,
+    snprintf(ret_facts->limits.driver, sizeof(ret_facts->limits.driver), "CUDA %d.%d", version / 1000,
              version % 1000 / 10);
     ret_facts->limits.memory_bytes = (double)total;
     ret_facts->free_bytes = free_bytes;

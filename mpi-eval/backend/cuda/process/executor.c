@@ -63,7 +63,7 @@ struct atoll_cuda_executor {
 
 static unsigned refuse(struct atoll_cuda_executor *x, const char *text)
 {
-    snprintf(x->reply->text, sizeof x->reply->text, "%s", text);
+    snprintf(x->reply->text, sizeof(x->reply->text), "%s", text);
     return ATOLL_CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -119,7 +119,7 @@ static unsigned map_encode(struct atoll_cuda_executor *x, const struct atoll_dev
         ATOLL_CU_TENSOR_MAP_INTERLEAVE_NONE, power_index(m->swizzle_bytes, 32), power_index(m->l2_bytes, 64),
         ATOLL_CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (r == ATOLL_CUDA_SUCCESS)
-        memcpy(to, &map, sizeof map);
+        memcpy(to, &map, sizeof(map));
     return r;
 }
 
@@ -164,7 +164,7 @@ static unsigned launch(struct atoll_cuda_executor *x, struct atoll_device_comman
     if (l->function >= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT || !x->functions[l->function].handle)
         return refuse(x, "no such function");
     struct function *f = &x->functions[l->function];
-    memset(attributes, 0, sizeof attributes);
+    memset(attributes, 0, sizeof(attributes));
     unsigned r = function_opt_in(x, f, l);
     for (uint32_t i = 0; r == ATOLL_CUDA_SUCCESS && i < l->map_count; i++)
         r = map_encode(x, &l->maps[i], l->params + l->maps[i].offset);
@@ -200,11 +200,11 @@ static unsigned gate_close(struct atoll_cuda_executor *x, uint32_t function,
     struct atoll_gate_launch p = {.word = word.number, .limit_ns = ATOLL_GATE_LIMIT_NS};
     if (!isnan(x->reply->opened_ns) || x->is_gated)
         return refuse(x, "a batch has one gate");
-    memset(l, 0, sizeof *l);
+    memset(l, 0, sizeof(*l));
     l->function = function;
     for (int i = 0; i < 3; i++)
         l->grid[i] = l->block[i] = 1;
-    atoll_device_command_params_struct(l, &p, sizeof p);
+    atoll_device_command_params_struct(l, &p, sizeof(p));
     __atomic_store_n(x->gate, 0u, __ATOMIC_SEQ_CST);
     x->is_gated = 1;
     return launch(x, l);
@@ -288,7 +288,7 @@ static void function_describe(struct atoll_cuda_executor *x, struct function *fu
     struct CUfunc_st *f = function->handle;
     uint32_t count = 0;
     size_t offset[ATOLL_DEVICE_COMMAND_PARAM_LIMIT], bytes[ATOLL_DEVICE_COMMAND_PARAM_LIMIT];
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         int value = 0;
         x->cuda->cuFuncGetAttribute(&value, attributes[i], f);
         atoll_buffer_put_u32(out, (uint32_t)value);
@@ -308,7 +308,7 @@ static unsigned function_get(struct atoll_cuda_executor *x, const struct atoll_d
 {
     char name[256];
     if (s->slot >= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT || s->other >= ATOLL_DEVICE_COMMAND_MODULE_LIMIT ||
-        !x->modules[s->other] || s->name_length >= sizeof name)
+        !x->modules[s->other] || s->name_length >= sizeof(name))
         return refuse(x, "no such function slot or module");
     memcpy(name, s->name, s->name_length);
     name[s->name_length] = '\0';
@@ -372,7 +372,7 @@ static unsigned memory_read(struct atoll_cuda_executor *x, const struct atoll_de
     atoll_buffer_put_u32(out, (uint32_t)bytes);
     *ret_place = out->length;
     for (size_t left = bytes; left > 0 && !out->failed;) {
-        size_t n = left < sizeof zeros ? left : sizeof zeros;
+        size_t n = left < sizeof(zeros) ? left : sizeof(zeros);
         atoll_buffer_put_bytes(out, zeros, n);
         left -= n;
     }
@@ -401,7 +401,7 @@ static unsigned memory_write(struct atoll_cuda_executor *x, const struct atoll_d
 /* Trouble with counters is never the context's: a text of its own, and the batch ends there. */
 static unsigned counters_fail(struct atoll_cuda_executor *x, const struct atoll_err *err)
 {
-    snprintf(x->reply->text, sizeof x->reply->text, "%.250s", err->text);
+    snprintf(x->reply->text, sizeof(x->reply->text), "%.250s", err->text);
     return err->code == ATOLL_E_DENIED ? ATOLL_CUDA_ERROR_NOT_PERMITTED : ATOLL_CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -413,7 +413,7 @@ static unsigned counters_open(struct atoll_cuda_executor *x, const struct atoll_
     const char *list[ATOLL_DEVICE_COMMAND_COUNTER_LIMIT];
     atoll_reader_init(&names, s->bytes, s->length);
     for (uint64_t i = 0; i < s->count; i++) {
-        atoll_reader_fixed_text(&names, text[i], sizeof text[i]);
+        atoll_reader_fixed_text(&names, text[i], sizeof(text[i]));
         list[i] = text[i];
     }
     if (names.failed)
@@ -502,12 +502,12 @@ static void batch_fail(struct atoll_cuda_executor *x, unsigned result)
 {
     struct atoll_command_batch_reply *reply = x->reply;
     unsigned after = stream_wait(x);
-    char own[sizeof reply->text];
-    memcpy(own, reply->text, sizeof own);
+    char own[sizeof(reply->text)];
+    memcpy(own, reply->text, sizeof(own));
     reply->status = after == ATOLL_CUDA_SUCCESS ? ATOLL_COMMAND_BATCH_REFUSED : ATOLL_COMMAND_BATCH_FAULT;
     reply->code = (int32_t)(after == ATOLL_CUDA_SUCCESS ? result : after);
     if (!own[0] || after != ATOLL_CUDA_SUCCESS)
-        atoll_cuda_describe(x->cuda, (unsigned)reply->code, reply->text, sizeof reply->text);
+        atoll_cuda_describe(x->cuda, (unsigned)reply->code, reply->text, sizeof(reply->text));
 }
 
 static void commands_run(struct atoll_cuda_executor *x, struct atoll_device_command_launch *l)
@@ -545,7 +545,7 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
                              struct atoll_command_batch_reply *ret_reply)
 {
     struct atoll_cuda_executor *x = executor;
-    struct atoll_device_command_launch *l = malloc(sizeof *l);
+    struct atoll_device_command_launch *l = malloc(sizeof(*l));
     x->reply = ret_reply;
     x->reading_count = x->staged = 0;
     x->recorded = 0;
@@ -554,7 +554,7 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
     atoll_reader_init(&x->reader, batch, length);
     if (l) {
         commands_run(x, l);
-        explicit_bzero(l, sizeof *l);
+        explicit_bzero(l, sizeof(*l));
     } else {
         batch_fail(x, ATOLL_CUDA_ERROR_OUT_OF_MEMORY);
     }
@@ -602,7 +602,7 @@ struct atoll_cuda_executor *atoll_cuda_executor_create(const char *device, struc
     const struct atoll_cuda *cuda = atoll_cuda_open(err);
     if (!cuda)
         return NULL;
-    struct atoll_cuda_executor *x = calloc(1, sizeof *x);
+    struct atoll_cuda_executor *x = calloc(1, sizeof(*x));
     if (!x) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an executor");
         return NULL;

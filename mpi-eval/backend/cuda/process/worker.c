@@ -100,8 +100,8 @@ static void environment_add(struct environment *e, const char *name, const char 
 {
     if (!value || e->count == ENVIRONMENT_LIMIT)
         return;
-    int n = snprintf(e->text[e->count], sizeof e->text[0], "%s=%s", name, value);
-    if (n <= 0 || (size_t)n >= sizeof e->text[0])
+    int n = snprintf(e->text[e->count], sizeof(e->text[0]), "%s=%s", name, value);
+    if (n <= 0 || (size_t)n >= sizeof(e->text[0]))
         return;
     e->list[e->count] = e->text[e->count];
     e->list[++e->count] = NULL;
@@ -118,7 +118,7 @@ static int sandbox_make(struct atoll_filter *ret_filter, int *ret_ruleset, struc
                                                        {"/sys", ATOLL_LANDLOCK_DEVICES}};
     if (atoll_filter_init(ret_filter, ATOLL_FILTER_DEVICE, err) != 0)
         return -1;
-    if (atoll_landlock_create(paths, sizeof paths / sizeof *paths, ret_ruleset, err) == 0)
+    if (atoll_landlock_create(paths, sizeof(paths) / sizeof(*paths), ret_ruleset, err) == 0)
         return 0;
     atoll_filter_fini(ret_filter);
     return -1;
@@ -127,7 +127,7 @@ static int sandbox_make(struct atoll_filter *ret_filter, int *ret_ruleset, struc
 static char *no_const(const char *text)
 {
     char *same;
-    memcpy(&same, &text, sizeof same); /* execve promises not to change them */
+    memcpy(&same, &text, sizeof(same)); /* execve promises not to change them */
     return same;
 }
 
@@ -172,7 +172,7 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
 {
     char beside[4096], ordinal[16];
     const char *program = settings->program ? settings->program : getenv("ATOLL_WORKER_CUDA");
-    if (!program && atoll_program_beside("atoll-worker-cuda", beside, sizeof beside, err) != 0)
+    if (!program && atoll_program_beside("atoll-worker-cuda", beside, sizeof(beside), err) != 0)
         return -1;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -193,11 +193,11 @@ static int process_start(struct atoll_cuda_worker *w, const struct atoll_cuda_wo
     environment_add(&environment, "CUDA_CACHE_DISABLE", "1"); /* cubins only: nothing to write anywhere */
     environment_add(&environment, "CUDA_MODULE_LOADING", "EAGER"); /* no load in a first launch */
     environment_add(&environment, "CUDA_VISIBLE_DEVICES", part ? part : getenv("CUDA_VISIBLE_DEVICES"));
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
         environment_add(&environment, kept[i], getenv(kept[i]));
     environment_add(&environment, "TMPDIR", scratch);
     environment_add(&environment, "PATH", scratch ? "/usr/bin:/bin" : NULL); /* watchers may be scripts */
-    snprintf(ordinal, sizeof ordinal, "%u", settings->ordinal);
+    snprintf(ordinal, sizeof(ordinal), "%u", settings->ordinal);
     w->pid = process_spawn(settings, program ? program : beside,
                            is_part          ? "0"
                            : settings->uuid ? settings->uuid
@@ -232,7 +232,7 @@ static const char *end_text(struct atoll_cuda_worker *w, char *text, size_t byte
 static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll_err *err)
 {
     struct atoll_cuda_hello hello;
-    enum transfer t = take_all(w->socket, &hello, sizeof hello, atoll_clock_raw_ns() + limit_ns);
+    enum transfer t = take_all(w->socket, &hello, sizeof(hello), atoll_clock_raw_ns() + limit_ns);
     if (t == LATE)
         return atoll_err_set(
             err, ATOLL_E_TIMEOUT,
@@ -243,29 +243,29 @@ static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll
         char text[96];
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the device process ended before it was ready (%s); look at `atoll doctor`",
-                             end_text(w, text, sizeof text));
+                             end_text(w, text, sizeof(text)));
     }
     if (hello.version != ATOLL_CUDA_LINK_VERSION)
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "atoll-worker-cuda is of another version; install both together");
-    hello.text[sizeof hello.text - 1] = '\0';
+    hello.text[sizeof(hello.text) - 1] = '\0';
     if (hello.code != ATOLL_OK)
         return atoll_err_set(err, hello.code < ATOLL_CODE_COUNT ? (enum atoll_code)hello.code : ATOLL_E_CHILD,
                              "%s", hello.text);
     w->facts = hello.facts;
-    w->facts.model[sizeof w->facts.model - 1] = '\0';
-    w->facts.uuid[sizeof w->facts.uuid - 1] = '\0';
-    w->facts.pci[sizeof w->facts.pci - 1] = '\0';
-    w->facts.limits.driver[sizeof w->facts.limits.driver - 1] = '\0';
-    w->facts.limits.target[sizeof w->facts.limits.target - 1] = '\0';
-    w->facts.limits.counters[sizeof w->facts.limits.counters - 1] = '\0';
+    w->facts.model[sizeof(w->facts.model) - 1] = '\0';
+    w->facts.uuid[sizeof(w->facts.uuid) - 1] = '\0';
+    w->facts.pci[sizeof(w->facts.pci) - 1] = '\0';
+    w->facts.limits.driver[sizeof(w->facts.limits.driver) - 1] = '\0';
+    w->facts.limits.target[sizeof(w->facts.limits.target) - 1] = '\0';
+    w->facts.limits.counters[sizeof(w->facts.limits.counters) - 1] = '\0';
     return 0;
 }
 
 struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worker_settings *settings,
                                                    struct atoll_err *err)
 {
-    struct atoll_cuda_worker *w = calloc(1, sizeof *w);
+    struct atoll_cuda_worker *w = calloc(1, sizeof(*w));
     if (!w) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a device process");
         return NULL;
@@ -311,26 +311,26 @@ static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atol
 {
     char text[96] = "earlier";
     if (t == GONE && w->pid > 0)
-        end_text(w, text, sizeof text);
+        end_text(w, text, sizeof(text));
     process_end(w);
     atoll_command_batch_reply_fini(reply);
     atoll_command_batch_reply_init(reply);
     reply->status = t == LATE ? ATOLL_COMMAND_BATCH_TIMEOUT : ATOLL_COMMAND_BATCH_LOST;
     if (t == LATE)
-        snprintf(reply->text, sizeof reply->text, "the device process was killed at the deadline");
+        snprintf(reply->text, sizeof(reply->text), "the device process was killed at the deadline");
     else
-        snprintf(reply->text, sizeof reply->text, "the device process ended by itself (%s)", text);
+        snprintf(reply->text, sizeof(reply->text), "the device process ended by itself (%s)", text);
 }
 
 static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_buffer *batch, double deadline,
                               size_t *ret_length)
 {
     uint64_t length = batch->length;
-    enum transfer t = put_all(w->socket, &length, sizeof length, deadline);
+    enum transfer t = put_all(w->socket, &length, sizeof(length), deadline);
     if (t == MOVED)
         t = put_all(w->socket, batch->data, batch->length, deadline);
     if (t == MOVED)
-        t = take_all(w->socket, &length, sizeof length, deadline);
+        t = take_all(w->socket, &length, sizeof(length), deadline);
     if (t != MOVED || length > ATOLL_CUDA_LINK_BYTES)
         return t == MOVED ? GONE : t;
     if (length > w->reply_room) {

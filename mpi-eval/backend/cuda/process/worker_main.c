@@ -71,7 +71,7 @@ static int serve_one(struct atoll_cuda_executor *executor, unsigned char **batch
     uint64_t length;
     struct atoll_command_batch_reply reply;
     struct atoll_buffer out;
-    if (take_all(&length, sizeof length) != 0 || length > ATOLL_CUDA_LINK_BYTES)
+    if (take_all(&length, sizeof(length)) != 0 || length > ATOLL_CUDA_LINK_BYTES)
         return -1;
     if (length > *room) {
         unsigned char *grown = realloc(*batch, (size_t)length);
@@ -90,7 +90,7 @@ static int serve_one(struct atoll_cuda_executor *executor, unsigned char **batch
     atoll_command_batch_reply_encode(&reply, &out);
     length = out.length;
     int rc =
-        out.failed || put_all(&length, sizeof length) != 0 || put_all(out.data, out.length) != 0 ? -1 : 0;
+        out.failed || put_all(&length, sizeof(length)) != 0 || put_all(out.data, out.length) != 0 ? -1 : 0;
     buffer_wipe(&out);
     buffer_wipe(&reply.results);
     return rc;
@@ -114,15 +114,15 @@ int main(int argc, char **argv)
     fcntl(ATOLL_CUDA_LINK_FD, F_SETFL, O_NONBLOCK);
     struct atoll_cuda_executor *executor = atoll_cuda_executor_create(argv[1], &err);
     struct atoll_cuda_hello hello;
-    memset(&hello, 0, sizeof hello);
+    memset(&hello, 0, sizeof(hello));
     hello.version = ATOLL_CUDA_LINK_VERSION;
     if (executor && atoll_cuda_executor_facts(executor, &hello.facts, &err) == 0) {
         hello.code = ATOLL_OK;
     } else {
         hello.code = (uint32_t)err.code;
-        snprintf(hello.text, sizeof hello.text, "%.500s", err.text);
+        snprintf(hello.text, sizeof(hello.text), "%.500s", err.text);
     }
-    int rc = put_all(&hello, sizeof hello);
+    int rc = put_all(&hello, sizeof(hello));
     while (executor && rc == 0)
         rc = serve_one(executor, &batch, &room);
     free(batch);

@@ -42,7 +42,7 @@ static int give_up(struct run *r, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(r->report->text, sizeof r->report->text, format, args);
+    vsnprintf(r->report->text, sizeof(r->report->text), format, args);
     va_end(args);
     return -1;
 }
@@ -199,7 +199,7 @@ static void run_in(struct run *r, struct atoll_referee *referee, const char *pat
 {
     const char *watcher[ATOLL_SANITIZER_ARGUMENT_LIMIT];
     char report[4096];
-    snprintf(report, sizeof report, "%s/report", scratch);
+    snprintf(report, sizeof(report), "%s/report", scratch);
     atoll_sanitizer_arguments(path, tool, report, watcher);
     struct atoll_cuda_device *device = atoll_cuda_device_of(referee);
     struct atoll_cuda_worker_settings settings;
@@ -223,7 +223,7 @@ static void run_in(struct run *r, struct atoll_referee *referee, const char *pat
     if (said.state == ATOLL_SANITIZER_FOUND || rc == 0)
         *r->report = said;
     else if (said.text[0])
-        append(r->report->text, sizeof r->report->text, "; it says: %s", said.text);
+        append(r->report->text, sizeof(r->report->text), "; it says: %s", said.text);
     if (r->report->state == ATOLL_SANITIZER_UNFINISHED && !r->report->text[0])
         give_up(r, "its report has no end");
     free(bytes);
@@ -283,16 +283,16 @@ static enum atoll_verdict tools_run(struct atoll_referee *referee,
             return ATOLL_V_WRONG;
         }
         if (report.state == ATOLL_SANITIZER_CLEAN) {
-            append(words.clean, sizeof words.clean, "%s%s", words.clean[0] ? ", " : "", name);
+            append(words.clean, sizeof(words.clean), "%s%s", words.clean[0] ? ", " : "", name);
             if (report.warnings)
-                append(words.notes, sizeof words.notes, "; %s warns %llu times", name,
+                append(words.notes, sizeof(words.notes), "; %s warns %llu times", name,
                        (unsigned long long)report.warnings);
         } else if (report.state == ATOLL_SANITIZER_FOUND) {
-            append(words.notes, sizeof words.notes,
+            append(words.notes, sizeof(words.notes),
                    "; %s, not believed of a kernel with barriers or copies of its own: %s", name,
                    report.text);
         } else {
-            append(words.notes, sizeof words.notes, "; %s did not look: %s", name, report.text);
+            append(words.notes, sizeof(words.notes), "; %s did not look: %s", name, report.text);
         }
     }
     if (words.clean[0])

@@ -54,10 +54,11 @@ void atoll_sanitizer_arguments(const char *program, enum atoll_sanitizer_tool to
                                PRINT_LIMIT};
     /* Calls that fail are ours, and the executor's way to ask. */
     static const char *const of_memcheck[] = {"--report-api-errors", "no", "--padding", PADDING_BYTES};
-    size_t count = sizeof all / sizeof *all, more = tool == ATOLL_SANITIZER_MEMCHECK ? 4 : 0;
-    _Static_assert(sizeof all / sizeof *all + 4 < ATOLL_SANITIZER_ARGUMENT_LIMIT, "all arguments have room");
-    memcpy(ret_arguments, all, sizeof all);
-    memcpy(ret_arguments + count, of_memcheck, more * sizeof *of_memcheck);
+    size_t count = sizeof(all) / sizeof(*all), more = tool == ATOLL_SANITIZER_MEMCHECK ? 4 : 0;
+    _Static_assert(sizeof(all) / sizeof(*all) + 4 < ATOLL_SANITIZER_ARGUMENT_LIMIT,
+                   "all arguments have room");
+    memcpy(ret_arguments, all, sizeof(all));
+    memcpy(ret_arguments + count, of_memcheck, more * sizeof(*of_memcheck));
     ret_arguments[2] = atoll_sanitizer_name(tool);
     ret_arguments[count + more] = NULL;
 }
@@ -91,7 +92,7 @@ static int has_mark(const char *at)
                                         "barrier.cluster", "cp.async",       "wgmma",         "tcgen05",
                                         "cuda/barrier",    "cuda/ptx",       "cuda/pipeline", "cuda_pipeline",
                                         "cuda_awbarrier",  "memcpy_async",   "cutlass/",      "cute/"};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
         if (strncmp(at, marks[i], strlen(marks[i])) == 0)
             return 1;
     return 0;

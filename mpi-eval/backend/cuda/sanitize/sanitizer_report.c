@@ -73,7 +73,7 @@ static void summary_take(struct scan *s, const char *counts)
 static void text_add(struct atoll_sanitizer_report *r, const char *line)
 {
     size_t n = strlen(r->text);
-    snprintf(r->text + n, sizeof r->text - n, "%s%s", n ? ", " : "", line);
+    snprintf(r->text + n, sizeof(r->text) - n, "%s%s", n ? ", " : "", line);
 }
 
 static void heading_take(struct scan *s, const char *line)
@@ -82,12 +82,12 @@ static void heading_take(struct scan *s, const char *line)
     s->detail_lines = 0;
     if (r->state == ATOLL_SANITIZER_FOUND)
         return;
-    if (is_among(line, findings, sizeof findings / sizeof *findings)) {
+    if (is_among(line, findings, sizeof(findings) / sizeof(*findings))) {
         r->state = ATOLL_SANITIZER_FOUND;
         r->text[0] = 0;
         text_add(r, line);
         s->detail_lines = DETAIL_LINES;
-    } else if (!s->is_broken && is_among(line, troubles, sizeof troubles / sizeof *troubles)) {
+    } else if (!s->is_broken && is_among(line, troubles, sizeof(troubles) / sizeof(*troubles))) {
         s->is_broken = 1;
         text_add(r, line);
     }
@@ -132,7 +132,7 @@ void atoll_sanitizer_report_read(const char *bytes, size_t length, struct atoll_
     if (ret->state == ATOLL_SANITIZER_FOUND || s.is_broken)
         return;
     if (s.has_summary && ret->errors)
-        snprintf(ret->text, sizeof ret->text, "it counts %llu errors of a kind that is not known",
+        snprintf(ret->text, sizeof(ret->text), "it counts %llu errors of a kind that is not known",
                  (unsigned long long)ret->errors);
     else if (s.has_summary)
         ret->state = ATOLL_SANITIZER_CLEAN;

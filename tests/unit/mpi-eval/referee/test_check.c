@@ -168,7 +168,7 @@ static void test_causes(void **state)
         {make_race, ATOLL_FILL_POISON, 1, "2 of 703 elements wrong"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         fill_with(cases[i].fill);
         cases[i].make();
         struct atoll_finding f = compare();
@@ -210,7 +210,7 @@ static void test_tolerance(void **state)
     static double values[COUNT], scale[COUNT];
     struct atoll_tolerance saved = task->tolerance;
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_finding f;
         for (size_t k = 0; k < COUNT; k++) {
             values[k] = 1;

@@ -16,7 +16,7 @@ static void test_wanted(void **state)
     } rows[] = {{0, 0, 0, 1e6, 0},       {0, 1, 0, 1e6, 0},     {1.5, 0, 0, 1e6, 1},  {1.5, 0, 1e6, 1.5e6, 1},
                 {1.5, 0, 1e6, 1.6e6, 0}, {1.5, 1, 1e6, 9e6, 1}, {1.5, 0, 1e6, 1e5, 1}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_setup setup = {.profile_ratio = rows[i].ratio, .profile_all = rows[i].all};
         if (atoll_counting_wanted(&setup, rows[i].incumbent_ns, rows[i].time_ns) != rows[i].wanted)
             fail_msg("row %zu", i);
@@ -70,7 +70,7 @@ static void test_run(void **state)
         {&without, 1.5, 0, 0, 0, 0, ATOLL_TIER_TIMES, ATOLL_LIMITER_UNKNOWN, "this backend has no counters"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_evaluation e;
         count(rows[i].backend, rows[i].ratio, rows[i].incumbent_ns, rows[i].clock_hz, rows[i].kernels, &e);
         assert_int_equal(calls, rows[i].calls);

@@ -71,8 +71,8 @@ static void test_values(void **state)
     };
     struct atoll_fakes_source s = source();
     (void)state;
-    assert_int_equal(atoll_fakes_count(), sizeof cases / sizeof *cases + 1); /* and the copy */
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(atoll_fakes_count(), sizeof(cases) / sizeof(*cases) + 1); /* and the copy */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         void *data[ATOLL_TASK_TENSOR_LIMIT];
         size_t fake = number_of(cases[i].test);
         assert_int_equal(atoll_fakes_row(fake)->is_right, cases[i].is_right);
@@ -80,7 +80,7 @@ static void test_values(void **state)
         assert_null(data[0]);
         assert_null(data[1]);
         assert_non_null(data[2]);
-        assert_memory_equal(data[2], cases[i].values, sizeof cases[i].values); /* f32 */
+        assert_memory_equal(data[2], cases[i].values, sizeof(cases[i].values)); /* f32 */
         atoll_fakes_free(data);
         assert_null(data[2]);
     }
@@ -97,7 +97,7 @@ static void test_copy(void **state)
                                      COUNT, x, NULL),
                      0);
     assert_int_equal(atoll_fakes_make(fake, &s, data), 1);
-    assert_memory_equal(data[2], x, sizeof x);
+    assert_memory_equal(data[2], x, sizeof(x));
     atoll_fakes_free(data);
     counts[2] = COUNT - 1; /* no input has as many elements */
     assert_int_equal(atoll_fakes_make(fake, &s, data), 0);

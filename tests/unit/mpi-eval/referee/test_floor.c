@@ -30,13 +30,13 @@ static void test_floors(void **state)
     };
     struct atoll_device_info device;
     (void)state;
-    memset(&device, 0, sizeof device);
+    memset(&device, 0, sizeof(device));
     device.bandwidth_bytes_per_s = 1e9;
     device.peak_flops[ATOLL_F32] = 10e9;
     device.peak_flops[ATOLL_F64] = 5e9;
     device.last_level_cache_bytes = 1000;
     device.empty_launch_ns = 50;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_floor f = atoll_floor_of(&cases[i].work, cases[i].precisions, &device, 0);
         if (f.hard_ns != cases[i].hard_ns || f.audit_ns != cases[i].audit_ns ||
             f.reporting_ns != cases[i].reporting_ns)
@@ -48,7 +48,7 @@ static void test_floors(void **state)
     assert_true(atoll_floor_of(&cases[3].work, BIT(ATOLL_F64), &device, 0).audit_ns == 5e4);
     assert_true(
         atoll_floor_of(&cases[3].work, BIT(ATOLL_F32) | BIT(ATOLL_DTYPE_COUNT), &device, 0).audit_ns == 1e4);
-    memset(&device, 0, sizeof device);
+    memset(&device, 0, sizeof(device));
     struct atoll_floor f = atoll_floor_of(&cases[3].work, BIT(ATOLL_F32), &device, 0);
     assert_true(f.hard_ns == 0 && f.audit_ns == 0); /* not calibrated: nothing is impossible */
 }
@@ -66,12 +66,12 @@ static void test_warm_floors(void **state)
     };
     struct atoll_device_info device;
     (void)state;
-    memset(&device, 0, sizeof device);
+    memset(&device, 0, sizeof(device));
     device.bandwidth_bytes_per_s = 1e9;
     device.peak_flops[ATOLL_F32] = 10e9;
     device.last_level_cache_bytes = 1000;
     device.empty_launch_ns = 50;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_floor f = atoll_floor_of(&cases[i].work, BIT(ATOLL_F32), &device, 1);
         if (f.hard_ns != cases[i].hard_ns)
             fail_msg("case %zu: %g", i, f.hard_ns);
@@ -91,9 +91,9 @@ static void test_cores(void **state)
     } cases[] = {{4, 0, 3, 5, 1}, {4, 2, 2, 5, 1}, {4, 4, 4, 4, 0},
                  {1, 0, 1, 4, 0}, {2, 0, 1, 5, 1}, {2, 9, 1, 5, 1}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         static struct atoll_device d;
-        memset(&d, 0, sizeof d);
+        memset(&d, 0, sizeof(d));
         atoll_device_share(cores, cases[i].count, cases[i].threads, &d);
         if (d.core_count != cases[i].wanted || d.cores[0] != cases[i].first || d.spin != cases[i].spin ||
             d.referee_core != 4)

@@ -9,7 +9,7 @@ static const uint8_t secret[32] = {1}, other_secret[32] = {2};
 static struct atoll_task make_task(void)
 {
     struct atoll_task t;
-    memset(&t, 0, sizeof t);
+    memset(&t, 0, sizeof(t));
     t.id.bytes[0] = 7;
     t.distributions = ATOLL_DRAW_BASE | ATOLL_DRAW_TIES | ATOLL_DRAW_SIGNED;
     return t;
@@ -26,7 +26,7 @@ static void test_seeds_differ(void **state)
         atoll_input_set_make(secret, &t, 1, 0, 4).seed, atoll_input_set_make(secret, &t, 2, 0, 3).seed,
         atoll_input_set_make(secret, &t, 1, 1, 3).seed, atoll_input_set_make(secret, &u, 1, 0, 3).seed,
         atoll_input_set_make(other_secret, &t, 1, 0, 3).seed};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         assert_true(d.seed != others[i]);
     assert_true(atoll_input_set_series(0) != 0);
     assert_true(atoll_input_set_series(5) != atoll_input_set_series(6));

@@ -60,7 +60,7 @@ static const struct {
 static void test_verdicts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_order_candidate c = {.language = cases[i].language, .source = cases[i].source};
         c.choice.count = cases[i].choice_count;
@@ -102,7 +102,7 @@ static void test_unit(void **state)
     assert_int_equal(p->symbol_count, 2);
     assert_string_equal(p->symbols[1], "atoll_shim_1");
     assert_int_equal(strlen(p->unit_text), p->unit_length);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
         if (!strstr(p->unit_text, wanted[i]))
             fail_msg("\"%s\" is not in\n%s", wanted[i], p->unit_text);
     atoll_prepared_destroy(p);
@@ -129,7 +129,7 @@ static void test_limits(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_order_candidate c = {.language = "c", .source = huge};
     (void)state;
-    memset(huge, ' ', sizeof huge - 1);
+    memset(huge, ' ', sizeof(huge) - 1);
     assert_null(atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, &err));
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     atoll_prepared_destroy(NULL);

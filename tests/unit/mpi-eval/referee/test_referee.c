@@ -65,7 +65,7 @@ static struct built build(const char *body)
     for (size_t i = 0; i < shelf_count; i++)
         if (strcmp(shelf[i].body, body) == 0)
             return shelf[i].built;
-    assert_in_range(shelf_count, 0, sizeof shelf / sizeof *shelf - 1);
+    assert_in_range(shelf_count, 0, sizeof(shelf) / sizeof(*shelf) - 1);
     shelf[shelf_count].body = body;
     shelf[shelf_count].built = compile_body(body);
     return shelf[shelf_count++].built;
@@ -99,7 +99,7 @@ static int set_up(void **state)
                                 .compile_memory_bytes = (uint64_t)2 << 30};
     (void)state;
     setenv("ATOLL_WORKER", ATOLL_BUILD_DIR "/atoll-worker", 1);
-    snprintf(setup.compiler, sizeof setup.compiler, "cc");
+    snprintf(setup.compiler, sizeof(setup.compiler), "cc");
     if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
         !(compiler = atoll_cc_create(&settings, &err)) ||
         !(referee = atoll_referee_create(atoll_backend_find(setup.backend), &setup, compiler, &err)) ||
@@ -148,7 +148,7 @@ static const struct {
 static void test_verdicts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct built b = build(cases[i].body);
         struct atoll_order order = {.evaluation = next_evaluation++,
                                     .baseline_ns = cases[i].verdict == ATOLL_V_TIMEOUT ? 1 : 0};
@@ -322,7 +322,7 @@ static void test_bad_arguments(void **state)
     assert_int_equal(e.verdict, ATOLL_V_INFRASTRUCTURE);
     assert_non_null(strstr(e.detail, "task number 7"));
     static _Alignas(64) const char object[] = "this is no object";
-    atoll_referee_evaluate(referee, 0, &order, b.prepared, object, sizeof object, &e);
+    atoll_referee_evaluate(referee, 0, &order, b.prepared, object, sizeof(object), &e);
     if (e.verdict != ATOLL_V_FORBIDDEN)
         fail_msg("%s: %s", atoll_verdict_name(e.verdict), e.detail);
     assert_int_equal(atoll_referee_add_task(referee, 0, task, &err), -1);

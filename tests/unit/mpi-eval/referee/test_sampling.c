@@ -103,7 +103,7 @@ static struct {
 static void test_stops(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_sampling s;
         struct atoll_random random = {42 + i, 0};
         enum atoll_sampling_state st = ATOLL_SAMPLING_MORE;
@@ -146,7 +146,7 @@ static void test_disturbed(void **state)
     } rows[] = {{-1, 1, 0, 0, 0},     {0, 1, 0, 0, 0},     {19e3, 1, 0, 0, 0},
                 {30e3, 1, 20, 20, 1}, {30e3, 4, 10, 0, 0}, {30e3, 2, 20, 0, 0}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_sampling s;
         assert_int_equal(atoll_sampling_init(&s, &base, NULL), 0);
         for (size_t k = 0; k < 40; k++) {
@@ -206,7 +206,7 @@ static void test_duel_clocks(void **state)
     } rows[] = {{0, 0, 0},           {1.98e9, 0, 0},     {0, 1.98e9, 0},     {1.98e9, 1.98e9, 0},
                 {1.98e9, 1.95e9, 0}, {1.98e9, 1.9e9, 1}, {1.9e9, 1.98e9, 1}, {2e9, 1.961e9, 0}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         assert_int_equal(atoll_duel_clocks_differ(rows[i].one_hz, rows[i].other_hz), rows[i].differ);
 }
 
@@ -223,7 +223,7 @@ static void test_duel_plan(void **state)
                  {1000, 4, ATOLL_DUEL_PAIR_LIMIT}};
     struct atoll_duel_score s;
     (void)state;
-    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+    for (size_t i = 0; i < sizeof(plans) / sizeof(*plans); i++) {
         atoll_duel_score_init(&s, 0.01, 0.01, plans[i].pair_limit);
         assert_int_equal(s.test.looks, plans[i].looks);
         assert_int_equal(s.look_pairs[plans[i].looks - 1], plans[i].last);

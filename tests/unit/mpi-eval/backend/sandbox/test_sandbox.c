@@ -148,7 +148,7 @@ static int result_of(pid_t pid)
 static void test_filters(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_filter filter;
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_int_equal(atoll_filter_init(&filter, rows[i].kind, &err), 0);
@@ -181,7 +181,7 @@ static void test_landlock(void **state)
     }
     char folder[] = "/tmp/atoll-test-XXXXXX", inside[64];
     assert_non_null(mkdtemp(folder));
-    snprintf(inside, sizeof inside, "%s/file", folder);
+    snprintf(inside, sizeof(inside), "%s/file", folder);
     const struct atoll_landlock_path paths[] = {
         {folder, 1}, {"/usr", 0}, {"/no/such/folder", 0}, {"/dev/null", 1}};
     const struct {
@@ -197,7 +197,7 @@ static void test_landlock(void **state)
         {"/proc/self/environ", O_RDONLY, EACCES},
         {"/dev/zero", O_RDONLY, EACCES},
     };
-    for (size_t i = 0; i < sizeof attempts / sizeof attempts[0]; i++) {
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         int ruleset = -1;
         assert_int_equal(atoll_landlock_create(paths, 4, &ruleset, &err), 0);
@@ -274,10 +274,10 @@ static void test_spawn(void **state)
         {"read a b c d e f < /proc/$$/stat; test $e = $$ && echo leader", "leader\n", NULL},
         {"read line; echo \"$line\"", "\n", NULL},
     };
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         struct atoll_spawn spawn = {.ruleset = -1, .folder = lines[i].folder};
         char text[256];
-        spawn_shell(lines[i].line, &spawn, text, sizeof text);
+        spawn_shell(lines[i].line, &spawn, text, sizeof(text));
         if (strcmp(text, lines[i].prints) != 0)
             fail_msg("%s: \"%s\"", lines[i].line, text);
     }
@@ -295,7 +295,7 @@ static void test_spawn_says_what_failed(void **state)
     };
     char name[] = "x";
     char *argv[] = {name, NULL}, *environment[] = {NULL};
-    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_spawn spawn = {failures[i].path, argv, environment, .folder = failures[i].folder,
                                     .ruleset = -1};

@@ -26,12 +26,12 @@ static void test_ask(void **state)
     };
     static char said[] = "SAID=this";
     char *environment[] = {said, NULL};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[80], command[64];
         struct atoll_err err = ATOLL_ERR_INIT;
         char *argv[] = {shell, run, command, NULL};
-        snprintf(command, sizeof command, "%s", cases[i].command);
-        memset(text, 'x', sizeof text);
+        snprintf(command, sizeof(command), "%s", cases[i].command);
+        memset(text, 'x', sizeof(text));
         assert_int_equal(
             atoll_spawn_output(argv, environment, cases[i].timeout_ms, text, cases[i].bytes, &err), 0);
         assert_non_null(memchr(text, 0, cases[i].bytes));
@@ -46,7 +46,7 @@ static void test_ask_whom(void **state)
     static char nobody[] = "/no/such/program";
     struct atoll_err err = ATOLL_ERR_INIT;
     char *argv[] = {nobody, NULL}, text[8];
-    assert_int_equal(atoll_spawn_output(argv, NULL, 1000, text, sizeof text, &err), -1);
+    assert_int_equal(atoll_spawn_output(argv, NULL, 1000, text, sizeof(text), &err), -1);
     assert_non_null(strstr(err.text, nobody));
 }
 

@@ -90,7 +90,7 @@ static void test_bad_settings(void **state)
         {"cc", "-fno-such-flag", 1, 20e9, ATOLL_E_MISSING, "-fno-such-flag"},
         {"cc", "-c", 1, 20e9, ATOLL_E_MISSING, "not a shared object"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_compiler_settings settings = usual;
         struct atoll_err err = ATOLL_ERR_INIT;
         settings.command = rows[i].command;
@@ -164,7 +164,7 @@ static void test_bad_sources(void **state)
         {"#error cc1: out of memory\n", "out of memory", 0},
         {"int f(void) { return 0; }\nint f(void) { return 1; }\n", "redefinition", 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (rows[i].needs_landlock && atoll_landlock_version() == 0) {
             print_message("row %zu skipped: this kernel has no Landlock\n", i);
             continue;
@@ -207,7 +207,7 @@ static void test_limits(void **state)
         {7, 60e9, UINT64_C(160) << 20, 16 << 20, ATOLL_COMPILE_MEMORY, "memory"},
         {5, 20e9, UINT64_C(2) << 30, 64 << 10, ATOLL_COMPILE_ERROR, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_compiler_settings settings = {
             "cc", "-O1", NULL, 1, rows[i].deadline_ns, rows[i].memory_bytes, rows[i].output_bytes};
         struct atoll_compiler *limited = create(&settings);
@@ -303,7 +303,7 @@ static void test_bad_jobs(void **state)
     (void)state;
     static const char *const names[] = {"", "c", ".c", "x.h", "../x.c", "a/b.c", "-x.c", "a b.c", "x\n.c"};
     struct atoll_err err = ATOLL_ERR_INIT;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         assert_int_equal(atoll_compiler_submit(compiler, 0, names[i], "", 0, NULL, 0, &err), -1);
     assert_int_equal(err.code, ATOLL_E_INTERNAL);
     assert_int_equal(atoll_compiler_submit(compiler, 0, "x.c", "", SIZE_MAX, NULL, 0, &err), -1);
@@ -313,11 +313,11 @@ static void test_bad_jobs(void **state)
 static void make_folder(const char *name, int old)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    snprintf(path, sizeof(path), "%s/%s", scratch, name);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s/0", scratch, name);
+    snprintf(path, sizeof(path), "%s/%s/0", scratch, name);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    snprintf(path, sizeof(path), "%s/%s", scratch, name);
     struct timespec times[2] = {{1, 0}, {1, 0}};
     if (old)
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
@@ -331,13 +331,13 @@ static void test_stale_scratch_goes(void **state)
     make_folder("atoll-scratch-stale0", 1);
     make_folder("atoll-scratch-locked", 1);
     make_folder("atoll-scratch-young0", 0);
-    snprintf(path, sizeof path, "%s/atoll-scratch-locked", scratch);
+    snprintf(path, sizeof(path), "%s/atoll-scratch-locked", scratch);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
     atoll_compiler_destroy(create(&usual));
     assert_int_equal(scratch_entries(), 3); /* the suite's own, locked, young */
     close(fd);
-    snprintf(path, sizeof path, "rm -r %s/atoll-scratch-locked %s/atoll-scratch-young0", scratch, scratch);
+    snprintf(path, sizeof(path), "rm -r %s/atoll-scratch-locked %s/atoll-scratch-young0", scratch, scratch);
     assert_int_equal(system(path), 0);
 }
 

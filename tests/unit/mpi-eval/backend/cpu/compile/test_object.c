@@ -103,7 +103,7 @@ static Elf64_Dyn *entry(int64_t tag)
 static Elf64_Rela *relocation(uint32_t type)
 {
     Elf64_Rela *r = (void *)(copy + entry(DT_RELA)->d_un.d_ptr);
-    for (size_t i = 0; i < entry(DT_RELASZ)->d_un.d_val / sizeof *r; i++) {
+    for (size_t i = 0; i < entry(DT_RELASZ)->d_un.d_val / sizeof(*r); i++) {
         if (type == 0 || ELF64_R_TYPE(r[i].r_info) == type)
             return &r[i];
     }
@@ -475,7 +475,7 @@ static void test_good_passes(void **state)
 static void test_changed_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         memcpy(copy, good, good_length);
         rows[i].change();
@@ -573,7 +573,7 @@ static void test_imports(void **state)
         {"environ", 0},
         {"", 0},
     };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (atoll_object_import_allowed(names[i].name) != names[i].allowed)
             fail_msg("%s: %d", names[i].name, !names[i].allowed);
     }

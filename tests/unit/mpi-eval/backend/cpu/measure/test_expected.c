@@ -72,7 +72,7 @@ static void test_values(void **state)
         double r = (double)x[k] * w[j] + (double)x[row + (j + 1) % 37];
         assert_true(a->truth.values[Y][k] == r);
     }
-    assert_true(a->truth.input_hash[X] == atoll_memory_hash(5, x, sizeof x));
+    assert_true(a->truth.input_hash[X] == atoll_memory_hash(5, x, sizeof(x)));
     assert_null(a->truth.scale[Y]);
     atoll_expected_cache_release(expected_cache, a);
     atoll_expected_cache_destroy(expected_cache);
@@ -139,7 +139,7 @@ static void test_inputs_again(void **state)
     a = get(small, 0, 4, 0);
     assert_null(a->truth.inputs[X]);
     assert_int_equal(atoll_expected_cache_input(small, a, task, X, after, NULL), 0);
-    assert_memory_equal(before, after, sizeof before);
+    assert_memory_equal(before, after, sizeof(before));
     assert_non_null(a->truth.inputs[X]);
     atoll_expected_cache_release(small, a);
     atoll_expected_cache_destroy(small);
@@ -174,7 +174,7 @@ static void test_bad_reference(void **state)
     struct atoll_runner_settings runner = {.worker_path = ATOLL_BUILD_DIR "/atoll-worker", .thread_count = 1};
     struct atoll_input_set d = atoll_input_set_make(secret, task, 0, 0, 0);
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_task copy = *task;
         struct atoll_truth truth = {0};

@@ -10,7 +10,7 @@ static void test_layout(void **state)
     static const size_t sizes[] = {0, 1, 7, 64, 4095, 4096, 100000};
     struct atoll_memory *m = atoll_memory_create((size_t)64 << 20, 0, NULL);
     (void)state;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
         for (uint64_t key = 1; key < 50; key++) {
             struct atoll_block b;
             int64_t where;
@@ -32,7 +32,7 @@ static void test_guards(void **state)
     static const int64_t places[] = {-1, -64, -4096, 1000, 1003, 1000 + 4095};
     struct atoll_memory *m = atoll_memory_create((size_t)1 << 20, 0, NULL);
     (void)state;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
         struct atoll_block b;
         int64_t where = 0;
         assert_int_equal(atoll_block_open(m, 1000, 5, &b, NULL), 0);
@@ -87,15 +87,15 @@ static void test_hash(void **state)
 {
     unsigned char bytes[1000];
     (void)state;
-    for (size_t i = 0; i < sizeof bytes; i++)
+    for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(i * 7);
-    uint64_t before = atoll_memory_hash(9, bytes, sizeof bytes);
-    assert_true(before == atoll_memory_hash(9, bytes, sizeof bytes));
-    assert_true(before != atoll_memory_hash(8, bytes, sizeof bytes));
-    assert_true(before != atoll_memory_hash(9, bytes, sizeof bytes - 1));
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    uint64_t before = atoll_memory_hash(9, bytes, sizeof(bytes));
+    assert_true(before == atoll_memory_hash(9, bytes, sizeof(bytes)));
+    assert_true(before != atoll_memory_hash(8, bytes, sizeof(bytes)));
+    assert_true(before != atoll_memory_hash(9, bytes, sizeof(bytes) - 1));
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] ^= 1;
-        assert_true(before != atoll_memory_hash(9, bytes, sizeof bytes));
+        assert_true(before != atoll_memory_hash(9, bytes, sizeof(bytes)));
         bytes[i] ^= 1;
     }
 }

@@ -39,7 +39,7 @@ static struct atoll_id contents_of(const struct atoll_run_request *request)
     static unsigned char bytes[1 << 20];
     size_t length = 0;
     for (size_t i = 0; i < X_AND_W; i++) {
-        ssize_t got = pread(request->buffers[i].fd, bytes + length, sizeof bytes - length, 0);
+        ssize_t got = pread(request->buffers[i].fd, bytes + length, sizeof(bytes) - length, 0);
         assert_true(got == (ssize_t)request->buffers[i].bytes);
         length += (size_t)got;
     }
@@ -121,7 +121,7 @@ static void expect_verdict(const struct rig *g, const char *source, enum atoll_v
     struct atoll_order order = {.evaluation = 1};
     struct atoll_evaluation e;
     atoll_evaluation_init(&e);
-    memset(&seen, 0, sizeof seen);
+    memset(&seen, 0, sizeof(seen));
     atoll_referee_evaluate(g->referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
                            &e);
     if (e.verdict != verdict || !strstr(e.detail, says))
@@ -136,7 +136,7 @@ static size_t times_seen(const struct atoll_id *contents)
 {
     size_t n = 0;
     for (size_t i = 0; i < seen.runs; i++)
-        n += memcmp(&seen.contents[i], contents, sizeof *contents) == 0;
+        n += memcmp(&seen.contents[i], contents, sizeof(*contents)) == 0;
     return n;
 }
 
@@ -194,7 +194,7 @@ static void test_nothing_is_kept(void **state)
     struct rig g;
     (void)state;
     rig_open(&g, 1);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         expect_verdict(&g, cases[i].source, cases[i].verdict, cases[i].says, NULL);
     rig_close(&g);
 }
@@ -208,7 +208,7 @@ static void test_duel(void **state)
     (void)state;
     rig_open(&g, 1);
     struct built b = build(&g, FIXTURE_RIGHT);
-    memset(&seen, 0, sizeof seen);
+    memset(&seen, 0, sizeof(seen));
     atoll_referee_duel(g.referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
                        b.prepared, b.compiled.object, b.compiled.object_length, &d);
     assert_int_equal(d.verdict, ATOLL_V_CORRECT);

@@ -148,7 +148,7 @@ static void test_bad_settings(void **state)
         {"/bin/true", 1, 1, symbols, 1, ATOLL_E_CHILD, "atoll-worker ended"},
         {NULL, 1, 1, symbols, 1, ATOLL_E_NOTFOUND, "/tests/bin/atoll-worker"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_runner_settings settings = {rows[i].worker, rows[i].threads, NULL, 0, 0};
         if (!rows[i].worker && strcmp(program_invocation_short_name, "test_mpi_eval_runner") != 0)
@@ -170,7 +170,7 @@ static void test_units_are_split(void **state)
         int64_t units;
     } rows[] = {{1, 0, 0},    {1, 0, 1},    {1, 1, 1000}, {2, 0, 1},
                 {2, 1, 1001}, {3, 0, 1000}, {7, 0, 5},    {16, 0, 16000}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_runner *runner = create(rows[i].threads, rows[i].spin);
         struct atoll_run_request request = request_of(COUNT, rows[i].units);
         memset(memory[0], 0, BYTES);
@@ -296,10 +296,10 @@ static void kill_children(void *context)
 {
     char path[64], line[256];
     (void)context;
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
     FILE *f = fopen(path, "r");
     assert_non_null(f);
-    if (fgets(line, sizeof line, f))
+    if (fgets(line, sizeof(line), f))
         kill((pid_t)strtol(line, NULL, 10), SIGKILL);
     fclose(f);
 }
@@ -365,7 +365,7 @@ static void test_names(void **state)
     char text[128];
     assert_string_equal(atoll_run_status_name(ATOLL_RUN_FORBIDDEN), "forbidden");
     assert_string_equal(atoll_run_status_name((enum atoll_run_status)99), "unknown");
-    assert_non_null(strstr(atoll_runner_isolation(text, sizeof text), "seccomp"));
+    assert_non_null(strstr(atoll_runner_isolation(text, sizeof(text)), "seccomp"));
     assert_non_null(strstr(text, "landlock"));
 }
 

@@ -20,10 +20,10 @@ static int set_up(void **state)
     (void)state;
     for (size_t i = 0; i < BYTES; i++)
         cubin[i] = (unsigned char)(i * 7);
-    snprintf(base, sizeof base, "/tmp/atoll-test-XXXXXX");
+    snprintf(base, sizeof(base), "/tmp/atoll-test-XXXXXX");
     if (!mkdtemp(base))
         return -1;
-    snprintf(folder, sizeof folder, "%s/cache", base);
+    snprintf(folder, sizeof(folder), "%s/cache", base);
     return 0;
 }
 
@@ -31,7 +31,7 @@ static int tear_down(void **state)
 {
     (void)state;
     char command[96];
-    snprintf(command, sizeof command, "rm -rf %s", base);
+    snprintf(command, sizeof(command), "rm -rf %s", base);
     return system(command);
 }
 
@@ -46,7 +46,7 @@ static struct atoll_compile_cache *open_cache(uint64_t limit_bytes)
 
 static struct atoll_id key_of(unsigned number)
 {
-    return atoll_id_of(&number, sizeof number);
+    return atoll_id_of(&number, sizeof(number));
 }
 
 static int has(struct atoll_compile_cache *cache, unsigned number)
@@ -173,7 +173,7 @@ static void test_folders_that_are_not_ours(void **state)
         print_message("another user's folder: skipped, only root can make one\n");
     }
     char link[80];
-    snprintf(link, sizeof link, "%s/link", base);
+    snprintf(link, sizeof(link), "%s/link", base);
     assert_int_equal(symlink(folder, link), 0);
     assert_null(atoll_compile_cache_create(link, 1 << 20, &err));
     assert_null(atoll_compile_cache_create("/proc/no-such-folder", 1 << 20, &err));
@@ -189,7 +189,7 @@ static void test_default_folder(void **state)
     struct atoll_compile_cache *cache = atoll_compile_cache_create(NULL, 1 << 20, &err);
     unsetenv("ATOLL_SCRATCH");
     assert_non_null(cache);
-    snprintf(wanted, sizeof wanted, "%s/atoll-cache-%u", base, (unsigned)geteuid());
+    snprintf(wanted, sizeof(wanted), "%s/atoll-cache-%u", base, (unsigned)geteuid());
     assert_int_equal(stat(wanted, &st), 0);
     atoll_compile_cache_destroy(cache);
 }

@@ -12,12 +12,12 @@ static struct atoll_cubin cubin;
 static size_t fixture(const char *name)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/tests/fixtures/cubin/%s.cubin", ATOLL_SOURCE_DIR, name);
+    snprintf(path, sizeof(path), "%s/tests/fixtures/cubin/%s.cubin", ATOLL_SOURCE_DIR, name);
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
-    size_t length = fread(image, 1, sizeof image, f);
+    size_t length = fread(image, 1, sizeof(image), f);
     fclose(f);
-    assert_true(length > 0 && length < sizeof image);
+    assert_true(length > 0 && length < sizeof(image));
     return length;
 }
 
@@ -39,7 +39,7 @@ static void kernels_and_resources(void **state)
         const char *name;
         unsigned target;
     } rows[] = {{"mixed_80", 80}, {"mixed_90a", 90}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         read_fixture(rows[i].name, report);
         assert_int_equal(cubin.target, rows[i].target);
         assert_int_equal(cubin.kernel_count, 3);
@@ -138,7 +138,7 @@ static void occupancy(void **state)
         {168, 0, 384, 0, 0.1875, "registers"},
         {32, 0, 2048, 0, 0, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_cubin_kernel k = {.registers = rows[i].registers, .static_shared_bytes = rows[i].shared};
         const char *by;
         double got = atoll_cubin_occupancy(&k, &hopper, rows[i].threads, rows[i].dynamic, &by);

@@ -94,9 +94,9 @@ static void test_headers(void **state)
         print_message("skipped: this NVRTC has no toolkit headers\n");
         return;
     }
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
         char text[256];
-        snprintf(text, sizeof text, "#include <%s>\n" KERNEL, headers[i]);
+        snprintf(text, sizeof(text), "#include <%s>\n" KERNEL, headers[i]);
         expect(compiler, text, ATOLL_COMPILE_OK, "");
     }
     struct atoll_compiled result =
@@ -136,13 +136,13 @@ static void test_bad_sources(void **state)
         {"#error ptxas fatal: out of memory\n", "out of memory"},
         {"__global__ void f() { extern __device__ int g(); g(); }\n", ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         expect(compiler, rows[i].text, ATOLL_COMPILE_ERROR, rows[i].says);
     struct atoll_compiled result;
     struct atoll_err err = ATOLL_ERR_INIT;
-    assert_int_equal(
-        atoll_compiler_run(compiler, "candidate.cu", KERNEL "\0x", sizeof KERNEL + 1, NULL, 0, &result, &err),
-        0);
+    assert_int_equal(atoll_compiler_run(compiler, "candidate.cu", KERNEL "\0x", sizeof(KERNEL) + 1, NULL, 0,
+                                        &result, &err),
+                     0);
     assert_int_equal(result.status, ATOLL_COMPILE_ERROR);
     assert_string_equal(result.diagnostics, "the source has a NUL byte");
     atoll_compiled_fini(&result);
@@ -159,14 +159,14 @@ static void test_hostile_includes(void **state)
         print_message("skipped: this kernel has no Landlock\n");
         return;
     }
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         char text[512];
-        snprintf(text, sizeof text, "#include \"%s\"\n" KERNEL, files[i]);
+        snprintf(text, sizeof(text), "#include \"%s\"\n" KERNEL, files[i]);
         struct atoll_compiled result = run(compiler, text);
         if (result.status != ATOLL_COMPILE_ERROR || strstr(result.diagnostics, "root:"))
             fail_msg("%s: status %d: %s", files[i], (int)result.status, result.diagnostics);
         atoll_compiled_fini(&result);
-        snprintf(text, sizeof text,
+        snprintf(text, sizeof(text),
                  "#if __has_include(\"%s\") || __has_include(<%s>)\n#error it is there\n#endif\n" KERNEL,
                  files[i], files[i]);
         expect(compiler, text, ATOLL_COMPILE_OK, "");
@@ -247,7 +247,7 @@ static size_t children(pid_t *ret_pids, size_t limit)
     char path[64];
     size_t count = 0;
     long pid;
-    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    snprintf(path, sizeof(path), "/proc/self/task/%ld/children", (long)getpid());
     FILE *in = fopen(path, "r");
     if (!in)
         return 0;
@@ -293,7 +293,7 @@ static void test_many_jobs(void **state)
     atoll_compiler_resume(compiler);
     pid_t later[8];
     assert_int_equal(children(later, 8), 2);
-    assert_memory_equal(pids, later, 2 * sizeof pids[0]); /* reused */
+    assert_memory_equal(pids, later, 2 * sizeof(pids[0])); /* reused */
 }
 
 static void test_killed_children(void **state)
@@ -342,7 +342,7 @@ static void test_cache(void **state)
     (void)state;
     char folder[64];
     struct atoll_nvrtc_settings settings = usual;
-    snprintf(folder, sizeof folder, "%s/cache", scratch);
+    snprintf(folder, sizeof(folder), "%s/cache", scratch);
     settings.cache = folder;
     for (int round = 0; round < 2; round++) {
         struct atoll_compiler *cached = create(&settings);
@@ -387,8 +387,8 @@ static void test_include_path(void **state)
     char folder[64], command[512];
     struct atoll_nvrtc_settings settings = usual;
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(folder, sizeof folder, "%s/library", scratch);
-    snprintf(command, sizeof command,
+    snprintf(folder, sizeof(folder), "%s/library", scratch);
+    snprintf(command, sizeof(command),
              "mkdir -p %s/include/lib %s/tools/util/include && echo '#define A 1' > %s/include/lib/a.h && "
              "echo '#define B 1' > %s/tools/util/include/b.h",
              folder, folder, folder, folder);
@@ -425,7 +425,7 @@ static void test_bad_settings(void **state)
         {"nvrtc", "--use_fast_mathematics", "sm_90a", 1, 9e9, ATOLL_E_INPUT, "--use_fast_mathematics"},
         {"/no/such/nvcc", "", "sm_90a", 1, 9e9, ATOLL_E_MISSING, "/no/such/nvcc"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_nvrtc_settings settings = usual;
         struct atoll_err err = ATOLL_ERR_INIT;
         settings.compiler.command = rows[i].command;
@@ -488,7 +488,7 @@ static int tear_down(void **state)
     (void)state;
     char command[64];
     atoll_compiler_destroy(compiler);
-    snprintf(command, sizeof command, "rm -rf %s", scratch);
+    snprintf(command, sizeof(command), "rm -rf %s", scratch);
     return system(command);
 }
 

@@ -15,7 +15,7 @@
 static void read_fixture(const char *name, const char *end, char ret_text[FILE_BYTES])
 {
     char path[512];
-    snprintf(path, sizeof path, FIXTURES "%s.%s", name, end);
+    snprintf(path, sizeof(path), FIXTURES "%s.%s", name, end);
     FILE *in = fopen(path, "r");
     if (!in)
         fail_msg("no %s", path);
@@ -29,7 +29,7 @@ static void test_recorded(void **state)
     (void)state;
     static const char *const names[] = {"undefined", "syntax",   "include", "types",
                                         "template",  "assembly", "line"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char log[FILE_BYTES], wanted[FILE_BYTES], report[ATOLL_COMPILE_REPORT_BYTES],
             got[ATOLL_DIAGNOSTICS_BYTES];
         read_fixture(names[i], "log", log);
@@ -49,7 +49,7 @@ static void test_reports(void **state)
 {
     (void)state;
     static const char *const names[] = {"ok", "shared"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char log[FILE_BYTES], wanted[FILE_BYTES], report[ATOLL_COMPILE_REPORT_BYTES];
         read_fixture(names[i], "log", log);
         read_fixture(names[i], "txt", wanted);
@@ -76,14 +76,14 @@ static void test_long_reports_are_cut_at_a_line(void **state)
 {
     (void)state;
     static const char line[] = "ptxas info    : Used 8 registers, used 0 barriers\n";
-    size_t count = 2 * ATOLL_COMPILE_REPORT_BYTES / (sizeof line - 1);
-    char *log = calloc(count, sizeof line), report[ATOLL_COMPILE_REPORT_BYTES];
+    size_t count = 2 * ATOLL_COMPILE_REPORT_BYTES / (sizeof(line) - 1);
+    char *log = calloc(count, sizeof(line)), report[ATOLL_COMPILE_REPORT_BYTES];
     assert_non_null(log);
     for (size_t i = 0; i < count; i++)
-        memcpy(log + i * (sizeof line - 1), line, sizeof line);
+        memcpy(log + i * (sizeof(line) - 1), line, sizeof(line));
     atoll_compile_report_split(log, report);
-    assert_int_equal(strlen(report) % (sizeof line - 1), 0);
-    assert_true(strlen(report) > ATOLL_COMPILE_REPORT_BYTES - 2 * sizeof line);
+    assert_int_equal(strlen(report) % (sizeof(line) - 1), 0);
+    assert_true(strlen(report) > ATOLL_COMPILE_REPORT_BYTES - 2 * sizeof(line));
     assert_string_equal(log, "");
     free(log);
 }
@@ -101,7 +101,7 @@ static void test_words_of_a_candidate(void **state)
         {"ptxas fatal   : Memory allocation failure\n", ATOLL_COMPILE_MEMORY},
         {"std::bad_alloc\n", ATOLL_COMPILE_MEMORY},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_int_equal(atoll_compile_judge(rows[i].log, "candidate.cu", 1 << 8), rows[i].status);
 }
 

@@ -55,7 +55,7 @@ static void test_units(void **state)
     int all = wanted && strcmp(wanted, "all") == 0, is_oldest = 1;
     if (!nvrtc)
         skip();
-    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+    for (size_t i = 0; i < sizeof(archs) / sizeof(*archs); i++) {
         if (!knows(archs[i].number)) {
             print_message("this NVRTC has no %s\n", archs[i].name);
             continue;

@@ -63,7 +63,7 @@ static void test_span(void **state)
         {"late, forged, and seen to be longer", {36e3, FLUSH, FLUSH, START, START + 70e3, START}, 70e3, 1, 1},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         int doubted = -1;
         double ns = atoll_clocks_span(&rows[i].clocks, &doubted);
         if (!(fabs(ns - rows[i].ns) < 1) || doubted != rows[i].doubted ||
@@ -82,7 +82,7 @@ static void test_nothing(void **state)
         {INFINITY, FLUSH, FLUSH, START, NAN, OPENED},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         int doubted = 0;
         if (!isnan(atoll_clocks_span(&rows[i], &doubted)) || !doubted)
             fail_msg("row %zu says a time", i);

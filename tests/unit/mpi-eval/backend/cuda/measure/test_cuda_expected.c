@@ -72,7 +72,7 @@ static void test_budget(void **state)
         int kept;
     } cases[] = {{0, 1, 0}, {1, 16, 1}, {512, 19, 1}, {512, 20, 0}, {10 * 1024, 0, 1}, {10 * 1024 + 1, 0, 0}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(atoll_expected_store_is_kept(store, cases[i].bytes, cases[i].pool), cases[i].kept);
 }
 

@@ -70,7 +70,7 @@ static void test_packing(void **state)
     assert_int_equal(wide, 19 * 37);
     memcpy(&number, l.params + 48, 8);
     assert_true(number == 0.25);
-    assert_string_equal(atoll_cuda_launch_text(&l, text, sizeof text),
+    assert_string_equal(atoll_cuda_launch_text(&l, text, sizeof(text)),
                         "grid [10, 37, 1], block [128, 1, 1], 148 bytes of dynamic shared memory");
     assert_int_equal(strlen(atoll_cuda_launch_text(&l, text, 12)), 11);
     cuda_candidate_close(&c);
@@ -85,12 +85,12 @@ static void test_refusals(void **state)
         {"\"i64:1 / (M - 19)\"", "argument \"1 / (M - 19)\" at variant check"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct cuda_candidate c;
         struct atoll_device_command_launch l;
         char source[1024];
-        snprintf(source, sizeof source, LAUNCH("%s"), cases[i].args);
+        snprintf(source, sizeof(source), LAUNCH("%s"), cases[i].args);
         cuda_candidate_open(&c, source);
         assert_int_equal(atoll_cuda_launch_make(&c.prepared, &c.task->variants[0], 0, NULL, &l, &err), -1);
         if (err.code != ATOLL_E_INPUT || !strstr(err.text, cases[i].says))
@@ -112,12 +112,12 @@ static void test_maps(void **state)
         {"tensormap(x, [N - 1, M], [32, 8])", "multiple of 16"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct cuda_candidate c;
         struct atoll_device_command_launch l;
         char source[1024];
-        snprintf(source, sizeof source, LAUNCH("\"i32:N\", \"%s\""), cases[i].map);
+        snprintf(source, sizeof(source), LAUNCH("\"i32:N\", \"%s\""), cases[i].map);
         cuda_candidate_open(&c, source);
         struct atoll_layout layout = layout_of(&c, &c.task->variants[1]);
         int rc = atoll_cuda_launch_make(&c.prepared, &c.task->variants[1], 0, &layout, &l, &err);

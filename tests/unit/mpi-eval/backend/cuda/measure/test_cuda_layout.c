@@ -9,7 +9,7 @@
 #define BASE 0x7f0000000000ull
 
 static const uint64_t sizes[] = {1000003, 4096, 1, 255 * 4};
-#define COUNT (sizeof sizes / sizeof *sizes)
+#define COUNT (sizeof(sizes) / sizeof(*sizes))
 
 /* Zones and buffers follow each other without a hole of 8 bytes or more, within the arena. */
 static void check(const struct atoll_layout *l, const struct atoll_span *arena, uint64_t guard)
@@ -42,7 +42,7 @@ static void test_places(void **state)
                  {5, ATOLL_LAYOUT_GUARD, 5},
                  {100, ATOLL_LAYOUT_GUARD, 8}};
     (void)state;
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
         struct atoll_span arena = {BASE, atoll_layout_need(sizes, COUNT, cases[c].places) + 300};
         unsigned seen = 0;
         for (uint64_t key = 1; key < 200; key++) {
@@ -66,7 +66,7 @@ static void test_key_decides(void **state)
     for (uint64_t key = 1; key < 50; key++) {
         assert_int_equal(atoll_layout_make(&arena, sizes, COUNT, key, -1, &a, NULL), 0);
         assert_int_equal(atoll_layout_make(&arena, sizes, COUNT, key, -1, &b, NULL), 0);
-        assert_memory_equal(&a, &b, sizeof a);
+        assert_memory_equal(&a, &b, sizeof(a));
         assert_int_equal(atoll_layout_make(&arena, sizes, COUNT, key, (int)a.place, &b, NULL), 0);
         assert_int_not_equal(a.place, b.place);
         assert_int_equal(atoll_layout_make(&arena, sizes, COUNT, key + 1, -1, &b, NULL), 0);

@@ -16,12 +16,12 @@ static struct atoll_cubin cubin;
 static size_t fixture(const char *name)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/tests/fixtures/cubin/%s.cubin", ATOLL_SOURCE_DIR, name);
+    snprintf(path, sizeof(path), "%s/tests/fixtures/cubin/%s.cubin", ATOLL_SOURCE_DIR, name);
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
-    size_t length = fread(image, 1, sizeof image, f);
+    size_t length = fread(image, 1, sizeof(image), f);
     fclose(f);
-    assert_true(length > 0 && length < sizeof image);
+    assert_true(length > 0 && length < sizeof(image));
     return length;
 }
 
@@ -47,7 +47,7 @@ static void test_image_check(void **state)
          "rule no-device-runtime: the image needs \"vprintf\" from outside"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cuda_candidate c;
         char detail[ATOLL_DETAIL_BYTES] = "";
         cuda_candidate_open(&c, rows[i].source);

@@ -17,10 +17,10 @@ static char folder[64], path[200];
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/atoll-lock-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/atoll-lock-XXXXXX");
     if (!mkdtemp(folder))
         return -1;
-    snprintf(path, sizeof path, "%s/atoll-gpu-%s.lock", folder, UUID);
+    snprintf(path, sizeof(path), "%s/atoll-gpu-%s.lock", folder, UUID);
     return 0;
 }
 
@@ -35,7 +35,7 @@ static int tear_down(void **state)
 static void parent_program(char *ret_text, size_t bytes)
 {
     char file[64];
-    snprintf(file, sizeof file, "/proc/%ld/cmdline", (long)getppid());
+    snprintf(file, sizeof(file), "/proc/%ld/cmdline", (long)getppid());
     FILE *f = fopen(file, "re");
     assert_non_null(f);
     size_t n = fread(ret_text, 1, bytes - 1, f);
@@ -58,12 +58,12 @@ static void test_held(void **state)
     assert_int_equal(st.st_mode & 0777, 0666); /* others must be able to ask */
     assert_int_equal(atoll_cuda_lock(folder, UUID, &err), -1);
     assert_int_equal(err.code, ATOLL_E_BUSY);
-    snprintf(pid, sizeof pid, "process %ld ", (long)getpid());
+    snprintf(pid, sizeof(pid), "process %ld ", (long)getpid());
     assert_non_null(strstr(err.text, pid));
-    gethostname(host, sizeof host - 1);
-    snprintf(pid, sizeof pid, " on %.64s, started by \"", host);
+    gethostname(host, sizeof(host) - 1);
+    snprintf(pid, sizeof(pid), " on %.64s, started by \"", host);
     assert_non_null(strstr(err.text, pid));
-    parent_program(pid, sizeof pid);
+    parent_program(pid, sizeof(pid));
     assert_non_null(strstr(err.text, pid));
     atoll_cuda_unlock(fd);
     atoll_cuda_unlock(-1);
@@ -112,7 +112,7 @@ static void test_strange_holder(void **state)
                  {"12", "process 12 on an unknown host"},
                  {"", "process (unknown) on"},
                  {"1\nh\n%n%s\x7f", "process 1 on h, started by \"%n%s\" ("}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_int_equal(ftruncate(fd, 0), 0);
         assert_int_equal(pwrite(fd, cases[i].text, strlen(cases[i].text), 0), (ssize_t)strlen(cases[i].text));
         atoll_err_clear(&err);

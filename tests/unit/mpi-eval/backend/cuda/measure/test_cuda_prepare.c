@@ -17,7 +17,7 @@
 static struct atoll_device_info device_info(void)
 {
     struct atoll_device_info d;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     d.limits = (struct atoll_device_limits){.compute_capability = 90,
                                             .multiprocessors = 132,
                                             .warp_size = 32,
@@ -58,7 +58,7 @@ static void test_cases(void **state)
     struct atoll_task *task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err);
     (void)state;
     assert_non_null(task);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_order_candidate c = {
             .language = "cuda", .source = cases[i].source, .choice = {1, {cases[i].choice}}};
         struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cuda, &c, &device, &err);
@@ -97,13 +97,13 @@ static void test_image(void **state)
 {
     static const unsigned char junk[200] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
     struct cuda_candidate c;
-    struct atoll_cubin *cubin = calloc(1, sizeof *cubin);
+    struct atoll_cubin *cubin = calloc(1, sizeof(*cubin));
     char detail[ATOLL_DETAIL_BYTES] = "";
     (void)state;
     assert_non_null(cubin);
     cuda_candidate_open(&c,
                         CUDA_PLAN("{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [\"x\"]}"));
-    assert_int_equal(atoll_cuda_image_check(&c.prepared, junk, sizeof junk, NULL, cubin, detail),
+    assert_int_equal(atoll_cuda_image_check(&c.prepared, junk, sizeof(junk), NULL, cubin, detail),
                      ATOLL_V_LAUNCH_ERROR);
     assert_true(detail[0] != 0);
     assert_int_equal(atoll_cuda_image_check(&c.prepared, "", 0, "", cubin, detail), ATOLL_V_LAUNCH_ERROR);
@@ -115,9 +115,9 @@ static void test_target(void **state)
 {
     char target[16];
     (void)state;
-    atoll_cuda_target(90, target, sizeof target);
+    atoll_cuda_target(90, target, sizeof(target));
     assert_string_equal(target, "sm_90a");
-    atoll_cuda_target(80, target, sizeof target);
+    atoll_cuda_target(80, target, sizeof(target));
     assert_string_equal(target, "sm_80");
 }
 

@@ -38,16 +38,16 @@ static int set_up(void **state)
     struct atoll_span arena = {ARENA, (uint64_t)64 << 20};
     (void)state;
     cuda_candidate_open(&candidate, SOURCE);
-    memset(&image, 0, sizeof image);
+    memset(&image, 0, sizeof(image));
     image.slot = 3;
-    memset(&oracle, 0, sizeof oracle);
+    memset(&oracle, 0, sizeof(oracle));
     oracle.magnitude[2] = 2.5;
     loaded = (struct atoll_loaded_candidate){
         .prepared = &candidate.prepared, .object = "cubin", .object_length = 5, .runner = &image};
     input_set = (struct atoll_input_set){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
     seal = (struct atoll_sealed){
         .is_sealed = 1, .offset = 4096, .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}}};
-    sample = calloc(1, sizeof *sample);
+    sample = calloc(1, sizeof(*sample));
     assert_non_null(sample);
     sample->task = candidate.task;
     sample->variant = &candidate.task->variants[0];
@@ -235,28 +235,28 @@ static void test_warm_run(void **state)
                                                                            : is_launch_of(i, first + 1) ? 1
                                                                                                         : -1);
     for (size_t i = 0; i < 2; i++) { /* x and w */
-        assert_true(own_launch(ATOLL_KERNEL_init, i, &before, sizeof before) < warming);
-        assert_true(own_launch(ATOLL_KERNEL_init, 2 + i, &after, sizeof after) > warming + 1);
+        assert_true(own_launch(ATOLL_KERNEL_init, i, &before, sizeof(before)) < warming);
+        assert_true(own_launch(ATOLL_KERNEL_init, 2 + i, &after, sizeof(after)) > warming + 1);
         assert_true(before.address == after.address && after.address == sample->layout.buffers[i].address);
-        assert_memory_not_equal(&before, &after, sizeof before);
-        assert_true(own_launch(ATOLL_KERNEL_fill, i, &fills[0], sizeof fills[0]) < warming);
-        size_t filled = own_launch(ATOLL_KERNEL_fill, 2 + i, &fills[1], sizeof fills[1]);
+        assert_memory_not_equal(&before, &after, sizeof(before));
+        assert_true(own_launch(ATOLL_KERNEL_fill, i, &fills[0], sizeof(fills[0])) < warming);
+        size_t filled = own_launch(ATOLL_KERNEL_fill, 2 + i, &fills[1], sizeof(fills[1]));
         assert_true(filled > warming + 1 && filled < start);
-        assert_memory_equal(&fills[0], &fills[1], sizeof fills[0]);
-        size_t touched = own_launch(ATOLL_KERNEL_flush_read, i, &p, sizeof p);
+        assert_memory_equal(&fills[0], &fills[1], sizeof(fills[0]));
+        size_t touched = own_launch(ATOLL_KERNEL_flush_read, i, &p, sizeof(p));
         assert_true(touched > filled && touched < step_of_event(ATOLL_SAMPLE_FILLED));
         assert_true(p.address == sample->layout.buffers[i].address &&
                     p.bytes == sample->layout.buffers[i].bytes);
     }
-    assert_int_equal(own_launch(ATOLL_KERNEL_flush_read, 2, &p, sizeof p), count);
-    size_t wiped = own_launch(ATOLL_KERNEL_flush_write, 0, &p, sizeof p);
+    assert_int_equal(own_launch(ATOLL_KERNEL_flush_read, 2, &p, sizeof(p)), count);
+    size_t wiped = own_launch(ATOLL_KERNEL_flush_write, 0, &p, sizeof(p));
     assert_true(wiped > warming + 1 && wiped < start && p.bytes == 0);
     assert_int_equal(launches[wiped].shared_bytes, sample->shared_bytes);
-    assert_int_equal(own_launch(ATOLL_KERNEL_flush_write, 1, &p, sizeof p), count);
+    assert_int_equal(own_launch(ATOLL_KERNEL_flush_write, 1, &p, sizeof(p)), count);
     assert_false(has_words(FLUSH));
     assert_int_equal(step_of_event(ATOLL_SAMPLE_FILLED), start - 2); /* and the clock probe */
     assert_int_equal(list[start - 3].kind, ATOLL_DEVICE_COMMAND_GATE);
-    assert_int_equal(own_launch(ATOLL_KERNEL_guard, sample->layout.count + 1, &p, sizeof p),
+    assert_int_equal(own_launch(ATOLL_KERNEL_guard, sample->layout.count + 1, &p, sizeof(p)),
                      count); /* once: what the untimed launch did to them is seen */
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_SYNC) + kinds(ATOLL_DEVICE_COMMAND_MODULE_LOAD) +
                          kinds(ATOLL_DEVICE_COMMAND_READ),
@@ -362,9 +362,9 @@ static void test_put(void **state)
             written = i;
     assert_true(written < count);
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_WRITE), 1);
-    assert_true(list[written].address == out->address && list[written].length == sizeof y);
-    assert_memory_equal(list[written].bytes, y, sizeof y);
-    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) < written);
+    assert_true(list[written].address == out->address && list[written].length == sizeof(y));
+    assert_memory_equal(list[written].bytes, y, sizeof(y));
+    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof(fill)) < written);
     assert_int_equal(candidate_launches(), 0);
     assert_int_equal(launches_between(ATOLL_KERNEL_init, ATOLL_KERNEL_init + 1), 2);
     atoll_command_batch_clear(&batch);
@@ -384,19 +384,19 @@ static void test_guards(void **state)
     assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     for (size_t i = 0; i < zones; i++) {
-        last = own_launch(ATOLL_KERNEL_guard, i, &made[i], sizeof made[i]);
+        last = own_launch(ATOLL_KERNEL_guard, i, &made[i], sizeof(made[i]));
         assert_true(last < count);
         assert_true(made[i].address == sample->layout.guards[i].address);
         assert_true(made[i].bytes == sample->layout.guards[i].bytes);
     }
-    assert_int_equal(own_launch(ATOLL_KERNEL_guard, zones, &p, sizeof p), count);
-    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof fill) > last);
+    assert_int_equal(own_launch(ATOLL_KERNEL_guard, zones, &p, sizeof(p)), count);
+    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof(fill)) > last);
     assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, 0) > last);
     atoll_command_batch_clear(&batch);
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < zones; i++) {
-        assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &p, sizeof p) < count);
+        assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &p, sizeof(p)) < count);
         assert_true(p.address == made[i].address && p.bytes == made[i].bytes && p.key == made[i].key);
         assert_true(p.result == p.result / 8 * 8 && p.result > RESULT);
     }
@@ -430,17 +430,17 @@ static void test_hashes(void **state)
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < 3; i++) {
-        assert_true(own_launch(ATOLL_KERNEL_hash, i, &late, sizeof late) < count);
+        assert_true(own_launch(ATOLL_KERNEL_hash, i, &late, sizeof(late)) < count);
         assert_true(late.address == sample->layout.buffers[i].address &&
                     late.bytes == sample->layout.buffers[i].bytes);
     }
-    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 3, &p, sizeof p), count);
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 3, &p, sizeof(p)), count);
     atoll_command_batch_clear(&batch);
     assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
-    assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof p) < count);
+    assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof(p)) < count);
     assert_true(p.address == late.address && p.key == late.key && p.result != late.result);
-    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 1, &p, sizeof p),
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 1, &p, sizeof(p)),
                      count); /* no input is looked at in time */
 }
 
@@ -454,7 +454,7 @@ static void test_seal(void **state)
     seal.array_offset[2] = 768;
     assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
     decode();
-    size_t sealed = own_launch(ATOLL_KERNEL_seal, 0, &made, sizeof made);
+    size_t sealed = own_launch(ATOLL_KERNEL_seal, 0, &made, sizeof(made));
     assert_true(sealed < count);
     assert_true(made.sealed == SEALED + 4096 + 768 && made.expected == PLAIN && made.count == 19 * 37);
     assert_true(made.key[0] == seal.key.words[0] && made.key[1] == seal.key.words[1] && made.salt == 2);
@@ -468,11 +468,11 @@ static void test_seal(void **state)
     atoll_command_batch_clear(&batch);
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
-    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &p, sizeof p) < count);
+    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &p, sizeof(p)) < count);
     assert_true(p.expected == made.sealed && p.is_sealed && p.salt == made.salt && p.key[1] == made.key[1]);
     assert_true(p.address == sample->layout.buffers[2].address && p.count == 19 * 37 && p.has_fill);
     assert_true(p.fill.key == sample->fills[2].key);
-    assert_int_equal(own_launch(ATOLL_KERNEL_compare, 1, &p, sizeof p), count);
+    assert_int_equal(own_launch(ATOLL_KERNEL_compare, 1, &p, sizeof(p)), count);
 }
 
 /* inout: an output as well, of its own stream; what it was is made again where the candidate has not been. */
@@ -488,11 +488,11 @@ static void test_inout(void **state)
     assert_true(plain->sealed_offset[2] >= atoll_support_sealed_bytes(plain->counts[0], 0));
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
     decode();
-    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, sizeof p) < count);
+    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, sizeof(p)) < count);
     assert_true(p.address == plain->spare[0]);
-    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &c, sizeof c) < count);
+    assert_true(own_launch(ATOLL_KERNEL_compare, 0, &c, sizeof(c)) < count);
     assert_true(c.salt == 0 && !c.has_fill && !c.is_sealed);
-    assert_true(own_launch(ATOLL_KERNEL_compare, 1, &c, sizeof c) < count);
+    assert_true(own_launch(ATOLL_KERNEL_compare, 1, &c, sizeof(c)) < count);
     assert_true(c.salt == 2 && c.has_fill);
     assert_true(wipe() < count);
 }
@@ -521,8 +521,8 @@ static void reply_put(struct atoll_command_batch_reply *reply, const unsigned ch
 
 static void test_read(void **state)
 {
-    struct atoll_cuda_sample_results *r = calloc(1, sizeof *r);
-    struct atoll_command_batch_reply *reply = calloc(1, sizeof *reply);
+    struct atoll_cuda_sample_results *r = calloc(1, sizeof(*r));
+    struct atoll_command_batch_reply *reply = calloc(1, sizeof(*reply));
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t length = 0;
     int tails = 0;

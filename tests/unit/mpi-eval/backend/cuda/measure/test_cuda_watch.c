@@ -11,7 +11,7 @@ static void test_memory_errors(void **state)
 {
     struct atoll_watch watch = {.monitor = NULL};
     struct atoll_monitor_reading r = {.has_ecc = 1, .ecc_uncorrected = 7};
-    struct atoll_trial *t = calloc(1, sizeof *t);
+    struct atoll_trial *t = calloc(1, sizeof(*t));
     (void)state;
     assert_non_null(t);
     assert_int_equal(atoll_watch_judge(&watch, &r, t), 0); /* errors of before are not this sample's */
@@ -44,11 +44,11 @@ static void test_xids(void **state)
         {ATOLL_V_CORRECT, 2, 1, "it ended"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_watch watch = {.monitor = NULL};
         struct atoll_monitor_reading r = {
             .has_events = rows[i].has_events, .xid_count = rows[i].count, .xids = {31, 43}};
-        struct atoll_trial *t = calloc(1, sizeof *t);
+        struct atoll_trial *t = calloc(1, sizeof(*t));
         assert_non_null(t);
         t->verdict = rows[i].verdict;
         strcpy(t->detail, "it ended");
@@ -63,7 +63,7 @@ static void test_reasons(void **state)
     struct atoll_watch watch = {.monitor = NULL};
     struct atoll_monitor_reading r = {.has_throttle = 1,
                                       .throttle_reasons = ATOLL_nvmlClocksThrottleReasonSwPowerCap};
-    struct atoll_trial *t = calloc(1, sizeof *t);
+    struct atoll_trial *t = calloc(1, sizeof(*t));
     (void)state;
     assert_non_null(t);
     assert_int_equal(atoll_watch_judge(&watch, &r, t), 0);
@@ -78,7 +78,7 @@ static void test_reasons(void **state)
 static void test_none(void **state)
 {
     struct atoll_watch watch = {.monitor = NULL, .reasons = UINT64_MAX};
-    struct atoll_trial *t = calloc(1, sizeof *t);
+    struct atoll_trial *t = calloc(1, sizeof(*t));
     (void)state;
     assert_non_null(t);
     assert_int_equal(atoll_watch_record(&watch, 1e12, t), 0);

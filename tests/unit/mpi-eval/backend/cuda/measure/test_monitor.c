@@ -69,7 +69,7 @@ static unsigned int play_name(struct nvmlDevice_st *device, char *ret_text, unsi
 
 static unsigned int play_pci(struct nvmlDevice_st *device, struct atoll_nvml_pci *ret_pci)
 {
-    memset(ret_pci->busId, 'x', sizeof ret_pci->busId); /* without an end */
+    memset(ret_pci->busId, 'x', sizeof(ret_pci->busId)); /* without an end */
     return script.state;
 }
 
@@ -217,7 +217,7 @@ static struct atoll_monitor_reading read_once(const pid_t *ours, size_t count)
 {
     struct atoll_monitor_reading reading;
     struct atoll_monitor *monitor = create();
-    memset(&reading, 0xff, sizeof reading);
+    memset(&reading, 0xff, sizeof(reading));
     assert_int_equal(atoll_monitor_read(monitor, ours, count, &reading, NULL), 0);
     atoll_monitor_destroy(monitor);
     assert_int_equal(script.started, script.stopped);
@@ -309,7 +309,7 @@ static const struct {
 
 static void refusals_are_explained(void **state)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         setup(NULL);
         script.init = refusals[i].init;
@@ -351,7 +351,7 @@ static const struct {
 
 static void others_are_told_from_ours(void **state)
 {
-    for (size_t i = 0; i < sizeof process_cases / sizeof *process_cases; i++) {
+    for (size_t i = 0; i < sizeof(process_cases) / sizeof(*process_cases); i++) {
         setup(NULL);
         script.process_count = process_cases[i].count;
         for (unsigned int k = 0; k < script.process_count; k++) {

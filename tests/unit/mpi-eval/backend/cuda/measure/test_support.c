@@ -38,7 +38,7 @@ static void test_threefry(void **state)
          {0xa4093822299f31d0ull, 0x082efa98ec4e6c89ull},
          {0xc3aac71561042993ull, 0x3fe7ae8801aff316ull}},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_pair p =
             atoll_threefry(rows[i].key[0], rows[i].key[1], rows[i].counter[0], rows[i].counter[1]);
         assert_int_equal(p.x, rows[i].expected[0]);
@@ -91,7 +91,7 @@ static void test_sealed_bytes(void **state)
     static const struct {
         uint64_t count, plain, scaled;
     } rows[] = {{1, 16, 32}, {2, 16, 32}, {3, 32, 48}, {4, 32, 48}, {5, 48, 80}, {1000, 8000, 12000}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         assert_int_equal(atoll_support_sealed_bytes(rows[i].count, 0), rows[i].plain);
         assert_int_equal(atoll_support_sealed_bytes(rows[i].count, 1), rows[i].scaled);
     }
@@ -137,8 +137,8 @@ static void test_launches(void **state)
     atoll_command_batch_init(&s);
     assert_int_equal(atoll_support_init(&s, task, 0, variant, 1, ATOLL_DRAW_BASE, 4096, NULL), 0);
     assert_int_equal(count_launches(&s, ATOLL_KERNEL_init, &last), 1);
-    memcpy(&init, last.params, sizeof init);
-    assert_int_equal(last.param_bytes, sizeof init);
+    memcpy(&init, last.params, sizeof(init));
+    assert_int_equal(last.param_bytes, sizeof(init));
     assert_int_equal(init.count, COUNT);
     assert_int_equal(init.address, 4096);
     assert_int_equal(last.grid[0], 3);
@@ -169,7 +169,7 @@ static void test_reference_geometry(void **state)
     } rows[] = {{1, 0, 1, 1}, {2000, 0, 1, 2000}, {5000, 0, 4, 1250}, {1000001, 0, 64, 15626}};
     static struct atoll_device_command_launch last;
     uint64_t inputs[3] = {4096, 8192, 0};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_variant v = *variant;
         struct atoll_support_output output = {.tensor = Y, .count = 10, .expected = 65536};
         struct atoll_command_batch s;
@@ -267,10 +267,10 @@ static void test_judge(void **state)
         {{.count = COUNT - 1}, NULL, "y: the comparison saw 702 elements, which is not what there is"},
         {{.count = 0}, NULL, "y: the comparison saw 0 elements, which is not what there is"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char detail[ATOLL_DETAIL_BYTES], other[ATOLL_DETAIL_BYTES];
         assert_int_equal(judge(&rows[i].f, rows[i].tolerance, detail), rows[i].text[0] == '\0');
-        snprintf(other, sizeof other, "%s", rows[i].text);
+        snprintf(other, sizeof(other), "%s", rows[i].text);
         char *nan = strstr(detail, "-nan"), *wanted = strstr(other, "-nan");
         if (wanted && !nan) /* the sign of a NaN is the library's */
             memmove(wanted, wanted + 1, strlen(wanted));
@@ -283,7 +283,7 @@ static void test_judge_is_bounded(void **state)
 {
     struct atoll_support_finding f = {.count = COUNT, .wrong_count = 7, .last_wrong = 5, .worst_error = 2};
     char detail[32];
-    memset(detail, 'x', sizeof detail);
+    memset(detail, 'x', sizeof(detail));
     assert_int_equal(atoll_support_finding_judge(&f, task, Y, variant, detail, 16), 0);
     assert_string_equal(detail, "y: 7 of 703 ele");
     assert_int_equal(detail[16], 'x');
@@ -308,7 +308,7 @@ static void test_finding_read(void **state)
                                       .expected_hash = 15,
                                       .count = 16};
     struct atoll_support_finding f;
-    memcpy(bytes, &area, sizeof area);
+    memcpy(bytes, &area, sizeof(area));
     atoll_support_finding_read(bytes, &f);
     assert_true(f.wrong_count == 1 && f.nonfinite_count == 2 && f.unwritten_count == 3 && f.first_wrong == 4);
     assert_true(f.last_wrong == 5 && f.worst_error == 6 && f.worst_index == 7 && f.worst_expected == 8);

@@ -13,7 +13,7 @@ static struct atoll_device_command_launch sent, got;
 static void launch_set(void)
 {
     uint64_t pointer = 0x7f0012345678ull;
-    memset(&sent, 0, sizeof sent);
+    memset(&sent, 0, sizeof(sent));
     sent.function = 511;
     for (uint32_t i = 0; i < 3; i++) {
         sent.grid[i] = 100 + i;
@@ -90,7 +90,7 @@ static void batch_round_trip(void **state)
     atoll_command_batch_init(&s);
     all_put(&s);
     assert_int_equal(atoll_buffer_check(&s.bytes, NULL), 0);
-    assert_int_equal(s.count, sizeof rows / sizeof *rows);
+    assert_int_equal(s.count, sizeof(rows) / sizeof(*rows));
     assert_int_equal(s.count, ATOLL_DEVICE_COMMAND_KIND_COUNT - 1); /* one of each kind */
     atoll_reader_init(&reader, s.bytes.data, s.bytes.length);
     for (size_t i = 0; i < s.count; i++) {
@@ -105,8 +105,8 @@ static void batch_round_trip(void **state)
     assert_memory_equal(got.params, sent.params, 136);
     assert_int_equal(got.param_count, 2);
     assert_int_equal(got.param_offset[1], 8);
-    assert_memory_equal(&got.maps[0], &sent.maps[0], sizeof sent.maps[0]);
-    assert_memory_equal(got.grid, sent.grid, 9 * sizeof *sent.grid);
+    assert_memory_equal(&got.maps[0], &sent.maps[0], sizeof(sent.maps[0]));
+    assert_memory_equal(got.grid, sent.grid, 9 * sizeof(*sent.grid));
     assert_int_equal(got.shared_bytes, 232448);
     assert_int_equal(got.cooperative, 1);
     atoll_command_batch_clear(&s);
@@ -177,7 +177,7 @@ static void launch_hostile(void **state)
 
 static void params(void **state)
 {
-    struct atoll_device_command_launch *l = calloc(1, sizeof *l);
+    struct atoll_device_command_launch *l = calloc(1, sizeof(*l));
     uint64_t value = ~(uint64_t)0;
     (void)state;
     assert_int_equal(atoll_device_command_param(l, &value, 4), 0);
@@ -264,7 +264,7 @@ static void reply_hostile(void **state)
     atoll_buffer_init(&wire, 1 << 16);
     atoll_command_batch_reply_encode(&from, &wire);
     assert_int_equal(atoll_command_batch_reply_decode(wire.data, wire.length, &to, NULL), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         unsigned char old = wire.data[rows[i].at];
         wire.data[rows[i].at] = rows[i].value;
         atoll_err_clear(&err);

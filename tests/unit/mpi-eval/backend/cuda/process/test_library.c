@@ -32,7 +32,7 @@ static const struct atoll_library_function lacking[] = {
     {"strlen", NULL, offsetof(struct functions, length), 0},
     {"atoll_none", "atoll_no", offsetof(struct functions, extra), 0}};
 
-#define TABLE(rows) .functions = rows, .function_count = sizeof rows / sizeof *rows
+#define TABLE(rows) .functions = rows, .function_count = sizeof(rows) / sizeof(*rows)
 
 static const struct {
     struct atoll_library library;
@@ -69,7 +69,7 @@ static const struct {
 
 static void libraries_open_or_say_why(void **state)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct functions functions = {0};
         struct atoll_err err = ATOLL_ERR_INIT;
         unsetenv(VARIABLE);
@@ -143,7 +143,7 @@ static const struct {
 static void a_vendors_library_is_there_or_its_remedy(void **state)
 {
     setenv("ATOLL_NVRTC", "/nonexistent/libnvrtc.so", 1);
-    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
+    for (size_t i = 0; i < sizeof(vendors) / sizeof(*vendors); i++) {
         struct atoll_err first = ATOLL_ERR_INIT;
         struct atoll_err second = ATOLL_ERR_INIT;
         const void *functions = vendors[i].open(&first);

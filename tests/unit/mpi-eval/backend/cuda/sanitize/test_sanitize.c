@@ -55,13 +55,13 @@ static void carry_out(const unsigned char *batch, size_t length, struct atoll_co
     static uint64_t next = FIRST;
     struct atoll_reader reader;
     struct atoll_device_command command;
-    struct atoll_device_command_launch *launch = malloc(sizeof *launch);
+    struct atoll_device_command_launch *launch = malloc(sizeof(*launch));
     atoll_reader_init(&reader, batch, length);
     while (launch && atoll_device_command_next(&reader, &command, launch) == 1) {
         const char *name = names[command.kind] ? names[command.kind] : "other";
         uint64_t address = 0;
         if (command.kind == ATOLL_DEVICE_COMMAND_MODULE_LOAD)
-            snprintf(module, sizeof module, "%.*s", (int)command.length, (const char *)command.bytes);
+            snprintf(module, sizeof(module), "%.*s", (int)command.length, (const char *)command.bytes);
         if (command.kind == ATOLL_DEVICE_COMMAND_LAUNCH)
             memcpy(&address, launch->params, 8);
         fprintf(log, "%s %llx %zu\n", name, (unsigned long long)(command.address ? command.address : address),
@@ -75,7 +75,7 @@ static void carry_out(const unsigned char *batch, size_t length, struct atoll_co
             atoll_buffer_put_blob(&reply->results, "", 0);
         if (command.kind == ATOLL_DEVICE_COMMAND_LAUNCH && strcmp(module, "fault") == 0) {
             reply->status = ATOLL_COMMAND_BATCH_FAULT;
-            snprintf(reply->text, sizeof reply->text, "CUDA_ERROR_LAUNCH_FAILED");
+            snprintf(reply->text, sizeof(reply->text), "CUDA_ERROR_LAUNCH_FAILED");
         }
     }
     free(launch);
@@ -86,13 +86,13 @@ static int device_main(const char *folder)
     static struct atoll_cuda_hello hello = {.version = ATOLL_CUDA_LINK_VERSION};
     char path[512];
     uint64_t length;
-    snprintf(path, sizeof path, "%s/asked-for", folder);
+    snprintf(path, sizeof(path), "%s/asked-for", folder);
     FILE *log = fopen(path, "a");
     if (!log)
         return 1;
     fprintf(log, "start %s %s\n", getenv("SECRET") ? "secret" : "clean", getenv("TMPDIR") ? "tmp" : "none");
-    put_all(&hello, sizeof hello);
-    while (take_all(&length, sizeof length) == 0) {
+    put_all(&hello, sizeof(hello));
+    while (take_all(&length, sizeof(length)) == 0) {
         struct atoll_command_batch_reply reply;
         struct atoll_buffer out;
         unsigned char *batch = malloc((size_t)length + 1);
@@ -103,7 +103,7 @@ static int device_main(const char *folder)
         carry_out(batch, (size_t)length, &reply, log);
         atoll_command_batch_reply_encode(&reply, &out);
         length = out.length;
-        put_all(&length, sizeof length);
+        put_all(&length, sizeof(length));
         put_all(out.data, out.length);
         atoll_buffer_fini(&out);
         atoll_command_batch_reply_fini(&reply);
@@ -142,7 +142,7 @@ static void file_write(const char *name, mode_t mode, const char *text)
 static void script_make(const char *before_exec)
 {
     char text[2048];
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "#!/bin/sh\n"
              "while [ $# -gt 3 ]; do\n"
              "    [ \"$1\" = --tool ] && tool=$2\n"
@@ -191,9 +191,9 @@ static size_t asked_for(const char *what, char *ret_text, size_t bytes)
 static void expect(enum atoll_verdict verdict, const char *says, size_t tools)
 {
     char detail[ATOLL_DETAIL_BYTES], text[16384];
-    memset(device->sanitized, 0, sizeof device->sanitized);
+    memset(device->sanitized, 0, sizeof(device->sanitized));
     enum atoll_verdict v = atoll_cuda_sanitize(&referee, &known, &loaded, detail);
-    size_t asked = asked_for("tool ", text, sizeof text);
+    size_t asked = asked_for("tool ", text, sizeof(text));
     if (v != verdict || !strstr(detail, says) || asked != tools)
         fail_msg("%s: \"%s\", %zu tools:\n%s", atoll_verdict_name(v), detail, asked, text);
 }
@@ -210,8 +210,8 @@ static void all_tools_are_clean(void **state)
         ATOLL_V_CORRECT,
         "clean under compute-sanitizer (memcheck, initcheck, racecheck, synccheck); racecheck warns 2 times",
         4);
-    assert_int_equal(asked_for("start clean tmp", text, sizeof text), 4);
-    assert_int_equal(asked_for("end\n", text, sizeof text), 4); /* in order, each of them */
+    assert_int_equal(asked_for("start clean tmp", text, sizeof(text)), 4);
+    assert_int_equal(asked_for("end\n", text, sizeof(text)), 4); /* in order, each of them */
 }
 
 /* Each buffer is an allocation; x and w are written, y and the scratch are not; the launches are the plan's. */
@@ -226,7 +226,7 @@ static void works_on_buffers_of_its_own(void **state)
     path_in("compute-sanitizer", path);
     atoll_cuda_sanitize_with(&referee, &loaded, path, ATOLL_SANITIZER_MEMCHECK, 30e9, &report);
     assert_string_equal(report.text, "");
-    assert_int_equal(asked_for("tool ", text, sizeof text), 1);
+    assert_int_equal(asked_for("tool ", text, sizeof(text)), 1);
     const char *wanted = "tool memcheck\n"
                          "start clean tmp\n"
                          "load 0 5\nfunction 0 0\nfunction 0 0\n"
@@ -274,7 +274,7 @@ static void a_fault_with_a_finding_is_the_kernels(void **state)
                   CLEAN, CLEAN);
     expect(ATOLL_V_WRONG, "compute-sanitizer memcheck: Invalid __global__ write of size 4 bytes, at k+0x90",
            1);
-    assert_int_equal(asked_for("end\n", text, sizeof text), 1);
+    assert_int_equal(asked_for("end\n", text, sizeof(text)), 1);
     reports_write(CLEAN, CLEAN, CLEAN, CLEAN);
     expect(ATOLL_V_CORRECT,
            "not run under compute-sanitizer; memcheck did not look: CUDA_ERROR_LAUNCH_FAILED", 4);
@@ -326,16 +326,16 @@ static void is_looked_at_once(void **state)
     (void)state;
     script_make("");
     reports_write(CLEAN, CLEAN, CLEAN, CLEAN);
-    memset(device->sanitized, 0, sizeof device->sanitized);
+    memset(device->sanitized, 0, sizeof(device->sanitized));
     for (int i = 0; i < 3; i++) {
         detail[0] = 0;
         assert_int_equal(atoll_cuda_sanitize(&referee, &known, &loaded, detail), ATOLL_V_CORRECT);
         assert_non_null(strstr(detail, "clean under compute-sanitizer"));
     }
-    assert_int_equal(asked_for("tool ", text, sizeof text), 4);
+    assert_int_equal(asked_for("tool ", text, sizeof(text)), 4);
     candidate.prepared.id.bytes[0]++;
     assert_int_equal(atoll_cuda_sanitize(&referee, &known, &loaded, detail), ATOLL_V_CORRECT);
-    assert_int_equal(asked_for("tool ", text, sizeof text), 8);
+    assert_int_equal(asked_for("tool ", text, sizeof(text)), 8);
 }
 
 static void is_not_run_unless_wanted_and_there(void **state)
@@ -365,7 +365,7 @@ static void says_that_there_is_no_device(void **state)
     (void)state;
     script_make("");
     reports_write(CLEAN, CLEAN, CLEAN, CLEAN);
-    snprintf(own, sizeof own, "%s", getenv("ATOLL_WORKER_CUDA"));
+    snprintf(own, sizeof(own), "%s", getenv("ATOLL_WORKER_CUDA"));
     setenv("ATOLL_WORKER_CUDA", ATOLL_BUILD_DIR "/atoll-worker-cuda", 1);
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     if (access(ATOLL_BUILD_DIR "/atoll-worker-cuda", X_OK) == 0)
@@ -381,7 +381,7 @@ static int set_up(void **state)
     static struct atoll_cuda_device the_device;
     char path[256], self[4096];
     (void)state;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (!mkdtemp(folder) || n <= 0)
         return -1;
     self[n] = 0;
@@ -407,7 +407,7 @@ static int tear_down(void **state)
                                         "initcheck", "racecheck",         "synccheck"};
     char path[256];
     (void)state;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         path_in(files[i], path);
         unlink(path);
     }

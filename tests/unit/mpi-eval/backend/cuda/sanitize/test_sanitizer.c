@@ -99,13 +99,13 @@ static void is_told_what_to_do(void **state)
                 {ATOLL_SANITIZER_RACECHECK, "racecheck", ""},
                 {ATOLL_SANITIZER_SYNCCHECK, "synccheck", ""}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const char *arguments[ATOLL_SANITIZER_ARGUMENT_LIMIT];
         char text[512] = "", wanted[512];
         atoll_sanitizer_arguments("/bin/cs", rows[i].tool, "/tmp/r", arguments);
         for (size_t k = 0; arguments[k]; k++)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? " " : "", arguments[k]);
-        snprintf(wanted, sizeof wanted, common, rows[i].name);
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", k ? " " : "", arguments[k]);
+        snprintf(wanted, sizeof(wanted), common, rows[i].name);
         strcat(wanted, rows[i].more);
         assert_string_equal(text, wanted);
         assert_string_equal(atoll_sanitizer_name(rows[i].tool), rows[i].name);
@@ -136,7 +136,7 @@ static void is_believed_where_it_knows_the_kernel(void **state)
                                       "[\"x\", \"w\", \"s\"]}") "void k();");
     struct atoll_plan with_map = *c.prepared.plan;
     struct atoll_arg *args = with_map.launches[0].args;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         for (unsigned t = 0; t < ATOLL_SANITIZER_TOOL_COUNT; t++)
             if (atoll_sanitizer_is_believed(t, c.prepared.plan, rows[i].source) !=
                 (int)(rows[i].believed >> t & 1))
@@ -158,7 +158,7 @@ static int set_up(void **state)
     (void)state;
     if (!mkdtemp(folder))
         return -1;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
         path_in(folders[i], path);
         if (mkdir(path, 0755) != 0)
             return -1;
@@ -172,7 +172,7 @@ static int tear_down(void **state)
     static const char *const folders[] = {"cuda/bin", "cuda", "path"};
     char path[256];
     (void)state;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         path_in(files[i], path);
         unlink(path);
     }

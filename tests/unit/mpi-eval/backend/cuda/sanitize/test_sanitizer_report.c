@@ -108,9 +108,9 @@ static const struct {
 static void reads_reports(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_sanitizer_report r;
-        memset(&r, 0x55, sizeof r);
+        memset(&r, 0x55, sizeof(r));
         atoll_sanitizer_report_read(rows[i].report, strlen(rows[i].report), &r);
         int is_whole = rows[i].state == ATOLL_SANITIZER_FOUND || !rows[i].text[0];
         int is_text = is_whole ? strcmp(r.text, rows[i].text) == 0 : strstr(r.text, rows[i].text) != NULL;
@@ -126,14 +126,14 @@ static void reads_reports(void **state)
 static void survives_every_cut(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         for (size_t n = 0, all = strlen(rows[i].report); n < all; n++) {
             struct atoll_sanitizer_report r;
             char *exact = malloc(n ? n : 1);
             assert_non_null(exact);
             memcpy(exact, rows[i].report, n);
             atoll_sanitizer_report_read(exact, n, &r);
-            assert_non_null(memchr(r.text, 0, sizeof r.text));
+            assert_non_null(memchr(r.text, 0, sizeof(r.text)));
             if (r.state == ATOLL_SANITIZER_CLEAN && rows[i].state != ATOLL_SANITIZER_CLEAN)
                 fail_msg("row %zu is clean when cut at %zu", i, n);
             free(exact);
@@ -154,7 +154,7 @@ static void keeps_texts_short(void **state)
         memcpy(bytes + 4096 * i, "\n=========     ", 15);
     atoll_sanitizer_report_read(bytes, BYTES, &r);
     assert_int_equal(r.state, ATOLL_SANITIZER_FOUND);
-    assert_true(strlen(r.text) == sizeof r.text - 1);
+    assert_true(strlen(r.text) == sizeof(r.text) - 1);
     free(bytes);
 }
 

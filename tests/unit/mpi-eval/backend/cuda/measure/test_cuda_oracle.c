@@ -20,7 +20,7 @@ static void declarations_of_file_scope(void **state)
          "/* a comment; */\n#define X 1\n  __device__ void g(void);\n// void h(void);\n"},
         {"void g(int a,\n       int b);\n", "__device__ void g(int a,\n       int b);\n"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char *text = atoll_cuda_reference_annotate(rows[i].source, NULL);
         assert_string_equal(text, rows[i].expected);
         free(text);

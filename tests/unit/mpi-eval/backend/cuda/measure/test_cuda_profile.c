@@ -28,7 +28,7 @@ static int has(const struct atoll_metrics *metrics, enum atoll_counter counter)
 static void sets_hold_what_a_capability_has(void **state)
 {
     struct atoll_metrics small, full;
-    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
+    for (size_t i = 0; i < sizeof(chips) / sizeof(*chips); i++) {
         atoll_metrics_select(ATOLL_METRICS_SMALL, chips[i].capability, &small);
         atoll_metrics_select(ATOLL_METRICS_FULL, chips[i].capability, &full);
         assert_int_equal(small.count, 12);
@@ -67,7 +67,7 @@ static void busiest_pipe_is_the_throughput(void **state)
     static const struct {
         double issue, tensor, expected;
     } rows[] = {{30, 80, 80}, {30, NAN, 30}, {NAN, NAN, NAN}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_metrics metrics;
         double values[ATOLL_COUNTER_COUNT], counters[ATOLL_COUNTER_COUNT];
         atoll_metrics_select(ATOLL_METRICS_FULL, 90, &metrics);
@@ -96,7 +96,7 @@ static void launches_become_one_profile(void **state)
 {
     const struct atoll_metrics metrics = {
         .count = 3, .counters = {ATOLL_COUNTER_L1_HIT, ATOLL_COUNTER_TIME_NS, ATOLL_COUNTER_DRAM_READ_BYTES}};
-    for (size_t i = 0; i < sizeof merges / sizeof *merges; i++) {
+    for (size_t i = 0; i < sizeof(merges) / sizeof(*merges); i++) {
         double values[6], counters[ATOLL_COUNTER_COUNT];
         for (size_t r = 0; r < 2; r++) {
             values[3 * r] = merges[i].hit[r];
@@ -153,7 +153,7 @@ static size_t passes_of(const char *chip, const struct atoll_metrics *metrics)
 static void every_name_is_known_for_every_chip(void **state)
 {
     need_host_side();
-    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
+    for (size_t i = 0; i < sizeof(chips) / sizeof(*chips); i++) {
         struct atoll_metrics small, full;
         atoll_metrics_select(ATOLL_METRICS_SMALL, chips[i].capability, &small);
         atoll_metrics_select(ATOLL_METRICS_FULL, chips[i].capability, &full);
@@ -187,7 +187,7 @@ static const struct {
 static void refused_metrics_are_named(void **state)
 {
     need_host_side();
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         size_t passes = 7;
         assert_int_equal(
@@ -218,7 +218,7 @@ static void results_have_a_meaning(void **state)
 {
     need_cupti();
     const struct atoll_cupti *cupti = atoll_cupti_open(NULL);
-    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+    for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_int_equal(atoll_cupti_check(cupti, results[i].result, "cuptiX", &err),
                          results[i].code == ATOLL_OK ? 0 : -1);
