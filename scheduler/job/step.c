@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 
 #include "base/process.h"
 
+/* A command as it grows; what fails is kept, and nothing is put behind it. */
 struct step {
     const struct atoll_site *site;
     const struct atoll_step_request *request;
@@ -26,66 +28,67 @@ struct step {
     struct atoll_arena *arena;
     const char **words;
     size_t count;
+    int has_failed;
     struct atoll_err *err;
 };
 
-static int put(struct step *step, const char *word)
+static void put(struct step *step, const char *word)
 {
+    if (step->has_failed) {
+        return;
+    }
     if (step->count + 1 >= ATOLL_STEP_WORD_LIMIT) {
-        return atoll_err_set(step->err, ATOLL_E_LIMIT,
-                             "a step's command has more than %d words; give fewer arguments",
-                             ATOLL_STEP_WORD_LIMIT);
+        atoll_err_set(step->err, ATOLL_E_LIMIT,
+                      "a step's command has more than %d words; give fewer arguments", ATOLL_STEP_WORD_LIMIT);
+        step->has_failed = 1;
+        return;
     }
     step->words[step->count++] = word;
-    return 0;
 }
 
-static int put_all(struct step *step, const char *const *words)
+static void put_all(struct step *step, const char *const *words)
 {
     for (; words && *words; words++) {
-        if (put(step, *words) != 0) {
-            return -1;
-        }
+        put(step, *words);
     }
-    return 0;
 }
 
-static int put_number(struct step *step, const char *prefix, unsigned number)
+/* Takes the text. */
+static void put_buffer(struct step *step, struct atoll_buffer *text)
 {
-    size_t bytes = strlen(prefix) + 12;
-    char *word = atoll_arena_alloc(step->arena, bytes, step->err);
+    const char *word = NULL;
 
-    if (!word) {
-        return -1;
+    if (!step->has_failed) {
+        word = atoll_buffer_check(text, step->err) == 0
+                   ? atoll_arena_text(step->arena, (const char *)text->data, text->length, step->err)
+                   : NULL;
+        step->has_failed = !word;
     }
-    snprintf(word, bytes, "%s%u", prefix, number);
-    return put(step, word);
-}
-
-static int put_buffer(struct step *step, struct atoll_buffer *text)
-{
-    const char *word = atoll_buffer_check(text, step->err) == 0
-                           ? atoll_arena_text(step->arena, (const char *)text->data, text->length, step->err)
-                           : NULL;
-
     atoll_buffer_fini(text);
-    return word ? put(step, word) : -1;
+    if (word) {
+        put(step, word);
+    }
 }
 
-static int put_text(struct step *step, const char *prefix, const char *value)
+static void put_format(struct step *step, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put_format(struct step *step, const char *format, ...)
 {
     struct atoll_buffer text;
+    char word[4096];
+    va_list arguments;
+    int length;
 
-    atoll_buffer_init(&text, 1 << 16);
-    atoll_buffer_printf(&text, "%s%s", prefix, value);
-    return put_buffer(step, &text);
+    va_start(arguments, format);
+    length = vsnprintf(word, sizeof(word), format, arguments);
+    va_end(arguments);
+    atoll_buffer_init(&text, sizeof(word) - 1); /* a longer word is refused */
+    atoll_buffer_put_bytes(&text, word, (size_t)length < sizeof(word) ? (size_t)length : sizeof(word));
+    put_buffer(step, &text);
 }
 
 static unsigned rank_count(const struct step *step)
 {
-    size_t others = step->request->node_count - 1;
-
-    return step->ranks_first + (unsigned)others * step->ranks_other;
+    return step->ranks_first + (unsigned)(step->request->node_count - 1) * step->ranks_other;
 }
 
 static void set_layout(struct step *step)
@@ -101,8 +104,8 @@ static void set_layout(struct step *step)
 }
 
 /* "a,b,c" behind prefix; with counts "a:5,b:4". */
-static int put_nodes(struct step *step, const char *prefix, const char *const *nodes, size_t count,
-                     int has_counts)
+static void put_nodes(struct step *step, const char *prefix, const char *const *nodes, size_t count,
+                      int has_counts)
 {
     struct atoll_buffer text;
 
@@ -114,175 +117,153 @@ static int put_nodes(struct step *step, const char *prefix, const char *const *n
             atoll_buffer_printf(&text, ":%u", i ? step->ranks_other : step->ranks_first);
         }
     }
-    return put_buffer(step, &text);
+    put_buffer(step, &text);
 }
 
-/* ---- srun ---- */
+/* ---- each launcher ---- */
 
-static int put_gpu_map(struct step *step)
-{
-    struct atoll_buffer text;
-
-    atoll_buffer_init(&text, 1 << 16);
-    atoll_buffer_printf(&text, "--gpu-bind=map_gpu:");
-    for (unsigned i = 0; i < step->request->gpus_per_node; i++) {
-        atoll_buffer_printf(&text, "%s%u", i ? "," : "", i);
-    }
-    return put_buffer(step, &text);
-}
-
-static int put_srun_gpus(struct step *step)
+static void put_srun_gpus(struct step *step)
 {
     const struct atoll_site *site = step->site;
     unsigned gpus = step->request->gpus_per_node;
-    char prefix[128];
+    struct atoll_buffer text;
 
-    if (gpus == 0 || step->is_copy) {
-        return 0;
+    if (gpus == 0) {
+        return;
     }
-    if (site->gpus.ask != ATOLL_SITE_GPUS_NONE) {
-        int n = snprintf(prefix, sizeof(prefix), "--gres=%s:", site->gpus.gres);
-
-        if (n >= (int)sizeof(prefix)) {
-            return atoll_err_set(step->err, ATOLL_E_LIMIT, "gpus.gres of site %s is too long", site->name);
-        }
-        if (put_number(step, site->gpus.ask == ATOLL_SITE_GPUS_GRES ? prefix : "--gpus-per-node=", gpus) !=
-            0) {
-            return -1;
-        }
+    if (site->gpus.ask == ATOLL_SITE_GPUS_GRES) {
+        put_format(step, "--gres=%s:%u", site->gpus.gres, gpus);
+    } else if (site->gpus.ask != ATOLL_SITE_GPUS_NONE) {
+        put_format(step, "--gpus-per-node=%u", gpus);
     }
-    return site->gpus.visible == ATOLL_SITE_VISIBLE_ONE ? put_gpu_map(step) : 0;
+    if (site->gpus.visible == ATOLL_SITE_VISIBLE_ONE) {
+        atoll_buffer_init(&text, 1 << 16);
+        for (unsigned i = 0; i < gpus; i++) {
+            atoll_buffer_printf(&text, "%s%u", i ? "," : "--gpu-bind=map_gpu:", i);
+        }
+        put_buffer(step, &text);
+    }
 }
 
-static int put_srun(struct step *step)
+static void put_srun(struct step *step)
 {
     static const char *const fixed[] = {
         "--distribution=cyclic", "--overcommit", "--wait=0",        "--no-kill", "--kill-on-bad-exit=0",
         "--input=none",          "--export=ALL", "--cpu-bind=none", NULL};
     const struct atoll_step_request *r = step->request;
 
-    if (put(step, "srun") != 0 || put_number(step, "--nodes=", (unsigned)r->node_count) != 0 ||
-        put_number(step, "--ntasks=", rank_count(step)) != 0 || put_all(step, fixed) != 0) {
-        return -1;
+    put(step, "srun");
+    put_format(step, "--nodes=%zu", r->node_count);
+    put_format(step, "--ntasks=%u", rank_count(step));
+    put_all(step, fixed);
+    if (step->site->step.has_overlap) {
+        put(step, "--overlap");
     }
-    if (step->site->step.has_overlap && put(step, "--overlap") != 0) {
-        return -1;
-    }
-    if (r->left_out_count && put_nodes(step, "--exclude=", r->left_out, r->left_out_count, 0) != 0) {
-        return -1;
+    if (r->left_out_count) {
+        put_nodes(step, "--exclude=", r->left_out, r->left_out_count, 0);
     }
     if (step->is_copy) {
-        return put(step, "--mpi=none");
+        put(step, "--mpi=none");
+        return;
     }
-    if (step->site->step.mpi && put_text(step, "--mpi=", step->site->step.mpi) != 0) {
-        return -1;
+    if (step->site->step.mpi) {
+        put_format(step, "--mpi=%s", step->site->step.mpi);
     }
-    return put_srun_gpus(step);
+    put_srun_gpus(step);
 }
 
-/* ---- the others ---- */
-
-static int put_mpirun(struct step *step)
+static void put_mpirun(struct step *step)
 {
-    static const char *const fixed[] = {"--map-by", "slot", "--oversubscribe", "--bind-to", "none", NULL};
-    static const char *const passed[] = {"-x", "PATH", "-x", "LD_LIBRARY_PATH", "-x", "ATOLL_SCRATCH", NULL};
+    static const char *const fixed[] = {
+        "--map-by", "slot", "--oversubscribe", "--bind-to", "none",          "-x",
+        "PATH",     "-x",   "LD_LIBRARY_PATH", "-x",        "ATOLL_SCRATCH", NULL};
     const struct atoll_step_request *r = step->request;
 
-    if (put(step, "mpirun") != 0 || put(step, "-n") != 0 || put_number(step, "", rank_count(step)) != 0) {
-        return -1;
-    }
+    put(step, "mpirun");
+    put(step, "-n");
+    put_format(step, "%u", rank_count(step));
     if (r->host_file && !step->is_copy) {
-        if (put(step, "--hostfile") != 0 || put(step, r->host_file) != 0) {
-            return -1;
-        }
-    } else if (put(step, "--host") != 0 || put_nodes(step, "", r->nodes, r->node_count, 1) != 0) {
-        return -1;
+        put(step, "--hostfile");
+        put(step, r->host_file);
+    } else {
+        put(step, "--host");
+        put_nodes(step, "", r->nodes, r->node_count, 1);
     }
-    if (put_all(step, fixed) != 0 || put_all(step, passed) != 0) {
-        return -1;
-    }
+    put_all(step, fixed);
     for (size_t i = 0; i < step->site->environment_count; i++) {
-        if (put(step, "-x") != 0 || put(step, step->site->environment[i].name) != 0) {
-            return -1;
-        }
+        put(step, "-x");
+        put(step, step->site->environment[i].name);
     }
-    return 0;
 }
 
-static int put_mpiexec(struct step *step)
+static void put_mpiexec(struct step *step)
 {
     const struct atoll_step_request *r = step->request;
 
     if (r->left_out_count && !r->host_file) {
-        return atoll_err_set(step->err, ATOLL_E_INTERNAL,
-                             "mpiexec leaves nodes out by a host file, and the step has none");
+        atoll_err_set(step->err, ATOLL_E_INTERNAL,
+                      "mpiexec leaves nodes out by a host file, and the step has none");
+        step->has_failed = 1;
     }
-    if (put(step, "mpiexec") != 0 || put(step, "-n") != 0 || put_number(step, "", rank_count(step)) != 0 ||
-        put(step, "--ppn") != 0 || put_number(step, "", step->ranks_first) != 0) {
-        return -1;
+    put(step, "mpiexec");
+    put(step, "-n");
+    put_format(step, "%u", rank_count(step));
+    put(step, "--ppn");
+    put_format(step, "%u", step->ranks_first);
+    if (r->host_file) {
+        put(step, "--hostfile");
+        put(step, r->host_file);
     }
-    return r->host_file && (put(step, "--hostfile") != 0 || put(step, r->host_file) != 0) ? -1 : 0;
 }
 
-static int put_ibrun(struct step *step)
+static void put_ibrun(struct step *step)
 {
     if (step->request->left_out_count || step->is_copy) {
-        return atoll_err_set(step->err, ATOLL_E_INPUT,
-                             "ibrun starts the whole job's layout and cannot %s; %s",
-                             step->is_copy ? "copy programs" : "leave nodes out",
-                             step->is_copy ? "write broadcast: none or sbcast in the site profile"
-                                           : "let the job end and submit it again without the bad nodes");
+        atoll_err_set(step->err, ATOLL_E_INPUT, "ibrun starts the whole job's layout and cannot %s; %s",
+                      step->is_copy ? "copy programs" : "leave nodes out",
+                      step->is_copy ? "write broadcast: none or sbcast in the site profile"
+                                    : "let the job end and submit it again without the bad nodes");
+        step->has_failed = 1;
     }
-    return put(step, "ibrun");
+    put(step, "ibrun");
 }
 
-static int put_direct(struct step *step)
+static void put_direct(struct step *step)
 {
-    return step->request->node_count == 1
-               ? 0
-               : atoll_err_set(step->err, ATOLL_E_INPUT,
-                               "start: direct is for one node, and the step has %zu; write start: mpirun",
-                               step->request->node_count);
+    if (step->request->node_count != 1) {
+        atoll_err_set(step->err, ATOLL_E_INPUT,
+                      "start: direct is for one node, and the step has %zu; write start: mpirun",
+                      step->request->node_count);
+        step->has_failed = 1;
+    }
 }
 
-static int put_launcher(struct step *step)
+static void put_launcher(struct step *step)
 {
-    static int (*const launchers[ATOLL_SITE_START_COUNT])(struct step *) = {put_srun, put_mpirun, put_mpiexec,
-                                                                            put_ibrun, put_direct};
+    static void (*const launchers[ATOLL_SITE_START_COUNT])(struct step *) = {
+        put_srun, put_mpirun, put_mpiexec, put_ibrun, put_direct};
 
-    return launchers[step->site->step.start](step) != 0 || put_all(step, step->site->step.extra.items) != 0
-               ? -1
-               : 0;
+    launchers[step->site->step.start](step);
+    put_all(step, step->site->step.extra.items);
 }
 
-static int put_container(struct step *step)
+static void put_container(struct step *step)
 {
     const struct atoll_site *site = step->site;
 
-    if (put(step, site->container.runtime) != 0 || put(step, "exec") != 0 ||
-        (site->container.device == ATOLL_SITE_DEVICE_NV && put(step, "--nv") != 0) ||
-        (site->container.device == ATOLL_SITE_DEVICE_ROCM && put(step, "--rocm") != 0)) {
-        return -1;
+    put(step, site->container.runtime);
+    put(step, "exec");
+    if (site->container.device == ATOLL_SITE_DEVICE_NV) {
+        put(step, "--nv");
+    } else if (site->container.device == ATOLL_SITE_DEVICE_ROCM) {
+        put(step, "--rocm");
     }
     for (size_t i = 0; i < site->container.binds.count; i++) {
-        if (put(step, "--bind") != 0 || put(step, site->container.binds.items[i]) != 0) {
-            return -1;
-        }
+        put(step, "--bind");
+        put(step, site->container.binds.items[i]);
     }
-    return put_all(step, site->container.extra.items) != 0 ? -1 : put(step, site->container.image);
-}
-
-static int put_program(struct step *step)
-{
-    const struct atoll_site *site = step->site;
-
-    if (site->container.image && put_container(step) != 0) {
-        return -1;
-    }
-    return put(step, site->container.image && site->container.program ? site->container.program
-                                                                      : step->request->program) != 0
-               ? -1
-               : put_all(step, step->request->arguments);
+    put_all(step, site->container.extra.items);
+    put(step, site->container.image);
 }
 
 static int begin(struct step *step)
@@ -300,20 +281,21 @@ static int begin(struct step *step)
     return step->words ? 0 : -1;
 }
 
-unsigned atoll_step_rank_count(const struct atoll_site *site, const struct atoll_step_request *request)
-{
-    struct step step = {.site = site, .request = request};
-
-    set_layout(&step);
-    return request->node_count ? rank_count(&step) : 0;
-}
-
 int atoll_step_command(const struct atoll_site *site, const struct atoll_step_request *request,
                        struct atoll_arena *arena, const char *const **ret_words, struct atoll_err *err)
 {
     struct step step = {.site = site, .request = request, .arena = arena, .err = err};
 
-    if (begin(&step) != 0 || put_launcher(&step) != 0 || put_program(&step) != 0) {
+    if (begin(&step) != 0) {
+        return -1;
+    }
+    put_launcher(&step);
+    if (site->container.image) {
+        put_container(&step);
+    }
+    put(&step, site->container.image && site->container.program ? site->container.program : request->program);
+    put_all(&step, request->arguments);
+    if (step.has_failed) {
         return -1;
     }
     *ret_words = step.words;
@@ -336,28 +318,15 @@ int atoll_step_hosts(const struct atoll_site *site, const struct atoll_step_requ
     return atoll_buffer_check(out, err);
 }
 
-/* Written beside the target and renamed, so that no rank starts half a program; words in the positions $1 and $2. */
-static const char copy_script[] =
-    "mkdir -p -- \"$(dirname -- \"$2\")\" && cp -f -- \"$1\" \"$2.$$\" && mv -f -- \"$2.$$\" \"$2\"";
-
-static int put_copy(struct step *step, const char *source, const char *target)
-{
-    const char *const words[] = {"/bin/sh", "-c", copy_script, "sh", source, target, NULL};
-
-    return begin(step) != 0 || put_launcher(step) != 0 ? -1 : put_all(step, words);
-}
-
-static int put_sbcast(struct step *step, const char *source, const char *target)
-{
-    const char *const words[] = {"sbcast", "--force", "--preserve", source, target, NULL};
-
-    return begin(step) != 0 ? -1 : put_all(step, words);
-}
-
 int atoll_step_broadcast(const struct atoll_site *site, const struct atoll_step_request *request,
                          const char *source, const char *target, struct atoll_arena *arena,
                          const char *const **ret_words, struct atoll_err *err)
 {
+    /* Written beside the target and renamed, so that no rank starts half a program; words in the positions $1 and $2. */
+    static const char script[] =
+        "mkdir -p -- \"$(dirname -- \"$2\")\" && cp -f -- \"$1\" \"$2.$$\" && mv -f -- \"$2.$$\" \"$2\"";
+    const char *const copy[] = {"/bin/sh", "-c", script, "sh", source, target, NULL};
+    const char *const sbcast[] = {"sbcast", "--force", "--preserve", source, target, NULL};
     struct step step = {.site = site, .request = request, .is_copy = 1, .arena = arena, .err = err};
 
     if (source[0] != '/' || target[0] != '/') {
@@ -368,8 +337,16 @@ int atoll_step_broadcast(const struct atoll_site *site, const struct atoll_step_
         *ret_words = NULL;
         return 0;
     }
-    if ((site->files.broadcast == ATOLL_SITE_BROADCAST_SBCAST ? put_sbcast : put_copy)(&step, source,
-                                                                                       target) != 0) {
+    if (begin(&step) != 0) {
+        return -1;
+    }
+    if (site->files.broadcast == ATOLL_SITE_BROADCAST_SBCAST) {
+        put_all(&step, sbcast);
+    } else {
+        put_launcher(&step);
+        put_all(&step, copy);
+    }
+    if (step.has_failed) {
         return -1;
     }
     *ret_words = step.words;

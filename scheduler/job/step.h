@@ -30,7 +30,6 @@ struct atoll_step_request {
 /* What a step needs for its host file: mpiexec to leave nodes out, mpirun where a list would be too long. */
 int atoll_step_hosts(const struct atoll_site *site, const struct atoll_step_request *request,
                      struct atoll_buffer *out, struct atoll_err *err);
-unsigned atoll_step_rank_count(const struct atoll_site *site, const struct atoll_step_request *request);
 
 /* The words, NULL at the end, in the arena or borrowed from site and request; the first is looked for in PATH.
  * Errors: INPUT where the site's launcher cannot do what is asked (ibrun: leave nodes out; direct: several nodes), with what

@@ -60,11 +60,9 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_site *site,
         struct atoll_step_request r = request_of(i);
         struct atoll_err err = ATOLL_ERR_INIT;
         const char *const *words = NULL;
-        char title[96];
         int rc = atoll_step_command(site, &r, arena, &words, &err);
 
-        snprintf(title, sizeof(title), "%s: %u ranks", titles[i], atoll_step_rank_count(site, &r));
-        put_words(out, title, rc, words, &err);
+        put_words(out, titles[i], rc, words, &err);
     }
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *const *words = NULL;
