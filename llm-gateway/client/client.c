@@ -1,7 +1,7 @@
 /* client.c - calls and their ends; how they travel is the transports'.
  *
  * A call is open until a transport concludes it, its deadline passes or it is cancelled; then it is concluded, and the next
- * turn says so, once, and forgets it.  What a spool must remove when the caller has settled is kept by its number. */
+ * turn delivers it, once, and forgets it.  What a spool must remove when the caller has settled is kept by its number. */
 #include "llm-gateway/client/client.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@
 #define BODY_BYTES       (6 * ATOLL_LLM_TEXT_BYTES)
 #define REPLY_BYTES      ((size_t)96 << 20)
 
-/* A delivered answer that its caller has not yet said to be durable. */
+/* A delivered answer that its caller has not yet made durable. */
 struct settlement {
     uint64_t number;
     char name[ATOLL_SPOOL_NAME_BYTES];
@@ -153,7 +153,7 @@ static void free_call(struct atoll_client_call *call)
 
 /* ---- ends ---- */
 
-/* From this side: the transport is told, and what troubled it last is part of the text. */
+/* Ended from this side: the transport stops, and its last trouble is part of the text. */
 static void give_up(struct atoll_client *client, struct atoll_client_call *call, enum atoll_llm_status status,
                     const char *why)
 {

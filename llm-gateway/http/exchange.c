@@ -481,14 +481,3 @@ int atoll_exchange_prepare(struct atoll_exchange *exchange, const struct atoll_t
     exchange->context = transfer->context;
     return 0;
 }
-
-void atoll_exchange_clear(struct atoll_exchange *exchange)
-{
-    curl_easy_reset(exchange->easy);
-    curl_slist_free_all(exchange->headers);
-    free(exchange->body);
-    *exchange = (struct atoll_exchange){.transfers = exchange->transfers,
-                                        .easy = exchange->easy,
-                                        .place = exchange->place,
-                                        .next = exchange->next};
-}

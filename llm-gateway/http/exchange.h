@@ -50,11 +50,9 @@ struct atoll_transfers {
     uint32_t all_count, all_capacity, generation;
 };
 
-/* Takes over all that transfer says.  Errors: INPUT, MEMORY; clear is right after both. */
+/* Takes over all that transfer says.  Errors: INPUT, MEMORY. */
 int atoll_exchange_prepare(struct atoll_exchange *exchange, const struct atoll_transfer *transfer,
                            struct atoll_err *err);
-/* Wipes headers, frees what belongs to one exchange, and leaves the handle as new (its connection stays with the multi). */
-void atoll_exchange_clear(struct atoll_exchange *exchange);
 /* How it ended; the first cause stays. */
 void atoll_exchange_decide(struct atoll_exchange *exchange, enum atoll_llm_status status, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));

@@ -2,7 +2,7 @@
  * curl says which sockets it waits for and when it wants to be called; the loop calls it for the one socket that is ready, so
  * the cost of an exchange does not grow with the number in flight.  Each exchange has one timer of its own: at its deadline,
  * when it has been silent too long, and at once where something waits that cannot be done inside curl's callbacks (an
- * exchange started there, one cancelled).  The end is said by finish alone, which runs from the loop and from destroy. */
+ * exchange started there, one cancelled).  finish alone delivers the end; it runs from the loop and from destroy. */
 #include "llm-gateway/http/exchange.h"
 
 #include <errno.h>
@@ -60,6 +60,7 @@ static void end_fill(const struct atoll_exchange *exchange, struct atoll_transfe
     memcpy(ret_end->detail, exchange->detail, sizeof ret_end->detail);
 }
 
+/* Wipes headers, frees what belongs to one exchange, and leaves the handle as new (its connection stays with the multi). */
 static void exchange_idle(struct atoll_exchange *exchange)
 {
     struct atoll_transfers *transfers = exchange->transfers;
@@ -68,8 +69,11 @@ static void exchange_idle(struct atoll_exchange *exchange)
     if (exchange->is_in_multi)
         curl_multi_remove_handle(transfers->multi, exchange->easy);
     transfers->is_inside--;
-    atoll_exchange_clear(exchange);
-    exchange->next = transfers->idle;
+    curl_easy_reset(exchange->easy);
+    curl_slist_free_all(exchange->headers);
+    free(exchange->body);
+    *exchange = (struct atoll_exchange){
+        .transfers = transfers, .easy = exchange->easy, .place = exchange->place, .next = transfers->idle};
     transfers->idle = exchange;
 }
 
@@ -261,20 +265,6 @@ static void *block_zero(size_t count, size_t size)
 
 /* ---- all of them ---- */
 
-static int multi_prepare(struct atoll_transfers *transfers, unsigned connection_limit)
-{
-    long limit = connection_limit ? (long)connection_limit : CONNECTION_DEFAULT;
-    CURLM *multi = transfers->multi;
-    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket) ||
-           curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, transfers) ||
-           curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer) ||
-           curl_multi_setopt(multi, CURLMOPT_TIMERDATA, transfers) ||
-           curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX) ||
-           curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit) ||
-           curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
-                             limit < IDLE_CONNECTIONS ? limit : IDLE_CONNECTIONS);
-}
-
 struct atoll_transfers *atoll_transfers_create(struct atoll_loop *loop, unsigned connection_limit,
                                                struct atoll_err *err)
 {
@@ -291,7 +281,15 @@ struct atoll_transfers *atoll_transfers_create(struct atoll_loop *loop, unsigned
         signal(SIGPIPE, SIG_IGN);
     transfers->loop = loop;
     transfers->multi = curl_multi_init();
-    if (!transfers->multi || multi_prepare(transfers, connection_limit)) {
+    CURLM *multi = transfers->multi;
+    long limit = connection_limit ? (long)connection_limit : CONNECTION_DEFAULT;
+    if (!multi || curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket) ||
+        curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, transfers) ||
+        curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer) ||
+        curl_multi_setopt(multi, CURLMOPT_TIMERDATA, transfers) ||
+        curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX) ||
+        curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit) ||
+        curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, limit < IDLE_CONNECTIONS ? limit : IDLE_CONNECTIONS)) {
         atoll_err_set(err, ATOLL_E_MEMORY, "transfer: libcurl gives no multi handle");
         atoll_transfers_destroy(transfers);
         return NULL;

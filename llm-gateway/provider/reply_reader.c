@@ -1,5 +1,5 @@
 /* reply_reader.c - a reply's bytes to an outcome: a provider's as they come, or a whole one of anybody.  The first byte that is no space tells one JSON object from server-sent
- * events; an object is read when it is whole, events as they come.  What is wrong stops the reading and is said at finish. */
+ * events; an object is read when it is whole, events as they come.  What is wrong stops the reading and is reported by finish. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ void atoll_reply_reader_destroy(struct atoll_reply_reader *reader)
     free(reader);
 }
 
-/* The first fault is the one that is told. */
+/* The first fault is the one that is reported. */
 static int fail(struct atoll_reply_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

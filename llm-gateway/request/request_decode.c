@@ -93,40 +93,35 @@ static int is_marked(const json_t *holder)
     return json_is_object(json_object_get(holder, "cache_control"));
 }
 
-/* The texts of all parts, one behind the other. */
-static int join_parts(struct decoder *d, const char *path, const json_t *parts, struct atoll_llm_message *m,
-                      struct atoll_buffer *text)
+/* A text, or parts: the texts of all, one behind the other. */
+static int read_content(struct decoder *d, const char *path, const json_t *value, struct atoll_llm_message *m)
 {
     size_t i;
     json_t *part;
-    json_array_foreach(parts, i, part)
-    {
-        const json_t *words = json_object_get(part, "text");
-        if (strcmp(atoll_json_member(part, "type"), "text") != 0 || !json_is_string(words)) {
-            return atoll_err_set(d->err, ATOLL_E_INPUT, "%s[%zu]: only parts of type text can be read", path,
-                                 i);
-        }
-        atoll_buffer_put_bytes(text, json_string_value(words), json_string_length(words));
-        m->is_cacheable |= is_marked(part);
-    }
-    if (atoll_buffer_check(text, d->err)) {
-        return -1;
-    }
-    m->text = atoll_arena_text(d->arena, text->length ? (const char *)text->data : "", text->length, d->err);
-    return m->text ? 0 : -1;
-}
-
-static int read_content(struct decoder *d, const char *path, const json_t *value, struct atoll_llm_message *m)
-{
+    struct atoll_buffer text;
+    int failed = 0;
     if (!json_is_array(value)) {
         return json_is_string(value) ? take_text(d, path, value, &m->text)
                                      : expected(d, path, "a text, or a list of parts,");
     }
-    struct atoll_buffer text;
+    m->text = NULL;
     atoll_buffer_init(&text, ATOLL_LLM_TEXT_BYTES);
-    int status = join_parts(d, path, value, m, &text);
+    json_array_foreach(value, i, part)
+    {
+        const json_t *words = json_object_get(part, "text");
+        if (strcmp(atoll_json_member(part, "type"), "text") != 0 || !json_is_string(words)) {
+            failed =
+                atoll_err_set(d->err, ATOLL_E_INPUT, "%s[%zu]: only parts of type text can be read", path, i);
+            break;
+        }
+        atoll_buffer_put_bytes(&text, json_string_value(words), json_string_length(words));
+        m->is_cacheable |= is_marked(part);
+    }
+    if (!failed && atoll_buffer_check(&text, d->err) == 0) {
+        m->text = atoll_arena_text(d->arena, text.length ? (const char *)text.data : "", text.length, d->err);
+    }
     atoll_buffer_fini(&text);
-    return status;
+    return m->text ? 0 : -1;
 }
 
 static int read_role(struct decoder *d, const char *path, const char *name, enum atoll_llm_role *ret_role)
