@@ -130,11 +130,10 @@ static int fill_header(const struct atoll_campaign *c, const char *job, struct a
     free(attempts);
     h->attempt = c->lease ? atoll_lease_epoch(c->lease) : next;
     if (next > h->attempt) {
-        return atoll_err_set(
-            err, ATOLL_E_BUSY,
-            "%s: attempt %u has begun while this process held epoch %u: its lease was taken over; nothing "
-            "was written",
-            c->dir, next - 1, h->attempt);
+        return atoll_err_set(err, ATOLL_E_BUSY,
+                             "%s: attempt %u has begun while this process held epoch %u: its lease was taken "
+                             "over; nothing was written",
+                             c->dir, next - 1, h->attempt);
     }
     snprintf(h->name, sizeof(h->name), "%.48s.%ld", job, n % 1000000000);
     h->first_event = report.event_count;

@@ -136,13 +136,6 @@ static int check_tables(struct check *c, const struct atoll_tables *t, int is_se
     return 0;
 }
 
-int atoll_verify_tables(const struct atoll_tables *tables, atoll_verify_sink *sink, void *context,
-                        struct atoll_verify_report *report)
-{
-    struct check c = {sink, context, report, NULL};
-    return check_tables(&c, tables, 0, NULL);
-}
-
 /* A problem of the file is counted; what kept us from looking, or a newer schema, is the caller's error. */
 static int file_failed(struct check *c, const struct atoll_err *why, struct atoll_err *err)
 {

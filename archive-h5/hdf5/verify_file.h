@@ -24,8 +24,4 @@ typedef void atoll_verify_sink(void *context, int is_problem, const char *line);
 int atoll_verify_path(const char *path, atoll_verify_sink *sink, void *context,
                       struct atoll_verify_report *ret_report, struct atoll_err *err);
 
-/* Rows refer to rows that are there, enums and numbers are in range. */
-int atoll_verify_tables(const struct atoll_tables *tables, atoll_verify_sink *sink, void *context,
-                        struct atoll_verify_report *report);
-
 #endif

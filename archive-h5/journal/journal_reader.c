@@ -210,11 +210,11 @@ static int end_of_good(struct atoll_journal_reader *r, struct atoll_err *err)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: is not a journal of Atoll", r->path);
     }
     if (witness >= 0) {
-        return atoll_err_set(
-            err, ATOLL_E_CORRUPT,
-            "%s: damaged at offset %llu although the record at offset %llu says it was durable; "
-            "restore the file from a copy",
-            r->path, (unsigned long long)r->offset, (unsigned long long)(r->offset + (uint64_t)witness));
+        return atoll_err_set(err, ATOLL_E_CORRUPT,
+                             "%s: damaged at offset %llu although the record at offset %llu says it was "
+                             "durable; restore the file from a copy",
+                             r->path, (unsigned long long)r->offset,
+                             (unsigned long long)(r->offset + (uint64_t)witness));
     }
     r->end.good_bytes = r->offset;
     r->end.lost_bytes = length;

@@ -218,8 +218,8 @@ static int tail_judge(struct walk *w, struct atoll_err *err)
         return 0;
     }
     return atoll_err_set(err, ATOLL_E_CORRUPT,
-                         "%s: damaged at offset %llu although a later record says it was durable; "
-                         "restore the file from a copy",
+                         "%s: damaged at offset %llu although a later record says it was durable; restore "
+                         "the file from a copy",
                          w->path, (unsigned long long)w->at);
 }
 

@@ -38,9 +38,8 @@ static void put_devices(struct atoll_buffer *out, const struct atoll_query *quer
     }
     atoll_buffer_printf(
         out, "<h2>Devices</h2>\n<div class=\"card scroll\"><table><tr><th class=\"l\">node</th><th "
-             "class=\"l\">device</th>"
-             "<th class=\"l\">backend</th><th>threads</th><th>bandwidth</th><th>peak f32</th><th>cache</th>"
-             "<th class=\"l\">toolchain</th></tr>\n");
+             "class=\"l\">device</th><th class=\"l\">backend</th><th>threads</th><th>bandwidth</th><th>peak "
+             "f32</th><th>cache</th><th class=\"l\">toolchain</th></tr>\n");
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
         struct atoll_row_device d;
         atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
@@ -142,8 +141,7 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
                             (unsigned long long)p.throttle_reasons);
     }
     atoll_buffer_printf(out, "</p>\n<details><summary>Resources and counters</summary>\n<div "
-                             "class=\"scroll\"><table><tr><th "
-                             "class=\"l\">resource</th><th></th></tr>\n");
+                             "class=\"scroll\"><table><tr><th class=\"l\">resource</th><th></th></tr>\n");
     if (p.kernel_count) {
         put_resources(out, &p);
     }

@@ -14,67 +14,57 @@
 
 static const char style[] =
     ":root{color-scheme:light "
-    "dark;--page:#fbfbfa;--card:#fff;--ink:#1c1f23;--soft:#68707a;--line:#e3e5e8;--accent:#0b6e8f;"
-    "--accent-soft:#0b6e8f1c;--good:#2b7a4b;--warn:#a4510a}\n"
+    "dark;--page:#fbfbfa;--card:#fff;--ink:#1c1f23;--soft:#68707a;--line:#e3e5e8;--accent:#0b6e8f;--accent-"
+    "soft:#0b6e8f1c;--good:#2b7a4b;--warn:#a4510a}\n"
     "@media "
     "(prefers-color-scheme:dark){:root{--page:#14171a;--card:#1b1f23;--ink:#e6e8ea;--soft:#98a1ab;--line:#"
-    "2c3238;"
-    "--accent:#4fb3d3;--accent-soft:#4fb3d326;--good:#6cc08b;--warn:#e0a061}}\n"
+    "2c3238;--accent:#4fb3d3;--accent-soft:#4fb3d326;--good:#6cc08b;--warn:#e0a061}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe "
-    "UI',Roboto,'Helvetica "
-    "Neue',Arial,sans-serif;font-variant-numeric:tabular-nums}\n"
+    "UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-variant-numeric:tabular-nums}\n"
     "main{max-width:1180px;margin:0 auto;padding:44px 28px 64px}\n"
     "header{margin-bottom:30px}h1{font-size:30px;line-height:1.15;letter-spacing:-.02em;margin:0 0 "
     "6px;font-weight:650}\n"
     "h2{font-size:19px;letter-spacing:-.01em;margin:48px 0 12px;font-weight:620}h3{font-size:13px;margin:0 0 "
-    "8px;font-weight:600;"
-    "color:var(--soft)}\n"
+    "8px;font-weight:600;color:var(--soft)}\n"
     "p{margin:0 0 "
     "10px}.soft{color:var(--soft)}.mono,code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'"
-    "DejaVu Sans "
-    "Mono',monospace;font-size:.87em}\n"
+    "DejaVu Sans Mono',monospace;font-size:.87em}\n"
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(170px,1fr));gap:1px;background:var(--"
-    "line);border:1px solid "
-    "var(--line);border-radius:10px;overflow:hidden}\n"
+    "line);border:1px solid var(--line);border-radius:10px;overflow:hidden}\n"
     ".tile{background:var(--card);padding:16px 18px}.tile "
-    "b{display:block;font-size:25px;line-height:1.2;font-weight:640;"
-    "letter-spacing:-.02em}.tile span{color:var(--soft);font-size:13px}\n"
+    "b{display:block;font-size:25px;line-height:1.2;font-weight:640;letter-spacing:-.02em}.tile "
+    "span{color:var(--soft);font-size:13px}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}th{font-weight:550;"
-    "color:var(--soft);"
-    "font-size:12.5px;text-align:right;padding:8px 12px;border-bottom:1px solid "
+    "color:var(--soft);font-size:12.5px;text-align:right;padding:8px 12px;border-bottom:1px solid "
     "var(--line);white-space:nowrap}\n"
     "td{padding:8px 12px;border-bottom:1px solid "
-    "var(--line);text-align:right;white-space:nowrap}th.l,td.l{text-align:left}"
-    "tr:last-child td{border-bottom:0}\n"
+    "var(--line);text-align:right;white-space:nowrap}th.l,td.l{text-align:left}tr:last-child "
+    "td{border-bottom:0}\n"
     "td.wrap{white-space:normal;text-align:left;min-width:220px}td "
-    "a{color:inherit;text-decoration:none;font-weight:560}"
-    "td a:hover{color:var(--accent);text-decoration:underline}\n"
+    "a{color:inherit;text-decoration:none;font-weight:560}td "
+    "a:hover{color:var(--accent);text-decoration:underline}\n"
     ".card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:6px "
-    "8px}.task{padding:20px 22px;"
-    "margin-bottom:22px}\n"
+    "8px}.task{padding:20px 22px;margin-bottom:22px}\n"
     ".task>h2{margin:0}.task "
     ".soft{margin-bottom:16px}.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,"
     "430px),1fr));gap:26px;margin-bottom:18px}.figures>div{min-width:0}\n"
     "svg{display:block;width:100%;height:auto}svg "
-    "text{fill:currentColor;font-size:11px}.tick{fill:var(--soft)!important;"
-    "font-size:10.5px}.caption{font-size:11px}\n"
+    "text{fill:currentColor;font-size:11px}.tick{fill:var(--soft)!important;font-size:10.5px}.caption{font-"
+    "size:11px}\n"
     ".grid{stroke:var(--line)}.base{stroke:var(--soft);stroke-dasharray:2 "
-    "3}.floor{stroke:var(--good);stroke-dasharray:5 4}"
-    ".dot{fill:var(--accent);fill-opacity:.42}.best{fill:none;stroke:var(--accent);stroke-width:2;stroke-"
+    "3}.floor{stroke:var(--good);stroke-dasharray:5 "
+    "4}.dot{fill:var(--accent);fill-opacity:.42}.best{fill:none;stroke:var(--accent);stroke-width:2;stroke-"
     "linejoin:round}\n"
     ".empty{fill:none;stroke:var(--line)}.elite{fill:var(--accent)}.cell{font-size:10.5px!important}.strong{"
-    "fill:var(--card)"
-    "!important;font-weight:600}\n"
+    "fill:var(--card)!important;font-weight:600}\n"
     ".bar{display:inline-block;height:8px;border-radius:2px;background:var(--accent);opacity:.75;vertical-"
-    "align:middle;"
-    "margin-right:9px}\n"
+    "align:middle;margin-right:9px}\n"
     ".good{color:var(--good)}.warn{color:var(--warn)}.none{color:var(--soft);padding:24px 0}\n"
     "details{border-top:1px solid "
-    "var(--line);padding-top:10px;margin-top:6px}summary{cursor:pointer;font-weight:560}"
-    "pre{margin:10px 0 0;padding:14px 16px;background:var(--page);border:1px solid "
-    "var(--line);border-radius:8px;overflow-x:auto;"
-    "line-height:1.45;tab-size:4;max-height:560px}\n"
+    "var(--line);padding-top:10px;margin-top:6px}summary{cursor:pointer;font-weight:560}pre{margin:10px 0 "
+    "0;padding:14px 16px;background:var(--page);border:1px solid "
+    "var(--line);border-radius:8px;overflow-x:auto;line-height:1.45;tab-size:4;max-height:560px}\n"
     "footer{margin-top:44px;color:var(--soft);font-size:13px;max-width:76ch}\n"
     "@media print{body{background:#fff}.card,.task{break-inside:avoid}}\n";
 
@@ -124,11 +114,10 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
     const struct atoll_tables *t = atoll_query_tables(query);
     struct atoll_row_campaign c;
     char hex[ATOLL_ID_HEX];
-    atoll_buffer_printf(
-        out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-             "'unsafe-inline'\"/>\n<title>Atoll report</title>\n<style>\n");
+    atoll_buffer_printf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+                             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+                             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                             "style-src 'unsafe-inline'\"/>\n<title>Atoll report</title>\n<style>\n");
     atoll_buffer_put_bytes(out, style, sizeof(style) - 1);
     atoll_buffer_printf(out, "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>Atoll report</h1>\n");
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN) && i < 8; i++) {
@@ -173,12 +162,11 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
         (unsigned long long)s->evaluated,
         s->evaluated ? 100.0 * (double)s->correct / (double)s->evaluated : 0.0);
     if (s->noop_challenges) {
-        atoll_buffer_printf(
-            out,
-            "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of no-op "
-            "challenges</span></div>\n",
-            s->noop_promotions ? "warn" : "good", (unsigned long long)s->noop_promotions,
-            (unsigned long long)s->noop_challenges);
+        atoll_buffer_printf(out,
+                            "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of "
+                            "no-op challenges</span></div>\n",
+                            s->noop_promotions ? "warn" : "good", (unsigned long long)s->noop_promotions,
+                            (unsigned long long)s->noop_challenges);
     } else {
         atoll_buffer_printf(out, "<div class=\"tile\"><b>&#8211;</b><span>false promotions: no no-op "
                                  "challenge was made</span></div>\n");
@@ -251,8 +239,7 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
 static void put_fast(struct atoll_buffer *out, const struct atoll_archive_summary *s)
 {
     atoll_buffer_printf(out, "<h2>Share of tasks at least p times faster (fast<sub>p</sub>)</h2>\n<div "
-                             "class=\"card scroll\"><table><tr>"
-                             "<th class=\"l\">p</th>");
+                             "class=\"card scroll\"><table><tr><th class=\"l\">p</th>");
     for (size_t k = 0; k < 5; k++) {
         atoll_buffer_printf(out, "<th>%.1f&#215;</th>", atoll_fast_thresholds[k]);
     }
@@ -275,10 +262,9 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
     }
     put_tiles(out, &s);
     atoll_buffer_printf(
-        out,
-        "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th class=\"l\">task</th><th>baseline</th>"
-        "<th>best</th><th class=\"l\">speedup</th><th>final comparison</th><th>of floor</th>"
-        "<th>evaluations</th><th>correct</th></tr>\n");
+        out, "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th "
+             "class=\"l\">task</th><th>baseline</th><th>best</th><th class=\"l\">speedup</th><th>final "
+             "comparison</th><th>of floor</th><th>evaluations</th><th>correct</th></tr>\n");
     for (uint64_t i = 0; i < s.task_count; i++) {
         struct atoll_task_summary t;
         atoll_query_task_summary(query, i, &t);
@@ -359,10 +345,9 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
     size_t count = atoll_query_lineage(query, (uint64_t)best, rows, LINEAGE_LIMIT);
     atoll_buffer_printf(
         out, "<h3>Lineage of the best kernel, newest first</h3>\n<div class=\"scroll\"><table><tr><th "
-             "class=\"l\">candidate"
-             "</th><th class=\"l\">operator</th><th class=\"l\">origin</th><th "
-             "class=\"l\">parameters</th><th>island</th>"
-             "<th>generation</th><th class=\"l\">verdict</th><th>time</th><th>speedup</th></tr>\n");
+             "class=\"l\">candidate</th><th class=\"l\">operator</th><th class=\"l\">origin</th><th "
+             "class=\"l\">parameters</th><th>island</th><th>generation</th><th "
+             "class=\"l\">verdict</th><th>time</th><th>speedup</th></tr>\n");
     for (size_t i = 0; i < count; i++) {
         put_ancestor(out, query, rows[i], &task);
     }
@@ -373,18 +358,14 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
 void atoll_html_end(struct atoll_buffer *out)
 {
     atoll_buffer_printf(
-        out, "<footer><p>Speedup is baseline time over best time; where a final comparison "
-             "was made it is the ratio of interleaved "
-             "samples of both on one device, with its one-sided p-value. Of floor: the "
-             "roofline floor (memory traffic or arithmetic "
-             "that the task cannot avoid, from bandwidth and peaks measured on the device) "
-             "over the best time. In the plots every dot "
-             "is a correct candidate and the line is the best so far; the dotted line is the "
-             "baseline. In the grids a cell shows the "
-             "speedup of its fastest elite over all islands, darker for higher fitness. "
-             "Under the roofline every dot is a candidate that is or was an elite, the large one the "
-             "best; the lines are the bandwidth and the peaks measured on the device, and operations "
-             "are those the task needs. "
-             "False promotions: a copy of an elite under another "
-             "name that was called better than it.</p></footer>\n</main>\n</body>\n</html>\n");
+        out, "<footer><p>Speedup is baseline time over best time; where a final comparison was made it is "
+             "the ratio of interleaved samples of both on one device, with its one-sided p-value. Of floor: "
+             "the roofline floor (memory traffic or arithmetic that the task cannot avoid, from bandwidth "
+             "and peaks measured on the device) over the best time. In the plots every dot is a correct "
+             "candidate and the line is the best so far; the dotted line is the baseline. In the grids a "
+             "cell shows the speedup of its fastest elite over all islands, darker for higher fitness. Under "
+             "the roofline every dot is a candidate that is or was an elite, the large one the best; the "
+             "lines are the bandwidth and the peaks measured on the device, and operations are those the "
+             "task needs. False promotions: a copy of an elite under another name that was called better "
+             "than it.</p></footer>\n</main>\n</body>\n</html>\n");
 }

@@ -182,11 +182,10 @@ static void draw_powers(const struct roof *r)
         put_power(r->out, e);
         atoll_buffer_printf(r->out, "</text>\n");
     }
-    atoll_buffer_printf(
-        r->out,
-        "<text class=\"tick\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">operations per byte</text>"
-        "<text class=\"tick\" x=\"%.0f\" y=\"10\">operations per second</text>\n",
-        WIDTH - RIGHT, ROOF_HEIGHT - 5, ROOF_LEFT + 4);
+    atoll_buffer_printf(r->out,
+                        "<text class=\"tick\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">operations per "
+                        "byte</text><text class=\"tick\" x=\"%.0f\" y=\"10\">operations per second</text>\n",
+                        WIDTH - RIGHT, ROOF_HEIGHT - 5, ROOF_LEFT + 4);
 }
 
 /* Names of peaks, the highest first; one that would lie on its neighbour stands left of it. */
@@ -263,11 +262,10 @@ int atoll_svg_roofline(struct atoll_buffer *out, const struct atoll_query *query
     }
     qsort(r.peaks, r.peak_count, sizeof(*r.peaks), higher_first);
     measure_roof(&r);
-    atoll_buffer_printf(
-        out,
-        "<svg class=\"roofline\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"operations per "
-        "second against operations per byte\">\n",
-        WIDTH, ROOF_HEIGHT);
+    atoll_buffer_printf(out,
+                        "<svg class=\"roofline\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+                        "aria-label=\"operations per second against operations per byte\">\n",
+                        WIDTH, ROOF_HEIGHT);
     draw_powers(&r);
     draw_roof(&r);
     for (size_t i = r.point_count; i-- > 0;) {
@@ -337,11 +335,10 @@ static void draw_axes(struct plot *p)
     double step = nice_step(p->y_max, 4);
     for (int i = 0; i * step <= p->y_max * 1.0001; i++) {
         double y = i * step;
-        atoll_buffer_printf(
-            p->out,
-            "<line class=\"grid\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/>"
-            "<text class=\"tick\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%g&#215;</text>\n",
-            LEFT, WIDTH - RIGHT, y_of(p, y), y_of(p, y), LEFT - 7, y_of(p, y) + 3.5, y);
+        atoll_buffer_printf(p->out,
+                            "<line class=\"grid\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/><text "
+                            "class=\"tick\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%g&#215;</text>\n",
+                            LEFT, WIDTH - RIGHT, y_of(p, y), y_of(p, y), LEFT - 7, y_of(p, y) + 3.5, y);
     }
     step = nice_step(p->x_max, 6);
     for (int i = 0; i * step <= p->x_max * 1.0001; i++) {
@@ -368,8 +365,8 @@ static void draw_floor(struct plot *p)
         return;
     }
     atoll_buffer_printf(p->out,
-                        "<line class=\"floor\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                        "<text class=\"tick\" x=\"%.0f\" y=\"%.1f\">floor</text>\n",
+                        "<line class=\"floor\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/><text "
+                        "class=\"tick\" x=\"%.0f\" y=\"%.1f\">floor</text>\n",
                         LEFT, WIDTH - RIGHT, y_of(p, y), y_of(p, y), LEFT + 5, y_of(p, y) - 4);
 }
 
@@ -416,11 +413,10 @@ void atoll_svg_progress(struct atoll_buffer *out, const struct atoll_query *quer
     }
     p.x_max = p.x_max > 0 ? p.x_max : 1;
     p.y_max *= 1.12;
-    atoll_buffer_printf(
-        out,
-        "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"speedup over the baseline "
-        "against time\">\n",
-        WIDTH, HEIGHT);
+    atoll_buffer_printf(out,
+                        "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"speedup "
+                        "over the baseline against time\">\n",
+                        WIDTH, HEIGHT);
     draw_axes(&p);
     draw_floor(&p);
     draw_dots(&p, points);
@@ -496,8 +492,7 @@ void atoll_svg_elites(struct atoll_buffer *out, const struct atoll_query *query,
                         "of 64 cells\">\n",
                         4 * GRID_WIDTH + 20, occupied);
     atoll_buffer_printf(out, "<text class=\"tick\" x=\"10\" y=\"82\" text-anchor=\"middle\" "
-                             "transform=\"rotate(-90 10 82)\">memory "
-                             "&#8594;</text>\n");
+                             "transform=\"rotate(-90 10 82)\">memory &#8594;</text>\n");
     for (unsigned coordination = 0; coordination < 4; coordination++) {
         double left = 20 + coordination * GRID_WIDTH;
         atoll_buffer_printf(out, "<text class=\"caption\" x=\"%.1f\" y=\"12\">%s</text>\n", left,

@@ -517,8 +517,7 @@ int atoll_table_find(const char *name, enum atoll_table *ret_table)
 const char *atoll_table_names(void)
 {
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
-           "elites, "
-           "migrations, decisions";
+           "elites, migrations, decisions";
 }
 
 static const struct {

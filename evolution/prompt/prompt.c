@@ -50,9 +50,8 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
     put_file("plan", out);
     put_file(language, out);
     if (atoll_rules_count(language) > 0) {
-        atoll_buffer_printf(out,
-                            "\n## Static rules\n\nA source that breaks one of these is refused before it is "
-                            "compiled; comments and strings of your own are fine.\n\n");
+        atoll_buffer_printf(out, "\n## Static rules\n\nA source that breaks one of these is refused before "
+                                 "it is compiled; comments and strings of your own are fine.\n\n");
     }
     for (unsigned r = 0; r < atoll_rules_count(language); r++) {
         atoll_buffer_printf(out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));

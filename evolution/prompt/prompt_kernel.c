@@ -204,9 +204,8 @@ void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, stru
     if (!input->inspiration_count || !input->inspirations) {
         return;
     }
-    atoll_prompt_put(t,
-                     "Correct kernels for this task that work in other ways. Take ideas from them where they "
-                     "are better; do not return one of them.\n");
+    atoll_prompt_put(t, "Correct kernels for this task that work in other ways. Take ideas from them where "
+                        "they are better; do not return one of them.\n");
     for (size_t i = 0; i < input->inspiration_count && i < ATOLL_ASK_INSPIRATION_LIMIT; i++) {
         const struct atoll_prompt_kernel *k = &input->inspirations[i];
         atoll_prompt_put(t, "\n## Kernel %zu\n\n", i + 1);
@@ -359,22 +358,18 @@ static const struct error_class classes[] = {
 };
 
 static const char *const limiters[ATOLL_LIMITER_COUNT] = {
-    [ATOLL_LIMITER_MEMORY] =
-        "It is limited by memory: bandwidth is nearly used up. Only moving fewer bytes helps: fuse passes, "
-        "keep what is used "
-        "again in registers or near memory, read each input once, and write each output once.",
-    [ATOLL_LIMITER_INSTRUCTION] =
-        "It is limited by instructions: a pipe or the issue slots are nearly full. Do less per element: "
-        "wider vectors, cheaper "
-        "formulas, less index arithmetic, matrix instructions where the precisions allow them.",
-    [ATOLL_LIMITER_LATENCY] = "It is limited by latency: neither memory nor arithmetic is busy, so it waits. "
-                              "Keep more work in flight: several "
-                              "independent accumulators, more outputs per thread, prefetching or "
-                              "asynchronous copies, more resident threads, fewer "
-                              "barriers.",
+    [ATOLL_LIMITER_MEMORY] = "It is limited by memory: bandwidth is nearly used up. Only moving fewer bytes "
+                             "helps: fuse passes, keep what is used again in registers or near memory, read "
+                             "each input once, and write each output once.",
+    [ATOLL_LIMITER_INSTRUCTION] = "It is limited by instructions: a pipe or the issue slots are nearly full. "
+                                  "Do less per element: wider vectors, cheaper formulas, less index "
+                                  "arithmetic, matrix instructions where the precisions allow them.",
+    [ATOLL_LIMITER_LATENCY] =
+        "It is limited by latency: neither memory nor arithmetic is busy, so it waits. Keep more work in "
+        "flight: several independent accumulators, more outputs per thread, prefetching or asynchronous "
+        "copies, more resident threads, fewer barriers.",
     [ATOLL_LIMITER_LAUNCH] = "It is limited by launches: its time is close to that of an empty one. Use "
-                             "fewer launches and less set-up; there is "
-                             "little else to gain.",
+                             "fewer launches and less set-up; there is little else to gain.",
 };
 
 static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *parent)
@@ -421,11 +416,10 @@ static void put_spills(struct atoll_prompt_text *t, const struct atoll_resources
         atoll_prompt_put(t, "Registers spill to memory: use fewer per thread, or allow more of them.\n");
     }
     if (r->kernel_count && r->mix[ATOLL_MIX_FP64] > 0 && r->mix[ATOLL_MIX_FP32] > 0) {
-        atoll_prompt_put(
-            t,
-            "The binary has %u double-precision instructions beside the single-precision ones: check that no "
-            "constant lacks its f.\n",
-            r->mix[ATOLL_MIX_FP64]);
+        atoll_prompt_put(t,
+                         "The binary has %u double-precision instructions beside the single-precision ones: "
+                         "check that no constant lacks its f.\n",
+                         r->mix[ATOLL_MIX_FP64]);
     }
 }
 
@@ -440,9 +434,8 @@ static const char *guess(const struct atoll_prompt_input *input, double time_ns,
         return "It is at the floor of bandwidth and peak arithmetic.";
     }
     return "No counters were measured that would say what limits it. Compare useful operations and bytes "
-           "with the device's "
-           "peaks: work out which of the two it should be limited by, and what in the kernel keeps it away "
-           "from there.";
+           "with the device's peaks: work out which of the two it should be limited by, and what in the "
+           "kernel keeps it away from there.";
 }
 
 void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)

@@ -73,11 +73,10 @@ static void put_distributions(struct atoll_prompt_text *t, unsigned set)
 
 static void put_tolerance(struct atoll_prompt_text *t, const struct atoll_tolerance *o)
 {
-    atoll_prompt_put(
-        t,
-        "Tolerance: an element y with reference r is right when |y - r| <= %g + %g * max(|r|, s), s being "
-        "the scale that the reference gives, else 0.",
-        o->atol, o->rtol);
+    atoll_prompt_put(t,
+                     "Tolerance: an element y with reference r is right when |y - r| <= %g + %g * max(|r|, "
+                     "s), s being the scale that the reference gives, else 0.",
+                     o->atol, o->rtol);
     if (o->norm > 0) {
         atoll_prompt_put(t, " Also ||y - r|| <= %g * ||r||.", o->norm);
     }
@@ -134,9 +133,8 @@ static void put_variants(const struct atoll_prompt_input *input, struct atoll_pr
         }
         atoll_prompt_put(t, "\n");
     }
-    atoll_prompt_put(t,
-                     "Finalists are also checked on shapes that are not listed: every shape must be computed "
-                     "correctly, and any tail of any extent.\n");
+    atoll_prompt_put(t, "Finalists are also checked on shapes that are not listed: every shape must be "
+                        "computed correctly, and any tail of any extent.\n");
 }
 
 void atoll_prompt_write_task(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
@@ -164,12 +162,11 @@ void atoll_prompt_write_task(const struct atoll_prompt_input *input, struct atol
 void atoll_prompt_write_reference(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_task *task = input->task;
-    atoll_prompt_put(
-        t,
-        "The definition of correct, in double precision; one call computes unit `unit` of `%.200s`. "
-        "`dim_D`, `get_x`, `put_y`, `scale_y` and `atoll_*` are the harness's: a kernel has the plan's "
-        "arguments instead.\n\n",
-        task->units ? atoll_expression_text(task->units) : "?");
+    atoll_prompt_put(t,
+                     "The definition of correct, in double precision; one call computes unit `unit` of "
+                     "`%.200s`. `dim_D`, `get_x`, `put_y`, `scale_y` and `atoll_*` are the harness's: a "
+                     "kernel has the plan's arguments instead.\n\n",
+                     task->units ? atoll_expression_text(task->units) : "?");
     atoll_prompt_put_code(t, "c", task->reference_source ? task->reference_source : "", 0);
 }
 
@@ -193,18 +190,15 @@ void atoll_prompt_write_device(const struct atoll_prompt_input *input, struct at
 }
 
 static const char *const island_roles[ATOLL_ISLAND_ROLE_COUNT] = {
-    [ATOLL_ISLAND_FUSION] =
-        "This island looks for fusion: fewer passes over the data, fewer launches, no intermediate result "
-        "that goes through far memory.",
-    [ATOLL_ISLAND_MEMORY] =
-        "This island looks at memory: order and width of accesses, tiles for each level of near memory, "
-        "packing, prefetching, data read once.",
+    [ATOLL_ISLAND_FUSION] = "This island looks for fusion: fewer passes over the data, fewer launches, no "
+                            "intermediate result that goes through far memory.",
+    [ATOLL_ISLAND_MEMORY] = "This island looks at memory: order and width of accesses, tiles for each level "
+                            "of near memory, packing, prefetching, data read once.",
     [ATOLL_ISLAND_PARALLELISM] =
-        "This island looks at parallelism and launch shape: what a unit, thread or block does, how "
-        "evenly work is spread, how many independent operations are in flight.",
-    [ATOLL_ISLAND_ALGORITHM] =
-        "This island looks for better algorithms: fewer operations or bytes by reformulation, running "
-        "forms, identities, decompositions.",
+        "This island looks at parallelism and launch shape: what a unit, thread or block does, how evenly "
+        "work is spread, how many independent operations are in flight.",
+    [ATOLL_ISLAND_ALGORITHM] = "This island looks for better algorithms: fewer operations or bytes by "
+                               "reformulation, running forms, identities, decompositions.",
     [ATOLL_ISLAND_NUMERICS] =
         "This island looks at numerics: the cheapest arithmetic that the tolerance and the allowed "
         "precisions permit, polynomials for elementary functions, exact rescaling.",
@@ -218,8 +212,7 @@ static const char *wanted(const struct atoll_prompt_input *input)
     }
     if (input->ask->op == ATOLL_OPERATOR_TEMPLATE) {
         return "Wanted: the parent as a template, with the sizes that matter (tiles, unrolling, vector "
-               "widths, stages) as "
-               "params of the plan.";
+               "widths, stages) as params of the plan.";
     }
     if (input->ask->op == ATOLL_OPERATOR_TRANSLATE) {
         return "Wanted: the parent's idea, written anew for this device.";
@@ -228,8 +221,8 @@ static const char *wanted(const struct atoll_prompt_input *input)
         return "Wanted: a correct kernel. Repair the parent, or replace it where its approach is at fault.";
     }
     return "Wanted: a kernel that is faster than the parent, better still than the best so far: improve the "
-           "parent, or replace "
-           "it by a better approach. It counts when it is at least 1 % faster in a direct comparison.";
+           "parent, or replace it by a better approach. It counts when it is at least 1 % faster in a direct "
+           "comparison.";
 }
 
 static void put_time(struct atoll_prompt_text *t, const char *what, double ns, double baseline_ns)
@@ -315,13 +308,11 @@ void atoll_prompt_write_answer(const struct atoll_prompt_input *input, struct at
     if (count > 1) {
         atoll_prompt_put(t,
                          "Write %u different kernels, each under a heading `### Kernel 1`, `### Kernel 2` "
-                         "and so on, each whole "
-                         "in one fence that starts with its plan comment%s.",
+                         "and so on, each whole in one fence that starts with its plan comment%s.",
                          count, input->parent ? ", or as SEARCH/REPLACE edits of the parent" : "");
     } else if (input->parent) {
         atoll_prompt_put(t, "Write one kernel: whole in one fence that starts with its plan comment, or as "
-                            "SEARCH/REPLACE edits of "
-                            "the parent where little changes.");
+                            "SEARCH/REPLACE edits of the parent where little changes.");
     } else {
         atoll_prompt_put(t, "Write one kernel, whole in one fence that starts with its plan comment.");
     }

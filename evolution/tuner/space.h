@@ -1,9 +1,12 @@
-/* space.h - a grid of parameter values and which of its points are legal: of a template's plan, or of a recorded space.
- * Layer: evolution, pure.  Plain value; immutable while a tuner uses it; what it points to is borrowed.
- * A point is a row of digits, one per parameter: the position of its value. */
+/* space.h - a grid of parameter values, which of its points are legal (of a template's plan, or of a recorded space), and the
+ * legal points without the product of the values: listed, the first one, random ones where they are rare.
+ * Layer: evolution, pure but for the random stream.  Plain value; immutable while a tuner uses it; what it points to is
+ * borrowed.  A point is a row of digits, one per parameter: the position of its value.  Points are searched depth first over
+ * the digits; a partial point is dropped as soon as the space's prefix predicate refuses it. */
 #ifndef ATOLL_EVOLUTION_TUNER_SPACE_H
 #define ATOLL_EVOLUTION_TUNER_SPACE_H
 
+#include "base/random.h"
 #include "core/plan/plan.h"
 
 #define ATOLL_SPACE_BYTES ATOLL_PLAN_PARAM_LIMIT
@@ -39,5 +42,23 @@ struct atoll_choice atoll_space_choice(const struct atoll_space *space, const st
 /* 1, or 0 when a value is not one of the parameter's. */
 int atoll_space_point(const struct atoll_space *space, const struct atoll_choice *choice,
                       struct atoll_point *ret_point);
+
+/* 1: go on; 0: enough. */
+typedef int atoll_legal_visit(void *context, const struct atoll_point *point);
+/* Every legal point in the order of the digits.  1: all were visited; 0: visit stopped it, or node_limit values
+ * were tried before the end. */
+int atoll_legal_list(const struct atoll_space *space, uint64_t node_limit, atoll_legal_visit *visit,
+                     void *context);
+
+/* accept decides finally, legality included.  1: ret_point is one that it took; 0: there is none, or none was found
+ * within node_limit values tried. */
+typedef int atoll_legal_accept(const void *context, const struct atoll_point *point);
+int atoll_legal_search(const struct atoll_space *space, struct atoll_random *random, unsigned node_limit,
+                       atoll_legal_accept *accept, const void *context, struct atoll_point *ret_point);
+
+/* The same, nearly uniform over the accepted points: of a few searches one, in proportion to what it stands for, the
+ * product of the choices it had (Knuth, Mathematics of Computation 29, 1975; importance resampling). */
+int atoll_legal_sample(const struct atoll_space *space, struct atoll_random *random, unsigned node_limit,
+                       atoll_legal_accept *accept, const void *context, struct atoll_point *ret_point);
 
 #endif

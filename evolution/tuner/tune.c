@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "evolution/tuner/tune_model.h"
 #include "evolution/tuner/tune_strategy.h"
 
 #define HINTS_FIRST  3     /* trials that the best hints get */

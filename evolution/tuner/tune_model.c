@@ -2,23 +2,28 @@
  * Schonlau, Welch, J. Global Optimization 13, 1998) times the probability of success (Gardner et al., ICML 2014), both by
  * the same covariances.
  *
+ * At a refit the rows of the model, its kernel and a pool of candidates are chosen; from then on every new trial is one more
+ * row, in the order of the trials, its target unknown until its result comes.  So the model is a function of what a refit
+ * chose (saved) and of the trials, and a loaded one goes on with the same bits.
+ *
  * Order of a refit's rows: hints, results, failures, pending ones, so that what is unknown is believed to be what
  * everything known predicts.  Where there are more trials than rows: the fastest, the latest, and a spread of the others. */
-#include "evolution/tuner/tune_model.h"
+#include "evolution/tuner/tune_strategy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "evolution/tuner/tune_strategy.h"
 
+#define POOL_LIMIT    1024
+#define CENTRE_LIMIT  8
 #define SLOW_QUANTILE 0.75 /* what is slower than this is of little interest: its exact time even less ... */
 #define SLOW_SLOPE    0.1  /* ... so its distance counts by this much */
 #define SUCCESS_LEAST 0.01 /* a point is never ruled out */
-#define POOL_NEAR     (ATOLL_SURROGATE_POOL / 2) /* neighbours of the centres */
-#define POOL_EFFORT   65536                      /* in questions whether a point is legal */
-#define NEAR_VALUES   32                         /* up to so many values of a parameter are all neighbours */
+#define POOL_NEAR     (POOL_LIMIT / 2) /* neighbours of the centres */
+#define POOL_EFFORT   65536            /* in questions whether a point is legal */
+#define NEAR_VALUES   32               /* up to so many values of a parameter are all neighbours */
 #define CLIMB_ROUNDS  2    /* steps from the best of the pool, where the pool is not the whole space */
 #define FAR_BELOW     -6.0 /* from here on the asymptotic form of the improvement is exact enough */
 #define REFIT_SHARE   6    /* a refit when the results have grown by this part ... */
@@ -33,6 +38,25 @@
 #define NOISE_MOST    1.0
 #define INTERVAL_SDS  3.92 /* width of a 95 % interval */
 #define RESULTS_MIN   3    /* correct ones, before anything can be modelled */
+
+struct atoll_surrogate {
+    /* chosen at a refit, saved */
+    struct atoll_gp_kernel kernel;
+    uint32_t known_trials, known_results, known_hints;
+    struct atoll_random draw; /* of the pool */
+    uint32_t centre_count;
+    struct atoll_point centres[CENTRE_LIMIT];
+    uint32_t row_count; /* of the refit; then come the trials from known_trials on */
+    struct atoll_surrogate_row rows[ATOLL_GP_ROW_LIMIT];
+    /* derived */
+    struct atoll_gp *gp;
+    int is_built;
+    uint32_t pool_count;
+    struct atoll_point pool[POOL_LIMIT];
+    float means[POOL_LIMIT], failures[POOL_LIMIT];
+    struct atoll_gp_weights weights[2]; /* log times, failures */
+    struct atoll_gp_target targets[ATOLL_GP_ROW_LIMIT];
+};
 
 static int ascending(const void *a, const void *b)
 {
@@ -95,7 +119,7 @@ double atoll_surrogate_targets(const struct atoll_tune *tune, const struct atoll
 
 static int wholly_in_pool(const struct atoll_tune *tune)
 {
-    return tune->points.enumerated && tune->points.legal_count <= ATOLL_SURROGATE_POOL;
+    return tune->points.enumerated && tune->points.legal_count <= POOL_LIMIT;
 }
 
 /* As it was at the refit: not tried before it. */
@@ -103,7 +127,7 @@ static void offer(struct atoll_tune *tune, const struct atoll_point *point)
 {
     struct atoll_surrogate *s = tune->surrogate;
     uint32_t trial = atoll_tune_find(tune, point);
-    if (s->pool_count < ATOLL_SURROGATE_POOL && (trial == ATOLL_NONE || trial >= s->known_trials)) {
+    if (s->pool_count < POOL_LIMIT && (trial == ATOLL_NONE || trial >= s->known_trials)) {
         s->pool[s->pool_count++] = *point;
     }
 }
@@ -141,7 +165,7 @@ static void fill_pool(struct atoll_tune *tune)
             }
         }
     }
-    for (uint32_t left = ATOLL_SURROGATE_POOL - s->pool_count; left > 0; left--) {
+    for (uint32_t left = POOL_LIMIT - s->pool_count; left > 0; left--) {
         struct atoll_point point;
         if (!atoll_tune_points_draw(&tune->points, &draw, &effort, &point)) {
             break;
@@ -383,8 +407,8 @@ static void fit(struct atoll_tune *tune, const struct atoll_gp_target *targets)
 static void choose_centres(struct atoll_tune *tune)
 {
     struct atoll_surrogate *s = tune->surrogate;
-    uint32_t fastest[ATOLL_SURROGATE_CENTRES];
-    uint32_t count = atoll_tune_fastest(tune, ATOLL_SURROGATE_CENTRES - CENTRE_HINTS, fastest);
+    uint32_t fastest[CENTRE_LIMIT];
+    uint32_t count = atoll_tune_fastest(tune, CENTRE_LIMIT - CENTRE_HINTS, fastest);
     s->centre_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         s->centres[s->centre_count++] = tune->trials[fastest[i]].point;
@@ -562,7 +586,7 @@ void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate
     atoll_codec_random(codec, &s->draw);
     atoll_codec_u32(codec, &s->centre_count);
     atoll_codec_u32(codec, &s->row_count);
-    if (codec->in && (s->centre_count > ATOLL_SURROGATE_CENTRES || s->known_trials > tune->trial_count ||
+    if (codec->in && (s->centre_count > CENTRE_LIMIT || s->known_trials > tune->trial_count ||
                       s->row_count > ATOLL_GP_ROW_LIMIT)) {
         codec->in->failed = 1;
         return;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "evolution/tuner/legal.h"
 
 #define DRAW_ATTEMPTS 64   /* random rows before a search under the constraints */
 #define DRAW_NODES    8192 /* of that search */

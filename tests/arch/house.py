@@ -27,6 +27,9 @@ TABLES = {
 
 # Exported functions that nothing of the product calls, and why they are there.
 UNCALLED = {
+    "atoll_tune_create_space": "a tuner of a recorded space: benchmarks and tests compare strategies on those",
+    "atoll_tune_strategy_name": "names the strategies in those comparisons",
+    "atoll_journal_next_event": "what a writer would number next: tests of takeovers and kills compare it",
     "atoll_counters_plan": "asks CUPTI's host side for the passes of a set of metrics: the test of them needs no GPU",
     "atoll_command_batch_take_function": "reads what a FUNCTION command replies: GPU tests look at a kernel's registers",
     "atoll_err_fill": "the macros of err.h call it",

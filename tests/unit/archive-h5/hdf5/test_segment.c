@@ -351,7 +351,7 @@ static void test_merge(void **state)
         assert_int_equal(atoll_tables_count(merged, (enum atoll_table)t),
                          atoll_tables_count(tables, (enum atoll_table)t));
     }
-    assert_int_equal(atoll_verify_tables(merged, NULL, NULL, &report), 0);
+    assert_int_equal(atoll_verify_path(out, NULL, NULL, &report, NULL), 0);
     assert_string_equal(report.first_problem, "");
     const char *again[] = {out, out, path};
     assert_int_equal(atoll_merge_files(again, 3, out, NULL, &err),
@@ -451,7 +451,7 @@ static void test_golden(void **state)
         assert_int_equal(device.multiprocessors, cases[i].has_profiles ? 132 : 0);
         assert_string_equal(atoll_tables_text(got, device.driver),
                             cases[i].has_profiles ? "580.126.09, CUDA 13.0" : "");
-        assert_int_equal(atoll_verify_tables(got, NULL, NULL, &report), 0);
+        assert_int_equal(atoll_verify_path(golden, NULL, NULL, &report, NULL), 0);
         assert_string_equal(report.first_problem, "");
         atoll_tables_destroy(got);
     }
@@ -475,7 +475,7 @@ static void test_merge_with_older(void **state)
     assert_non_null(got);
     assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
     assert_int_equal(count_profiles(got), count_profiles(tables));
-    assert_int_equal(atoll_verify_tables(got, NULL, NULL, &report), 0);
+    assert_int_equal(atoll_verify_path(out, NULL, NULL, &report, NULL), 0);
     assert_string_equal(report.first_problem, "");
     atoll_tables_destroy(got);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "evolution/tuner/tune_model.h"
 #include "evolution/tuner/tune_strategy.h"
 
 #define ALL ((1u << ATOLL_TUNE_STRATEGIES) - 1)

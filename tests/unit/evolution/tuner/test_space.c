@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "evolution/tuner/legal.h"
+#include "evolution/tuner/space.h"
 
 static struct atoll_space grid(size_t count, size_t radix, atoll_space_legal *legal,
                                atoll_space_prefix *prefix)
