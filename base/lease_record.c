@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/frame.h"
-#include "base/process_id.h"
 
 #define CRC_BYTES      8u
 #define TORN_BEAT      (1ull << 63)
@@ -149,13 +148,38 @@ int atoll_lease_record_read(const char *path, struct atoll_lease_record *ret_rec
 
 /* ---- the holder ---- */
 
+/* The whole of a small file; "" when it is not there. */
+static void read_text(const char *path, char *ret_text, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
+    ret_text[length > 0 ? length : 0] = '\0';
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* From /proc/PID/stat: the start in clock ticks since boot, and the state's letter ('Z' and 'X': it has ended, and its parent
+ * was not told yet).  1, or 0 when it cannot be read: no such process, or hidden from us. */
+static int process_stat(int64_t pid, unsigned long long *ret_start_ticks, char *ret_state)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    read_text(path, text, sizeof(text));
+    const char *at =
+        strrchr(text, ')'); /* the name may hold blanks and parentheses, so fields count from its end */
+    return at &&
+           sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                  ret_state, ret_start_ticks) == 2;
+}
+
 /* 32 digits of the boot id without hyphens, a hyphen, 6 of the namespace; "" when the kernel does not say. */
 static void boot_read(char ret_boot[40])
 {
-    char id[ATOLL_BOOT_BYTES], link[64] = "", digits[BOOT_ID_DIGITS + 1];
+    char id[64], link[64] = "", digits[BOOT_ID_DIGITS + 1];
     unsigned long inode = 0;
     size_t count = 0;
-    int is_known = atoll_boot_id(id);
+    read_text("/proc/sys/kernel/random/boot_id", id, sizeof(id));
     for (const char *c = id; *c && count < BOOT_ID_DIGITS; c++) {
         if (strchr("0123456789abcdef", *c)) {
             digits[count++] = *c;
@@ -163,7 +187,7 @@ static void boot_read(char ret_boot[40])
     }
     digits[count] = '\0';
     ret_boot[0] = '\0';
-    if (is_known && count == BOOT_ID_DIGITS && readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0 &&
+    if (count == BOOT_ID_DIGITS && readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0 &&
         sscanf(link, "pid:[%lu]", &inode) == 1) {
         snprintf(ret_boot, 40, "%s-%06lx", digits, inode & 0xfffffful);
     }
@@ -177,7 +201,7 @@ void atoll_lease_holder_self(const char *job, uint32_t restarts, struct atoll_le
     snprintf(ret_holder->job, sizeof(ret_holder->job), "%s", job);
     gethostname(ret_holder->host, sizeof(ret_holder->host) - 1);
     boot_read(ret_holder->boot);
-    if (atoll_process_stat(getpid(), &start, &state)) {
+    if (process_stat(getpid(), &start, &state)) {
         ret_holder->pid_start = start;
     }
 }
@@ -192,7 +216,7 @@ static int process_is_gone(const struct atoll_lease_holder *h)
     if (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH) {
         return 1;
     }
-    if (!atoll_process_stat((pid_t)h->pid, &start, &state)) {
+    if (!process_stat(h->pid, &start, &state)) {
         return 0; /* hidden from us, or ended just now */
     }
     if (state == 'Z' || state == 'X') {

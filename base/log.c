@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 
@@ -36,15 +37,16 @@ void atoll_log_setup(int fd, enum atoll_log_level level, const char *prefix)
 
 static size_t put_head(char *line, enum atoll_log_level level, const char *id)
 {
-    struct timespec now;
+    int64_t now_ns = atoll_clock_unix_ns();
+    time_t now_s = (time_t)(now_ns / 1000000000);
     struct tm utc;
     char date[32];
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
+    gmtime_r(&now_s, &utc);
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
     const char *open = settings.prefix[0] ? " [" : "", *close = settings.prefix[0] ? "]" : "";
-    int length = snprintf(line, LINE_BYTES, "%s.%03ldZ %-7s %.128s%s%s%s ", date, now.tv_nsec / 1000000,
-                          level_names[level], id, open, settings.prefix, close);
+    int length =
+        snprintf(line, LINE_BYTES, "%s.%03dZ %-7s %.128s%s%s%s ", date, (int)(now_ns / 1000000 % 1000),
+                 level_names[level], id, open, settings.prefix, close);
     return length < 0 ? 0 : (size_t)length;
 }
 

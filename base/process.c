@@ -216,7 +216,7 @@ static int judge(const struct atoll_process *process, int code, const struct chi
         return atoll_err_set(err, code ? (enum atoll_code)code : ATOLL_E_CHILD, "%s gave no answer",
                              process->what);
     }
-    result->status = WIFEXITED(child->status) ? WEXITSTATUS(child->status) : 128 + WTERMSIG(child->status);
+    result->status = atoll_process_exit_status(child->status);
     if (process->argv && result->status == NO_PROGRAM) {
         return atoll_err_set(err, ATOLL_E_MISSING, "cannot start %s: is it in PATH?", process->argv[0]);
     }
