@@ -21,21 +21,6 @@
 
 /* ---- index: waiters by number, calls by the id and the key of their request ---- */
 
-static int index_init(struct atoll_broker_index *index, unsigned limit, struct atoll_err *err)
-{
-    index->row_count = 64;
-    while (index->row_count < limit && index->row_count < (size_t)1 << 20) {
-        index->row_count *= 2;
-    }
-    index->by_number = calloc(index->row_count, sizeof(*index->by_number));
-    index->by_id = calloc(index->row_count, sizeof(*index->by_id));
-    index->by_key = calloc(index->row_count, sizeof(*index->by_key));
-    if (!index->by_number || !index->by_id || !index->by_key) {
-        return atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for an index of %u calls", limit);
-    }
-    return 0;
-}
-
 static struct atoll_waiter **row_of_number(const struct atoll_broker_index *index, uint64_t number)
 {
     return &index->by_number[number & (index->row_count - 1)];
@@ -488,9 +473,10 @@ int atoll_broker_turn(struct atoll_broker *broker, struct atoll_err *err)
 /* ---- from a configuration to endpoints, queues, file and keys; and their end ---- */
 
 /* Headers with a key never move: the room for them is there before. */
-static int open_buffers(struct atoll_broker *broker, struct atoll_err *err)
+static int open_memory(struct atoll_broker *broker, struct atoll_err *err)
 {
     static const char room[HEADER_BYTES];
+    struct atoll_broker_index *index = &broker->index;
     atoll_buffer_init(&broker->body, BODY_BYTES);
     atoll_buffer_init(&broker->headers, HEADER_BYTES);
     atoll_buffer_put_bytes(&broker->headers, room, sizeof(room));
@@ -498,7 +484,16 @@ static int open_buffers(struct atoll_broker *broker, struct atoll_err *err)
         return -1;
     }
     atoll_buffer_clear(&broker->headers);
-    return 0;
+    index->row_count = 64;
+    while (index->row_count < broker->config->in_flight_limit && index->row_count < (size_t)1 << 20) {
+        index->row_count *= 2;
+    }
+    index->by_number = calloc(index->row_count, sizeof(*index->by_number));
+    index->by_id = calloc(index->row_count, sizeof(*index->by_id));
+    index->by_key = calloc(index->row_count, sizeof(*index->by_key));
+    return index->by_number && index->by_id && index->by_key
+               ? 0
+               : atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for an index of its calls");
 }
 
 static int open_database(struct atoll_broker *broker, struct atoll_err *err)
@@ -662,8 +657,7 @@ struct atoll_broker *atoll_broker_create(struct atoll_loop *loop, const struct a
     broker->metrics = metrics;
     broker->next_number = broker->next_arrival = 1;
     broker->left_end = &broker->left;
-    if (open_buffers(broker, err) == 0 && index_init(&broker->index, config->in_flight_limit, err) == 0 &&
-        open_endpoints(broker, err) == 0 && open_queues(broker, err) == 0 &&
+    if (open_memory(broker, err) == 0 && open_endpoints(broker, err) == 0 && open_queues(broker, err) == 0 &&
         open_database(broker, err) == 0 &&
         (broker->transfers = atoll_transfers_create(loop, 0, err)) != NULL) {
         return broker;

@@ -94,6 +94,7 @@ struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct a
         free(call);
         return NULL;
     }
+    call->token_estimate = atoll_call_token_estimate(call);
     call->arrival = broker->next_arrival++;
     atoll_llm_outcome_init(&call->outcome);
     broker->call_count++;
@@ -120,17 +121,6 @@ double atoll_call_deadline_ns(const struct atoll_call *call)
     return latest_ns;
 }
 
-/* A limit is a limit; trouble with the budget will pass, and is none. */
-static enum atoll_llm_status status_of(const struct atoll_err *why)
-{
-    switch (why->code) {
-    case ATOLL_E_LIMIT:
-    case ATOLL_E_BUSY: return ATOLL_LLM_BUDGET;
-    case ATOLL_E_INPUT: return ATOLL_LLM_INVALID;
-    default: return ATOLL_LLM_OVERLOADED;
-    }
-}
-
 /* ---- what the events' senders ask ---- */
 
 enum atoll_call_event atoll_call_reserve(struct atoll_call *call)
@@ -148,13 +138,13 @@ enum atoll_call_event atoll_call_reserve(struct atoll_call *call)
         snprintf(before, sizeof(before), "; the last try ended as %s: %.200s",
                  atoll_llm_status_name(call->outcome.status), call->outcome.detail);
     }
-    atoll_llm_outcome_set(&call->outcome, status_of(&err), "%s%s", err.text, before);
+    /* A limit is a limit; no memory will pass, and is none. */
+    atoll_llm_outcome_set(&call->outcome,
+                          err.code == ATOLL_E_LIMIT   ? ATOLL_LLM_BUDGET
+                          : err.code == ATOLL_E_INPUT ? ATOLL_LLM_INVALID
+                                                      : ATOLL_LLM_OVERLOADED,
+                          "%s%s", err.text, before);
     return ATOLL_CALL_FINISHED;
-}
-
-static int is_final(enum atoll_llm_status status)
-{
-    return atoll_llm_status_is_answer(status) || status == ATOLL_LLM_REFUSED || status == ATOLL_LLM_EMPTY;
 }
 
 enum atoll_call_event atoll_call_judge(struct atoll_call *call)
@@ -162,7 +152,7 @@ enum atoll_call_event atoll_call_judge(struct atoll_call *call)
     double left_s = (atoll_call_deadline_ns(call) - atoll_loop_now_ns(call->broker->loop)) / ATOLL_NS_PER_S;
     double unit = atoll_random_unit(
         atoll_random_at(atoll_id_u64(&call->id) ^ (uint64_t)call->started_unix_ns, call->try_count));
-    if (is_final(call->outcome.status) || left_s <= 0 ||
+    if (atoll_llm_status_is_final(call->outcome.status) || left_s <= 0 ||
         !atoll_retry_decide(&call->broker->config->retry, &call->outcome, &call->headers, call->try_count,
                             left_s, unit, &call->wait_s)) {
         return ATOLL_CALL_FINISHED;
@@ -189,7 +179,7 @@ static void give_place_back(struct atoll_call *call)
     atoll_bucket_return(&endpoint->requests, 1);
     atoll_bucket_return(&queue->requests, 1);
     atoll_broker_endpoint_note(endpoint, queue, ATOLL_LLM_CANCELLED, atoll_loop_now_ns(call->broker->loop),
-                               atoll_try_token_estimate(call));
+                               call->token_estimate);
 }
 
 static enum atoll_call_event reserve(struct atoll_call *call)
@@ -342,21 +332,14 @@ static const struct row {
     {ATOLL_CALL_PAUSED, ATOLL_CALL_ABANDONED, ATOLL_CALL_ENDED, abandon},
 };
 
-static const struct row *find_row(enum atoll_call_state state, enum atoll_call_event event)
-{
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        if (rows[i].state == state && rows[i].event == event) {
-            return &rows[i];
-        }
-    }
-    return NULL;
-}
-
 void atoll_call_step(struct atoll_call *call, enum atoll_call_event event)
 {
     while (event != ATOLL_CALL_NOTHING) {
-        const struct row *row = find_row(call->state, event);
-        if (!row) {
+        const struct row *row = rows, *end = rows + sizeof(rows) / sizeof(*rows);
+        while (row < end && (row->state != call->state || row->event != event)) {
+            row++;
+        }
+        if (row == end) {
             atoll_log(ATOLL_LOG_ERROR, "gateway.call.event", "a call in state %d cannot take event %d",
                       (int)call->state, (int)event);
             return;

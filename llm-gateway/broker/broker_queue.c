@@ -254,7 +254,7 @@ struct atoll_call *atoll_broker_endpoint_next(struct atoll_broker_endpoint *endp
     struct atoll_queue *queue;
     while ((queue = next_queue(endpoint, now_ns, &wake_ns)) != NULL) {
         struct atoll_call *call = queue->heap[0];
-        enum admission admission = admit(endpoint, queue, atoll_try_token_estimate(call), now_ns, &when_ns);
+        enum admission admission = admit(endpoint, queue, call->token_estimate, now_ns, &when_ns);
         if (admission == ADMITTED) {
             atoll_queue_remove(call);
             return call;

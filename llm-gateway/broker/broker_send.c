@@ -41,7 +41,7 @@ static uint64_t output_limit(const struct atoll_call *call)
                : call->broker->config->models[call->model].traits.max_output_tokens;
 }
 
-double atoll_try_token_estimate(const struct atoll_call *call)
+double atoll_call_token_estimate(const struct atoll_call *call)
 {
     return (double)atoll_llm_request_input_estimate(&call->request) + (double)output_limit(call);
 }
@@ -121,11 +121,6 @@ static void try_destroy(struct atoll_try *it)
     free(it);
 }
 
-static double seconds_since(const struct atoll_try *it, double ns)
-{
-    return ns > 0 ? (ns - it->sent_ns) / ATOLL_NS_PER_S : 0;
-}
-
 /* ---- the reply ---- */
 
 static void on_header(void *context, const char *name, const char *value)
@@ -170,7 +165,7 @@ static void read_reply(struct atoll_try *it, int is_whole, struct atoll_llm_outc
     else
         outcome->usage.is_estimated = 1;
     outcome->http_status = it->http_status;
-    outcome->first_byte_s = seconds_since(it, it->first_byte_ns);
+    outcome->first_byte_s = it->first_byte_ns > 0 ? (it->first_byte_ns - it->sent_ns) / ATOLL_NS_PER_S : 0;
     scrub(atoll_broker_endpoint_of(it->broker, it->reservation.model), outcome);
 }
 
@@ -311,15 +306,6 @@ static int start(struct atoll_try *it, const struct atoll_broker_endpoint *endpo
     return atoll_transfers_start(broker->transfers, &transfer, &it->transfer, err);
 }
 
-static void clear_buffers(struct atoll_broker *broker)
-{
-    sodium_memzero(broker->headers.data, broker->headers.length);
-    atoll_buffer_clear(&broker->headers);
-    atoll_buffer_clear(&broker->body);
-    if (broker->body.capacity > BODY_KEPT)
-        atoll_buffer_fini(&broker->body);
-}
-
 static int compose(struct atoll_try *it, const struct atoll_broker_endpoint *endpoint, double deadline_ns,
                    struct atoll_err *err)
 {
@@ -340,7 +326,11 @@ static int compose(struct atoll_try *it, const struct atoll_broker_endpoint *end
                                &broker->headers, err) ||
         start(it, endpoint, path, deadline_ns, err))
         result = -1;
-    clear_buffers(broker);
+    sodium_memzero(broker->headers.data, broker->headers.length);
+    atoll_buffer_clear(&broker->headers);
+    atoll_buffer_clear(&broker->body);
+    if (broker->body.capacity > BODY_KEPT)
+        atoll_buffer_fini(&broker->body);
     return result;
 }
 
@@ -349,7 +339,7 @@ int atoll_try_send(struct atoll_call *call, double deadline_ns, struct atoll_err
     struct atoll_broker *broker = call->broker;
     struct atoll_broker_endpoint *endpoint = atoll_broker_endpoint_of(broker, call->model);
     struct atoll_try *it = calloc(1, sizeof(*it));
-    double now_ns = atoll_loop_now_ns(broker->loop), tokens = atoll_try_token_estimate(call);
+    double now_ns = atoll_loop_now_ns(broker->loop), tokens = call->token_estimate;
     if (!it) {
         atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for a try");
     } else {

@@ -104,6 +104,7 @@ struct atoll_call {
     struct atoll_id id;
     uint64_t arrival; /* calls that wait are served in this order */
     unsigned model;
+    double token_estimate; /* of a try */
     struct atoll_waiter *waiters;
     /* ---- money ---- */
     struct atoll_reservation reservation; /* for the next try */
@@ -210,7 +211,8 @@ void atoll_broker_endpoint_note(struct atoll_broker_endpoint *endpoint, struct a
                                 enum atoll_llm_status status, double sent_ns, double tokens_not_used);
 
 /* ---- broker_send.c ---- */
-double atoll_try_token_estimate(const struct atoll_call *call);
+/* Of one try, for rate limits: input, and all of the output limit. */
+double atoll_call_token_estimate(const struct atoll_call *call);
 /* 0: call->reservation covers the next try, and may be used after the next commit; -1 as atoll_spending_reserve says. */
 int atoll_reservation_make(struct atoll_call *call, struct atoll_err *err);
 /* Nothing came of it: it costs nothing. */

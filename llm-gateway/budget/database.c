@@ -307,21 +307,6 @@ int atoll_database_commit(struct atoll_database *database, struct atoll_err *err
 
 /* ---- opening ---- */
 
-/* A rollback journal that is there was left by a kill; SQLite undoes with it what was not committed, on the next statement. */
-static int set_journal(struct atoll_database *database, int is_permanent, struct atoll_err *err)
-{
-    if (atoll_database_run(database, "PRAGMA locking_mode = EXCLUSIVE", err)) {
-        return -1; /* a WAL without locks is one process's */
-    }
-    if (is_permanent) {
-        return atoll_database_run(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", err);
-    }
-    return atoll_database_run(database,
-                              "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = EXTRA;"
-                              "PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_master",
-                              err);
-}
-
 static int check_schema(struct atoll_database *database, struct atoll_err *err)
 {
     long long tables, application, schema;
@@ -438,7 +423,15 @@ static int open_file(struct atoll_database *database, const struct atoll_databas
     }
     sqlite3_extended_result_codes(database->sqlite, 1);
     sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    if (!is_reader && set_journal(database, settings->is_permanent_host, err)) {
+    /* What a kill left in a journal or a WAL is undone or done by this; a WAL without locks is one process's. */
+    if (!is_reader &&
+        (atoll_database_run(database, "PRAGMA locking_mode = EXCLUSIVE", err) ||
+         atoll_database_run(database,
+                            settings->is_permanent_host
+                                ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"
+                                : "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = EXTRA;"
+                                  "PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_master",
+                            err))) {
         return -1;
     }
     return check_schema(database, err);

@@ -87,12 +87,6 @@ void atoll_store_close(struct atoll_store *store)
     free(store);
 }
 
-/* What asking again would only repeat. */
-static int is_final(enum atoll_llm_status status)
-{
-    return atoll_llm_status_is_answer(status) || status == ATOLL_LLM_REFUSED || status == ATOLL_LLM_EMPTY;
-}
-
 /* Borrowed until the statement is reset, which is before the buffers change. */
 static void bind(sqlite3_stmt *statement, int at, const char *text)
 {
@@ -128,7 +122,7 @@ int atoll_store_put(struct atoll_store *store, const struct atoll_llm_request *r
         sqlite3_bind_blob(put, 1, id.bytes, sizeof(id.bytes), SQLITE_STATIC);
         bind(put, 2, request->key);
         bind(put, 3, atoll_llm_status_name(outcome->status));
-        sqlite3_bind_int(put, 4, is_final(outcome->status));
+        sqlite3_bind_int(put, 4, atoll_llm_status_is_final(outcome->status));
         sqlite3_bind_int64(put, 5, (sqlite3_int64)reservation);
         bind(put, 6, outcome->name);
         bind(put, 7, request->campaign);

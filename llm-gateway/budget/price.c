@@ -159,16 +159,6 @@ void atoll_prices_destroy(struct atoll_prices *prices)
         atoll_arena_destroy(prices->arena);
 }
 
-const char *atoll_prices_date(const struct atoll_prices *prices)
-{
-    return prices->date;
-}
-
-const char *atoll_prices_source(const struct atoll_prices *prices)
-{
-    return prices->source;
-}
-
 const struct atoll_price *atoll_prices_find(const struct atoll_prices *prices, const char *name)
 {
     for (size_t i = 0; i < prices->row_count; i++)

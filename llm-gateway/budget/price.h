@@ -17,8 +17,6 @@ struct atoll_prices;
  * date, no source, a model twice), NOTFOUND. */
 struct atoll_prices *atoll_prices_load(const char *path, struct atoll_err *err);
 void atoll_prices_destroy(struct atoll_prices *prices);
-const char *atoll_prices_date(const struct atoll_prices *prices);
-const char *atoll_prices_source(const struct atoll_prices *prices);
 /* By the row's name; NULL when there is none. */
 const struct atoll_price *atoll_prices_find(const struct atoll_prices *prices, const char *name);
 

@@ -33,6 +33,11 @@ int atoll_llm_status_is_answer(enum atoll_llm_status status)
     return status == ATOLL_LLM_OK || status == ATOLL_LLM_TRUNCATED;
 }
 
+int atoll_llm_status_is_final(enum atoll_llm_status status)
+{
+    return atoll_llm_status_is_answer(status) || status == ATOLL_LLM_REFUSED || status == ATOLL_LLM_EMPTY;
+}
+
 void atoll_llm_outcome_init(struct atoll_llm_outcome *outcome)
 {
     memset(outcome, 0, sizeof *outcome);

@@ -35,6 +35,8 @@ enum atoll_llm_status {
 const char *atoll_llm_status_name(enum atoll_llm_status status); /* "ok" ... */
 /* Whether there is an answer to work with (OK, TRUNCATED). */
 int atoll_llm_status_is_answer(enum atoll_llm_status status);
+/* What asking again would only repeat: an answer, REFUSED, EMPTY. */
+int atoll_llm_status_is_final(enum atoll_llm_status status);
 
 /* Tokens.  input counts all of them, cached_input and cache_write are parts of it; output counts all of them, reasoning
  * is a part of it. */
