@@ -182,7 +182,8 @@ static int is_owned_by(const char *path, const struct atoll_lease_seen *seen, st
 
 /* An owner on this boot of this host lives or is dead, and the lease says which.  Of one elsewhere only the beat tells: one
  * that stands still for the lease's time is followed. */
-static struct atoll_lease *claim(const struct atoll_database_settings *settings, struct atoll_err *err)
+static struct atoll_lease *claim(const struct atoll_database_settings *settings, uint32_t after,
+                                 struct atoll_err *err)
 {
     char folder[PATH_BYTES];
     struct atoll_lease_holder self;
@@ -228,7 +229,7 @@ static struct atoll_lease *claim(const struct atoll_database_settings *settings,
         nanosleep(&(struct timespec){.tv_sec = !is_near, .tv_nsec = is_near * 100 * 1000 * 1000}, NULL);
     }
     struct atoll_err why = ATOLL_ERR_INIT;
-    struct atoll_lease *lease = atoll_lease_claim(folder, &self, silent, NULL, &why);
+    struct atoll_lease *lease = atoll_lease_claim_after(folder, &self, silent, after, NULL, &why);
     struct atoll_lease_seen seen;
     if (lease) {
         return lease;
@@ -334,28 +335,27 @@ static int check_schema(struct atoll_database *database, struct atoll_err *err)
                : 0;
 }
 
-/* From here on transactions of earlier owners fail. */
-static int take_over(struct atoll_database *database, struct atoll_err *err)
+/* From here on transactions of earlier owners fail.  A file that was put back from a copy may know of later epochs than the
+ * lease beside it: then the lease goes on from there. */
+static int take_over(struct atoll_database *database, const struct atoll_database_settings *settings,
+                     struct atoll_err *err)
 {
-    uint32_t epoch = atoll_lease_epoch(database->lease);
     long long before;
     char sql[160];
-    if (atoll_database_run(database, "BEGIN IMMEDIATE", err)) {
-        return -1;
-    }
     if (read_integer(database, "SELECT value FROM meta WHERE name = 'epoch'", 0, &before, err)) {
         return -1;
     }
-    if (before >= epoch) {
-        return atoll_err_set(
-            err, ATOLL_E_CORRUPT,
-            "%s: it was last owned in epoch %lld, and %s.owner knows of none beyond %u: the folder was "
-            "removed or is another file's; put it back, or make %s.owner/lease empty but for a file that "
-            "is called %06lld",
-            database->path, before, database->path, epoch - 1, database->path, before);
+    if (before >= atoll_lease_epoch(database->lease)) {
+        atoll_lease_release(database->lease);
+        database->lease = claim(settings, (uint32_t)before, err);
+        if (!database->lease) {
+            return -1;
+        }
     }
-    snprintf(sql, sizeof(sql), "UPDATE meta SET value = %u WHERE name = 'epoch'", epoch);
-    if (atoll_database_run(database, sql, err) || atoll_database_run(database, "COMMIT", err)) {
+    snprintf(sql, sizeof(sql), "UPDATE meta SET value = %u WHERE name = 'epoch'",
+             atoll_lease_epoch(database->lease));
+    if (atoll_database_run(database, "BEGIN IMMEDIATE", err) || atoll_database_run(database, sql, err) ||
+        atoll_database_run(database, "COMMIT", err)) {
         return -1;
     }
     database->epoch_check =
@@ -407,6 +407,17 @@ static int uri_of(const char *path, char ret_uri[PATH_BYTES], struct atoll_err *
     return *path ? atoll_err_set(err, ATOLL_E_LIMIT, "path too long: ...%.80s", path) : 0;
 }
 
+/* What was said is its owner's to read; SQLite's journals have the mode of their file. */
+static int make_private(const char *path, struct atoll_err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return atoll_file_write_failed(path, "open the file", errno, err);
+    }
+    close(fd);
+    return 0;
+}
+
 static int open_file(struct atoll_database *database, const struct atoll_database_settings *settings,
                      struct atoll_err *err)
 {
@@ -414,7 +425,8 @@ static int open_file(struct atoll_database *database, const struct atoll_databas
     int flags =
         is_reader ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     char uri[PATH_BYTES];
-    if (is_reader && (check_quiet(settings->path, err) || uri_of(settings->path, uri, err))) {
+    if (is_reader ? check_quiet(settings->path, err) || uri_of(settings->path, uri, err)
+                  : make_private(settings->path, err)) {
         return -1;
     }
     if (sqlite3_open_v2(is_reader ? uri : settings->path, &database->sqlite, flags | SQLITE_OPEN_NOMUTEX,
@@ -451,13 +463,13 @@ struct atoll_database *atoll_database_open(const struct atoll_database_settings 
     }
     database->mode = settings->mode;
     if (settings->mode == ATOLL_DATABASE_OWN) {
-        database->lease = claim(settings, err);
+        database->lease = claim(settings, 0, err);
         database->renewed_s = database->tried_s = now_s();
         if (!database->lease) {
             goto fail;
         }
     }
-    if (open_file(database, settings, err) || (database->lease && take_over(database, err))) {
+    if (open_file(database, settings, err) || (database->lease && take_over(database, settings, err))) {
         goto fail;
     }
     return database;
@@ -513,6 +525,9 @@ const char *atoll_database_path(const struct atoll_database *database)
 static int begin_copy(struct atoll_database *database, const char *target, struct atoll_err *err)
 {
     unlink(target);
+    if (make_private(target, err)) {
+        return -1;
+    }
     if (sqlite3_open_v2(target, &database->copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none") ==
         SQLITE_OK) {
         database->backup = sqlite3_backup_init(database->copy, "main", database->sqlite, "main");
@@ -599,6 +614,31 @@ int atoll_database_turn(struct atoll_database *database, struct atoll_err *err)
     return 0;
 }
 
+/* To another file system. */
+static int move_file(const char *from, const char *to, struct atoll_err *err)
+{
+    char block[1 << 16];
+    ssize_t got = 0;
+    int source = open(from, O_RDONLY | O_CLOEXEC),
+        target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int is_good = source >= 0 && target >= 0;
+    while (is_good && (got = read(source, block, sizeof(block))) > 0) {
+        is_good = write(target, block, (size_t)got) == got;
+    }
+    int system = errno;
+    is_good = is_good && got == 0 && fsync(target) == 0;
+    close(source);
+    close(target);
+    if (!is_good) {
+        if (target >= 0) {
+            unlink(to);
+        }
+        return atoll_err_errno(err, system, "%s: the copy cannot be moved to %s", from, to);
+    }
+    unlink(from);
+    return 0;
+}
+
 static int ask_for_copy(const char *path, const char *target, double wait_s, struct atoll_err *err)
 {
     char wanted[PATH_BYTES], copy[PATH_BYTES];
@@ -624,6 +664,9 @@ static int ask_for_copy(const char *path, const char *target, double wait_s, str
     }
     if (rename(copy, target) == 0) {
         return 0;
+    }
+    if (errno == EXDEV) {
+        return move_file(copy, target, err);
     }
     if (errno == ENOENT) {
         return atoll_err_set(err, ATOLL_E_IO,
