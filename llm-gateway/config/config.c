@@ -4,8 +4,9 @@
 #include "llm-gateway/config/config.h"
 
 #include <limits.h>
-#include <stdio.h>
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/program.h"
@@ -36,6 +37,112 @@ static int read_prices(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
             "prices names a table by a path from this file's folder; knowledge/prices.yaml is Atoll's own");
     return d->prices ? 0 : atoll_yaml_pass(walk, node, &inner);
 }
+
+/* ---- the file of budget and exchanges, and its limits ---- */
+
+/* Dollars into nanodollars, rounded down: a limit is never raised by rounding. */
+static int read_money(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    double dollars;
+    if (atoll_yaml_read_number(walk, node, &dollars))
+        return -1;
+    if (dollars > 1e9)
+        return atoll_yaml_fail(walk, node, "'%.40s' dollars are more than 1e9", atoll_yaml_scalar(node));
+    *(atoll_nanousd *)target = (atoll_nanousd)floor(dollars * 1e9 + 1e-3);
+    return 0;
+}
+
+static int read_scope(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    static const char *const names[ATOLL_SCOPE_COUNT] = {"campaign", "task", "model", "day"};
+    size_t i;
+    if (atoll_config_choose(walk, node, "scope", names, ATOLL_SCOPE_COUNT, &i))
+        return -1;
+    *(enum atoll_spending_scope *)target = (enum atoll_spending_scope)i;
+    return 0;
+}
+
+static int read_limit_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char *name;
+    if (atoll_config_read_long_name(walk, node, sizeof((struct atoll_spending_limit *)0)->name - 1, &name))
+        return -1;
+    memcpy(target, name, strlen(name) + 1);
+    return 0;
+}
+
+#define LIMIT(m) offsetof(struct atoll_spending_limit, m)
+static const struct atoll_yaml_row limit_rows[] = {
+    {"scope", ATOLL_YAML_REQUIRED, read_scope, LIMIT(scope)},
+    {"name", ATOLL_YAML_OPTIONAL, read_limit_name, LIMIT(name)},
+    {"money", ATOLL_YAML_OPTIONAL, read_money, LIMIT(money)},
+    {"tokens", ATOLL_YAML_OPTIONAL, atoll_yaml_read_count64, LIMIT(tokens)},
+};
+static const struct atoll_yaml_section limit_section = {limit_rows, sizeof limit_rows / sizeof *limit_rows};
+
+static int check_limit(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
+                       const struct atoll_spending_limit *limit)
+{
+    const struct atoll_config_draft *d = walk->owner;
+    if (limit->money == UINT64_MAX && limit->tokens == UINT64_MAX)
+        return atoll_yaml_fail(walk, node, "this limits nothing; give money (US dollars) or tokens");
+    if (limit->scope == ATOLL_SCOPE_DAY && limit->name[0])
+        return atoll_yaml_fail(walk, node, "a day has no name; remove it");
+    if (limit->scope == ATOLL_SCOPE_MODEL && atoll_config_find_model(d, limit->name) < 0)
+        return atoll_yaml_fail(walk, node, "a limit of a model names one of the models; '%s' is none",
+                               limit->name);
+    for (size_t i = 0; i < d->config.limit_count; i++)
+        if (d->limits[i].scope == limit->scope && strcmp(d->limits[i].name, limit->name) == 0)
+            return atoll_yaml_fail(walk, node, "this scope and name have a limit already; keep one");
+    return 0;
+}
+
+static int read_limit(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    struct atoll_config_draft *d = walk->owner;
+    struct atoll_spending_limit limit = {.money = UINT64_MAX, .tokens = UINT64_MAX};
+    if (atoll_yaml_map(walk, &limit_section, node, &limit) || check_limit(walk, node, &limit))
+        return -1;
+    d->limits[d->config.limit_count++] = limit;
+    return 0;
+}
+
+static int read_limits(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    struct atoll_config_draft *d = walk->owner;
+    return atoll_yaml_list(walk, node, ATOLL_SPENDING_LIMIT_COUNT, "limits", read_limit, d);
+}
+
+static int read_mode(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    static const char *const names[ATOLL_EXCHANGE_MODE_COUNT] = {"live", "record", "replay",
+                                                                 "replay-then-live"};
+    size_t i;
+    if (atoll_config_choose(walk, node, "mode", names, ATOLL_EXCHANGE_MODE_COUNT, &i))
+        return -1;
+    *(enum atoll_exchange_mode *)target = (enum atoll_exchange_mode)i;
+    return 0;
+}
+
+static const struct atoll_yaml_row budget_rows[] = {
+    {"ledger", ATOLL_YAML_HIDDEN, atoll_config_refuse_old_files, 0},
+    {"holder", ATOLL_YAML_HIDDEN, atoll_config_refuse_old_files, 0},
+    {"file", ATOLL_YAML_REQUIRED, atoll_config_read_path, CONFIG(file)},
+    {"mode", ATOLL_YAML_OPTIONAL, read_mode, CONFIG(mode)},
+    {"permanent_host", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, CONFIG(is_permanent_host)},
+    {"limits", ATOLL_YAML_OPTIONAL, read_limits, 0},
+};
+static const struct atoll_yaml_section budget_section = {budget_rows,
+                                                         sizeof budget_rows / sizeof *budget_rows};
+
+static int read_budget(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    struct atoll_config_draft *d = walk->owner;
+    d->config.mode = ATOLL_EXCHANGE_REPLAY_THEN_LIVE;
+    return atoll_yaml_map(walk, &budget_section, node, &d->config);
+}
+
+/* ---- calls ---- */
 
 static const struct atoll_yaml_row call_rows[] = {
     {"deadline", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_duration, CONFIG(deadline_s)},
@@ -117,7 +224,7 @@ static const struct atoll_yaml_row file_rows[] = {
     {"endpoints", ATOLL_YAML_OPTIONAL, atoll_config_read_endpoints, 0},
     {"models", ATOLL_YAML_OPTIONAL, atoll_config_read_models, 0},
     {"ensembles", ATOLL_YAML_OPTIONAL, atoll_config_read_ensembles, 0},
-    {"budget", ATOLL_YAML_OPTIONAL, atoll_config_read_budget, 0},
+    {"budget", ATOLL_YAML_OPTIONAL, read_budget, 0},
     {"store", ATOLL_YAML_HIDDEN, atoll_config_refuse_old_files, 0},
     {"calls", ATOLL_YAML_OPTIONAL, read_calls, 0},
     {"listen", ATOLL_YAML_OPTIONAL, read_listen, 0},
@@ -146,17 +253,20 @@ static int check(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *roo
     return 0;
 }
 
-static const char *folder_of(struct atoll_arena *arena, const char *path, struct atoll_err *err)
+struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct atoll_err *err)
 {
     const char *slash = strrchr(path, '/');
-    if (!slash)
-        return atoll_arena_text(arena, ".", 1, err);
-    return atoll_arena_text(arena, path, slash == path ? 1 : (size_t)(slash - path), err);
-}
-
-static void set_defaults(struct atoll_config_draft *d)
-{
+    struct atoll_yaml *yaml = atoll_yaml_load(path, err);
+    struct atoll_arena *arena = yaml ? atoll_arena_create((size_t)8 << 20, err) : NULL;
+    struct atoll_config_draft *d = arena ? atoll_arena_alloc(arena, sizeof(*d), err) : NULL;
+    struct atoll_yaml_walk walk = {yaml, arena, d, err};
+    if (!d) {
+        atoll_arena_destroy(arena);
+        atoll_yaml_destroy(yaml);
+        return NULL;
+    }
     struct atoll_gateway_config *c = &d->config;
+    d->arena = arena;
     c->endpoints = d->endpoints;
     c->models = d->models;
     c->ensembles = d->ensembles;
@@ -165,34 +275,15 @@ static void set_defaults(struct atoll_config_draft *d)
     atoll_retry_defaults(&c->retry);
     c->deadline_s = 600;
     c->in_flight_limit = 4096;
-}
-
-static struct atoll_gateway_config *read_file(const struct atoll_yaml *yaml, const char *path,
-                                              struct atoll_err *err)
-{
-    struct atoll_arena *arena = atoll_arena_create((size_t)8 << 20, err);
-    struct atoll_config_draft *d = arena ? atoll_arena_alloc(arena, sizeof *d, err) : NULL;
-    struct atoll_yaml_walk walk = {yaml, arena, d, err};
-    if (!d) {
-        atoll_arena_destroy(arena);
-        return NULL;
+    d->folder = slash ? atoll_arena_text(arena, path, slash == path ? 1 : (size_t)(slash - path), err)
+                      : atoll_arena_text(arena, ".", 1, err);
+    if (!d->folder || atoll_yaml_map(&walk, &file_section, atoll_yaml_root(yaml), c) != 0 ||
+        check(&walk, atoll_yaml_root(yaml)) != 0) {
+        atoll_gateway_config_destroy(c);
+        c = NULL;
     }
-    d->arena = arena;
-    set_defaults(d);
-    d->folder = folder_of(arena, path, err);
-    if (d->folder && !atoll_yaml_map(&walk, &file_section, atoll_yaml_root(yaml), &d->config) &&
-        !check(&walk, atoll_yaml_root(yaml)))
-        return &d->config;
-    atoll_gateway_config_destroy(&d->config);
-    return NULL;
-}
-
-struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct atoll_err *err)
-{
-    struct atoll_yaml *yaml = atoll_yaml_load(path, err);
-    struct atoll_gateway_config *config = yaml ? read_file(yaml, path, err) : NULL;
     atoll_yaml_destroy(yaml);
-    return config;
+    return c;
 }
 
 void atoll_gateway_config_destroy(struct atoll_gateway_config *config)

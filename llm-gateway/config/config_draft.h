@@ -49,11 +49,10 @@ int atoll_config_choose(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
 /* A path as the file's reader sees it, in the arena; NULL and err. */
 const char *atoll_config_path(struct atoll_config_draft *draft, const char *text, struct atoll_err *err);
 
-/* config_endpoint.c, config_model.c, config_ensemble.c, config_budget.c: the file's sections. */
+/* config_models.c: the file's longer sections. */
 atoll_yaml_reader atoll_config_read_endpoints;
 atoll_yaml_reader atoll_config_read_models;
 atoll_yaml_reader atoll_config_read_ensembles;
-atoll_yaml_reader atoll_config_read_budget;
 /* Index of a model by name; -1. */
 int atoll_config_find_model(const struct atoll_config_draft *draft, const char *name);
 /* A name of up to limit bytes: campaigns are called by their ids. */
