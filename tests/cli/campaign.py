@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -197,6 +198,30 @@ def one_after_the_other():
     check(begun["unix_s"] >= ended["unix_s"], f"second began before first was done: {begun} {ended}")
 
 
+def supervisors_are_killed():
+    """Whoever runs this machine's jobs may be killed at any instant: the next command starts another one, and nothing is lost."""
+    for name in ("killed", "behind-killed"):
+        submit(name, evaluations=80, tasks=("transpose",), site=slow_site())
+    kills = 0
+    for path in root.glob("state/atoll/jobs/*/supervisor"):
+        while kills < 5:
+            words = path.read_text().split()  # "pid 12 on host ..."
+            try:
+                os.kill(int(words[1]), signal.SIGKILL)
+                kills += 1
+            except (IndexError, ProcessLookupError):
+                pass
+            time.sleep(random.uniform(0.05, 0.9))
+            status_of("killed")
+    wait_done("killed")
+    wait_done("behind-killed")
+    for name in ("killed", "behind-killed"):
+        run("verify", f"{name}/parts/0000")
+        check(len(evaluations(name)) == 80, f"{len(evaluations(name))} results of 80 after {kills} kills")
+    restarts = sum(json.loads(path.read_text())["restart_count"] for path in root.glob("state/atoll/jobs/*/*/job.json"))
+    check(kills == 5 and restarts > 0, f"{kills} kills, {restarts} restarts")
+
+
 def places():
     submit("waiting", evaluations=1000000, site=slow_site())
     run("pause", "waiting")
@@ -310,7 +335,7 @@ def stop_all():
         time.sleep(0.1)
 
 
-scenes = (a_tour, refusals, odd_names, rests, one_after_the_other, places, damaged_ones, history_is_hostile, a_colleague_looks)
+scenes = (a_tour, refusals, odd_names, rests, one_after_the_other, supervisors_are_killed, places, damaged_ones, history_is_hostile, a_colleague_looks)
 chosen = [s for s in scenes if not sys.argv[3:] or s.__name__ in sys.argv[3:]]
 try:
     for scene in chosen:
