@@ -107,7 +107,8 @@ static void values_fini(struct atoll_reference_values *values)
     *values = (struct atoll_reference_values){0};
 }
 
-/* How far what the reference says to another question is from the battery's; negative: it could not be had, and that is reported. */
+/* How far what the reference says to another question is from the battery's; negative: it could not be had, and that
+ * is reported. */
 static double distance_ask(struct admission *a, const char *test, struct atoll_referee *where,
                            struct atoll_case *known, const struct atoll_reference_question *question)
 {

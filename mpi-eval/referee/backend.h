@@ -69,7 +69,8 @@ struct atoll_backend {
                   struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
                   struct atoll_trial *ret_trial);
 
-    /* Pool input sets of a variant whose expected values are all at hand (see atoll_input_set_order_init); at most limit. */
+    /* Pool input sets of a variant whose expected values are all at hand (see atoll_input_set_order_init); at most
+     * limit. */
     size_t (*kept)(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant,
                    uint16_t *ret_numbers, size_t limit);
     /* Keeps what is expected of an input set from being forgotten until release; NULL with err when it cannot be had. */
@@ -97,9 +98,9 @@ struct atoll_backend {
     int (*variant_fits)(struct atoll_referee *referee, const struct atoll_task *task,
                         const struct atoll_variant *variant, struct atoll_err *err);
 
-    /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not looked
-     * at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.  NULL: the backend
-     * has none. */
+    /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not
+     * looked at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.
+     * NULL: the backend has none. */
     enum atoll_verdict (*sanitize)(struct atoll_referee *referee, struct atoll_case *known,
                                    struct atoll_loaded_candidate *candidate, char *ret_detail);
 };

@@ -1,7 +1,7 @@
 /* input_set.h - which inputs a candidate sees: secret seeds per (task, variant), in an order of its own.
- * Layer: mpi-eval, referee.  Pure values; the secret never leaves the caller.
- * A pool input set serves many candidates (its expected values are paid for once); a fresh input set belongs to one order and is
- * never seen again (MEASUREMENT.md 2, 5). */
+ * Layer: mpi-eval, referee.  Pure values; the secret never leaves the caller. A pool input set serves many candidates
+ * (its expected values are paid for once); a fresh input set belongs to one order and is never seen again
+ * (MEASUREMENT.md 2, 5). */
 #ifndef ATOLL_MPI_EVAL_REFEREE_INPUT_SET_H
 #define ATOLL_MPI_EVAL_REFEREE_INPUT_SET_H
 
@@ -13,10 +13,10 @@
 #define ATOLL_INPUT_SET_POOL_MIN   16
 #define ATOLL_INPUT_SET_POOL_LIMIT 4096
 
-/* Series 0 is the pool, any other one holds fresh input sets of one order.  Pool input sets have the task's distributions in turn,
- * by their numbers, so that every pool has the same shares of them: a kernel's time may depend on the distribution (a
- * softmax took 12 % more with one of five, docs/benchmarks/gpu.md), and secret shares would differ between processes.
- * Which number comes when stays secret. */
+/* Series 0 is the pool, any other one holds fresh input sets of one order.  Pool input sets have the task's
+ * distributions in turn, by their numbers, so that every pool has the same shares of them: a kernel's time may depend
+ * on the distribution (a softmax took 12 % more with one of five, docs/benchmarks/gpu.md), and secret shares would
+ * differ between processes. Which number comes when stays secret. */
 struct atoll_input_set {
     uint32_t variant;
     uint64_t series, number;

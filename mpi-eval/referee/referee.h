@@ -35,10 +35,11 @@ const char *atoll_phase_name(enum atoll_phase phase);
 struct atoll_backend;
 struct atoll_referee;
 
-/* Opens the device of a backend (NULL: there is none of the setup's name; cpu: picks cores from the process's affinity mask, all but one for
- * candidates, one for the referee; with one core both share it), qualifies it with a known-answer kernel,
- * calibrates (bandwidth, peaks, empty launch).  compiler: borrowed, of the same backend, used for reference, known-answer and
- * calibration kernels through atoll_compiler_run before orders come, and paused in timing windows.  setup: copied. */
+/* Opens the device of a backend (NULL: there is none of the setup's name; cpu: picks cores from the process's affinity
+ * mask, all but one for candidates, one for the referee; with one core both share it), qualifies it with a
+ * known-answer kernel, calibrates (bandwidth, peaks, empty launch).  compiler: borrowed, of the same backend, used for
+ * reference, known-answer and calibration kernels through atoll_compiler_run before orders come, and paused in timing
+ * windows.  setup: copied. */
 struct atoll_referee *atoll_referee_create(const struct atoll_backend *backend,
                                            const struct atoll_setup *setup, struct atoll_compiler *compiler,
                                            struct atoll_err *err);
@@ -76,10 +77,10 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
 /* 0 when the device still passes its known-answer kernel (after a lost worker). */
 int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err);
 
-/* The admission battery of MEASUREMENT.md 7 on one loaded task; calls row once per test. 0 when all passed, 1
- * when some failed.  referee: of a backend that leads a battery (the cpu).  device: another referee, NULL none; the degenerate outputs must be refused
- * there as well, its reference must agree with the host's, and its seeds must be right; names of these tests begin
- * with its backend's. */
+/* The admission battery of MEASUREMENT.md 7 on one loaded task; calls row once per test. 0 when all passed, 1 when
+ * some failed.  referee: of a backend that leads a battery (the cpu).  device: another referee, NULL none; the
+ * degenerate outputs must be refused there as well, its reference must agree with the host's, and its seeds must be
+ * right; names of these tests begin with its backend's. */
 typedef void atoll_admission_row(void *context, const char *test, int passed, const char *detail);
 int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *device,
                         const struct atoll_task *task, atoll_admission_row *row, void *context,

@@ -5,8 +5,8 @@
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/referee/referee.h"
 
-/* Short samplings, so that hundreds of kernels take seconds, warm where ATOLL_TEST_TIMING says so; programs of this build unless the environment names
- * others. */
+/* Short samplings, so that hundreds of kernels take seconds, warm where ATOLL_TEST_TIMING says so; programs of this
+ * build unless the environment names others. */
 static inline struct atoll_setup gpu_setup(void)
 {
     struct atoll_setup setup = {.secret = {4, 5, 6},

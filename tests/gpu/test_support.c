@@ -1,5 +1,5 @@
-/* Our kernels on a device against the host: contents of input sets bit for bit, fills, guards, hashes, sealed expected values,
- * comparisons, the known answer; and how fast they are, printed. */
+/* Our kernels on a device against the host: contents of input sets bit for bit, fills, guards, hashes, sealed expected
+ * values, comparisons, the known answer; and how fast they are, printed. */
 #include <math.h>
 
 #include "core/task/init.h"

@@ -47,8 +47,8 @@ int atoll_expected_cache_input(struct atoll_expected_cache *cache, struct atoll_
 /* Numbers of pool input sets of (task, variant) whose expected values are all held; at most limit of them. */
 size_t atoll_expected_cache_kept(const struct atoll_expected_cache *cache, uint32_t task, uint32_t variant,
                                  uint16_t *ret_numbers, size_t limit);
-/* Some whole expected values of (task, variant) that are held, of another input set than `number`, with a user added; NULL when there
- * is none. */
+/* Some whole expected values of (task, variant) that are held, of another input set than `number`, with a user added;
+ * NULL when there is none. */
 struct atoll_expected *atoll_expected_cache_other(struct atoll_expected_cache *cache, uint32_t task,
                                                   uint32_t variant, const struct atoll_input_set *not_this);
 

@@ -1,7 +1,7 @@
 /* atoll-compile-cuda: one compile child.  "describe" prints where NVRTC is and its version.  "serve TARGET SECONDS
- * BYTES FOLDER..." compiles for its parent (compile_child.h): it opens NVRTC and compiles a kernel of ours, which loads all that
- * NVRTC loads lazily; then it gives up everything but reading the folders, and only then reads what a candidate wrote.
- * SECONDS bounds the processor time of one job, BYTES a cubin. */
+ * BYTES FOLDER..." compiles for its parent (compile_child.h): it opens NVRTC and compiles a kernel of ours, which
+ * loads all that NVRTC loads lazily; then it gives up everything but reading the folders, and only then reads what a
+ * candidate wrote. SECONDS bounds the processor time of one job, BYTES a cubin. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -35,8 +35,8 @@ void atoll_toolkit_find_headers(struct atoll_toolkit *t, const char *library_pat
 /* Adds the folders of an include_path; for those who have no NVRTC. */
 int atoll_toolkit_add_folders(struct atoll_toolkit *t, const char *include_path, struct atoll_err *err);
 
-/* A program of the toolkit ("nvcc") as a path: of the name or path `command`; from PATH, then bin of $CUDA_HOME, $CUDA_PATH,
- * /usr/local/cuda.  NULL: none; the caller frees. */
+/* A program of the toolkit ("nvcc") as a path: of the name or path `command`; from PATH, then bin of $CUDA_HOME,
+ * $CUDA_PATH, /usr/local/cuda.  NULL: none; the caller frees. */
 char *atoll_toolkit_find_program(const char *command);
 
 /* The options of every NVRTC job of a compiler: target, headers, and what the user may ask for.  Lifetime: init/fini. */

@@ -1,6 +1,6 @@
-/* expected.h - what the referee remembers per input set: hashes of its inputs for good, and where its sealed expected values lie on the
- * device, within a budget (docs/adr/0007).  Layer: mpi-eval, backend/cuda.  Host side only, no device calls.
- * Lifetime: create/destroy; a record is borrowed from take to give. */
+/* expected.h - what the referee remembers per input set: hashes of its inputs for good, and where its sealed expected
+ * values lie on the device, within a budget (docs/adr/0007).  Layer: mpi-eval, backend/cuda.  Host side only, no
+ * device calls. Lifetime: create/destroy; a record is borrowed from take to give. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_EXPECTED_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_EXPECTED_H
 
@@ -42,8 +42,8 @@ void atoll_expected_store_give(struct atoll_expected_store *store, struct atoll_
 
 /* Whether expected values of this size are kept: a whole pool of `pool` input sets, and one fresh input set, fit. */
 int atoll_expected_store_is_kept(const struct atoll_expected_store *store, uint64_t bytes, size_t pool);
-/* Finds room: expected values of the (task, variant) that was not asked for longest go first, then this one's own oldest; never
- * one in use.  -1 when there is none. */
+/* Finds room: expected values of the (task, variant) that was not asked for longest go first, then this one's own
+ * oldest; never one in use.  -1 when there is none. */
 int atoll_expected_store_reserve(struct atoll_expected_store *store, struct atoll_sealed *sealed,
                                  uint64_t bytes);
 void atoll_expected_store_unseal(struct atoll_expected_store *store,

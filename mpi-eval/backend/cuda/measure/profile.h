@@ -1,4 +1,5 @@
-/* profile.h - hardware counters of one run of a plan, never timed: which metric of CUPTI is which counter of a profile, and in which set it is counted.
+/* profile.h - hardware counters of one run of a plan, never timed: which metric of CUPTI is which counter of a
+ * profile, and in which set it is counted.
  * Layer: mpi-eval, backend/cuda.  Pure.  Source of the names: the metrics that CUPTI lists for the chips of compute
  * capability 8.0 to 10.0, as ncu prints them. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_PROFILE_H

@@ -244,7 +244,8 @@ long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t com
     return -1;
 }
 
-/* On contents of another input set: whatever a candidate keeps of this launch, and wherever, is of no use in the timed one. */
+/* On contents of another input set: whatever a candidate keeps of this launch, and wherever, is of no use in the timed
+ * one. */
 static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, struct atoll_err *err)
 {
     if (contents_make(s, batch, key_of(s, 4, 0), err) != 0)

@@ -1,11 +1,12 @@
-/* support.h - kernels of ours on the device, as commands of a batch: inputs, fills, guards, hashes, cache flush, sealed
- * answers, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
+/* support.h - kernels of ours on the device, as commands of a batch: inputs, fills, guards, hashes, cache flush,
+ * sealed expected values, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
  * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads results; the folder device holds the texts.
  *
- * Sealed expected values: what the reference says of an input set lies on the device only encrypted (Threefry-2x64-13 keystream;
- * Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate has finished.
- * So every sample is compared in full, the reference is paid once per input set, and no expected value is ever addressable
- * by a candidate in the clear.  Plain values exist only between a candidate's end and the wipe that ends the batch. */
+ * Sealed expected values: what the reference says of an input set lies on the device only encrypted (Threefry-2x64-13
+ * keystream; Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate
+ * has finished. So every sample is compared in full, the reference is paid once per input set, and no expected value
+ * is ever addressable by a candidate in the clear.  Plain values exist only between a candidate's end and the wipe
+ * that ends the batch. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
 
@@ -35,8 +36,8 @@ void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, si
 int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task, size_t tensor,
                        const struct atoll_variant *variant, uint64_t input_set_seed, unsigned distribution,
                        uint64_t address, struct atoll_err *err);
-/* Fills `count` elements.  kind STALE takes plausible values of another input set: `stale_seed` of the tensor's own init or,
- * for tensors without one, a normal of `magnitude`.  The same (kind, key, index) always gives the same bits. */
+/* Fills `count` elements.  kind STALE takes plausible values of another input set: `stale_seed` of the tensor's own
+ * init or, for tensors without one, a normal of `magnitude`.  The same (kind, key, index) always gives the same bits. */
 struct atoll_support_fill {
     enum atoll_fill_kind kind;
     enum atoll_dtype dtype;
@@ -55,8 +56,9 @@ void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t addre
  * Equal bytes at another address, aligned otherwise, have the same hash. */
 void atoll_support_hash(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                         uint64_t result);
-/* Puts everything out of the caches: writes `bytes` at area, then reads as much at area + bytes (the area has
- * 2 * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets changing garbage. */
+/* Puts everything out of the caches: writes `bytes` at area, then reads as much at area + bytes (the area has 2 *
+ * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets
+ * changing garbage. */
 void atoll_support_flush(struct atoll_command_batch *batch, uint64_t area, uint64_t bytes,
                          uint32_t multiprocessors, uint32_t shared_bytes, uint64_t key, uint64_t result);
 /* The last of it alone: what a kernel left in shared memory is gone. */

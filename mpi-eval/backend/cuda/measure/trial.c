@@ -1,5 +1,5 @@
-/* One sample: expected values (when they are not known), run, check.  A lost device process starts it again; a fault while the
- * candidate ran is the candidate's. */
+/* One sample: expected values (when they are not known), run, check.  A lost device process starts it again; a fault
+ * while the candidate ran is the candidate's. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

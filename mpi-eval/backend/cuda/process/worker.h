@@ -40,7 +40,8 @@ void atoll_cuda_worker_destroy(
 const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_worker *worker); /* borrowed */
 
 /* Carries out one batch.  deadline_ns: of wall time; then the group is killed and the status is TIMEOUT.  After FAULT,
- * TIMEOUT and LOST nothing but destroy may follow, or end where a watcher still has to write down what it saw.  0, or -1 with err for a batch that was never sent (too large). */
+ * TIMEOUT and LOST nothing but destroy may follow, or end where a watcher still has to write down what it saw.  0, or
+ * -1 with err for a batch that was never sent (too large). */
 int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *batch,
                           double deadline_ns, struct atoll_command_batch_reply *ret_reply,
                           struct atoll_err *err);

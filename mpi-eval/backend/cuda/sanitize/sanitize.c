@@ -1,7 +1,7 @@
-/* A run: the device process is started by the tool; at every check variant every buffer is an allocation of its own, so
- * that its bounds are seen; inputs are written by the host and nothing else is, so that a read of what nobody wrote is seen;
- * the launches are those of a sample; the process ends in order, and the tool writes its report.  What comes out is not
- * looked at: samples do that. */
+/* A run: the device process is started by the tool; at every check variant every buffer is an allocation of its own,
+ * so that its bounds are seen; inputs are written by the host and nothing else is, so that a read of what nobody wrote
+ * is seen; the launches are those of a sample; the process ends in order, and the tool writes its report.  What comes
+ * out is not looked at: samples do that. */
 #include "mpi-eval/backend/cuda/sanitize/sanitize.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* sanitizer.h - compute-sanitizer, which runs a program under one of four tools that watch every access of its kernels: where
- * it is, how it is told what to do, and what its reports are worth.
+/* sanitizer.h - compute-sanitizer, which runs a program under one of four tools that watch every access of its
+ * kernels: where it is, how it is told what to do, and what its reports are worth.
  * Layer: mpi-eval, backend/cuda.  Pure, but for the search. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_SANITIZE_SANITIZER_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_SANITIZE_SANITIZER_H
@@ -24,14 +24,15 @@ const char *atoll_sanitizer_name(enum atoll_sanitizer_tool tool);
  * ATOLL_E_MISSING: none; the caller frees. */
 char *atoll_sanitizer_find(struct atoll_err *err);
 
-/* What starts a program under it, the program's own path and arguments to follow: ret_arguments is NULL-terminated and borrows
- * `program` and `report`, the file that it writes. */
+/* What starts a program under it, the program's own path and arguments to follow: ret_arguments is NULL-terminated and
+ * borrows `program` and `report`, the file that it writes. */
 void atoll_sanitizer_arguments(const char *program, enum atoll_sanitizer_tool tool, const char *report,
                                const char *ret_arguments[ATOLL_SANITIZER_ARGUMENT_LIMIT]);
 
-/* 1 when what the tool finds in this kernel is the kernel's fault.  0: its makers name kernels of this kind among those
- * that it misreads (release notes of Compute Sanitizer, "false positives"): threads that meet at barriers of their own
- * and copies that run beside them (mbarrier, named barriers, clusters, asynchronous and tensor copies).  memcheck is always believed. */
+/* 1 when what the tool finds in this kernel is the kernel's fault.  0: its makers name kernels of this kind among
+ * those that it misreads (release notes of Compute Sanitizer, "false positives"): threads that meet at barriers of
+ * their own and copies that run beside them (mbarrier, named barriers, clusters, asynchronous and tensor copies).
+ * memcheck is always believed. */
 int atoll_sanitizer_is_believed(enum atoll_sanitizer_tool tool, const struct atoll_plan *plan,
                                 const char *source);
 

@@ -1,6 +1,6 @@
-/* A finalist under a compute-sanitizer that is a script: it writes the report that a test wants and starts the device process
- * that it was given, as the real one does.  The device process is this program, started again: it answers batches as a
- * device would and writes down what it was asked for. */
+/* A finalist under a compute-sanitizer that is a script: it writes the report that a test wants and starts the device
+ * process that it was given, as the real one does.  The device process is this program, started again: it answers
+ * batches as a device would and writes down what it was asked for. */
 #include "tests/support/expect.h"
 
 #include <fcntl.h>
