@@ -46,10 +46,7 @@ struct atoll_spawner {
 /* One message and at most one descriptor of the socket pair. */
 struct envelope {
     struct iovec part;
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     struct msghdr header;
 };
 
@@ -59,8 +56,8 @@ static void envelope_init(struct envelope *e, struct message *message)
     e->part = (struct iovec){.iov_base = message, .iov_len = sizeof(*message)};
     e->header = (struct msghdr){.msg_iov = &e->part,
                                 .msg_iovlen = 1,
-                                .msg_control = e->control.bytes,
-                                .msg_controllen = sizeof(e->control.bytes)};
+                                .msg_control = e->control,
+                                .msg_controllen = sizeof(e->control)};
 }
 
 /* ---- the spawner process ---- */
