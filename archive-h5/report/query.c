@@ -91,8 +91,9 @@ static int group(struct atoll_query *q, struct groups *g, enum atoll_table table
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to index the archive");
     }
     for (uint64_t i = 0; i < row_count; i++) {
-        owners[i] = by_candidate ? atoll_query_candidate(q, campaigns[i], &ids[i]) : -1;
-        if (!by_candidate) {
+        if (by_candidate) {
+            owners[i] = atoll_query_candidate(q, campaigns[i], &ids[i]);
+        } else {
             struct event_key key = {evaluation_events, evaluation_campaigns, events[i], campaigns[i]};
             uint32_t row = atoll_index_find(&q->evaluations, events[i], event_matches, &key);
             owners[i] = row == ATOLL_NONE ? -1 : (int64_t)row;

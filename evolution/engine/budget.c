@@ -1,3 +1,4 @@
+/* budget.c - what a run may spend, from what answers cost so far. */
 #include "evolution/engine/budget.h"
 
 #include <math.h>

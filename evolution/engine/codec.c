@@ -1,3 +1,4 @@
+/* codec.c - a field to a buffer, or back. */
 #include "evolution/engine/codec.h"
 
 void atoll_codec_u8(struct atoll_codec *c, uint8_t *v)

@@ -1,3 +1,4 @@
+/* decide.c - decisions are handed out with the fields of their type only, and kept while they are under way. */
 #include "evolution/engine/decide.h"
 
 #include <string.h>

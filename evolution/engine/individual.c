@@ -1,3 +1,4 @@
+/* individual.c - candidates by task and identity. */
 #include "evolution/engine/individual.h"
 
 #include <math.h>

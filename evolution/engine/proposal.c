@@ -1,3 +1,4 @@
+/* proposal.c - what is under way, in the order of its numbers. */
 #include "evolution/engine/proposal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The whole state as bytes and back.  Layout: magic, version, search settings, numbers of the run, the tasks'
+/* save.c - the whole state as bytes and back.  Layout: magic, version, search settings, numbers of the run, the tasks'
  * own bytes, sources with their tuners, individuals, the tasks' state, what is under way.  What can be derived
  * (plans, enumerated combinations, indexes) is not written. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* schedule.c - one settle after every event: budgets, proposals, finals, the end. */
 #include "evolution/engine/schedule.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* share.c - gain per device time, older evaluations weighing less. */
 #include "evolution/engine/share.h"
 
 #include <math.h>

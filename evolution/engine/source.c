@@ -1,3 +1,4 @@
+/* source.c - sources by identity; a template is known by its tuner. */
 #include "evolution/engine/source.h"
 
 #include <stdlib.h>

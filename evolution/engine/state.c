@@ -1,3 +1,4 @@
+/* state.c - the state of a task, made and released. */
 #include "evolution/engine/state.h"
 
 #include "evolution/strategy/strategy.h"

@@ -1,3 +1,4 @@
+/* advice.c - a sentence for each step up and down a dimension, per language. */
 #include "evolution/population/advice.h"
 
 #include <math.h>

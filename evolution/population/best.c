@@ -1,3 +1,4 @@
+/* best.c - at most one duel over the best is under way, and what winning or losing a duel means. */
 #include "evolution/population/best.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* At most one duel over a cell is under way; of the candidates that come meanwhile the fastest waits. */
+/* challenge.c - at most one duel over a cell is under way; of the candidates that come meanwhile the fastest waits. */
 #include "evolution/population/challenge.h"
 
 #include "evolution/population/best.h"

@@ -1,3 +1,4 @@
+/* device_models.c - a task is begun on every model that is known, and on one that appears later. */
 #include "evolution/population/device_models.h"
 
 #include <stdio.h>

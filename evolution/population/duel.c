@@ -1,5 +1,5 @@
-/* duel.c - every challenge is a test of the run's error control (core/error_control.h); finals and duels of null controls are none of its
- * tests. */
+/* duel.c - every challenge is a test of the run's error control (core/error_control.h); finals and duels of null controls are
+ * none of its tests. */
 #include "evolution/population/duel.h"
 
 #include "evolution/engine/decide.h"

@@ -1,4 +1,4 @@
-/* A single time of a noisy machine may promise too much, and the fastest of many times does.  So the finalist
+/* final.c - a single time of a noisy machine may promise too much, and the fastest of many times does.  So the finalist
  * whose duel says less than its time is followed by the next best that still promises more.  The error is
  * shared by the tries. */
 #include "evolution/population/final.h"

@@ -1,3 +1,4 @@
+/* gradient.c - three gradients of a cell: what steps gained, how often they improved, where the island is empty. */
 #include "evolution/population/gradient.h"
 
 #include <math.h>

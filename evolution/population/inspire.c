@@ -1,3 +1,4 @@
+/* inspire.c - elites, failures and advice for an ask. */
 #include "evolution/population/inspire.h"
 
 #include "evolution/population/advice.h"

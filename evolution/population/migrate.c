@@ -1,3 +1,4 @@
+/* migrate.c - the fastest elite of an island goes on. */
 #include "evolution/population/migrate.h"
 
 #include "evolution/population/challenge.h"

@@ -1,3 +1,4 @@
+/* null_control.c - a copy of a winner under another identity. */
 #include "evolution/population/null_control.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* population.c - islands and their cells. */
 #include "evolution/population/population.h"
 
 #include <string.h>

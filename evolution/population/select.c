@@ -1,3 +1,4 @@
+/* select.c - a table of rules that weigh cells. */
 #include "evolution/population/select.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* ask.c - asks are numbered, kept until they are answered, and charged when they are. */
 #include "evolution/strategy/ask.h"
 
 #include <float.h>

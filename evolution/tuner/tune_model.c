@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "evolution/tuner/gp.h"
 
 #define POOL_LIMIT    1024
 #define CENTRE_LIMIT  8
