@@ -33,8 +33,8 @@ static void use(const struct atoll_gateway_config *c)
         for (size_t m = 0; m < e->member_count; m++)
             demand(e->members[m].model < c->model_count && e->members[m].weight >= 0);
     }
-    demand(!c->limit_count || c->ledger);
-    demand(c->mode == ATOLL_EXCHANGE_LIVE || c->store);
+    demand(!c->limit_count || c->file);
+    demand(c->mode == ATOLL_EXCHANGE_LIVE || c->file);
     demand(c->deadline_s > 0 && c->in_flight_limit > 0 && c->retry.try_limit > 0);
 }
 
