@@ -5,7 +5,6 @@
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_SANITIZE_SANITIZE_H
 
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
-#include "mpi-eval/backend/cuda/sanitize/sanitizer_report.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 
 /* One tool.  The device's own process should be gone: a device in exclusive use takes no second one.  path: of

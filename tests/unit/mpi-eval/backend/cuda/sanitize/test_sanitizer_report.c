@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi-eval/backend/cuda/sanitize/sanitizer_report.h"
+#include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 
 #define HEAD "========= COMPUTE-SANITIZER\n"
 
