@@ -126,38 +126,30 @@ static int search_choose(struct atoll_plan_settings *settings, struct atoll_sear
 /* Four tools take about so long for one kernel (docs/benchmarks/gpu.md). */
 #define SANITIZE_SECONDS 4.0
 
-/* A run that is too short for it would end without any final duel. */
-static const char *sanitize_auto(const struct atoll_campaign_plan *plan, double evaluators, int is_quiet)
+static int is_sanitize_auto(const struct atoll_plan_settings *settings)
+{
+    return strcmp(settings->sanitize, "auto") == 0;
+}
+
+/* "auto", when tasks are known: a run that is too short for it would end without any final duel. */
+static int sanitize_choose(struct atoll_campaign_plan *plan, double evaluators, int is_quiet,
+                           struct atoll_err *err)
 {
     double kept = plan->search.finals_share * plan->search.wall_budget_ns / 1e9 * evaluators;
+    int is_short = strcmp(plan->settings->backend, "cuda") == 0 && plan->search.wall_budget_ns > 0 &&
+                   kept < SANITIZE_SECONDS * (double)plan->tasks.count;
 
-    if (strcmp(plan->settings->backend, "cuda") != 0 || !(plan->search.wall_budget_ns > 0) ||
-        kept >= SANITIZE_SECONDS * (double)plan->tasks.count) {
-        return "finals";
+    if (!is_sanitize_auto(plan->settings)) {
+        return 0;
     }
-    if (!is_quiet) {
+    if (is_short && !is_quiet) {
         fprintf(stderr,
                 "atoll: this run is too short for compute-sanitizer on finalists: %.0f s are kept for %zu of "
                 "%.0f s "
                 "each; --sanitize finals insists\n",
                 kept, plan->tasks.count, SANITIZE_SECONDS);
     }
-    return "none";
-}
-
-static int is_sanitize_auto(const struct atoll_plan_settings *settings)
-{
-    return strcmp(settings->sanitize, "auto") == 0;
-}
-
-/* When tasks are known. */
-static int sanitize_choose(struct atoll_campaign_plan *plan, double evaluators, int is_quiet,
-                           struct atoll_err *err)
-{
-    if (!is_sanitize_auto(plan->settings)) {
-        return 0;
-    }
-    plan->settings->sanitize = sanitize_auto(plan, evaluators, is_quiet);
+    plan->settings->sanitize = is_short ? "none" : "finals";
     return atoll_setup_option(&plan->setup, "sanitize", plan->settings->sanitize, err) < 0 ? -1 : 0;
 }
 
@@ -227,17 +219,6 @@ void atoll_campaign_plan_log_reuse(const struct atoll_campaign_plan *plan)
     }
 }
 
-static int reuse_read(struct atoll_reuse *reuse, const struct atoll_option_list *campaigns,
-                      struct atoll_buffer *out, struct atoll_reuse_counts *ret_counts, struct atoll_err *err)
-{
-    for (size_t i = 0; i < campaigns->count; i++) {
-        if (atoll_reuse_add(reuse, campaigns->items[i], err) != 0) {
-            return atoll_err_add(err, "in --reuse %s", campaigns->items[i]);
-        }
-    }
-    return atoll_reuse_write(reuse, out, ret_counts, err);
-}
-
 /* What earlier campaigns know of the part's tasks. */
 static int reuse_take(struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
                       struct atoll_buffer *out, struct atoll_err *err)
@@ -253,7 +234,13 @@ static int reuse_take(struct atoll_campaign_plan *plan, const struct atoll_plan_
     }
     atoll_reuse_model(settings->backend, model, sizeof(model));
     reuse = atoll_reuse_create(plan->tasks.tasks + part->first, part->count, settings->backend, model, err);
-    status = reuse ? reuse_read(reuse, &settings->reuse, out, &counts, err) : -1;
+    status = reuse ? 0 : -1;
+    for (size_t i = 0; status == 0 && i < settings->reuse.count; i++) {
+        if (atoll_reuse_add(reuse, settings->reuse.items[i], err) != 0) {
+            status = atoll_err_add(err, "in --reuse %s", settings->reuse.items[i]);
+        }
+    }
+    status = status == 0 ? atoll_reuse_write(reuse, out, &counts, err) : status;
     atoll_reuse_destroy(reuse);
     plan->reused.hints += counts.hints;
     plan->reused.sources += counts.sources;

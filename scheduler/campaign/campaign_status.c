@@ -118,16 +118,6 @@ static int jobs_read(struct atoll_campaign_status *s, double max_age_s, double t
 
 /* ---- why nothing runs ---- */
 
-static int has_part_held(const struct atoll_campaign_status *s)
-{
-    for (size_t i = 0; i < s->sweep->part_count; i++) {
-        if (s->rows[i].is_held) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static const struct atoll_job *job_in(const struct atoll_campaign_status *s, int is_running)
 {
     for (size_t i = 0; i < s->job_count; i++) {
@@ -157,14 +147,6 @@ static const struct atoll_job *job_lost(const struct atoll_campaign_status *s)
     return last && last->state != ATOLL_JOB_COMPLETED ? last : NULL;
 }
 
-/* The launchers list the caller's own jobs. */
-static int is_of_another(const struct atoll_sweep *sweep)
-{
-    struct stat st;
-
-    return stat(sweep->dir, &st) == 0 && st.st_uid != geteuid();
-}
-
 static void phase_set(struct atoll_campaign_status *s, enum atoll_campaign_phase phase, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 static void phase_set(struct atoll_campaign_status *s, enum atoll_campaign_phase phase, const char *format,
@@ -178,31 +160,22 @@ static void phase_set(struct atoll_campaign_status *s, enum atoll_campaign_phase
     va_end(arguments);
 }
 
-static void phase_idle(struct atoll_campaign_status *s)
-{
-    const struct atoll_job *lost = job_lost(s);
-    const char *reason = lost && strcmp(lost->reason, "None") != 0 ? lost->reason : "";
-
-    if (lost) {
-        phase_set(s, ATOLL_PHASE_IDLE,
-                  "job %s ended as %s%s%.200s, and no other is in the queue; atoll resume %s submits what it "
-                  "wants",
-                  lost->id, atoll_job_state_name(lost->state), *reason ? ": " : "", reason, s->sweep->dir);
-    } else {
-        phase_set(s, ATOLL_PHASE_IDLE, "no job of it is in the queue; atoll resume %s submits what it wants",
-                  s->sweep->dir);
-    }
-}
-
 static void phase_find(struct atoll_campaign_status *s)
 {
     const char *dir = s->sweep->dir;
     const struct atoll_job *waiting = job_in(s, 0);
+    const struct atoll_job *lost = job_lost(s);
     const char *other = atoll_sweep_waits_for(s->sweep->after, s->sweep->after_count);
+    const char *reason = lost && strcmp(lost->reason, "None") != 0 ? lost->reason : "";
+    struct stat st;
+    int is_held = 0;
 
+    for (size_t i = 0; i < s->sweep->part_count; i++) {
+        is_held |= s->rows[i].is_held;
+    }
     if (atoll_sweep_is_done(dir)) {
         phase_set(s, ATOLL_PHASE_DONE, "%s", "");
-    } else if (has_part_held(s) || job_in(s, 1)) {
+    } else if (is_held || job_in(s, 1)) {
         phase_set(s, ATOLL_PHASE_RUNNING, "%s", "");
     } else if (atoll_sweep_is_marked(dir, ATOLL_SWEEP_CANCELLED)) {
         phase_set(s, ATOLL_PHASE_CANCELLED, "it was cancelled; atoll resume %s lets it go on", dir);
@@ -213,13 +186,19 @@ static void phase_find(struct atoll_campaign_status *s)
                   waiting->reason[0] ? waiting->reason : atoll_job_state_name(waiting->state));
     } else if (other) {
         phase_set(s, ATOLL_PHASE_BLOCKED, "%s must be done before", other);
-    } else if (is_of_another(s->sweep)) {
+    } else if (stat(dir, &st) == 0 && st.st_uid != geteuid()) { /* launchers list the caller's own jobs */
         phase_set(s, ATOLL_PHASE_IDLE, "no part is worked on; jobs of its owner cannot be seen by you");
     } else if (!(s->jobs_age_s < HUGE_VAL)) {
         phase_set(s, ATOLL_PHASE_IDLE, "no part is worked on, and the scheduler cannot be asked: %.300s",
                   s->jobs_trouble);
+    } else if (lost) {
+        phase_set(s, ATOLL_PHASE_IDLE,
+                  "job %s ended as %s%s%.200s, and no other is in the queue; atoll resume %s submits what it "
+                  "wants",
+                  lost->id, atoll_job_state_name(lost->state), *reason ? ": " : "", reason, dir);
     } else {
-        phase_idle(s);
+        phase_set(s, ATOLL_PHASE_IDLE, "no job of it is in the queue; atoll resume %s submits what it wants",
+                  dir);
     }
 }
 
@@ -268,21 +247,11 @@ static void job_print(const struct atoll_job *job, FILE *out)
             strcmp(job->reason, "None") ? job->reason : "");
 }
 
-/* The folder may be another user's: nothing in it moves the reader's cursor. */
-static void make_plain(char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
-            *text = '?';
-        }
-    }
-}
-
 /* The last things that happened that a user would want to know of. */
 static void history_print(const struct atoll_sweep *sweep, FILE *out)
 {
-    static const char *const told[] = {"lost",      "node",    "given-up", "takeover",   "requeue",
-                                       "successor", "restart", "left",     "quarantined"};
+    static const char *const kinds[] = {"lost",      "node",    "given-up", "takeover",   "requeue",
+                                        "successor", "restart", "left",     "quarantined"};
     char path[PATH_MAX], line[2048], shown[HISTORY_SHOWN][2048];
     size_t count = 0;
     FILE *file = atoll_sweep_path(sweep, ATOLL_SWEEP_HISTORY, path, sizeof(path), NULL) == 0
@@ -298,8 +267,8 @@ static void history_print(const struct atoll_sweep *sweep, FILE *out)
         struct tm local;
         char stamp[32] = "";
 
-        for (size_t i = 0; what && job && text && i < sizeof(told) / sizeof(told[0]); i++) {
-            if (strcmp(what, told[i]) == 0 && localtime_r(&when, &local)) {
+        for (size_t i = 0; what && job && text && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+            if (strcmp(what, kinds[i]) == 0 && localtime_r(&when, &local)) {
                 strftime(stamp, sizeof(stamp), "%m-%d %H:%M:%S", &local);
                 snprintf(shown[count++ % HISTORY_SHOWN], sizeof(shown[0]), "  %s job %s: %.1900s", stamp, job,
                          text);
@@ -311,7 +280,9 @@ static void history_print(const struct atoll_sweep *sweep, FILE *out)
         fclose(file);
     }
     for (size_t i = count > HISTORY_SHOWN ? count - HISTORY_SHOWN : 0; i < count; i++) {
-        make_plain(shown[i % HISTORY_SHOWN]);
+        for (char *c = shown[i % HISTORY_SHOWN]; *c; c++) { /* another user's words do not move the cursor */
+            *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+        }
         fprintf(out, "%s\n", shown[i % HISTORY_SHOWN]);
     }
 }
