@@ -248,7 +248,7 @@ static int add(struct reading *a, const char *text, struct atoll_err *err)
     }
     char *copy = strdup(text);
     if (!copy) {
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a kernel of an answer");
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a kernel of a reply");
     }
     if (a->count == a->limit) {
         free(a->sources[0]);
@@ -566,9 +566,8 @@ int atoll_reply_read(const char *text, size_t length, const char *language, cons
     struct reading a = {.language = language, .parent = parent, .limit = count};
     struct atoll_reply_span clean;
     if (count == 0 || count > ATOLL_REPLY_SOURCE_LIMIT) {
-        return atoll_err_set(err, ATOLL_E_INTERNAL,
-                             "%u kernels of an answer are wanted; 1 to %d are possible", count,
-                             ATOLL_REPLY_SOURCE_LIMIT);
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "%u kernels of a reply are wanted; 1 to %d are possible",
+                             count, ATOLL_REPLY_SOURCE_LIMIT);
     }
     length = length < ATOLL_REPLY_LIMIT_BYTES ? length : ATOLL_REPLY_LIMIT_BYTES;
     struct atoll_arena *texts = atoll_arena_create(2 * ATOLL_REPLY_LIMIT_BYTES, err);

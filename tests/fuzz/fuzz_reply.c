@@ -1,6 +1,6 @@
-/* fuzz_answer.c - any bytes as a model's answer: the first byte says whether there is a parent and how many kernels are
+/* fuzz_reply.c - any bytes as a model's reply: the first byte says whether there is a parent and how many kernels are
  * wanted.  What is read is bounded, different from each other and from the parent, without NULs or odd characters; what
- * cannot be used is one source that no plan parser takes; the same answer reads alike twice. */
+ * cannot be used is one source that no plan parser takes; the same reply reads alike twice. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
