@@ -14,8 +14,10 @@
 #include "base/random.h"
 #include "llm-gateway/budget/spend_summary.h"
 
-#define DEADLINE_S   600.0
-#define SUMMARY_S    1.0 /* the summary file is at most so old while something changes */
+#define DEADLINE_S 600.0
+#define SUMMARY_S  1.0 /* the summary file is at most so old while something changes */
+#define RETRY_S                                                                                              \
+    0.2 /* after a commit that failed: what waits may be much, and a full disk stays so for a while */
 #define HEADER_BYTES (2 * (size_t)ATOLL_SECRET_LIMIT_BYTES)
 #define BODY_BYTES   ((size_t)64 << 20)
 
@@ -378,8 +380,7 @@ static int keep(struct atoll_call *call, struct atoll_err *err)
     return atoll_err_set(err, why.code, "%s", why.text);
 }
 
-/* One transaction for all that happened since the last one; after -1 the next turn does it again. */
-static int commit(struct atoll_broker *broker, struct atoll_err *err)
+static int write_all(struct atoll_broker *broker, struct atoll_err *err)
 {
     int is_due = broker->spending && atoll_spending_is_dirty(broker->spending), result = 0;
     for (const struct atoll_call *call = broker->ended.first; call && !is_due; call = call->next) {
@@ -413,6 +414,22 @@ static int commit(struct atoll_broker *broker, struct atoll_err *err)
         call->is_kept = 1;
     }
     return 0;
+}
+
+/* One transaction for all that happened since the last one; after -1 a later turn does it again. */
+static int commit(struct atoll_broker *broker, struct atoll_err *err)
+{
+    double now_ns = atoll_loop_now_ns(broker->loop);
+    if (!broker->is_ending && now_ns < broker->retry_ns) {
+        return atoll_err_set(err, broker->failed.code, "%s", broker->failed.text);
+    }
+    atoll_err_clear(&broker->failed);
+    broker->retry_ns = 0;
+    if (write_all(broker, &broker->failed) == 0) {
+        return 0;
+    }
+    broker->retry_ns = now_ns + RETRY_S * ATOLL_NS_PER_S;
+    return atoll_err_set(err, broker->failed.code, "%s", broker->failed.text);
 }
 
 static void summary_rang(void *context)

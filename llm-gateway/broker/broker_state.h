@@ -173,6 +173,8 @@ struct atoll_broker {
     size_t received_bytes; /* of all tries in flight */
     uint64_t next_number, next_arrival;
     uint64_t wake_timer, summary_timer;
+    struct atoll_err failed; /* of the last commit; not tried again before retry_ns */
+    double retry_ns;
     int is_budget_freed; /* something was settled since calls that wait for it were looked at */
     int is_summary_due;
     int is_turning, is_closing, is_ending; /* closing: nothing new comes in; ending: nothing goes out */

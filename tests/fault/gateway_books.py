@@ -74,7 +74,7 @@ class Reservation:
         return ("campaign", self.campaign, ""), ("task", self.campaign, self.task), ("day", self.day, "")
 
 
-class Ledger:
+class Books:
     """All reservations by number; read() may be called again, also while child, their owner, lives."""
 
     def __init__(self, path, child=None):

@@ -46,7 +46,7 @@ class Scene:
         self.limit = int(PRICE.cost(20, 10) * QUESTIONS * share)
         config.limit(scope="campaign", money=f"{self.limit / 10**9:.9f}")
         self.gateway = Gateway(options.build, config)
-        self.ledger = self.gateway.books()
+        self.books = self.gateway.books()
         self.campaign, self.driver = -1, None
         self.seen = {}  # id: how often the server had seen it when its answer was there
         self.gateway_kills = self.client_kills = 0
@@ -96,7 +96,7 @@ class Scene:
         self.check_budget()
 
     def check_budget(self):
-        for campaign, highest in self.ledger.read().highest.items():
+        for campaign, highest in self.books.read().highest.items():
             if highest > self.limit:
                 sys.exit(f"campaign {campaign} had used {highest} of {self.limit} nanodollars")
 
@@ -147,8 +147,8 @@ class Scene:
 
     def audit(self, asked, ids):
         """Nothing is left open."""
-        books = self.ledger.read().by_request()
-        still = [row.number for row in self.ledger.rows.values() if row.settled is None and not row.is_unknown]
+        books = self.books.read().by_request()
+        still = [row.number for row in self.books.rows.values() if row.settled is None and not row.is_unknown]
         if still:
             sys.exit(f"neither settled nor unknown: {len(still)} reservations, {still[:3]}")
         for name, request in asked.items():
@@ -175,8 +175,8 @@ def one_scene(options, chance, kills, share):
         for number in range(kills):
             scene.one_kill(number)
         answered, asked = scene.finish()
-        unknown = sum(row.is_unknown for row in scene.ledger.rows.values())
-        fullest = max(scene.ledger.highest.values()) / scene.limit
+        unknown = sum(row.is_unknown for row in scene.books.rows.values())
+        fullest = max(scene.books.highest.values()) / scene.limit
         print(f"{scene.gateway_kills} kills of the gateway, {scene.client_kills} of the client; {asked} questions, {answered} answered "
               f"by the model, {unknown} reservations unknown, fullest campaign {fullest:.2%} of its limit", flush=True)
         return answered

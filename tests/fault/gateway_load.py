@@ -4,7 +4,7 @@
 gateway_load.py BUILD [--requests N] [--at-once N] [--budget whole|half] [--model MODEL] [--lose]
 
 Zero lost, zero answered twice; every answer is booked to the token and the nanodollar; the budget is never exceeded, at no record
-of the ledger, also where it ends half-way (--budget half): then what is refused costs nothing and was never sent.  Memory: the
+of the books, also where it ends half-way (--budget half): then what is refused costs nothing and was never sent.  Memory: the
 gateway's peak and its growth from the first thousand answers on.  --lose takes one answer out of the books: it must be missed.
 """
 import argparse
@@ -45,7 +45,7 @@ def drive(options, root, gateway):
     return driver.end(), warm
 
 
-def check_counts(options, answers, server, ledger):
+def check_counts(options, answers, server, books):
     by_status = {}
     for rows in answers.values():
         by_status.setdefault(rows[0].status, []).append(rows[0])
@@ -64,8 +64,8 @@ def check_counts(options, answers, server, ledger):
         yield f"half a budget answered {len(by_status.get('ok', []))} of {len(answers)}"
 
 
-def check_money(options, answers, server, ledger, money):
-    rows = [row for row in ledger.rows.values() if row.campaign == "c"]
+def check_money(options, answers, server, books, money):
+    rows = [row for row in books.rows.values() if row.campaign == "c"]
     spent = sum(row.used()[0] for row in rows)
     told = sum(rows[0].money for rows in answers.values())
     tokens = sum(row.used()[1] for row in rows)
@@ -75,14 +75,14 @@ def check_money(options, answers, server, ledger, money):
     if still:
         yield f"{len(still)} reservations are open"
     if spent != told:
-        yield f"the ledger says {spent} nanodollars, the answers {told}"
+        yield f"the file says {spent} nanodollars, the answers {told}"
     if len(exact) != server["answered"] or len(lost) != server["broken"]:
         yield (f"booked are {len(exact)} answers and {len(lost)} that broke off, the server counted {server['answered']} "
                f"and {server['broken']}")
     if tokens < server["input"] + server["output"] + server["broken_input"] + server["broken_output"]:
         yield f"booked are {tokens} tokens, the server counted more: {server}"
-    if ledger.highest['c'] > money:
-        yield f"{ledger.highest['c']} of {money} nanodollars were spent or reserved"
+    if books.highest['c'] > money:
+        yield f"{books.highest['c']} of {money} nanodollars were spent or reserved"
 
 
 def check_memory(options, gateway, warm):
@@ -102,10 +102,10 @@ def run(options, root):
         if options.lose:
             answers.pop(next(iter(answers)))  # as if it had never come
         server = provider.stats()
-        ledger = gateway.books().read()
-        failures = [*check_counts(options, answers, server, ledger), *check_money(options, answers, server, ledger, money),
+        books = gateway.books().read()
+        failures = [*check_counts(options, answers, server, books), *check_money(options, answers, server, books, money),
                     *check_memory(options, gateway, warm)]
-        print(f"{summary}\nfullest {ledger.highest['c']} of {money} nanodollars; {gateway.cpu_s() / options.requests * 1e6:.0f} us of CPU "
+        print(f"{summary}\nfullest {books.highest['c']} of {money} nanodollars; {gateway.cpu_s() / options.requests * 1e6:.0f} us of CPU "
               "per request")
         gateway.stop()
         return failures

@@ -107,7 +107,7 @@ class Scene:
         if options.lie:
             self.config.prices = {**PRICE.texts, "output": "9.876643"}
         self.gateway = Gateway(options.build, self.config)
-        self.ledger = self.gateway.books()
+        self.books = self.gateway.books()
 
     def add(self, group, door, row):
         row = Row(group, *row)
@@ -179,7 +179,7 @@ class Scene:
 
     def audit(self, counted, number):
         """The books against what the server counted, row by row."""
-        books = self.ledger.read().by_request()
+        books = self.books.read().by_request()
         for row in self.rows:
             yield from self.audit_row(row, counted[row.door].get(self.ident(row, number)), books[row.answer.atoll["request"]])
 
@@ -211,7 +211,7 @@ class Scene:
         if exact == seen and tokens != billed:
             yield f"{place}: booked {tokens} tokens, the server billed {billed}"
         if a.money != money:
-            yield f"{place}: the answer says {a.money} nanodollars, the ledger {money}"
+            yield f"{place}: the answer says {a.money} nanodollars, the file {money}"
 
 
 def most_rounds(options):

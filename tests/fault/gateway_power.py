@@ -77,19 +77,19 @@ class Machine:
         for name, row in self.provider.stats()["ids"].items():
             billed[name.split("-")[0]] += row["answered"] * PRICE.cost(*USAGE)
             again += max(0, row["answered"] - 1)
-        ledger = self.gateway.books().read()
+        books = self.gateway.books().read()
         kept = {key.replace("/", "-") for _, _, status, key, _ in gateway_books.exchanges(self.gateway.file) if status in gateway_books.FINAL}
         for campaign, money in billed.items():
             if money > self.limit:
                 sys.exit(f"campaign {campaign}: the provider billed {money} nanodollars, the limit is {self.limit}")
-            if money > ledger.sums[campaign]:
-                sys.exit(f"campaign {campaign}: the provider billed {money} nanodollars, the file tells of {ledger.sums[campaign]}")
-        for campaign, money in ledger.sums.items():
+            if money > books.sums[campaign]:
+                sys.exit(f"campaign {campaign}: the provider billed {money} nanodollars, the file tells of {books.sums[campaign]}")
+        for campaign, money in books.sums.items():
             if money > self.limit:
                 sys.exit(f"campaign {campaign}: {money} of {self.limit} nanodollars are used")
         if given - kept:
             sys.exit(f"{len(given - kept)} answers were given and are lost: {sorted(given - kept)[:3]}")
-        return billed, again, ledger, len(given)
+        return billed, again, books, len(given)
 
     def end(self):
         for child in (self.gateway and self.gateway.child, self.driver and self.driver.child):
@@ -109,8 +109,8 @@ def run(options, machine):
     machine.start()
     machine.driver.end()
     machine.stop()
-    billed, again, ledger, given = machine.look()
-    fullest = max(ledger.sums.values()) / machine.limit
+    billed, again, books, given = machine.look()
+    fullest = max(books.sums.values()) / machine.limit
     print(f"seed {options.seed}: {options.stops} stops, {given} answers given, none lost; {len(billed)} campaigns, {again} answers paid "
           f"again, the fullest used {fullest:.2%} of its limit")
     if given < 5 * options.stops or fullest < 0.9:

@@ -115,7 +115,7 @@ class Gateway:
             raise SystemExit(f"the gateway did not start:\n{self.log()}")
 
     def books(self):
-        return gateway_books.Ledger(self.file, lambda: self.child)
+        return gateway_books.Books(self.file, lambda: self.child)
 
     def log(self):
         return self.log_path.read_text(errors="replace")[-3000:]

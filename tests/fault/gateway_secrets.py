@@ -4,7 +4,7 @@
 gateway_secrets.py BUILD SOURCE [--plant environment|command|file]
 
 During the run the memory (/proc/PID/mem), the environment and the command line of every process of the job are read again and again;
-after it every file of the campaign, the ledger, the store and the logs, and the gateway's metrics.  A key's halves are looked for
+after it every file of the campaign and of the gateway, and the logs, and the gateway's metrics.  A key's halves are looked for
 one by one, so that one that was wiped in part is found, too.  A key is nowhere but in the gateway's memory, where it must be
 found, or the scanner does not work; the token is there and in rank 0.  --plant puts a key where none belongs: the scan must say so.
 """

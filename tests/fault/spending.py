@@ -103,19 +103,19 @@ class Checker:
 
     def check(self):
         """Nobody writes meanwhile."""
-        ledger = gateway_books.Ledger(self.owners.path).read()
+        books = gateway_books.Books(self.owners.path).read()
         self.read_acks()
         if self.forget:
             number = next(n for n, (_, spent) in sorted(self.money.items(), reverse=True) if spent is not None)
-            ledger.rows[number].settled = None
+            books.rows[number].settled = None
         for number, (money, spent) in self.money.items():
-            row = ledger.rows.get(number)
+            row = books.rows.get(number)
             if row is None or row.money != money:
                 sys.exit(f"reservation {number} over {money} is lost")
             if spent is not None and (row.settled or [None])[0] != spent:
                 sys.exit(f"settlement {number} over {spent} is lost: {row.settled}")
         sums = collections.defaultdict(lambda: [0, 0])
-        for row in ledger.rows.values():
+        for row in books.rows.values():
             for place in row.places():
                 for i in range(2):
                     sums[place][i] += row.used()[i] - row.excess()[i]
