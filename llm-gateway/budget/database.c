@@ -441,8 +441,9 @@ static int open_file(struct atoll_database *database, const struct atoll_databas
          atoll_database_run(database,
                             settings->is_permanent_host
                                 ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"
-                                : "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = EXTRA;"
-                                  "PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_master",
+                                : "PRAGMA journal_mode = PERSIST; PRAGMA synchronous = EXTRA;"
+                                  "PRAGMA journal_size_limit = 4194304; PRAGMA locking_mode = NORMAL;"
+                                  "SELECT count(*) FROM sqlite_master",
                             err))) {
         return -1;
     }
