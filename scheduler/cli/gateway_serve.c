@@ -1,4 +1,4 @@
-/* gateway.c - `atoll gateway serve`. */
+/* gateway_serve.c - `atoll gateway serve`. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
