@@ -103,5 +103,8 @@ int atoll_yaml_read_duration(struct atoll_yaml_walk *walk, const struct atoll_ya
                              void *target); /* double, seconds: what atoll_duration_parse reads */
 int atoll_yaml_read_version1(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                              void *target); /* nothing: it must be 1 */
+/* The index of the scalar among the names; another word is told the nearest one, or all of them.  what: "scheduler". */
+int atoll_yaml_choose(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, const char *what,
+                      const char *const *names, size_t count, size_t *ret_index);
 
 #endif

@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "base/spelling.h"
 #include "base/yaml.h"
 
 /* "" where there is none: messages print it. */
@@ -140,4 +142,24 @@ int atoll_yaml_read_version1(struct atoll_yaml_walk *walk, const struct atoll_ya
                ? 0
                : atoll_yaml_fail(walk, node, "version '%.32s' is not known; this program reads version 1",
                                  text);
+}
+
+int atoll_yaml_choose(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, const char *what,
+                      const char *const *names, size_t count, size_t *ret_index)
+{
+    char list[256] = "";
+    const char *text = atoll_yaml_scalar(node);
+    for (size_t i = 0; i < count; i++) {
+        if (text && strcmp(text, names[i]) == 0) {
+            *ret_index = i;
+            return 0;
+        }
+        size_t used = strlen(list);
+        if (names[i][0] && used + strlen(names[i]) + 3 < sizeof(list))
+            snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", names[i]);
+    }
+    const char *near = text ? atoll_spelling_nearest(text, names, count) : NULL;
+    if (near)
+        return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; did you mean '%s'?", what, text, near);
+    return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; known: %s", what, text ? text : "", list);
 }

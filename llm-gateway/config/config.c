@@ -56,7 +56,7 @@ static int read_scope(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
 {
     static const char *const names[ATOLL_SCOPE_COUNT] = {"campaign", "task", "model", "day"};
     size_t i;
-    if (atoll_config_choose(walk, node, "scope", names, ATOLL_SCOPE_COUNT, &i))
+    if (atoll_yaml_choose(walk, node, "scope", names, ATOLL_SCOPE_COUNT, &i))
         return -1;
     *(enum atoll_spending_scope *)target = (enum atoll_spending_scope)i;
     return 0;
@@ -118,7 +118,7 @@ static int read_mode(struct atoll_yaml_walk *walk, const struct atoll_yaml_node 
     static const char *const names[ATOLL_EXCHANGE_MODE_COUNT] = {"live", "record", "replay",
                                                                  "replay-then-live"};
     size_t i;
-    if (atoll_config_choose(walk, node, "mode", names, ATOLL_EXCHANGE_MODE_COUNT, &i))
+    if (atoll_yaml_choose(walk, node, "mode", names, ATOLL_EXCHANGE_MODE_COUNT, &i))
         return -1;
     *(enum atoll_exchange_mode *)target = (enum atoll_exchange_mode)i;
     return 0;

@@ -43,9 +43,6 @@ atoll_yaml_reader atoll_config_read_path; /* const char *: absolute, below the f
 atoll_yaml_reader atoll_config_read_variable;          /* const char *: name of an environment variable */
 atoll_yaml_reader atoll_config_read_positive_duration; /* double */
 atoll_yaml_reader atoll_config_read_positive_count;    /* uint32_t or unsigned */
-/* One of names: its index into *ret. */
-int atoll_config_choose(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, const char *what,
-                        const char *const *names, size_t count, size_t *ret);
 /* A path as the file's reader sees it, in the arena; NULL and err. */
 const char *atoll_config_path(struct atoll_config_draft *draft, const char *text, struct atoll_err *err);
 

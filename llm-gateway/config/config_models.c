@@ -19,7 +19,7 @@ static int read_provider(struct atoll_yaml_walk *walk, const struct atoll_yaml_n
     size_t i;
     for (i = 0; i < ATOLL_PROVIDER_COUNT; i++)
         names[i] = atoll_provider_name((enum atoll_provider)i);
-    if (atoll_config_choose(walk, node, "provider", names, ATOLL_PROVIDER_COUNT, &i))
+    if (atoll_yaml_choose(walk, node, "provider", names, ATOLL_PROVIDER_COUNT, &i))
         return -1;
     *(enum atoll_provider *)target = (enum atoll_provider)i;
     return 0;
@@ -183,7 +183,7 @@ static int read_endpoint_index(struct atoll_yaml_walk *walk, const struct atoll_
     size_t i;
     for (i = 0; i < d->config.endpoint_count; i++)
         names[i] = d->endpoints[i].name;
-    if (atoll_config_choose(walk, node, "endpoint", names, d->config.endpoint_count, &i))
+    if (atoll_yaml_choose(walk, node, "endpoint", names, d->config.endpoint_count, &i))
         return -1;
     *(unsigned *)target = (unsigned)i;
     return 0;
@@ -195,7 +195,7 @@ static int read_effort(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
     size_t i;
     for (i = 1; i < ATOLL_LLM_EFFORT_COUNT; i++)
         names[i - 1] = atoll_llm_effort_name((enum atoll_llm_effort)i);
-    if (atoll_config_choose(walk, node, "effort", names, ATOLL_LLM_EFFORT_COUNT - 1, &i))
+    if (atoll_yaml_choose(walk, node, "effort", names, ATOLL_LLM_EFFORT_COUNT - 1, &i))
         return -1;
     *(enum atoll_llm_effort *)target = (enum atoll_llm_effort)(i + 1);
     return 0;
@@ -276,7 +276,7 @@ static int read_model_index(struct atoll_yaml_walk *walk, const struct atoll_yam
     size_t i;
     for (i = 0; i < d->config.model_count; i++)
         names[i] = d->models[i].name;
-    if (atoll_config_choose(walk, node, "model", names, d->config.model_count, &i))
+    if (atoll_yaml_choose(walk, node, "model", names, d->config.model_count, &i))
         return -1;
     *(unsigned *)target = (unsigned)i;
     return 0;

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/spelling.h"
 #include "llm-gateway/config/config_draft.h"
 
 int atoll_config_refuse_secret(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
@@ -117,24 +116,4 @@ int atoll_config_read_positive_count(struct atoll_yaml_walk *walk, const struct 
         return atoll_yaml_fail(walk, node, "0 is too few; write at least 1");
     *(uint32_t *)target = count;
     return 0;
-}
-
-int atoll_config_choose(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, const char *what,
-                        const char *const *names, size_t count, size_t *ret)
-{
-    char list[256] = "";
-    const char *text = atoll_yaml_scalar(node);
-    for (size_t i = 0; i < count; i++) {
-        if (text && strcmp(text, names[i]) == 0) {
-            *ret = i;
-            return 0;
-        }
-        size_t used = strlen(list);
-        if (names[i][0] && used + strlen(names[i]) + 3 < sizeof list)
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", names[i]);
-    }
-    const char *near = text ? atoll_spelling_nearest(text, names, count) : NULL;
-    if (near)
-        return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; did you mean '%s'?", what, text, near);
-    return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; known: %s", what, text ? text : "", list);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/spelling.h"
 #include "scheduler/site/site_draft.h"
 
 #define SITE(m)      offsetof(struct atoll_site, m)
@@ -29,39 +28,6 @@ static const char *const devices[ATOLL_SITE_DEVICE_COUNT] = {"none", "nv", "rocm
 static const char *const places[ATOLL_SITE_PLACE_COUNT] = {"job", "login", "spool"};
 
 /* ---- the values ---- */
-
-/* Names of enumerated words, in the order of their values. */
-struct choice {
-    const char *what;
-    const char *const *names;
-    size_t count;
-};
-
-/* Index of the scalar among the names into *ret_index. */
-static int choose(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
-                  const struct choice *choice, size_t *ret_index)
-{
-    const char *text = atoll_yaml_scalar(node), *near;
-    char list[256] = "";
-    size_t used = 0;
-
-    for (size_t i = 0; i < choice->count; i++) {
-        if (text && strcmp(text, choice->names[i]) == 0) {
-            *ret_index = i;
-            return 0;
-        }
-        if (used < sizeof(list)) {
-            used +=
-                (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", choice->names[i]);
-        }
-    }
-    near = text ? atoll_spelling_nearest(text, choice->names, choice->count) : NULL;
-    if (near) {
-        return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; did you mean '%s'?", choice->what, text,
-                               near);
-    }
-    return atoll_yaml_fail(walk, node, "unknown %s '%.64s'; known: %s", choice->what, text ? text : "", list);
-}
 
 static int read_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
@@ -144,7 +110,6 @@ static int read_scratch(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
 static int read_signal(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     static const char *const names[] = {"TERM", "INT", "HUP", "QUIT", "USR2"};
-    static const struct choice choice = {"signal", names, sizeof(names) / sizeof(names[0])};
     const char *text = atoll_yaml_scalar(node);
     size_t i;
 
@@ -152,7 +117,7 @@ static int read_signal(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
         return atoll_yaml_fail(walk, node,
                                "signal USR1 is caught by communication libraries (NCCL); write TERM or USR2");
     }
-    if (choose(walk, node, &choice, &i) != 0) {
+    if (atoll_yaml_choose(walk, node, "signal", names, COUNT(names), &i) != 0) {
         return -1;
     }
     *(const char **)target = names[i];
@@ -225,10 +190,9 @@ _Static_assert(sizeof(enum atoll_site_start) == sizeof(int), "an enumeration is 
 #define CHOICE(reader, what, names)                                                                          \
     static int reader(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)        \
     {                                                                                                        \
-        static const struct choice choice = {what, names, COUNT(names)};                                     \
         size_t i;                                                                                            \
                                                                                                              \
-        if (choose(walk, node, &choice, &i) != 0) {                                                          \
+        if (atoll_yaml_choose(walk, node, what, names, COUNT(names), &i) != 0) {                             \
             return -1;                                                                                       \
         }                                                                                                    \
         *(int *)target = (int)i;                                                                             \
@@ -248,10 +212,9 @@ CHOICE(read_place, "gateway", places)
 
 static int read_runtime(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
-    static const struct choice choice = {"runtime", runtimes, COUNT(runtimes)};
     size_t i;
 
-    if (choose(walk, node, &choice, &i) != 0) {
+    if (atoll_yaml_choose(walk, node, "runtime", runtimes, COUNT(runtimes), &i) != 0) {
         return -1;
     }
     *(const char **)target = runtimes[i];
