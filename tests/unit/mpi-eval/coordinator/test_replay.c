@@ -2,6 +2,7 @@
  * event. */
 #include "tests/support/expect.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,6 +341,47 @@ static void test_one_sync_a_round(void **state)
     counted_ops = NULL;
 }
 
+static int is_disk_full;
+
+static ssize_t full_write_at(void *context, int fd, const void *bytes, size_t length, off_t offset)
+{
+    errno = ENOSPC;
+    return is_disk_full ? -1 : atoll_file_ops_real()->write_at(context, fd, bytes, length, offset);
+}
+
+/* A full disk loses nothing: the round stays, the engine has not seen it, and goes on once there is space. */
+static void test_a_full_disk_keeps_the_round(void **state)
+{
+    static struct drive drive;
+    struct atoll_file_ops ops = *atoll_file_ops_real();
+    struct atoll_err err = ATOLL_ERR_INIT;
+    ops.write_at = full_write_at;
+    counted_ops = &ops;
+    campaign_make(state);
+    drive_start(&drive, state, 1000);
+    drive_answer(&drive, 8);
+    struct atoll_id before = atoll_engine_digest(atoll_commit_engine(drive.resumed.commit));
+    is_disk_full = 1;
+    answer_add(&drive);
+    answer_add(&drive);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(atoll_commit_sync(drive.resumed.commit, &err), -1);
+        assert_int_equal(err.code, ATOLL_E_FULL);
+        atoll_err_clear(&err);
+        assert_int_equal(atoll_commit_round_count(drive.resumed.commit), 2);
+    }
+    struct atoll_id waiting = atoll_engine_digest(atoll_commit_engine(drive.resumed.commit));
+    assert_memory_equal(&before, &waiting, sizeof before);
+    is_disk_full = 0;
+    assert_int_equal(round_commit(&drive, &err), 0);
+    assert_int_equal(atoll_commit_round_count(drive.resumed.commit), 0);
+    drive_answer(&drive, 8);
+    drive_kill(&drive);
+    counted_ops = NULL;
+    uint64_t events;
+    latest_equals_whole(state, &events);
+}
+
 static void test_when_a_snapshot_is_due(void **state)
 {
     static const struct {
@@ -368,6 +410,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_torn_anywhere, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_bad_snapshots, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_one_sync_a_round, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_a_full_disk_keeps_the_round, dir_make, dir_remove),
         cmocka_unit_test(test_when_a_snapshot_is_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
