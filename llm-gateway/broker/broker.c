@@ -5,11 +5,13 @@
  * are over are answered.  Nothing calls a waiter back but atoll_broker_turn (and destroy). */
 #include "llm-gateway/broker/broker_state.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sodium.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "llm-gateway/budget/spend_summary.h"
@@ -18,6 +20,7 @@
 #define SUMMARY_S  1.0 /* the summary file is at most so old while something changes */
 #define RETRY_S                                                                                              \
     0.2 /* after a commit that failed: what waits may be much, and a full disk stays so for a while */
+#define PACE_NS      5e6 /* of a slow disk: the loop has so long for others between two commits */
 #define HEADER_BYTES (2 * (size_t)ATOLL_SECRET_LIMIT_BYTES)
 #define BODY_BYTES   ((size_t)64 << 20)
 
@@ -389,6 +392,7 @@ static int write_all(struct atoll_broker *broker, struct atoll_err *err)
     if (!is_due) {
         return 0;
     }
+    double began_ns = atoll_clock_mono_ns();
     if (atoll_database_begin(broker->database, err)) {
         return -1;
     }
@@ -403,6 +407,8 @@ static int write_all(struct atoll_broker *broker, struct atoll_err *err)
     } else {
         result = atoll_database_commit(broker->database, err);
     }
+    double ended_ns = atoll_clock_mono_ns();
+    broker->commit_due_ns = ended_ns + fmin(ended_ns - began_ns, PACE_NS);
     if (result) {
         return -1;
     }
@@ -430,6 +436,22 @@ static int commit(struct atoll_broker *broker, struct atoll_err *err)
     }
     broker->retry_ns = now_ns + RETRY_S * ATOLL_NS_PER_S;
     return atoll_err_set(err, broker->failed.code, "%s", broker->failed.text);
+}
+
+static void pace_rang(void *context)
+{
+    struct atoll_broker *broker = context;
+    broker->pace_timer = 0;
+}
+
+/* 1: the last commit was just now.  A question, its exchange and its answer take several turns of the loop: with a commit in
+ * each of them, many at once would wait for the disk again and again. */
+static int is_too_soon(struct atoll_broker *broker)
+{
+    double left_ns = broker->commit_due_ns - atoll_clock_mono_ns();
+    return left_ns > 0 &&
+           (broker->pace_timer || atoll_loop_at(broker->loop, atoll_loop_now_ns(broker->loop) + left_ns,
+                                                pace_rang, broker, &broker->pace_timer, NULL) == 0);
 }
 
 static void summary_rang(void *context)
@@ -469,6 +491,9 @@ int atoll_broker_turn(struct atoll_broker *broker, struct atoll_err *err)
         tell_all(&broker->waiting_budget, atoll_call_reserve, ATOLL_CALL_NOTHING);
     }
     let_go(broker);
+    if (is_too_soon(broker)) {
+        return 0;
+    }
     if ((broker->database && atoll_database_turn(broker->database, err)) || commit(broker, err)) {
         return -1;
     }
@@ -658,6 +683,7 @@ static void close_all(struct atoll_broker *broker)
     atoll_buffer_fini(&broker->body);
     atoll_loop_cancel(broker->loop, broker->wake_timer);
     atoll_loop_cancel(broker->loop, broker->summary_timer);
+    atoll_loop_cancel(broker->loop, broker->pace_timer);
     free(broker);
 }
 

@@ -172,7 +172,8 @@ struct atoll_broker {
     unsigned waiter_count, call_count;
     size_t received_bytes; /* of all tries in flight */
     uint64_t next_number, next_arrival;
-    uint64_t wake_timer, summary_timer;
+    uint64_t wake_timer, summary_timer, pace_timer;
+    double commit_due_ns;    /* of the machine's clock: none before */
     struct atoll_err failed; /* of the last commit; not tried again before retry_ns */
     double retry_ns;
     int is_budget_freed; /* something was settled since calls that wait for it were looked at */
