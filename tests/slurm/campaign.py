@@ -425,6 +425,7 @@ LANES = {  # launcher, cluster, scenarios; the longest first
 
 
 STARTING = threading.Lock()
+ROOM = threading.Semaphore(8)  # more clusters at once start their steps too slowly on two cores
 
 
 def run_one(lane, scenario, cluster, build, source, failures):
@@ -440,13 +441,14 @@ def run_one(lane, scenario, cluster, build, source, failures):
 
 def run_lane(lane, scenarios, build, source, failures):
     try:
-        with STARTING:  # ports that one chose and has not opened yet are not chosen by another
-            cluster = Cluster(**LANES[lane][1]).up()
-        try:
-            for scenario in scenarios:
-                run_one(lane, scenario, cluster, build, source, failures)
-        finally:
-            cluster.down()
+        with ROOM:
+            with STARTING:  # ports that one chose and has not opened yet are not chosen by another
+                cluster = Cluster(**LANES[lane][1]).up()
+            try:
+                for scenario in scenarios:
+                    run_one(lane, scenario, cluster, build, source, failures)
+            finally:
+                cluster.down()
     except BaseException:
         failures.append(lane)
         print(f"lane {lane}: FAILED\n{traceback.format_exc()}", flush=True)
