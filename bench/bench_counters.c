@@ -12,7 +12,7 @@
 #include "bench/report.h"
 #include "bench/solo.h"
 #include "mpi-eval/backend/backends.h"
-#include "mpi-eval/backend/cuda/measure/profile.h"
+#include "mpi-eval/backend/cuda/measure/backend.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
 #include "base/clock.h"
 

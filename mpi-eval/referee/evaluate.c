@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/counting.h"
-#include "mpi-eval/referee/floor.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/trial.h"

@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 #include "core/stats.h"
+#include "core/message.h"
+#include "core/task/task.h"
 
 struct atoll_sampling_rules {
     double interval_target; /* relative half width of the median's 95 % interval */
@@ -60,5 +62,21 @@ int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double l
 int atoll_sampling_is_unstable(const struct atoll_sampling *s);
 /* Half the interval with the resolution in it, relative to the median. */
 double atoll_sampling_half_width(const struct atoll_sampling *s);
+
+/* ---- floors: is a time possible? (MEASUREMENT.md 4)  Cold: everything that must be read comes from memory, and what is
+ * written may stay in the last-level cache.  Warm: whatever fits there may be there already, so that only what exceeds it
+ * must pass through memory. ---- */
+
+struct atoll_floor {
+    double hard_ns;      /* compulsory traffic at the measured bandwidth, or an empty launch */
+    double audit_ns;     /* useful operations at the peak of the fastest allowed arithmetic; 0 = not known */
+    double reporting_ns; /* the larger of the two */
+};
+
+#define ATOLL_FLOOR_IMPOSSIBLE_RATIO 0.9
+
+/* work: of one variant; precisions: task->precisions; is_warm: of the setup. */
+struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
+                                  const struct atoll_device_info *device, int is_warm);
 
 #endif

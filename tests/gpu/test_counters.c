@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "mpi-eval/backend/cuda/measure/profile.h"
+#include "mpi-eval/backend/cuda/measure/backend.h"
 
 #define COUNT (64LL << 20) /* floats: more than any L2 holds */
 #define BYTES (4.0 * COUNT)

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "mpi-eval/backend/sandbox/spawn.h"
-#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
+#include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "tests/gpu/referee.h"
 #include "tests/support/cheats.h"
 

@@ -1,4 +1,4 @@
-#include "mpi-eval/backend/cpu/measure/calibrate.h"
+#include "mpi-eval/backend/cpu/measure/device.h"
 
 #include <math.h>
 #include <stdlib.h>

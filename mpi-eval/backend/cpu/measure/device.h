@@ -1,5 +1,5 @@
 /* device.h - the cpu device as the referee sees it: which cores, their name and their caches.
- * Layer: mpi-eval, backend/cpu.  Plain value; nothing is measured here (calibrate.h does). */
+ * Layer: mpi-eval, backend/cpu.  Plain value; nothing is measured here but the calibration, at the end. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_DEVICE_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_DEVICE_H
 
@@ -7,6 +7,7 @@
 
 #include "core/message.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
+#include "mpi-eval/backend/cpu/compile/compile.h"
 
 #define ATOLL_DEVICE_CORE_LIMIT 1024
 
@@ -30,5 +31,24 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
                            struct atoll_device_info *ret_info);
 /* ATOLL_WORKER names another atoll-worker than the one beside the running program. */
 struct atoll_runner_settings atoll_device_runner(const struct atoll_device *device);
+
+/* ---- calibrate.c: what these cores can do, measured by kernels of ours through the ordinary runner: bandwidth, peaks, an
+ * empty launch; and the known-answer kernel that qualifies the device.  Lifetime: create/destroy of the compiled
+ * kernels. ---- */
+
+struct atoll_calibration;
+
+/* runner: copied; its cores are borrowed. compiler: borrowed for windows, too. */
+struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compiler,
+                                                   const struct atoll_runner_settings *runner,
+                                                   struct atoll_err *err);
+void atoll_calibration_destroy(struct atoll_calibration *calibration);
+
+/* Runs the known-answer kernel: 0 when the device computes and the buffers carry what it wrote. */
+int atoll_calibration_qualify(struct atoll_calibration *calibration, struct atoll_err *err);
+/* Measures and fills bandwidth, peaks, empty launch; a better value than info already has wins, a worse one
+ * changes nothing. ret_jitter_ns: spread of empty launches. */
+int atoll_calibration_measure(struct atoll_calibration *calibration, struct atoll_device_info *info,
+                              double *ret_jitter_ns, struct atoll_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "mpi-eval/backend/cpu/measure/fingerprint.h"
+#include "mpi-eval/backend/cpu/measure/expected.h"
 
 #include <math.h>
 #include <stdlib.h>

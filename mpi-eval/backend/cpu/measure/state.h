@@ -4,7 +4,6 @@
 #define ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_STATE_H
 
 #include "mpi-eval/backend/cpu/measure/expected.h"
-#include "mpi-eval/backend/cpu/measure/calibrate.h"
 #include "mpi-eval/backend/cpu/measure/device.h"
 #include "mpi-eval/backend/cpu/measure/oracle.h"
 #include "mpi-eval/referee/fill.h"

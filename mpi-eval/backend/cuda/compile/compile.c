@@ -17,7 +17,6 @@
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/cuda/compile/compile_cache.h"
 #include "mpi-eval/backend/cuda/compile/compile_child.h"
-#include "mpi-eval/backend/cuda/compile/nvcc.h"
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 #include "mpi-eval/backend/cuda/compile/toolkit.h"
 

@@ -1,4 +1,4 @@
-#include "mpi-eval/backend/cuda/compile/nvcc.h"
+#include "mpi-eval/backend/cuda/compile/toolkit.h"
 
 #include <ctype.h>
 #include <limits.h>

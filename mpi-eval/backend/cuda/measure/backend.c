@@ -11,7 +11,7 @@
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
-#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
+#include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "mpi-eval/backend/backends.h"
 
 #define OBJECT_BYTES  ((uint64_t)64 << 20)

@@ -1,5 +1,4 @@
 /* Hardware counters of one run of a plan, never timed: each launch is a range, replayed as often as the metrics need. */
-#include "mpi-eval/backend/cuda/measure/profile.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * The profiler stays enabled on the context from create to destroy: CUPTI 13.0 crashes when it is enabled again.  What
  * is launched outside of begin and end is not slowed down (tests/gpu/test_counters prints both times).
  * Source: CUPTI documentation, "Range profiling" and "Host profiling". */
-#include "mpi-eval/backend/cuda/process/counters.h"
+#include "mpi-eval/backend/cuda/process/executor.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "mpi-eval/backend/cuda/kernels/params.h"
 #include "mpi-eval/backend/cuda/process/command_batch.h"
-#include "mpi-eval/backend/cuda/process/counters.h"
 #include "mpi-eval/backend/cuda/process/driver.h"
 
 #define STAGING_BYTES  ((size_t)1 << 20)

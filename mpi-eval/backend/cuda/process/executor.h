@@ -5,6 +5,8 @@
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_PROCESS_EXECUTOR_H
 
 #include "mpi-eval/backend/cuda/process/worker.h"
+#include <stddef.h>
+#include "base/err.h"
 
 struct atoll_cuda_executor;
 
@@ -19,5 +21,36 @@ int atoll_cuda_executor_facts(const struct atoll_cuda_executor *executor, struct
 /* One batch; ret_reply is init'ed and empty.  After FAULT nothing but destroy may follow. */
 void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *batch, size_t length,
                              struct atoll_command_batch_reply *ret_reply);
+
+/* ---- counters.c: hardware counters of launches in this process, by CUPTI's range profiler: one range per launch, the
+ * launches made by the caller as often as the set of metrics needs passes.  Lifetime: create/destroy.  One owner thread. ---- */
+
+#define ATOLL_COUNTERS_RANGE_LIMIT  64
+#define ATOLL_COUNTERS_METRIC_LIMIT 64
+
+struct CUctx_st;
+struct atoll_counters;
+
+/* Sets up one set of metrics (about a second) and makes the context current.  names: copied.  ATOLL_E_MISSING: no
+ * libcupti, or a device without counters for it; ATOLL_E_DENIED: the driver keeps counters to administrators
+ * (ERR_NVGPUCTRPERM), or another tool holds them; ATOLL_E_INPUT: a metric that this chip does not have. */
+struct atoll_counters *atoll_counters_create(struct CUctx_st *context, const char *const *names, size_t count,
+                                             struct atoll_err *err);
+void atoll_counters_destroy(struct atoll_counters *counters);        /* NULL is fine */
+size_t atoll_counters_passes(const struct atoll_counters *counters); /* of each launch */
+
+/* How often a set of metrics would replay each launch on a chip ("GH100"), told without a device.  Errors as above, and
+ * ATOLL_E_MISSING for a chip that this CUPTI does not know. */
+int atoll_counters_plan(const char *chip, const char *const *names, size_t count, size_t *ret_passes,
+                        struct atoll_err *err);
+
+/* Launches between begin and end are counted; outside of them nothing is slowed down.  The stream is idle at both.
+ * More launches than ATOLL_COUNTERS_RANGE_LIMIT: ATOLL_E_LIMIT at the end. */
+int atoll_counters_begin(struct atoll_counters *counters, struct atoll_err *err);
+/* After each pass, its launches done.  *ret_more: the same launches once more, then this again; else end. */
+int atoll_counters_pass(struct atoll_counters *counters, int *ret_more, struct atoll_err *err);
+/* ret_values: range by range, metric by metric, borrowed until the next begin. */
+int atoll_counters_end(struct atoll_counters *counters, const double **ret_values, size_t *ret_ranges,
+                       size_t *ret_metrics, struct atoll_err *err);
 
 #endif

@@ -2,7 +2,7 @@
  * so that its bounds are seen; inputs are written by the host and nothing else is, so that a read of what nobody wrote
  * is seen; the launches are those of a sample; the process ends in order, and the tool writes its report.  What comes
  * out is not looked at: samples do that. */
-#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
+#include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

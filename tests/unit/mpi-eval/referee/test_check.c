@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "mpi-eval/referee/check.h"
-#include "mpi-eval/backend/cpu/measure/fingerprint.h"
+#include "mpi-eval/backend/cpu/measure/expected.h"
 
 static struct atoll_task *task;
 static const struct atoll_variant *variant; /* M 19, N 37 */

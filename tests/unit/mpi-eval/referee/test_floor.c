@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "mpi-eval/backend/cpu/measure/device.h"
-#include "mpi-eval/referee/floor.h"
+#include "mpi-eval/referee/sampling.h"
 
 #define BIT(t) (1u << (t))
 

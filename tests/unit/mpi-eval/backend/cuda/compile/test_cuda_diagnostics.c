@@ -7,7 +7,7 @@
 
 #include "mpi-eval/backend/compile/compile_job.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
-#include "mpi-eval/backend/cuda/compile/nvcc.h"
+#include "mpi-eval/backend/cuda/compile/toolkit.h"
 
 #define FIXTURES   ATOLL_SOURCE_DIR "/tests/fixtures/nvrtc/"
 #define FILE_BYTES 8192

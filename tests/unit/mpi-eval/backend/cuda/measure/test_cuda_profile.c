@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi-eval/backend/cuda/process/counters.h"
+#include "mpi-eval/backend/cuda/process/executor.h"
 #include "mpi-eval/backend/cuda/process/cupti.h"
-#include "mpi-eval/backend/cuda/measure/profile.h"
+#include "mpi-eval/backend/cuda/measure/backend.h"
 #include "mpi-eval/backend/cuda/process/command_batch.h"
 
 static const struct {

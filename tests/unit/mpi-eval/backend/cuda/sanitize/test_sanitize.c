@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "mpi-eval/backend/cuda/process/worker.h"
-#include "mpi-eval/backend/cuda/sanitize/sanitize.h"
+#include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "tests/unit/mpi-eval/fixture_cuda.h"
 
 #define SOURCE                                                                                               \
