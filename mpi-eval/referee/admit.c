@@ -320,21 +320,6 @@ static void admit_device(struct admission *a)
     atoll_case_destroy(a->device, a->device_known);
 }
 
-static void admit_all(struct admission *a)
-{
-    admit_variants(a);
-    admit_spread(a);
-    for (size_t i = 0; i < atoll_fakes_count(); i++)
-        admit_fake(a, i, "", a->referee, a->known);
-    admit_impact(a);
-    admit_agreement(a, "reference agrees on 1 thread", a->referee, a->known, 1, 0);
-    admit_agreement(a, "reference agrees on 3 threads", a->referee, a->known, 3, 0);
-    admit_agreement(a, "reference agrees without optimisation", a->referee, a->known, 1, 1);
-    admit_seeds(a);
-    if (a->device)
-        admit_device(a);
-}
-
 /* The battery runs at the first check variant that this backend measures. */
 static int battery_variant(const struct atoll_backend *backend, const struct atoll_task *task,
                            uint32_t *ret_variant, struct atoll_err *err)
@@ -383,8 +368,19 @@ int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *dev
         return why.code == ATOLL_E_INPUT ? 1 : atoll_err_set(err, why.code, "%s", why.text);
     int runs = ask(&a, 0, &why) == 0 && ask(&a, 1, &why) == 0;
     report(&a, "reference runs", runs, "%s", why.text);
-    if (runs)
-        admit_all(&a);
+    if (runs) {
+        admit_variants(&a);
+        admit_spread(&a);
+        for (size_t i = 0; i < atoll_fakes_count(); i++)
+            admit_fake(&a, i, "", referee, a.known);
+        admit_impact(&a);
+        admit_agreement(&a, "reference agrees on 1 thread", referee, a.known, 1, 0);
+        admit_agreement(&a, "reference agrees on 3 threads", referee, a.known, 3, 0);
+        admit_agreement(&a, "reference agrees without optimisation", referee, a.known, 1, 1);
+        admit_seeds(&a);
+        if (device)
+            admit_device(&a);
+    }
     for (unsigned i = 0; i < 2; i++) {
         values_fini(&a.values[i]);
         referee->backend->release(referee, a.held[i]);

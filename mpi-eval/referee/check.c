@@ -249,18 +249,6 @@ ATOLL_WIDE_FUNCTION(int, chunk_sum,
                      size_t n, struct chunk_sums *ret),
                     (t, y, r, scale, n, ret))
 
-/* The last elements fill lanes of their own; what is left of those is right by being zero. */
-static void chunk_sum_rest(const struct atoll_tolerance *t, const double *y, const double *r,
-                           const double *scale, size_t n, struct chunk_sums *ret)
-{
-    double ends[3][ATOLL_WIDE_LANES] = {{0}};
-    memcpy(ends[0], y, n * sizeof(*y));
-    memcpy(ends[1], r, n * sizeof(*r));
-    if (scale)
-        memcpy(ends[2], scale, n * sizeof(*scale));
-    chunk_sum(t, ends[0], ends[1], ends[2], ATOLL_WIDE_LANES, ret);
-}
-
 static int sums_add(const struct chunk_sums *s, struct totals *totals)
 {
     double worst = 0, error2 = 0;
@@ -292,7 +280,14 @@ static int chunk_is_right(const struct atoll_tolerance *t, const double *y, cons
         right = sums_add(&sums, totals);
     }
     if (n > whole) {
-        chunk_sum_rest(t, y + whole, r + whole, scale ? scale + whole : NULL, n - whole, &sums);
+        /* The last elements fill lanes of their own; what is left of those is right by being zero. */
+        double ends[3][ATOLL_WIDE_LANES] = {{0}};
+        size_t rest = (n - whole) * sizeof(*y);
+        memcpy(ends[0], y + whole, rest);
+        memcpy(ends[1], r + whole, rest);
+        if (scale)
+            memcpy(ends[2], scale + whole, rest);
+        chunk_sum(t, ends[0], ends[1], ends[2], ATOLL_WIDE_LANES, &sums);
         right &= sums_add(&sums, totals);
     }
     return right;

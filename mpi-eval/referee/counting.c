@@ -11,25 +11,17 @@ int atoll_counting_wanted(const struct atoll_setup *setup, double incumbent_ns, 
     return setup->profile_all || !(incumbent_ns > 0) || time_ns <= setup->profile_ratio * incumbent_ns;
 }
 
-/* Why there are no counters although nothing failed; NULL when they are to be read. */
-static const char *reason_not(const struct atoll_referee *referee, const struct atoll_order *order,
-                              double time_ns)
-{
-    if (!referee->backend->profile)
-        return "this backend has no counters";
-    if (!(referee->setup.profile_ratio > 0))
-        return "counters are switched off";
-    if (!atoll_counting_wanted(&referee->setup, order->incumbent_ns, time_ns))
-        return "too far behind the elite of its cell";
-    return NULL;
-}
-
 void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
                         struct atoll_loaded_candidate *candidate, const struct atoll_order *order,
                         uint32_t variant, double time_ns, struct atoll_evaluation *evaluation)
 {
     struct atoll_profile *p = &evaluation->profile;
-    const char *reason = reason_not(referee, order, time_ns);
+    /* Why there are no counters although nothing failed; NULL when they are to be read. */
+    const char *reason = !referee->backend->profile            ? "this backend has no counters"
+                         : !(referee->setup.profile_ratio > 0) ? "counters are switched off"
+                         : !atoll_counting_wanted(&referee->setup, order->incumbent_ns, time_ns)
+                             ? "too far behind the elite of its cell"
+                             : NULL;
     p->resources = candidate->resources;
     p->tier = p->resources.kernel_count ? ATOLL_TIER_STATIC
               : p->clock_hz > 0         ? ATOLL_TIER_MONITOR

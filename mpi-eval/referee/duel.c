@@ -228,15 +228,6 @@ static int match_repeat(struct match *m)
     return 0;
 }
 
-static int match_sanitize(struct match *m)
-{
-    if (!m->referee->backend->sanitize)
-        return 0;
-    enum atoll_verdict v =
-        m->referee->backend->sanitize(m->referee, m->known, &m->sides[CHALLENGER], m->watched);
-    return v == ATOLL_V_CORRECT ? 0 : match_end(m, v, "%s", m->watched);
-}
-
 /* Median over pairs, weighted geometric mean over variants. */
 static double side_time(const struct match *m, enum side side)
 {
@@ -278,7 +269,12 @@ static void match_play(struct match *m)
     int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)
         failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||
-                 (m->bench_count && match_repeat(m) != 0) || match_sanitize(m) != 0;
+                 (m->bench_count && match_repeat(m) != 0);
+    if (!failed && m->order->purpose == ATOLL_DUEL_FINAL && m->referee->backend->sanitize) {
+        enum atoll_verdict v =
+            m->referee->backend->sanitize(m->referee, m->known, &m->sides[CHALLENGER], m->watched);
+        failed = v == ATOLL_V_CORRECT ? 0 : match_end(m, v, "%s", m->watched);
+    }
     while (!failed && m->score.state == ATOLL_COMPARE_MORE)
         failed = match_round(m, m->score.pair_count);
     d->pair_count = (uint32_t)m->score.pair_count;

@@ -104,14 +104,6 @@ struct series {
     enum atoll_sampling_state state;
 };
 
-static enum atoll_comparing comparing_now(const struct session *s, const struct series *r)
-{
-    size_t full = s->referee->setup.full_compares, min = s->referee->setup.sample_min;
-    if (r->full >= full)
-        return ATOLL_COMPARING_PRINT;
-    return r->sampling.count + (full - r->full) >= min ? ATOLL_COMPARING_FULL : ATOLL_COMPARING_HELD;
-}
-
 /* A new input set costs many samples' time: the pool grows for intervals that are still wide, and for at most this share
  * of a candidate's wall limit. */
 static int may_grow(const struct series *r)
@@ -132,8 +124,13 @@ static int series_step(struct session *s, struct series *r)
     }
     struct atoll_input_set input_set =
         atoll_case_input_set(s->referee, s->known, r->variant, (uint64_t)number);
-    if (session_try(s, &input_set, comparing_now(s, r), r->sampling.count + r->sampling.discarded, &trial) !=
-        0)
+    size_t full = s->referee->setup.full_compares;
+    enum atoll_comparing comparing = ATOLL_COMPARING_PRINT;
+    if (r->full < full)
+        comparing = r->sampling.count + (full - r->full) >= s->referee->setup.sample_min
+                        ? ATOLL_COMPARING_FULL
+                        : ATOLL_COMPARING_HELD;
+    if (session_try(s, &input_set, comparing, r->sampling.count + r->sampling.discarded, &trial) != 0)
         return -1;
     if ((size_t)number >= s->known->pool_size[r->variant])
         s->known->pool_size[r->variant] = (size_t)number + 1;

@@ -160,20 +160,6 @@ static void prefix_print(const struct atoll_prepared *p, size_t first_line, stru
         atoll_buffer_printf(out, "\n");
 }
 
-static int symbols_make(const struct preparation *w, struct atoll_err *err)
-{
-    struct atoll_prepared *p = w->p;
-    for (size_t k = 0; k < p->plan->launch_count; k++) {
-        char name[256] = "";
-        w->parts->symbol(p, k, name, sizeof(name));
-        p->symbols[k] = atoll_arena_text(p->arena, name, strlen(name), err);
-        if (!p->symbols[k])
-            return -1;
-    }
-    p->symbol_count = p->plan->launch_count;
-    return 0;
-}
-
 static int levels_pass(struct preparation *w, struct atoll_err *err)
 {
     struct atoll_prepared *p = w->p;
@@ -205,7 +191,15 @@ static int levels_pass(struct preparation *w, struct atoll_err *err)
             rc = p->unit_text ? 0 : -1;
         }
         atoll_buffer_fini(&out);
-        return rc ? -1 : symbols_make(w, err);
+        for (size_t k = 0; !rc && k < p->plan->launch_count; k++) {
+            char name[256] = "";
+            w->parts->symbol(p, k, name, sizeof(name));
+            p->symbols[k] = atoll_arena_text(p->arena, name, strlen(name), err);
+            rc = p->symbols[k] ? 0 : -1;
+        }
+        if (!rc)
+            p->symbol_count = p->plan->launch_count;
+        return rc ? -1 : 0;
     }
     /* A failure of ours is an error of the caller's; everything else is the candidate's verdict. */
     if (mine.code == ATOLL_E_MEMORY || mine.code == ATOLL_E_INTERNAL) {

@@ -59,13 +59,6 @@ uint64_t atoll_referee_placement(struct atoll_referee *referee)
     return atoll_random_at(referee->salt, ++referee->launches);
 }
 
-static int referee_open(struct atoll_referee *r, struct atoll_err *err)
-{
-    if (getrandom(&r->salt, sizeof(r->salt), 0) != (ssize_t)sizeof(r->salt))
-        return atoll_err_errno(err, errno, "no random numbers from the system");
-    return r->backend->open(r, err);
-}
-
 struct atoll_referee *atoll_referee_create(const struct atoll_backend *backend,
                                            const struct atoll_setup *setup, struct atoll_compiler *compiler,
                                            struct atoll_err *err)
@@ -82,7 +75,9 @@ struct atoll_referee *atoll_referee_create(const struct atoll_backend *backend,
     r->setup = *setup;
     r->backend = backend;
     r->compiler = compiler;
-    if (referee_open(r, err) == 0)
+    if (getrandom(&r->salt, sizeof(r->salt), 0) != (ssize_t)sizeof(r->salt))
+        atoll_err_errno(err, errno, "no random numbers from the system");
+    else if (backend->open(r, err) == 0)
         return r;
     atoll_referee_destroy(r);
     return NULL;

@@ -23,14 +23,6 @@ struct failure {
     const char *step;
 };
 
-static void close_from(unsigned first)
-{
-    if (syscall(SYS_close_range, first, ~0u, 0) == 0)
-        return;
-    for (unsigned fd = first; fd < FALLBACK_FDS; fd++)
-        close((int)fd);
-}
-
 static int move_descriptors(const struct atoll_spawn *spawn)
 {
     int high[ATOLL_SPAWN_FD_LIMIT];
@@ -61,13 +53,6 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int die_with_parent(pid_t parent)
-{
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return errno;
-    return getppid() == parent ? 0 : ESRCH;
-}
-
 /* The ruleset's descriptor must survive until Landlock is applied, so descriptors come after it, and the
  * filter last. */
 static int enter_sandbox(const struct atoll_spawn *spawn, volatile struct failure *failure)
@@ -90,7 +75,9 @@ static int enter_sandbox(const struct atoll_spawn *spawn, volatile struct failur
         error = atoll_landlock_apply(ruleset);
     }
     if (!error) {
-        close_from((unsigned)spawn->fd_count);
+        if (syscall(SYS_close_range, (unsigned)spawn->fd_count, ~0u, 0) != 0)
+            for (unsigned fd = (unsigned)spawn->fd_count; fd < FALLBACK_FDS; fd++)
+                close((int)fd);
         failure->step = "apply resource limits";
         error = atoll_limits_apply(spawn->limits, spawn->limit_count);
     }
@@ -108,7 +95,7 @@ static __attribute__((noreturn)) void child(const struct atoll_spawn *spawn, pid
     int error = setpgid(0, 0) == 0 ? 0 : errno;
     if (!error) {
         failure->step = "be tied to its parent";
-        error = die_with_parent(parent);
+        error = prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ? errno : getppid() == parent ? 0 : ESRCH;
     }
     if (!error)
         error = enter_sandbox(spawn, failure);

@@ -65,26 +65,20 @@ static const char *const primitives[] = {
 static const char *const libraries[] = {"libc.so.6", "libm.so.6", "libmvec.so.1", "ld-linux-x86-64.so.2",
                                         "ld-linux-aarch64.so.1"};
 
-static int is_math(const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof(maths) / sizeof(maths[0]); i++) {
-        size_t base = strlen(maths[i]);
-        if (strncmp(name, maths[i], base) != 0)
-            continue;
-        if (length == base || (length == base + 1 && (name[base] == 'f' || name[base] == 'l')))
-            return 1;
-    }
-    return 0;
-}
-
 int atoll_object_import_allowed(const char *name)
 {
     for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
         if (strcmp(name, primitives[i]) == 0)
             return 1;
     }
-    return is_math(name) || strncmp(name, "_ZGV", 4) == 0; /* vector variants, libmvec's only */
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(maths) / sizeof(maths[0]); i++) {
+        size_t base = strlen(maths[i]);
+        if (strncmp(name, maths[i], base) == 0 &&
+            (length == base || (length == base + 1 && (name[base] == 'f' || name[base] == 'l'))))
+            return 1;
+    }
+    return strncmp(name, "_ZGV", 4) == 0; /* vector variants, libmvec's only */
 }
 
 /* File bytes of [address, address + bytes) when one segment's file part holds them all, else NULL.  write:
@@ -424,16 +418,6 @@ static int check_relocations(const struct object *o, uint64_t address, uint64_t 
     return 0;
 }
 
-static int check_tables(const struct object *o)
-{
-    if ((o->entry[DT_RELASZ] && o->entry[DT_RELAENT] != sizeof(Elf64_Rela)) ||
-        (o->entry[DT_PLTRELSZ] && o->entry[DT_PLTREL] != DT_RELA))
-        return refuse(o, "relocations of another format are not allowed");
-    if (check_relocations(o, o->entry[DT_RELA], o->entry[DT_RELASZ]) != 0)
-        return -1;
-    return check_relocations(o, o->entry[DT_JMPREL], o->entry[DT_PLTRELSZ]);
-}
-
 static int is_code(const struct object *o, uint64_t address)
 {
     for (size_t i = 0; i < o->segment_count; i++) {
@@ -464,8 +448,13 @@ int atoll_object_check(const void *data, size_t length, int allow_mutable_global
     struct object o = {.data = data, .length = length, .mutable_allowed = allow_mutable_globals, .err = err};
     if ((uintptr_t)data % 8 != 0)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "the object in memory is not aligned");
-    if (check_header(&o) != 0 || read_segments(&o) != 0 || read_dynamic(&o) != 0 || read_symbols(&o) != 0 ||
-        check_tables(&o) != 0)
+    if (check_header(&o) != 0 || read_segments(&o) != 0 || read_dynamic(&o) != 0 || read_symbols(&o) != 0)
+        return -1;
+    if ((o.entry[DT_RELASZ] && o.entry[DT_RELAENT] != sizeof(Elf64_Rela)) ||
+        (o.entry[DT_PLTRELSZ] && o.entry[DT_PLTREL] != DT_RELA))
+        return refuse(&o, "relocations of another format are not allowed");
+    if (check_relocations(&o, o.entry[DT_RELA], o.entry[DT_RELASZ]) != 0 ||
+        check_relocations(&o, o.entry[DT_JMPREL], o.entry[DT_PLTRELSZ]) != 0)
         return -1;
     for (size_t i = 0; i < symbol_count; i++) {
         if (find_function(&o, symbols[i]) != 0)

@@ -107,57 +107,35 @@ static void make_room(struct atoll_expected_cache *a)
         expected_drop_inputs(a, x);
 }
 
-static int prints_make(const struct atoll_expected_cache *a, struct atoll_expected *expected,
-                       const struct atoll_task *task, const struct atoll_truth *t, struct atoll_err *err)
-{
-    for (size_t i = 0; i < task->tensor_count; i++) {
-        uint64_t key = atoll_random_at(a->key ^ expected->input_set.seed, i);
-        if (t->values[i] && atoll_fingerprint_make(&expected->prints[i], &task->tolerance, t->values[i],
-                                                   t->scale[i], t->counts[i], key, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int items_grow(struct atoll_expected_cache *a, struct atoll_err *err)
-{
-    if (a->count < a->capacity)
-        return 0;
-    size_t capacity = a->capacity ? 2 * a->capacity : 64;
-    struct atoll_expected **items = realloc(a->items, capacity * sizeof(*items));
-    if (!items)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
-    a->items = items;
-    a->capacity = capacity;
-    return 0;
-}
-
 static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const struct atoll_task *task,
                                            uint32_t number, const struct atoll_input_set *input_set,
                                            const struct atoll_truth *truth, struct atoll_err *err)
 {
     struct atoll_expected *expected = calloc(1, sizeof(*expected));
-    if (!expected || items_grow(a, err) != 0) {
+    if (a->count == a->capacity) {
+        size_t capacity = a->capacity ? 2 * a->capacity : 64;
+        struct atoll_expected **items = realloc(a->items, capacity * sizeof(*items));
+        a->items = items ? items : a->items;
+        a->capacity = items ? capacity : a->capacity;
+    }
+    if (!expected || a->count == a->capacity) {
         free(expected);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
         return NULL;
     }
     expected->task = number;
     expected->input_set = *input_set;
-    if (prints_make(a, expected, task, truth, err) != 0) {
-        expected_destroy(a, expected);
-        return NULL;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        uint64_t key = atoll_random_at(a->key ^ input_set->seed, i);
+        if (truth->values[i] &&
+            atoll_fingerprint_make(&expected->prints[i], &task->tolerance, truth->values[i], truth->scale[i],
+                                   truth->counts[i], key, err) != 0) {
+            expected_destroy(a, expected);
+            return NULL;
+        }
     }
     a->items[a->count++] = expected;
     return expected;
-}
-
-static size_t kept_count(const struct atoll_expected_cache *a, uint32_t task, uint32_t variant)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < a->count; i++)
-        n += a->items[i]->task == task && a->items[i]->input_set.variant == variant && a->items[i]->is_full;
-    return n;
 }
 
 /* One question, answered into the cache. */
@@ -211,8 +189,11 @@ static struct atoll_expected *expected_ask(struct atoll_expected_cache *a, struc
                                            const struct atoll_input_set *input_set,
                                            struct atoll_expected *known, int need_full, struct atoll_err *err)
 {
-    int full = need_full || kept_count(a, number, input_set->variant) < ATOLL_EXPECTED_KEPT;
-    struct asking q = {a, task, number, input_set, known, full};
+    size_t kept = 0;
+    for (size_t i = 0; i < a->count; i++)
+        kept += a->items[i]->task == number && a->items[i]->input_set.variant == input_set->variant &&
+                a->items[i]->is_full;
+    struct asking q = {a, task, number, input_set, known, need_full || kept < ATOLL_EXPECTED_KEPT};
     if (atoll_oracle_visit(oracle, input_set, -1, visit_expected, &q, err) == 0)
         return q.known;
     if (!known && q.known)

@@ -90,15 +90,6 @@ static void *map_aligned(int fd, size_t bytes)
     return at;
 }
 
-/* Mapping and unmapping small pages would cost more than some samples.  A system without huge pages for memory
- * files keeps small ones. */
-static void collapse(unsigned char *base, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += HUGE_BYTES)
-        *(volatile unsigned char *)(base + at) = 0;
-    madvise(base, bytes, MADV_COLLAPSE);
-}
-
 static int region_map(struct region *r, size_t bytes, struct atoll_err *err)
 {
     int fd = memfd_create("atoll-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -116,8 +107,12 @@ static int region_map(struct region *r, size_t bytes, struct atoll_err *err)
         close(fd);
         return -1;
     }
+    /* Mapping and unmapping small pages would cost more than some samples.  A system without huge pages for memory
+     * files keeps small ones. */
+    for (size_t at = 0; bytes % HUGE_BYTES == 0 && at < bytes; at += HUGE_BYTES)
+        *((volatile unsigned char *)base + at) = 0;
     if (bytes % HUGE_BYTES == 0)
-        collapse(base, bytes);
+        madvise(base, bytes, MADV_COLLAPSE);
     *r = (struct region){.fd = fd, .base = base, .bytes = bytes};
     return 0;
 }
@@ -134,14 +129,6 @@ static long region_oldest(const struct atoll_memory *m, size_t bytes, int exact)
             best = (long)i;
     }
     return best;
-}
-
-static size_t region_free_count(const struct atoll_memory *m, size_t bytes)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->region_count; i++)
-        n += m->regions[i].base && !m->regions[i].used && m->regions[i].bytes == bytes;
-    return n;
 }
 
 static long region_slot(struct atoll_memory *m)
@@ -174,7 +161,10 @@ static long region_take(struct atoll_memory *m, size_t bytes, struct atoll_err *
 {
     size_t ring = bytes > m->limit_bytes / 16 ? 1 : RING;
     long i = -1;
-    if (region_free_count(m, bytes) >= ring)
+    size_t free_count = 0;
+    for (size_t k = 0; k < m->region_count; k++)
+        free_count += m->regions[k].base && !m->regions[k].used && m->regions[k].bytes == bytes;
+    if (free_count >= ring)
         i = region_oldest(m, bytes, 1);
     if (i < 0)
         i = region_new(m, bytes, err);

@@ -79,19 +79,6 @@ static int stage_open_block(struct stage *s, size_t bytes, int read_only, struct
     return 0;
 }
 
-static int stage_open_scratch(struct stage *s, size_t index, struct atoll_err *err)
-{
-    int64_t bytes;
-    if (atoll_expression_eval(s->candidate->prepared->plan->scratch[index].bytes, s->bindings,
-                              s->binding_count, &bytes, err) != 0)
-        return -1;
-    if (bytes < 0)
-        return atoll_err_set(err, ATOLL_E_INPUT, "scratch \"%s\" is %lld bytes at variant %s",
-                             s->candidate->prepared->plan->scratch[index].name, (long long)bytes,
-                             s->variant->name);
-    return stage_open_block(s, (size_t)bytes, 0, err);
-}
-
 /* warming: inputs of another input set, which nobody asks the reference about. */
 static int stage_fill_tensor(struct stage *s, size_t tensor, int warming, struct atoll_err *err)
 {
@@ -207,9 +194,16 @@ static int stage_set(struct stage *s, struct atoll_err *err)
         if (stage_open_block(s, s->expected->truth.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype), 0,
                              err) != 0)
             return -1;
-    for (size_t i = 0; i < p->plan->scratch_count; i++)
-        if (stage_open_scratch(s, i, err) != 0)
+    for (size_t i = 0; i < p->plan->scratch_count; i++) {
+        int64_t bytes;
+        if (atoll_expression_eval(p->plan->scratch[i].bytes, s->bindings, s->binding_count, &bytes, err) != 0)
             return -1;
+        if (bytes < 0)
+            return atoll_err_set(err, ATOLL_E_INPUT, "scratch \"%s\" is %lld bytes at variant %s",
+                                 p->plan->scratch[i].name, (long long)bytes, s->variant->name);
+        if (stage_open_block(s, (size_t)bytes, 0, err) != 0)
+            return -1;
+    }
     s->request.kind = ATOLL_RUN_CANDIDATE;
     s->request.deadline_ns = s->order->deadline_ns;
     s->request.touch = s->referee->setup.is_warm != 0;
@@ -434,15 +428,6 @@ static int judge_outputs(struct stage *s, struct atoll_trial *t, struct atoll_er
     return right < 0 ? -1 : 0;
 }
 
-/* A plan that asks for more than there is, or evaluates to nonsense at this variant. */
-static int judge_setting(const struct stage *s, struct atoll_trial *t, const struct atoll_err *err)
-{
-    if (err->code != ATOLL_E_INPUT && err->code != ATOLL_E_LIMIT)
-        return -1;
-    trial_set(t, ATOLL_V_LAUNCH_ERROR, 4, "variant %s: %.1000s", s->variant->name, err->text);
-    return 0;
-}
-
 static uint64_t outputs_hash(const struct stage *s)
 {
     uint64_t hash = 0;
@@ -462,8 +447,13 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
     stage_mark(s, ATOLL_PHASE_EXPECTED);
     s->stale = atoll_expected_cache_other(s->cpu->expected_cache, s->known->number,
                                           s->order->input_set->variant, s->order->input_set);
-    if (stage_set(s, err) != 0)
-        return judge_setting(s, t, err);
+    if (stage_set(s, err) != 0) {
+        /* A plan that asks for more than there is, or evaluates to nonsense at this variant. */
+        if (err->code != ATOLL_E_INPUT && err->code != ATOLL_E_LIMIT)
+            return -1;
+        trial_set(t, ATOLL_V_LAUNCH_ERROR, 4, "variant %s: %.1000s", s->variant->name, err->text);
+        return 0;
+    }
     stage_mark(s, ATOLL_PHASE_INPUTS);
     if (stage_run(s, &result, err) != 0)
         return -1;

@@ -180,15 +180,6 @@ static int await_loaded(const struct atoll_runner *runner, struct atoll_err *err
     return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker ended while it loaded the object");
 }
 
-static int set_up(struct atoll_runner *runner, const struct atoll_control_setup *setup, struct atoll_err *err)
-{
-    struct iovec iov = {(void *)(uintptr_t)setup, sizeof(*setup)};
-    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (send_all(runner->socket, &message, sizeof(*setup)) != 0)
-        return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker ended before it was set up");
-    return await_loaded(runner, err);
-}
-
 struct atoll_runner *atoll_runner_create(const struct atoll_runner_settings *settings, const void *object,
                                          size_t object_length, int allow_mutable_globals,
                                          const char *const *symbols, size_t symbol_count,
@@ -218,8 +209,13 @@ struct atoll_runner *atoll_runner_create(const struct atoll_runner_settings *set
     runner->thread_count = settings->thread_count;
     runner->symbol_count = symbol_count;
     runner->object_fd = make_object_fd(object, object_length, err);
-    if (runner->object_fd < 0 || make_page(runner, err) != 0 ||
-        start_worker(runner, settings->worker_path, err) != 0 || set_up(runner, &setup, err) != 0) {
+    struct iovec iov = {&setup, sizeof(setup)};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+    int failed = runner->object_fd < 0 || make_page(runner, err) != 0 ||
+                 start_worker(runner, settings->worker_path, err) != 0;
+    if (!failed && send_all(runner->socket, &message, sizeof(setup)) != 0)
+        failed = atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker ended before it was set up");
+    if (failed || await_loaded(runner, err) != 0) {
         atoll_runner_destroy(runner);
         return NULL;
     }
@@ -430,14 +426,6 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
     return end - begin;
 }
 
-static unsigned count_late(const struct atoll_run_request *request, const struct progress *progress)
-{
-    unsigned count = 0;
-    for (size_t i = 0; i < request->watch_count; i++)
-        count += *request->watch[i] != progress->seen[i];
-    return count;
-}
-
 static enum atoll_run_status judge(const struct progress *progress, int done)
 {
     int by_signal = progress->end.end_code == CLD_KILLED || progress->end.end_code == CLD_DUMPED;
@@ -524,7 +512,9 @@ static void sample_time(struct atoll_runner *runner, const struct atoll_run_requ
     }
     result->stop_ns = atoll_clock_raw_ns() - seen;
     result->status = judge(progress, done);
-    result->late_count = done ? count_late(request, progress) : 0;
+    result->late_count = 0;
+    for (size_t i = 0; done && i < request->watch_count; i++)
+        result->late_count += *request->watch[i] != progress->seen[i];
     const struct atoll_control_reply *end = &runner->progress.end;
     if (runner->progress.ended && end->switches >= stood.switches && end->cpu_ns >= stood.cpu_ns) {
         result->preemptions = (long)(end->switches - stood.switches);

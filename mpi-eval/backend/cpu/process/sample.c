@@ -120,26 +120,21 @@ static void barrier_wait(struct barrier *b)
         atoll_futex_wake(&b->phase, 0);
 }
 
-static void run_launch(const struct atoll_control_launch *launch, const union atoll_run_word *words,
-                       uint32_t index)
-{
-    union {
-        void *address;
-        atoll_shim *call;
-    } symbol = {sample.zygote->symbols[launch->symbol]};
-    int64_t each = launch->units / sample.thread_count, rest = launch->units % sample.thread_count;
-    int64_t begin = each * index + (index < rest ? index : rest);
-    int64_t end = begin + each + (index < rest);
-    if (begin < end)
-        symbol.call(begin, end, words);
-}
-
 static void run_candidate(uint32_t index)
 {
     for (uint32_t i = 0; i < sample.run->launch_count; i++) {
+        const struct atoll_control_launch *launch = &sample.run->launches[i];
+        union {
+            void *address;
+            atoll_shim *call;
+        } symbol = {sample.zygote->symbols[launch->symbol]};
+        int64_t each = launch->units / sample.thread_count, rest = launch->units % sample.thread_count;
+        int64_t begin = each * index + (index < rest ? index : rest);
+        int64_t end = begin + each + (index < rest);
         if (i > 0 && sample.thread_count > 1)
             barrier_wait(&sample.between);
-        run_launch(&sample.run->launches[i], sample.words[i], index);
+        if (begin < end)
+            symbol.call(begin, end, sample.words[i]);
     }
 }
 
@@ -206,18 +201,6 @@ static void declare_usage(void)
     atomic_fetch_add_explicit(&page->cpu_ns, atoll_cpu_time_ns(&usage), memory_order_relaxed);
 }
 
-/* This thread's share of every buffer. */
-static void touch_buffers(uint32_t index)
-{
-    const struct atoll_control_run *run = sample.run;
-    for (uint32_t i = 0; i < run->buffer_count; i++) {
-        size_t each = run->buffers[i].bytes / sample.thread_count, begin = each * index;
-        size_t end = index + 1 < sample.thread_count ? begin + each : run->buffers[i].bytes;
-        for (size_t at = begin; at < end; at += LINE_BYTES)
-            (void)*(const volatile char *)(sample.buffers[i] + at);
-    }
-}
-
 /* Asleep until armed, so that the threads do not take their cores from what still sets the sample up.  Contents are
  * complete then. */
 static void await_armed(uint32_t index)
@@ -225,8 +208,13 @@ static void await_armed(uint32_t index)
     struct atoll_control_page *page = sample.zygote->page;
     while (atomic_load_explicit(&page->armed, memory_order_acquire) == 0)
         atoll_futex_wait(&page->armed, 0, -1, 1);
-    if (sample.run->touch)
-        touch_buffers(index);
+    for (uint32_t i = 0; sample.run->touch && i < sample.run->buffer_count; i++) {
+        /* This thread's share of every buffer. */
+        size_t bytes = sample.run->buffers[i].bytes, each = bytes / sample.thread_count, begin = each * index;
+        size_t end = index + 1 < sample.thread_count ? begin + each : bytes;
+        for (size_t at = begin; at < end; at += LINE_BYTES)
+            (void)*(const volatile char *)(sample.buffers[i] + at);
+    }
     wait_change(&page->armed, 1, 1);
     declare_usage();
     if (atomic_fetch_add_explicit(&sample.standing, 1, memory_order_acq_rel) + 1 < sample.thread_count)
@@ -234,14 +222,6 @@ static void await_armed(uint32_t index)
     atomic_store_explicit(&page->standing, 1, memory_order_release);
     if (!sample.spin)
         atoll_futex_wake(&page->standing, 1);
-}
-
-/* A thread that spins to the end has used exactly the time that its core was not taken from it. */
-static __attribute__((noreturn)) void await_kill(void)
-{
-    while (sample.spin)
-        atoll_cpu_relax();
-    park();
 }
 
 static void *thread_main(void *argument)
@@ -259,7 +239,10 @@ static void *thread_main(void *argument)
     else
         run_candidate(seat->index);
     finish();
-    await_kill();
+    /* A thread that spins to the end has used exactly the time that its core was not taken from it. */
+    while (sample.spin)
+        atoll_cpu_relax();
+    park();
 }
 
 /* A reservation without access at a random multiple of `unit`. */
@@ -280,14 +263,6 @@ static char *reserve_randomly(size_t bytes, size_t unit, size_t index, uint64_t 
     return at;
 }
 
-/* At least one page of the reservation is left on each side as guard. */
-static char *place_randomly(size_t bytes, size_t index, uint64_t random)
-{
-    size_t unit = bytes >= HUGE_BYTES / 2 ? HUGE_BYTES : page_bytes;
-    uintptr_t reserved = (uintptr_t)reserve_randomly(bytes + 2 * unit, unit, index, random);
-    return (char *)((reserved + unit) & ~(unit - 1));
-}
-
 static void map_buffers(const int *fds)
 {
     const struct atoll_control_run *run = sample.run;
@@ -297,7 +272,10 @@ static void map_buffers(const int *fds)
     for (uint32_t i = 0; i < run->buffer_count; i++) {
         size_t bytes = run->buffers[i].bytes;
         int access = PROT_READ | (run->buffers[i].read_only ? 0 : PROT_WRITE);
-        char *at = place_randomly(bytes, i, random[i]);
+        /* At least one page of the reservation is left on each side as guard. */
+        size_t unit = bytes >= HUGE_BYTES / 2 ? HUGE_BYTES : page_bytes;
+        uintptr_t reserved = (uintptr_t)reserve_randomly(bytes + 2 * unit, unit, i, random[i]);
+        char *at = (char *)((reserved + unit) & ~(unit - 1));
         if (mmap(at, bytes, access, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fds[i], 0) != at)
             give_up("cannot map buffer %u of %zu bytes: %s", i, bytes, strerrordesc_np(errno));
         sample.buffers[i] = at;
@@ -310,15 +288,6 @@ static union atoll_run_word resolve(const struct atoll_control_word *word)
     if (word->buffer >= 0)
         out.pointer = sample.buffers[word->buffer] + word->value.offset;
     return out;
-}
-
-static void resolve_words(void)
-{
-    const struct atoll_control_run *run = sample.run;
-    for (uint32_t i = 0; i < run->launch_count; i++) {
-        for (uint32_t j = 0; j < run->launches[i].word_count; j++)
-            sample.words[i][j] = resolve(&run->launches[i].words[j]);
-    }
 }
 
 static void prepare_reference(void)
@@ -382,21 +351,6 @@ static void start_threads(void)
     }
 }
 
-static void die_with_parent(void)
-{
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != sample.zygote->pid)
-        _exit(ATOLL_SAMPLE_TROUBLE);
-    setpgid(0, 0);
-}
-
-static void close_descriptors(void)
-{
-    if (syscall(SYS_close_range, 0, ~0u, 0) == 0)
-        return;
-    for (int fd = 0; fd < 256; fd++) /* the worker's RLIMIT_NOFILE */
-        close(fd);
-}
-
 void atoll_sample_run(const struct atoll_zygote *zygote, const struct atoll_control_run *run, const int *fds)
 {
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -404,10 +358,16 @@ void atoll_sample_run(const struct atoll_zygote *zygote, const struct atoll_cont
     sample.run = run;
     sample.thread_count = zygote->setup.thread_count;
     sample.spin = (int)zygote->setup.spin;
-    die_with_parent();
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != zygote->pid)
+        _exit(ATOLL_SAMPLE_TROUBLE);
+    setpgid(0, 0);
     map_buffers(fds);
-    close_descriptors();
-    resolve_words();
+    if (syscall(SYS_close_range, 0, ~0u, 0) != 0)
+        for (int fd = 0; fd < 256; fd++) /* the worker's RLIMIT_NOFILE */
+            close(fd);
+    for (uint32_t i = 0; i < run->launch_count; i++)
+        for (uint32_t j = 0; j < run->launches[i].word_count; j++)
+            sample.words[i][j] = resolve(&run->launches[i].words[j]);
     if (run->kind == ATOLL_RUN_REFERENCE)
         prepare_reference();
     code_touch(zygote);

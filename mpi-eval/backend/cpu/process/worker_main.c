@@ -8,14 +8,6 @@
 
 static struct atoll_zygote zygote;
 
-static int refuse(const struct atoll_err *err)
-{
-    struct atoll_control_reply reply = {.type = ATOLL_CONTROL_REFUSED, .code = (int32_t)err->code};
-    snprintf(reply.text, sizeof(reply.text), "%.*s", (int)sizeof(reply.text) - 1, err->text);
-    atoll_zygote_reply(&reply);
-    return 1;
-}
-
 int main(int argc, char **argv)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -25,10 +17,14 @@ int main(int argc, char **argv)
               stderr);
         return 2;
     }
-    if (atoll_zygote_load(&zygote, &err) != 0)
-        return refuse(&err);
     struct atoll_control_reply reply = {.type = ATOLL_CONTROL_LOADED};
-    if (atoll_zygote_reply(&reply) != 0)
+    int failed = atoll_zygote_load(&zygote, &err);
+    if (failed) {
+        reply.type = ATOLL_CONTROL_REFUSED;
+        reply.code = (int32_t)err.code;
+        snprintf(reply.text, sizeof(reply.text), "%.*s", (int)sizeof(reply.text) - 1, err.text);
+    }
+    if (atoll_zygote_reply(&reply) != 0 || failed)
         return 1;
     return atoll_zygote_serve(&zygote);
 }

@@ -54,14 +54,6 @@ static void offer_to_oom_killer(void)
     close(fd);
 }
 
-/* What an object may need is loaded while files can still be opened. */
-static void preload_libraries(void)
-{
-    static const char *const names[] = {"libm.so.6", "libmvec.so.1"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
-}
-
 static int enter_sandbox(struct atoll_err *err)
 {
     static const struct atoll_limit limits[] = {{RLIMIT_CORE, 0},
@@ -149,19 +141,6 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *argument)
     return 0;
 }
 
-static int resolve_symbols(struct atoll_zygote *zygote, void *handle, uintptr_t base, struct atoll_err *err)
-{
-    for (uint32_t i = 0; i < zygote->setup.symbol_count; i++) {
-        Dl_info where;
-        void *symbol = dlsym(handle, zygote->setup.symbols[i]);
-        if (!symbol || !dladdr(symbol, &where) || (uintptr_t)where.dli_fbase != base)
-            return atoll_err_set(err, ATOLL_E_INPUT, "function %s is not in the object",
-                                 zygote->setup.symbols[i]);
-        zygote->symbols[i] = symbol;
-    }
-    return 0;
-}
-
 static int load_object(struct atoll_zygote *zygote, struct atoll_err *err)
 {
     char path[64];
@@ -173,8 +152,14 @@ static int load_object(struct atoll_zygote *zygote, struct atoll_err *err)
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "dlinfo: %s", dlerror());
     struct visit visit = {zygote, map->l_addr, 1};
-    if (resolve_symbols(zygote, handle, map->l_addr, err) != 0)
-        return -1;
+    for (uint32_t i = 0; i < zygote->setup.symbol_count; i++) {
+        Dl_info where;
+        void *symbol = dlsym(handle, zygote->setup.symbols[i]);
+        if (!symbol || !dladdr(symbol, &where) || (uintptr_t)where.dli_fbase != map->l_addr)
+            return atoll_err_set(err, ATOLL_E_INPUT, "function %s is not in the object",
+                                 zygote->setup.symbols[i]);
+        zygote->symbols[i] = symbol;
+    }
     dl_iterate_phdr(visit_library, &visit);
     return visit.status == 0
                ? 0
@@ -206,7 +191,9 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
         return -1;
     move_to_cores(&zygote->setup);
     offer_to_oom_killer();
-    preload_libraries();
+    /* What an object may need is loaded while files can still be opened. */
+    dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
+    dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (atoll_filter_init(&zygote->own_filter, ATOLL_FILTER_ZYGOTE, err) != 0 ||
         atoll_filter_init(&zygote->sample_filter, ATOLL_FILTER_SAMPLE, err) != 0 || enter_sandbox(err) != 0 ||
         check_object(&zygote->setup, err) != 0 || load_object(zygote, err) != 0)

@@ -38,12 +38,6 @@ struct file {
 
 /* ---- the folder ---- */
 
-static int default_folder(char *ret_path, size_t bytes)
-{
-    int n = snprintf(ret_path, bytes, "%s/atoll-cache-%u", atoll_scratch_base(), (unsigned)geteuid());
-    return n > 0 && (size_t)n < bytes ? 0 : -1;
-}
-
 static int open_folder(const char *folder, struct atoll_err *err)
 {
     struct stat st;
@@ -125,7 +119,8 @@ struct atoll_compile_cache *atoll_compile_cache_create(const char *folder, uint6
                                                        struct atoll_err *err)
 {
     char path[PATH_MAX];
-    if (!folder && default_folder(path, sizeof(path)) != 0) {
+    int n = snprintf(path, sizeof(path), "%s/atoll-cache-%u", atoll_scratch_base(), (unsigned)geteuid());
+    if (!folder && (n <= 0 || (size_t)n >= sizeof(path))) {
         atoll_err_set(err, ATOLL_E_LIMIT, "the name of the compile cache is too long");
         return NULL;
     }

@@ -90,20 +90,6 @@ static size_t frame_bytes(const struct atoll_compile_child *child)
     return length + HEAD_BYTES;
 }
 
-/* Grows as bytes come, not as the child promises. */
-static int make_room(struct atoll_compile_child *child)
-{
-    if (child->in_length < child->in_capacity)
-        return 0;
-    size_t capacity = child->in_capacity ? 2 * child->in_capacity : FIRST_BYTES;
-    unsigned char *grown = realloc(child->in, capacity);
-    if (!grown)
-        return -1;
-    child->in = grown;
-    child->in_capacity = capacity;
-    return 0;
-}
-
 static int receive_some(struct atoll_compile_child *child, struct atoll_reader *ret_frame)
 {
     for (;;) {
@@ -116,8 +102,14 @@ static int receive_some(struct atoll_compile_child *child, struct atoll_reader *
             child->state = ATOLL_COMPILE_CHILD_READY;
             return 1;
         }
-        if (make_room(child) != 0)
-            return -1;
+        if (child->in_length == child->in_capacity) { /* grows as bytes come, not as the child promises */
+            size_t capacity = child->in_capacity ? 2 * child->in_capacity : FIRST_BYTES;
+            unsigned char *grown = realloc(child->in, capacity);
+            if (!grown)
+                return -1;
+            child->in = grown;
+            child->in_capacity = capacity;
+        }
         size_t room = child->in_capacity - child->in_length, left = wanted - child->in_length;
         ssize_t got = recv(child->fd, child->in + child->in_length, left < room ? left : room, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR)

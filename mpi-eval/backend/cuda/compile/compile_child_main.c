@@ -249,27 +249,24 @@ static int confine(char *const *folders, int count, struct atoll_err *err)
     return error ? atoll_err_errno(err, error, "cannot confine the compile child") : 0;
 }
 
-static int prepare(struct server *s, const char *target, char *const *folders, int count,
-                   struct atoll_err *err)
-{
-    s->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    s->nvrtc = atoll_nvrtc_library_open(err);
-    if (!s->nvrtc || catch_crashes() != 0 || warm_up(s, target, err) != 0 ||
-        confine(folders, count, err) != 0)
-        return -1;
-    s->memory = malloc(ATOLL_COMPILE_WIRE_REQUEST_BYTES);
-    s->arena = atoll_arena_create((size_t)1 << 20, err);
-    return s->memory && s->arena ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for requests");
-}
-
 static int serve(const char *target, char *const *limits, char *const *folders, int count)
 {
     struct server s = {.seconds = (unsigned)strtoul(limits[0], NULL, 10),
                        .output_bytes = strtoull(limits[1], NULL, 10)};
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(&s.reply, REPLY_BYTES);
-    int failed = prepare(&s, target, folders, count, &err);
-    atoll_buffer_put_u32(&s.reply, (uint32_t)(failed != 0));
+    s.statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    s.nvrtc = atoll_nvrtc_library_open(&err);
+    int failed = !s.nvrtc || catch_crashes() != 0 || warm_up(&s, target, &err) != 0 ||
+                 confine(folders, count, &err) != 0;
+    if (!failed) {
+        s.memory = malloc(ATOLL_COMPILE_WIRE_REQUEST_BYTES);
+        s.arena = atoll_arena_create((size_t)1 << 20, &err);
+        failed = !s.memory || !s.arena;
+        if (failed)
+            atoll_err_set(&err, ATOLL_E_MEMORY, "no memory for requests");
+    }
+    atoll_buffer_put_u32(&s.reply, (uint32_t)failed);
     atoll_buffer_put_text(&s.reply, err.text);
     if (!send_frame(&s.reply) || failed)
         return EXIT_NO_NVRTC;

@@ -377,13 +377,6 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
     return 0;
 }
 
-/* From 9.0 on the section counts the system's part, too. */
-static uint32_t shared_of(const struct atoll_cubin *c, uint32_t section_bytes)
-{
-    uint32_t systems = c->target >= 90 ? SHARED_RESERVED : 0;
-    return section_bytes > systems ? section_bytes - systems : 0;
-}
-
 static void details_read(const struct image *m, const struct symbols *t)
 {
     Elf64_Shdr s;
@@ -407,9 +400,12 @@ static void details_read(const struct image *m, const struct symbols *t)
                 else if ((a.code == EIATTR_MAX_THREADS || a.code == EIATTR_REQNTID) && a.length >= 12)
                     k->threads_limit = u32_at(a.bytes) * u32_at(a.bytes + 4) * u32_at(a.bytes + 8);
             }
-        } else if ((of = after(name, ".nv.shared.")) && (k = kernel_find(m->cubin, of)))
-            k->static_shared_bytes = shared_of(m->cubin, (uint32_t)s.sh_size);
-        else if (after(name, ".nv.global") || (after(name, ".nv.constant") && !after(name, ".nv.constant0")))
+        } else if ((of = after(name, ".nv.shared.")) && (k = kernel_find(m->cubin, of))) {
+            /* From 9.0 on the section counts the system's part, too. */
+            uint32_t systems = m->cubin->target >= 90 ? SHARED_RESERVED : 0, all = (uint32_t)s.sh_size;
+            k->static_shared_bytes = all > systems ? all - systems : 0;
+        } else if (after(name, ".nv.global") ||
+                   (after(name, ".nv.constant") && !after(name, ".nv.constant0")))
             m->cubin->state_bytes += s.sh_size;
     }
 }

@@ -18,12 +18,6 @@
 #define DESCRIPTION_BYTES      8192
 #define DESCRIPTION_TIMEOUT_MS 60000 /* a parallel file system may take its time for 100 MB */
 
-static int is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int is_program(const char *path)
 {
     struct stat st;
@@ -43,8 +37,10 @@ static int has_headers(const char *folder)
 static int add_include(struct atoll_toolkit *t, const char *root, const char *below)
 {
     char path[PATH_MAX], resolved[PATH_MAX];
+    struct stat st;
     int n = snprintf(path, sizeof(path), "%s%s%s", root, below[0] ? "/" : "", below);
-    if (n <= 0 || (size_t)n >= sizeof(path) || !realpath(path, resolved) || !is_folder(resolved))
+    if (n <= 0 || (size_t)n >= sizeof(path) || !realpath(path, resolved) || stat(resolved, &st) != 0 ||
+        !S_ISDIR(st.st_mode))
         return 0;
     for (size_t i = 0; i < t->include_count; i++) {
         if (strcmp(t->includes[i], resolved) == 0)

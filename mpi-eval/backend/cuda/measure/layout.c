@@ -26,13 +26,6 @@ uint64_t atoll_layout_need(const uint64_t *bytes, size_t count, unsigned places)
     return places * region_bytes(bytes, count, ATOLL_LAYOUT_GUARD, ATOLL_LAYOUT_SHIFT);
 }
 
-static uint64_t secret_shift(uint64_t key, uint64_t room, uint64_t grain)
-{
-    return atoll_random_below(atoll_random_at(key ^ 0x7368696674ull, ATOLL_LAYOUT_BUFFER_LIMIT),
-                              room / grain + 1) *
-           grain;
-}
-
 static int is_prime(unsigned n)
 {
     for (unsigned d = 2; d * d <= n; d++)
@@ -58,12 +51,6 @@ static uint64_t turn_shift(uint64_t key, size_t buffer, uint64_t shift)
     double part = modf(turn * sqrt((double)nth_prime(buffer)), &whole);
     uint64_t places = shift / ATOLL_LAYOUT_ALIGN + 1;
     return (uint64_t)(part * (double)places) * ATOLL_LAYOUT_ALIGN;
-}
-
-static unsigned place_of(uint64_t key, unsigned places, int not_place)
-{
-    unsigned place = (unsigned)atoll_random_below(atoll_random_at(key, 0x706c616365ull), places);
-    return places > 1 && (int)place == not_place ? (place + 1) % places : place;
 }
 
 /* Everything between two buffers is guard. */
@@ -98,10 +85,14 @@ int atoll_layout_make(const struct atoll_span *arena, const uint64_t *bytes, siz
     uint64_t places = arena->bytes / region;
     struct atoll_layout l = {.count = count};
     l.places = places > ATOLL_LAYOUT_PLACES ? ATOLL_LAYOUT_PLACES : (unsigned)places;
-    l.place = place_of(key, l.places, not_place);
+    l.place = (unsigned)atoll_random_below(atoll_random_at(key, 0x706c616365ull), l.places);
+    if (l.places > 1 && (int)l.place == not_place)
+        l.place = (l.place + 1) % l.places;
     uint64_t grain = shift ? ATOLL_LAYOUT_GRAIN : ATOLL_LAYOUT_ALIGN;
     uint64_t share = arena->bytes / l.places / grain * grain;
-    uint64_t begin = arena->address + l.place * share + secret_shift(key, share - region, grain);
+    uint64_t room = (share - region) / grain + 1;
+    uint64_t secret = atoll_random_at(key ^ 0x7368696674ull, ATOLL_LAYOUT_BUFFER_LIMIT);
+    uint64_t begin = arena->address + l.place * share + atoll_random_below(secret, room) * grain;
     uint64_t at = begin;
     for (size_t i = 0; i < count; i++) {
         l.buffers[i] = (struct atoll_span){at + guard + turn_shift(key, i, shift), bytes[i]};

@@ -12,20 +12,15 @@
 
 #define CMD_BYTES 240
 
-static const char *folder_default(void)
-{
-    const char *tmp = getenv("TMPDIR");
-    if (access("/dev/shm", W_OK) == 0)
-        return "/dev/shm";
-    return tmp && tmp[0] ? tmp : "/tmp";
-}
-
 static int path_set(const char *folder, const char *uuid, char *ret_path, size_t bytes, struct atoll_err *err)
 {
     for (const char *p = uuid; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '-')
             return atoll_err_set(err, ATOLL_E_INPUT, "a device is called \"%.80s\", which is no UUID", uuid);
-    int n = snprintf(ret_path, bytes, "%s/atoll-gpu-%s.lock", folder ? folder : folder_default(), uuid);
+    const char *tmp = getenv("TMPDIR");
+    if (!folder)
+        folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : tmp && tmp[0] ? tmp : "/tmp";
+    int n = snprintf(ret_path, bytes, "%s/atoll-gpu-%s.lock", folder, uuid);
     if (!uuid[0] || n < 0 || (size_t)n >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the lock of device \"%.80s\" is too long",
                              uuid);

@@ -48,11 +48,6 @@ static int fail(const struct atoll_nvml *nvml, unsigned int result, const char *
     return atoll_err_set(err, ATOLL_E_IO, "%s: %s: look at nvidia-smi -q on this node", what, text);
 }
 
-static int is_lost(unsigned int result)
-{
-    return result == ATOLL_NVML_ERROR_GPU_IS_LOST || result == ATOLL_NVML_ERROR_RESET_REQUIRED;
-}
-
 /* ---- lifetime ---- */
 
 static double max_clock(const struct atoll_monitor *m, unsigned int clock)
@@ -153,19 +148,6 @@ const struct atoll_monitor_facts *atoll_monitor_facts(const struct atoll_monitor
 
 /* ---- reading ---- */
 
-/* The first question to the device: the one that shows whether it is still there. */
-static int clocks_read(const struct atoll_monitor *m, struct atoll_monitor_reading *r, struct atoll_err *err)
-{
-    unsigned int mhz = 0;
-    unsigned int result = m->nvml->nvmlDeviceGetClockInfo(m->device, ATOLL_NVML_CLOCK_SM, &mhz);
-    if (is_lost(result)) {
-        return fail(m->nvml, result, "the device does not answer", err);
-    }
-    r->sm_hz = result ? NAN : 1e6 * mhz;
-    r->memory_hz = m->nvml->nvmlDeviceGetClockInfo(m->device, ATOLL_NVML_CLOCK_MEM, &mhz) ? NAN : 1e6 * mhz;
-    return 0;
-}
-
 static void state_read(const struct atoll_monitor *m, struct atoll_monitor_reading *r)
 {
     const struct atoll_nvml *nvml = m->nvml;
@@ -189,22 +171,15 @@ static void state_read(const struct atoll_monitor *m, struct atoll_monitor_readi
     }
 }
 
-static int is_ours(unsigned int pid, const pid_t *ours, size_t ours_count)
-{
-    for (size_t i = 0; i < ours_count; i++) {
-        if (ours[i] > 0 && (unsigned int)ours[i] == pid) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static void others_sort_out(const struct atoll_nvml_process *processes, size_t count, const pid_t *ours,
                             size_t ours_count, struct atoll_monitor_reading *r)
 {
     size_t own = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_ours(processes[i].pid, ours, ours_count)) {
+        size_t k = 0;
+        while (k < ours_count && (ours[k] <= 0 || (unsigned int)ours[k] != processes[i].pid))
+            k++;
+        if (k < ours_count) {
             own++;
             continue;
         }
@@ -263,9 +238,14 @@ int atoll_monitor_read(struct atoll_monitor *m, const pid_t *ours, size_t ours_c
                        struct atoll_monitor_reading *ret_reading, struct atoll_err *err)
 {
     struct atoll_monitor_reading reading = {0};
-    if (clocks_read(m, &reading, err)) {
-        return -1;
-    }
+    unsigned int mhz = 0;
+    /* The first question to the device: the one that shows whether it is still there. */
+    unsigned int result = m->nvml->nvmlDeviceGetClockInfo(m->device, ATOLL_NVML_CLOCK_SM, &mhz);
+    if (result == ATOLL_NVML_ERROR_GPU_IS_LOST || result == ATOLL_NVML_ERROR_RESET_REQUIRED)
+        return fail(m->nvml, result, "the device does not answer", err);
+    reading.sm_hz = result ? NAN : 1e6 * mhz;
+    reading.memory_hz =
+        m->nvml->nvmlDeviceGetClockInfo(m->device, ATOLL_NVML_CLOCK_MEM, &mhz) ? NAN : 1e6 * mhz;
     state_read(m, &reading);
     unsigned long long corrected = 0;
     unsigned long long uncorrected = 0;

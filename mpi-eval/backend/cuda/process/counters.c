@@ -132,18 +132,6 @@ static int host_prepare(struct atoll_counters *c, const char *chip, const uint8_
 
 /* ---- lifetime ---- */
 
-static int names_copy(struct atoll_counters *c, const char *const *names, size_t count, struct atoll_err *err)
-{
-    c->names = calloc(count, sizeof(*c->names));
-    c->values = calloc(count * ATOLL_COUNTERS_RANGE_LIMIT, sizeof(*c->values));
-    int complete = c->names && c->values;
-    for (; complete && c->count < count; c->count += (size_t)complete) {
-        c->names[c->count] = strdup(names[c->count]);
-        complete = c->names[c->count] != NULL;
-    }
-    return complete ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the names of %zu metrics", count);
-}
-
 /* Everything that needs no device. */
 static struct atoll_counters *counters_new(const char *const *names, size_t count, struct atoll_err *err)
 {
@@ -162,7 +150,15 @@ static struct atoll_counters *counters_new(const char *const *names, size_t coun
         return NULL;
     }
     c->cupti = cupti;
-    if (names_copy(c, names, count, err)) {
+    c->names = calloc(count, sizeof(*c->names));
+    c->values = calloc(count * ATOLL_COUNTERS_RANGE_LIMIT, sizeof(*c->values));
+    int complete = c->names && c->values;
+    for (; complete && c->count < count; c->count += (size_t)complete) {
+        c->names[c->count] = strdup(names[c->count]);
+        complete = c->names[c->count] != NULL;
+    }
+    if (!complete) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the names of %zu metrics", count);
         atoll_counters_destroy(c);
         return NULL;
     }
@@ -324,8 +320,11 @@ static int start(struct atoll_counters *c, struct atoll_err *err)
     return CALL(c->cupti, cuptiRangeProfilerStart, &params, err);
 }
 
-static int configure(struct atoll_counters *c, struct atoll_err *err)
+int atoll_counters_begin(struct atoll_counters *c, struct atoll_err *err)
 {
+    if (c->begun) {
+        return atoll_err_set(err, ATOLL_E_USAGE, "counting has begun already: end it first");
+    }
     ATOLL_CUPTI_PARAMS(data_image, data, .pRangeProfilerObject = c->profiler,
                        .counterDataSize = c->data_bytes, .pCounterData = c->data);
     ATOLL_CUPTI_PARAMS(set_config, config, .pRangeProfilerObject = c->profiler, .configSize = c->config_bytes,
@@ -333,18 +332,8 @@ static int configure(struct atoll_counters *c, struct atoll_err *err)
                        .pCounterDataImage = c->data, .range = ATOLL_CUPTI_AutoRange,
                        .replayMode = ATOLL_CUPTI_UserReplay, .maxRangesPerPass = ATOLL_COUNTERS_RANGE_LIMIT,
                        .numNestingLevels = 1, .minNestingLevel = 1);
-    return CALL(c->cupti, cuptiRangeProfilerCounterDataImageInitialize, &data, err) ||
-                   CALL(c->cupti, cuptiRangeProfilerSetConfig, &config, err)
-               ? -1
-               : 0;
-}
-
-int atoll_counters_begin(struct atoll_counters *c, struct atoll_err *err)
-{
-    if (c->begun) {
-        return atoll_err_set(err, ATOLL_E_USAGE, "counting has begun already: end it first");
-    }
-    if (configure(c, err) || start(c, err)) {
+    if (CALL(c->cupti, cuptiRangeProfilerCounterDataImageInitialize, &data, err) ||
+        CALL(c->cupti, cuptiRangeProfilerSetConfig, &config, err) || start(c, err)) {
         return -1;
     }
     c->begun = 1;

@@ -94,20 +94,6 @@ static int buffers_allocate(struct run *r)
     return atoll_reader_finish(&r->reply.reader, "addresses", &err) == 0 ? 0 : give_up(r, "%s", err.text);
 }
 
-static int bytes_write(struct run *r, uint64_t address, const unsigned char *bytes, size_t length)
-{
-    int rc = 0;
-    while (rc == 0 && length > 0) {
-        size_t n = length < WRITE_BYTES ? length : WRITE_BYTES;
-        atoll_command_batch_write(&r->batch, address, bytes, n);
-        rc = batch_run(r);
-        address += n;
-        bytes += n;
-        length -= n;
-    }
-    return rc;
-}
-
 static int input_write(struct run *r, size_t tensor)
 {
     const struct atoll_task *task = r->prepared->task;
@@ -118,19 +104,14 @@ static int input_write(struct run *r, size_t tensor)
         return give_up(r, "no memory for an input");
     int rc = atoll_init_fill(task, tensor, r->variant, r->input_set.seed, r->input_set.distribution, 0,
                              length / atoll_dtype_bytes(task->tensors[tensor].dtype), bytes, &err);
-    rc = rc == 0 ? bytes_write(r, r->layout.buffers[tensor].address, bytes, length)
-                 : give_up(r, "%.400s", err.text);
+    if (rc != 0)
+        give_up(r, "%.400s", err.text);
+    for (size_t at = 0; rc == 0 && at < length; at += WRITE_BYTES) {
+        size_t n = length - at < WRITE_BYTES ? length - at : WRITE_BYTES;
+        atoll_command_batch_write(&r->batch, r->layout.buffers[tensor].address + at, bytes + at, n);
+        rc = batch_run(r);
+    }
     free(bytes);
-    return rc;
-}
-
-static int inputs_write(struct run *r)
-{
-    const struct atoll_task *task = r->prepared->task;
-    int rc = 0;
-    for (size_t i = 0; i < task->tensor_count && rc == 0; i++)
-        if (task->tensors[i].role != ATOLL_ROLE_OUT)
-            rc = input_write(r, i);
     return rc;
 }
 
@@ -171,7 +152,12 @@ static int variants_run(struct run *r, struct atoll_referee *referee, uint64_t n
             continue;
         r->input_set = atoll_input_set_make(referee->setup.secret, task, i, SERIES, number);
         count++;
-        rc = buffers_allocate(r) != 0 || inputs_write(r) != 0 || launches_run(r) != 0;
+        rc = buffers_allocate(r);
+        for (size_t k = 0; k < task->tensor_count && rc == 0; k++)
+            if (task->tensors[k].role != ATOLL_ROLE_OUT)
+                rc = input_write(r, k);
+        if (rc == 0)
+            rc = launches_run(r);
     }
     return rc || count
                ? rc
