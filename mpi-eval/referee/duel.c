@@ -240,16 +240,6 @@ static double side_time(const struct match *m, enum side side)
     return m->score.pair_count ? exp(log_time) : 0;
 }
 
-/* Short kernels must win by three times the resolution. */
-static double margin_of(const struct match *m)
-{
-    double time = m->order->incumbent_ns, margin = m->order->margin;
-    if (time > 0 && time < ATOLL_SAMPLING_SHORT_NS)
-        margin =
-            fmax(margin, log1p(3 * (m->referee->info.clock_resolution_ns + m->referee->jitter_ns) / time));
-    return margin;
-}
-
 static void match_play(struct match *m)
 {
     struct atoll_duel *d = m->duel;
@@ -265,7 +255,12 @@ static void match_play(struct match *m)
     }
     for (size_t i = 0; i < m->bench_count; i++)
         m->bench[i].weight /= sum;
-    atoll_duel_score_init(&m->score, margin_of(m), m->order->alpha, m->order->pair_limit);
+    /* Short kernels must win by three times the resolution. */
+    double time = m->order->incumbent_ns, margin = m->order->margin;
+    if (time > 0 && time < ATOLL_SAMPLING_SHORT_NS)
+        margin =
+            fmax(margin, log1p(3 * (m->referee->info.clock_resolution_ns + m->referee->jitter_ns) / time));
+    atoll_duel_score_init(&m->score, margin, m->order->alpha, m->order->pair_limit);
     int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)
         failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||

@@ -18,17 +18,6 @@ void atoll_compile_job_destroy(struct atoll_compile_job *job)
     free(job);
 }
 
-/* Diagnostics and command lines show this name. */
-static int check_name(const char *name, const char *suffix, struct atoll_err *err)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    size_t length = strlen(name), tail = strlen(suffix);
-    if (length <= tail || length >= ATOLL_COMPILE_NAME_BYTES || strspn(name, allowed) != length ||
-        name[0] == '-' || name[0] == '.' || strcmp(name + length - tail, suffix) != 0)
-        return atoll_err_set(err, ATOLL_E_INTERNAL, "\"%s\" is no name for a translation unit", name);
-    return 0;
-}
-
 static int copy_in(struct atoll_compile_job *job, const char *text, size_t length, const char *const *defines,
                    size_t define_count)
 {
@@ -52,8 +41,15 @@ struct atoll_compile_job *atoll_compile_job_create(uint64_t number, const char *
                                                    const char *const *defines, size_t define_count,
                                                    struct atoll_err *err)
 {
-    if (check_name(file_name, suffix, err) != 0)
+    /* Diagnostics and command lines show this name. */
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t name_length = strlen(file_name), tail = strlen(suffix);
+    if (name_length <= tail || name_length >= ATOLL_COMPILE_NAME_BYTES ||
+        strspn(file_name, allowed) != name_length || file_name[0] == '-' || file_name[0] == '.' ||
+        strcmp(file_name + name_length - tail, suffix) != 0) {
+        atoll_err_set(err, ATOLL_E_INTERNAL, "\"%s\" is no name for a translation unit", file_name);
         return NULL;
+    }
     if (length > ATOLL_COMPILE_TEXT_LIMIT) {
         atoll_err_set(err, ATOLL_E_LIMIT, "the translation unit has %zu bytes; %zu are possible", length,
                       ATOLL_COMPILE_TEXT_LIMIT);

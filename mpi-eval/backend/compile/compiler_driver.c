@@ -447,28 +447,25 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
     job_finish(cc, slot, status, diagnostics, report);
 }
 
-static void slot_poll(struct cc *cc, struct slot *slot)
-{
-    int wait_status = 0;
-    if (!slot->job)
-        return;
-    slot_drain(slot);
-    if (!slot->timed_out && running_ns(cc, slot) > cc->deadline_ns) {
-        slot->timed_out = 1;
-        slot_kill(slot);
-    }
-    if (slot_reap(slot, &wait_status)) {
-        slot->ran_ns = running_ns(cc, slot);
-        job_conclude(cc, slot, wait_status);
-    }
-}
-
 static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled)
 {
     struct cc *cc = (struct cc *)compiler;
     pthread_mutex_lock(&cc->mutex);
-    for (unsigned i = 0; i < cc->slot_count; i++)
-        slot_poll(cc, &cc->slots[i]);
+    for (unsigned i = 0; i < cc->slot_count; i++) {
+        struct slot *slot = &cc->slots[i];
+        int wait_status = 0;
+        if (!slot->job)
+            continue;
+        slot_drain(slot);
+        if (!slot->timed_out && running_ns(cc, slot) > cc->deadline_ns) {
+            slot->timed_out = 1;
+            slot_kill(slot);
+        }
+        if (slot_reap(slot, &wait_status)) {
+            slot->ran_ns = running_ns(cc, slot);
+            job_conclude(cc, slot, wait_status);
+        }
+    }
     jobs_start(cc);
     int found = atoll_compile_queue_collect(&cc->done, ret_compiled);
     pthread_mutex_unlock(&cc->mutex);

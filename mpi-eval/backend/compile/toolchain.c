@@ -51,20 +51,6 @@ char *atoll_toolchain_find_program(const char *command)
     return NULL;
 }
 
-static int keep_variables(struct atoll_toolchain *t, struct atoll_err *err)
-{
-    size_t count = 0;
-    t->environment[count++] = strdup("LC_ALL=C");
-    for (size_t i = 0; i < sizeof(kept_variables) / sizeof(kept_variables[0]); i++) {
-        const char *value = getenv(kept_variables[i]);
-        if (value && asprintf(&t->environment[count], "%s=%s", kept_variables[i], value) >= 0)
-            count++;
-    }
-    t->environment[count] = NULL;
-    return t->environment[0] ? 0
-                             : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's environment");
-}
-
 /* Runs the compiler with one option and gives what it prints. */
 static int compiler_output(const struct atoll_toolchain *t, const char *option, char *ret_text, size_t bytes,
                            struct atoll_err *err)
@@ -105,16 +91,6 @@ static void add_list(struct atoll_toolchain *t, const char *list)
     }
 }
 
-/* "install: /usr/lib/gcc/x/", "programs: =/a:/b", "libraries: =/c:/d". */
-static void add_search_dirs(struct atoll_toolchain *t, char *text)
-{
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        char *list = strchr(line, '/');
-        if (list)
-            add_list(t, list);
-    }
-}
-
 static int describe(struct atoll_toolchain *t, struct atoll_err *err)
 {
     char text[OUTPUT_BYTES];
@@ -132,7 +108,9 @@ static int describe(struct atoll_toolchain *t, struct atoll_err *err)
     if (slash)
         add_path(t, real, (size_t)(slash - real));
     free(real);
-    add_search_dirs(t, text);
+    /* "install: /usr/lib/gcc/x/", "programs: =/a:/b", "libraries: =/c:/d". */
+    for (char *next = strtok(text, "\n"); next; next = strtok(NULL, "\n"))
+        add_list(t, strchr(next, '/'));
     add_list(t, getenv("LD_LIBRARY_PATH"));
     return t->version ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's version");
 }
@@ -152,7 +130,18 @@ int atoll_toolchain_init(struct atoll_toolchain *t, const char *command, struct 
             "no C compiler \"%s\" here; install one (Debian: apt install gcc libc6-dev) or name another "
             "with --compiler",
             command);
-    if (keep_variables(t, err) != 0 || describe(t, err) != 0) {
+    size_t count = 0;
+    t->environment[count++] = strdup("LC_ALL=C");
+    for (size_t i = 0; i < sizeof(kept_variables) / sizeof(kept_variables[0]); i++) {
+        const char *value = getenv(kept_variables[i]);
+        if (value && asprintf(&t->environment[count], "%s=%s", kept_variables[i], value) >= 0)
+            count++;
+    }
+    t->environment[count] = NULL;
+    int failed = t->environment[0]
+                     ? 0
+                     : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's environment");
+    if (failed || describe(t, err) != 0) {
         atoll_toolchain_fini(t);
         return -1;
     }

@@ -18,19 +18,6 @@
  * What the cpu backend adds to a unit: one shim per launch with a binary interface that is the same for every
  * candidate: void atoll_shim_<k>(long begin, long end, const union atoll_run_word_ *words). */
 
-static int argument_check(const struct atoll_prepared *p, const struct atoll_variant *v,
-                          const struct atoll_arg *a, struct atoll_err *err)
-{
-    if (a->kind == ATOLL_ARG_TENSORMAP)
-        return atoll_err_set(err, ATOLL_E_INPUT, "argument \"%s\": the cpu backend has no tensor maps",
-                             a->text);
-    if (a->kind != ATOLL_ARG_INTEGER)
-        return 0;
-    int narrow = a->width == ATOLL_I32;
-    return atoll_prepare_within(p, v, a->value, "argument", narrow ? INT32_MIN : INT64_MIN,
-                                narrow ? INT32_MAX : INT64_MAX, err);
-}
-
 static int launch_check(const struct atoll_prepared *p, const struct atoll_variant *v, size_t launch,
                         const struct atoll_device_info *device, struct atoll_err *err)
 {
@@ -40,9 +27,17 @@ static int launch_check(const struct atoll_prepared *p, const struct atoll_varia
         return atoll_err_set(err, ATOLL_E_INPUT, "plan: field 'launch[%zu].units' is missing", launch);
     if (atoll_prepare_within(p, v, l->units, "units", 0, UNITS_LIMIT, err) != 0)
         return -1;
-    for (size_t i = 0; i < l->arg_count; i++)
-        if (argument_check(p, v, &l->args[i], err) != 0)
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const struct atoll_arg *a = &l->args[i];
+        int narrow = a->width == ATOLL_I32;
+        if (a->kind == ATOLL_ARG_TENSORMAP)
+            return atoll_err_set(err, ATOLL_E_INPUT, "argument \"%s\": the cpu backend has no tensor maps",
+                                 a->text);
+        if (a->kind == ATOLL_ARG_INTEGER &&
+            atoll_prepare_within(p, v, a->value, "argument", narrow ? INT32_MIN : INT64_MIN,
+                                 narrow ? INT32_MAX : INT64_MAX, err) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -125,17 +120,6 @@ static size_t memory_share(const struct atoll_cpu *c, double divisor, double lea
     return (size_t)fmin(fmax(mib, least_mib), most_mib) << 20;
 }
 
-static int memories_open(struct atoll_referee *r, struct atoll_cpu *c, struct atoll_err *err)
-{
-    size_t cache = (size_t)r->info.last_level_cache_bytes;
-    if ((c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) &&
-        (c->oracle_memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) &&
-        (c->expected_cache = atoll_expected_cache_create(
-             memory_share(c, 10, 512, 4096), memory_share(c, 10, 128, 4096), r->salt ^ 0x7072696e74ull, err)))
-        return 0;
-    return -1;
-}
-
 static int measure(struct atoll_referee *r, struct atoll_err *err)
 {
     return atoll_calibration_measure(atoll_cpu_of(r)->calibration, &r->info, &r->jitter_ns, err);
@@ -163,7 +147,12 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
     c->oracle_runner.cores = c->oracle_cores;
     c->oracle_runner.thread_count = count;
     atoll_device_describe(&c->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
-    if (memories_open(r, c, err) != 0)
+    size_t cache = (size_t)r->info.last_level_cache_bytes;
+    if (!(c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
+        !(c->oracle_memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
+        !(c->expected_cache =
+              atoll_expected_cache_create(memory_share(c, 10, 512, 4096), memory_share(c, 10, 128, 4096),
+                                          r->salt ^ 0x7072696e74ull, err)))
         return -1;
     if (r->setup.backend_null)
         return 0;

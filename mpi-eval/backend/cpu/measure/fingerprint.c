@@ -142,16 +142,6 @@ void atoll_fingerprint_fini(struct atoll_fingerprint *print)
     *print = (struct atoll_fingerprint){0};
 }
 
-static int samples_match(const struct atoll_fingerprint *p, enum atoll_dtype dtype, const void *data)
-{
-    for (size_t i = 0; i < p->sample_count; i++) {
-        double y = atoll_dtype_load(dtype, data, p->indices[i]);
-        if (!(fabs(y - p->values[i]) <= p->tolerances[i]))
-            return 0;
-    }
-    return 1;
-}
-
 ATOLL_WIDE_BODY double weigh_f64_body(const double *w, const double *y)
 {
     atoll_wide_f64 sum = {0};
@@ -189,8 +179,13 @@ int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dt
 {
     double weights[2 * BLOCK];
     size_t bytes = atoll_dtype_bytes(dtype);
-    if (!print->finite || !samples_match(print, dtype, data))
+    if (!print->finite)
         return 0;
+    for (size_t i = 0; i < print->sample_count; i++) {
+        double y = atoll_dtype_load(dtype, data, print->indices[i]);
+        if (!(fabs(y - print->values[i]) <= print->tolerances[i]))
+            return 0;
+    }
     weights_of(print->key, weights);
     for (size_t b = 0; b < print->block_count; b++) {
         size_t begin = b * BLOCK, n = print->count - begin < BLOCK ? print->count - begin : BLOCK;

@@ -192,20 +192,15 @@ static int question_open_all(struct question *q, struct atoll_err *err)
     return 0;
 }
 
-static int oracle_start(struct atoll_oracle *o, struct atoll_err *err)
-{
-    static const char *const symbols[] = {"atoll_reference_range"};
-    if (!o->runner)
-        o->runner = atoll_runner_create(&o->settings, o->object, o->object_length, 0, symbols, 1, err);
-    return o->runner ? 0 : -1;
-}
-
 static int question_run(struct question *q, double *ret_ns, struct atoll_err *err)
 {
     struct atoll_oracle *o = q->oracle;
     struct atoll_run_result result = {.status = ATOLL_RUN_LOST};
     for (int attempt = 0; attempt < 3 && result.status == ATOLL_RUN_LOST; attempt++) {
-        if (oracle_start(o, err) != 0 || atoll_runner_run(o->runner, &q->request, &result, err) != 0)
+        static const char *const symbols[] = {"atoll_reference_range"};
+        if (!o->runner)
+            o->runner = atoll_runner_create(&o->settings, o->object, o->object_length, 0, symbols, 1, err);
+        if (!o->runner || atoll_runner_run(o->runner, &q->request, &result, err) != 0)
             return -1;
         if (result.status == ATOLL_RUN_LOST) {
             atoll_runner_destroy(o->runner);

@@ -214,16 +214,6 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     return stage_launches(s, err);
 }
 
-static int stage_open_runner(struct stage *s, struct atoll_err *err)
-{
-    struct atoll_loaded_candidate *u = s->candidate;
-    if (!u->runner)
-        u->runner = atoll_runner_create(&s->cpu->runner, u->object, u->object_length,
-                                        s->known->task->allow_mutable_globals, u->prepared->symbols,
-                                        u->prepared->symbol_count, err);
-    return u->runner ? 0 : -1;
-}
-
 /* The child is forked while its buffers are filled, and its threads wake up while caches are flushed; a warm sample
  * has no flush, but a run before it, in another child over the same memory, on contents of another input set: whatever a
  * candidate leaves there is gone or of no use. */
@@ -259,7 +249,12 @@ static int stage_run(struct stage *s, struct atoll_run_result *result, struct at
 {
     for (int i = 0; i < LOST_LIMIT; i++) {
         for (int warming = s->referee->setup.is_warm != 0; warming >= 0; warming--) {
-            if (stage_open_runner(s, err) != 0 || stage_run_once(s, warming, result, err) != 0)
+            struct atoll_loaded_candidate *u = s->candidate;
+            if (!u->runner)
+                u->runner = atoll_runner_create(&s->cpu->runner, u->object, u->object_length,
+                                                s->known->task->allow_mutable_globals, u->prepared->symbols,
+                                                u->prepared->symbol_count, err);
+            if (!u->runner || stage_run_once(s, warming, result, err) != 0)
                 return -1;
             if (result->status != ATOLL_RUN_DONE)
                 break; /* of the candidate, or of the worker: no sample follows */

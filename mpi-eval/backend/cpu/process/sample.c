@@ -156,16 +156,6 @@ static void run_reference(uint32_t index)
     }
 }
 
-static void finish(void)
-{
-    if (atomic_fetch_add_explicit(&sample.finished, 1, memory_order_acq_rel) + 1 < sample.thread_count)
-        return;
-    struct atoll_control_page *page = sample.zygote->page;
-    atomic_store_explicit(&page->done, 1, memory_order_release);
-    if (!sample.spin)
-        atoll_futex_wake(&page->done, 1);
-}
-
 static void touch_stack(uint32_t index)
 {
     char here;
@@ -238,7 +228,12 @@ static void *thread_main(void *argument)
         run_reference(seat->index);
     else
         run_candidate(seat->index);
-    finish();
+    if (atomic_fetch_add_explicit(&sample.finished, 1, memory_order_acq_rel) + 1 == sample.thread_count) {
+        struct atoll_control_page *page = sample.zygote->page;
+        atomic_store_explicit(&page->done, 1, memory_order_release);
+        if (!sample.spin)
+            atoll_futex_wake(&page->done, 1);
+    }
     /* A thread that spins to the end has used exactly the time that its core was not taken from it. */
     while (sample.spin)
         atoll_cpu_relax();

@@ -465,16 +465,6 @@ static void identity_set(struct nvrtc *n)
     atoll_buffer_fini(&b);
 }
 
-static void cache_open(struct nvrtc *n, const char *folder)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    if (folder && !folder[0])
-        return;
-    n->cache = atoll_compile_cache_create(folder, ATOLL_COMPILE_CACHE_BYTES, &err);
-    if (!n->cache)
-        atoll_log(ATOLL_LOG_WARNING, "eval.compile.cache", "%s; kernels are compiled every time", err.text);
-}
-
 static int nvrtc_set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *settings, struct atoll_err *err)
 {
     const struct atoll_compiler_settings *s = &settings->compiler;
@@ -503,7 +493,12 @@ static int nvrtc_set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *sett
     snprintf(n->seconds, sizeof(n->seconds), "%.0f", s->deadline_ns / 1e9);
     snprintf(n->bytes, sizeof(n->bytes), "%llu", (unsigned long long)s->output_bytes);
     identity_set(n);
-    cache_open(n, settings->cache);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (settings->cache && !settings->cache[0])
+        return 0;
+    n->cache = atoll_compile_cache_create(settings->cache, ATOLL_COMPILE_CACHE_BYTES, &why);
+    if (!n->cache)
+        atoll_log(ATOLL_LOG_WARNING, "eval.compile.cache", "%s; kernels are compiled every time", why.text);
     return 0;
 }
 

@@ -297,19 +297,6 @@ static const char *symbol_at(const struct symbols *t, size_t index, Elf64_Sym *r
     return text_at(t->names, t->names_length, ret->st_name);
 }
 
-/* Functions that are not here. */
-static void symbols_judge(const struct image *m, const struct symbols *t)
-{
-    struct atoll_cubin *c = m->cubin;
-    Elf64_Sym symbol;
-    for (size_t i = 1; i < t->count; i++) {
-        const char *name = symbol_at(t, i, &symbol);
-        if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && *name &&
-            *name != '.')
-            snprintf(c->undefined_name, sizeof(c->undefined_name), "%s", name);
-    }
-}
-
 static void module_attributes(const struct image *m, const struct symbols *t, const unsigned char *at,
                               size_t length)
 {
@@ -442,7 +429,14 @@ int atoll_cubin_read(const void *bytes, size_t length, const char *report, struc
     if (!failed && symbols_read(&m, &symbols) != 0)
         failed = broken(err, "it has no symbols");
     if (!failed) {
-        symbols_judge(&m, &symbols);
+        /* Functions that are not here. */
+        for (size_t i = 1; i < symbols.count; i++) {
+            Elf64_Sym symbol;
+            const char *name = symbol_at(&symbols, i, &symbol);
+            if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && *name &&
+                *name != '.')
+                snprintf(c->undefined_name, sizeof(c->undefined_name), "%s", name);
+        }
         details_read(&m, &symbols);
         report_read(c, report ? report : "");
         *ret_cubin = *c;

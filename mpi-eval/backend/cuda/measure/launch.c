@@ -49,15 +49,6 @@ static int extents_eval(const struct scope *s, const struct atoll_expression *co
     return 0;
 }
 
-uint32_t atoll_cuda_argument_bytes(const struct atoll_arg *a)
-{
-    if (a->kind == ATOLL_ARG_TENSORMAP)
-        return MAP_BYTES;
-    if (a->kind == ATOLL_ARG_TENSOR || a->kind == ATOLL_ARG_SCRATCH)
-        return 8;
-    return (uint32_t)atoll_dtype_bytes(a->width);
-}
-
 int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_variant *v,
                             uint64_t *ret_bytes, size_t *ret_count, struct atoll_err *err)
 {
@@ -225,20 +216,6 @@ static int number_put(const struct scope *s, const struct atoll_arg *a,
                : 0;
 }
 
-static int argument_put(const struct scope *s, const struct atoll_prepared *p, const struct atoll_variant *v,
-                        const struct atoll_arg *a, const struct atoll_span *buffers,
-                        struct atoll_device_command_launch *launch, struct atoll_err *err)
-{
-    int is_scratch =
-        a->kind == ATOLL_ARG_SCRATCH || (a->kind == ATOLL_ARG_TENSORMAP && a->map && a->map->is_scratch);
-    const struct atoll_span *buffer = &buffers[a->index + (is_scratch ? p->task->tensor_count : 0)];
-    if (a->kind == ATOLL_ARG_TENSORMAP)
-        return map_put(p, v, a, buffer, launch, err);
-    if (a->kind == ATOLL_ARG_INTEGER || a->kind == ATOLL_ARG_FLOAT)
-        return number_put(s, a, launch, err);
-    return atoll_device_command_param(launch, &buffer->address, 8) < 0 ? has_no_room(a, err) : 0;
-}
-
 int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_variant *v, size_t index,
                            const struct atoll_layout *layout, struct atoll_device_command_launch *ret,
                            struct atoll_err *err)
@@ -262,9 +239,20 @@ int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_va
     ret->cooperative = l->cooperative ? 1 : 0;
     for (size_t i = 0; i < count; i++)
         buffers[i] = layout ? layout->buffers[i] : (struct atoll_span){0, bytes[i]};
-    for (size_t i = 0; i < l->arg_count; i++)
-        if (argument_put(&scope, p, v, &l->args[i], buffers, ret, err) != 0)
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const struct atoll_arg *a = &l->args[i];
+        int is_map = a->kind == ATOLL_ARG_TENSORMAP, failed;
+        int is_scratch = a->kind == ATOLL_ARG_SCRATCH || (is_map && a->map && a->map->is_scratch);
+        const struct atoll_span *buffer = &buffers[a->index + (is_scratch ? p->task->tensor_count : 0)];
+        if (is_map)
+            failed = map_put(p, v, a, buffer, ret, err);
+        else if (a->kind == ATOLL_ARG_INTEGER || a->kind == ATOLL_ARG_FLOAT)
+            failed = number_put(&scope, a, ret, err);
+        else
+            failed = atoll_device_command_param(ret, &buffer->address, 8) < 0 ? has_no_room(a, err) : 0;
+        if (failed)
             return -1;
+    }
     return 0;
 }
 
@@ -289,11 +277,16 @@ int atoll_cuda_launch_fits(const struct atoll_launch *l, const struct atoll_cubi
                              "kernel %s takes %u parameters, the plan's launch has %zu arguments", k->name,
                              k->param_count, l->arg_count);
     for (size_t i = 0; i < l->arg_count; i++) {
-        uint32_t bytes = atoll_cuda_argument_bytes(&l->args[i]);
+        const struct atoll_arg *a = &l->args[i];
+        uint32_t bytes = (uint32_t)atoll_dtype_bytes(a->width);
+        if (a->kind == ATOLL_ARG_TENSORMAP)
+            bytes = MAP_BYTES;
+        else if (a->kind == ATOLL_ARG_TENSOR || a->kind == ATOLL_ARG_SCRATCH)
+            bytes = 8;
         if (k->params[i].bytes != bytes)
             return atoll_err_set(err, ATOLL_E_INPUT,
                                  "kernel %s: parameter %zu has %u bytes, the plan's argument \"%s\" has %u",
-                                 k->name, i + 1, k->params[i].bytes, l->args[i].text, bytes);
+                                 k->name, i + 1, k->params[i].bytes, a->text, bytes);
     }
     return 0;
 }

@@ -9,9 +9,6 @@
 #include "mpi-eval/backend/cuda/process/command_batch.h"
 #include "mpi-eval/referee/prepare.h"
 
-/* Bytes of one argument as a kernel parameter: 4, 8, 128. */
-uint32_t atoll_cuda_argument_bytes(const struct atoll_arg *argument);
-
 /* Launch `index` of the plan at a variant.  layout: tensors by number, then the plan's scratch; NULL: addresses 0.
  * ATOLL_E_INPUT with the field when something cannot be. */
 int atoll_cuda_launch_make(const struct atoll_prepared *prepared, const struct atoll_variant *variant,

@@ -53,17 +53,6 @@ static uint64_t turn_shift(uint64_t key, size_t buffer, uint64_t shift)
     return (uint64_t)(part * (double)places) * ATOLL_LAYOUT_ALIGN;
 }
 
-/* Everything between two buffers is guard. */
-static void guards_set(struct atoll_layout *l, uint64_t begin, uint64_t end)
-{
-    for (size_t i = 0; i <= l->count; i++) {
-        uint64_t until = i < l->count ? l->buffers[i].address : end;
-        l->guards[i] = (struct atoll_span){begin, until - begin};
-        if (i < l->count)
-            begin = round_up(until + l->buffers[i].bytes, 8);
-    }
-}
-
 int atoll_layout_make(const struct atoll_span *arena, const uint64_t *bytes, size_t count, uint64_t key,
                       int not_place, struct atoll_layout *ret_layout, struct atoll_err *err)
 {
@@ -98,7 +87,12 @@ int atoll_layout_make(const struct atoll_span *arena, const uint64_t *bytes, siz
         l.buffers[i] = (struct atoll_span){at + guard + turn_shift(key, i, shift), bytes[i]};
         at = l.buffers[i].address + round_up(bytes[i], ATOLL_LAYOUT_ALIGN);
     }
-    guards_set(&l, begin, at + guard);
+    for (size_t i = 0; i <= count; i++) { /* everything between two buffers is guard */
+        uint64_t until = i < count ? l.buffers[i].address : at + guard;
+        l.guards[i] = (struct atoll_span){begin, until - begin};
+        if (i < count)
+            begin = round_up(until + l.buffers[i].bytes, 8);
+    }
     *ret_layout = l;
     return 0;
 }

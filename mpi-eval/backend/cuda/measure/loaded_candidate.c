@@ -123,28 +123,20 @@ void atoll_cuda_loaded_candidate_append_load(struct atoll_command_batch *batch,
                                      plan->launches[k].symbol);
 }
 
-static int slot_take(struct atoll_cuda_device *d, struct atoll_cuda_loaded_candidate *u,
-                     struct atoll_err *err)
-{
-    for (uint32_t i = 0; i < ATOLL_CUDA_CANDIDATE_SLOTS; i++) {
-        if (d->candidates[i] && d->candidates[i] != u)
-            continue;
-        d->candidates[i] = u;
-        u->slot = i;
-        return 0;
-    }
-    return atoll_err_set(err, ATOLL_E_INTERNAL, "more than %u candidates are loaded",
-                         ATOLL_CUDA_CANDIDATE_SLOTS);
-}
-
 int atoll_cuda_loaded_candidate_load(struct atoll_cuda_device *d,
                                      const struct atoll_loaded_candidate *candidate, struct atoll_err *err)
 {
     struct atoll_cuda_loaded_candidate *u = atoll_cuda_loaded_candidate_of(candidate);
     if (u->generation == d->generation)
         return 0;
-    if (slot_take(d, u, err) != 0)
-        return -1;
+    uint32_t slot = 0;
+    while (slot < ATOLL_CUDA_CANDIDATE_SLOTS && d->candidates[slot] && d->candidates[slot] != u)
+        slot++;
+    if (slot == ATOLL_CUDA_CANDIDATE_SLOTS)
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "more than %u candidates are loaded",
+                             ATOLL_CUDA_CANDIDATE_SLOTS);
+    d->candidates[slot] = u;
+    u->slot = slot;
     atoll_command_batch_clear(&d->batch);
     atoll_cuda_loaded_candidate_append_load(&d->batch, candidate);
     int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);

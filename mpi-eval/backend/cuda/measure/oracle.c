@@ -162,25 +162,20 @@ static int cubin_compile(struct atoll_referee *referee, const struct atoll_task 
     return rc;
 }
 
-static int cubin_copy(const struct atoll_referee *referee, struct atoll_cuda_cubin_bytes *ret_cubin,
-                      struct atoll_err *err)
-{
-    void *bytes = malloc(referee->reference_length + 1);
-    if (!bytes)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
-    memcpy(bytes, referee->reference, referee->reference_length);
-    ret_cubin->bytes = bytes;
-    ret_cubin->length = referee->reference_length;
-    return 0;
-}
-
 int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err)
 {
     struct atoll_cuda_oracle *o = calloc(1, sizeof(*o));
     if (!o)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
-    int failed = referee->reference ? cubin_copy(referee, &o->cubin, err)
-                                    : cubin_compile(referee, known->task, &o->cubin, err);
+    int failed = 0;
+    if (!referee->reference) {
+        failed = cubin_compile(referee, known->task, &o->cubin, err);
+    } else if ((o->cubin.bytes = malloc(referee->reference_length + 1))) {
+        memcpy(o->cubin.bytes, referee->reference, referee->reference_length);
+        o->cubin.length = referee->reference_length;
+    } else {
+        failed = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
+    }
     if (failed) {
         free(o);
         return -1;

@@ -156,15 +156,6 @@ static int guards_judge(struct trial *s)
     return 0;
 }
 
-static int late_judge(struct trial *s)
-{
-    for (size_t i = 0; s->stage.sample.hashes_late && i < s->known->task->tensor_count; i++)
-        if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
-            return trial_judge(s, ATOLL_V_WRONG, 6,
-                               "outputs were written after the sample had said that it was done");
-    return 0;
-}
-
 static int inputs_judge(struct trial *s)
 {
     const struct atoll_task *task = s->known->task;
@@ -236,7 +227,13 @@ static int outputs_judge(struct trial *s, struct atoll_err *err)
 static int trial_conclude(struct trial *s, struct atoll_err *err)
 {
     int rc;
-    if ((rc = guards_judge(s)) != 0 || (rc = late_judge(s)) != 0 || (rc = inputs_judge(s)) != 0)
+    if ((rc = guards_judge(s)) != 0)
+        return rc;
+    for (size_t i = 0; s->stage.sample.hashes_late && i < s->known->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
+            return trial_judge(s, ATOLL_V_WRONG, 6,
+                               "outputs were written after the sample had said that it was done");
+    if ((rc = inputs_judge(s)) != 0)
         return rc;
     rc = outputs_judge(s, err);
     if (rc == 0 && s->doubted) {
