@@ -1,4 +1,5 @@
-/* task_check.c - what must hold between the keys of a task, and the defaults that follow from several of them. */
+/* task_check.c - what must hold between the keys of a task, and the defaults that follow from several of them.
+ * Two pairs are refused while they are read (task_parse.c): an output with an init, a weight on a variant that is no bench. */
 #include "core/task/task_parse.h"
 
 #define RAGGED_MAX  ((int64_t)1 << 31)

@@ -1,4 +1,4 @@
-/* budget.h - what a run may spend, and when it must end.
+/* budget.h - what a run may spend of devices, time and evaluations, and when it must end; money is llm-gateway/budget/.
  * Layer: evolution, pure.
  * Of the device and wall budgets so much is kept for the final duels as they will probably take, from the duels
  * so far: at least finals_share, at most about a third.  The evaluation budget counts

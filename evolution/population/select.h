@@ -1,4 +1,5 @@
-/* select.h - selection of parents: a table of rules, mixed by shares (ALGORITHMS.md 2).
+/* select.h - selection of parents: a table of rules, mixed by shares (ALGORITHMS.md 2).  For
+ * the strategy islands; tree, beam and staged choose in strategy/.
  * Layer: evolution, pure but for the random stream. */
 #ifndef ATOLL_EVOLUTION_POPULATION_SELECT_H
 #define ATOLL_EVOLUTION_POPULATION_SELECT_H

@@ -1,4 +1,5 @@
 /* exchange_store.h - every exchange with a model, in a gateway's file or in a recording: asked before, record, replay.
+ * A run that was killed gets from here the replies it paid for and had not journaled.
  * Layer: llm-gateway.  Lifetime: open/close.  docs/spec/gateway-database.md */
 #ifndef ATOLL_LLM_GATEWAY_BUDGET_EXCHANGE_STORE_H
 #define ATOLL_LLM_GATEWAY_BUDGET_EXCHANGE_STORE_H

@@ -1,3 +1,4 @@
+/* backends.c - finds a backend by its name; the list itself is in backends.h. */
 #include "mpi-eval/backend/backends.h"
 
 #include <stddef.h>

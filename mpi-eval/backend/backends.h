@@ -1,5 +1,5 @@
-/* backends.h - the backends there are.  Another one is a folder beside these and a word in this list; its table
- * (referee/backend.h) is atoll_backend_<name>.
+/* backends.h - the backends there are.  Another one is a folder beside these whose table (referee/backend.h) is
+ * atoll_backend_<name>, and a word in this list; README.md says what a new language needs besides.
  * Layer: mpi-eval, backend.  Immutable. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_BACKENDS_H
 #define ATOLL_MPI_EVAL_BACKEND_BACKENDS_H

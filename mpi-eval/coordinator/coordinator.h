@@ -20,7 +20,7 @@ struct atoll_coordinator_settings {
     const char *job;                       /* "local" or a scheduler's id */
     const char *ack_log;                   /* file that gets one line per durable result; NULL = none */
     int progress_fd;                       /* -1 = none */
-    double heartbeat_timeout_ns;           /* a peer that is silent for longer is lost; default 15e9 */
+    double heartbeat_timeout_ns;           /* a peer that is silent for longer is lost; --heartbeat-timeout */
     double wall_ns;                        /* of this attempt, then an orderly end is asked for; 0 = never */
     double (*now_ns)(void *peers_context); /* monotonic clock; NULL = that of the system */
     uint64_t snapshot_events;              /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */

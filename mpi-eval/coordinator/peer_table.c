@@ -1,3 +1,5 @@
+/* peer_table.c - peers are evaluators: who is there, who has room, and who was silent for too long and is given up
+ * (atoll_peer_table_check_silence). */
 #include "mpi-eval/coordinator/peer_table.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* setup.c - one row per option. */
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/coordinator/setup.h"
 
 #include <errno.h>
@@ -99,7 +100,7 @@ static int apply_backend(struct atoll_setup *setup, const char *value, struct at
     if (setup->backend_null) {
         return 0;
     }
-    if (strcmp(value, "cpu") != 0 && strcmp(value, "cuda") != 0) {
+    if (!value[0] || !atoll_backend_find(value)) {
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no backend; there are cpu, cuda and null", value);
     }
     snprintf(setup->backend, sizeof(setup->backend), "%s", value);

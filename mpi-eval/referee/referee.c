@@ -1,3 +1,5 @@
+/* referee.c - what all parts of the referee share: input sets and placements of a task, accounts of time, and how long a
+ * candidate may run before it is killed (atoll_referee_deadline_ns; the verdict is TIMEOUT). */
 #include "mpi-eval/referee/referee.h"
 
 #include <errno.h>

@@ -32,7 +32,7 @@ static inline uint64_t atoll_placement_at(uint64_t key, uint64_t turn)
 struct atoll_trial_order {
     const struct atoll_input_set *input_set;
     enum atoll_comparing comparing;
-    double deadline_ns;
+    double deadline_ns; /* atoll_referee_deadline_ns; then the backend kills the candidate: TIMEOUT */
     /* key of places, shifts and fills; two candidates of a pair get the same.  Its lowest bits are the turn of the sample
      * in its series (atoll_placement_at), the rest is secret */
     uint64_t placement;

@@ -1,4 +1,5 @@
-/* batch_script.c - parts of the text in the order in which the shell runs them.
+/* batch_script.c - the body of a job's batch script, its parts in the order in which the shell runs them; the #SBATCH lines in
+ * front of it are launcher/job_script.c.
  * Modules and set-up lines run before `set -u`: module functions and site files read variables that are not set. */
 #include "scheduler/campaign/batch_script.h"
 

@@ -1,4 +1,5 @@
-/* job_script.c - a request as #SBATCH lines, one table row for each of its fields.
+/* job_script.c - a request as #SBATCH lines, one table row for each of its fields, in front of the body that the request
+ * brings (campaign/batch_script.c writes that of a campaign).
  *
  * A line is one option; a text that has more in it than names usually have is put into double quotes, which sbatch removes
  * again.  Line breaks would end the line and begin another one: they are refused. */

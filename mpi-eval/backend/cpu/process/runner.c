@@ -30,6 +30,7 @@
 #include "mpi-eval/backend/sandbox/spawn.h"
 #include "base/clock.h"
 
+/* For steps of our own; a candidate's deadline comes with the request, from the referee. */
 #define LOAD_TIMEOUT_NS  20e9 /* worker start, checks, dlopen */
 #define SETUP_TIMEOUT_NS 30e9 /* fork to ready; mapping of large buffers is in it */
 #define DEATH_TIMEOUT_NS 30e9 /* SIGKILL to the zygote's report */
