@@ -1,3 +1,4 @@
+/* stats.c - summaries of timings, and the sequential paired test that decides a duel. */
 #include "core/stats.h"
 
 #include <math.h>

@@ -20,7 +20,7 @@ double atoll_normal_quantile(double p);
 double atoll_student_cdf(double t, double degrees);
 
 /* Sequential paired comparison of log time ratios (MEASUREMENT.md 5).  Feed pairs with x = ln(t_elite /
- * t_challenger), in balanced blocks; after each look the state says more, accept or reject.  Test:
+ * t_challenger), in balanced blocks; after each look the state says MORE, BETTER or NOT_BETTER.  Test:
  * one-sided Student t on 10 %-winsorised pairs (Yuen 1974) against the margin, alpha split evenly over the
  * planned looks (Bonferroni), so the error over the looks is at most alpha.  Rejects early (futility) when
  * even the upper 99.9 % bound lies below the margin. */

@@ -1,4 +1,5 @@
-/* retry.h - whether and when a call is tried again: one table by outcome, HTTP status and headers.
+/* retry.h - whether and when a call is tried again: one table by outcome, and headers that
+ * overrule some rows.  Which outcome an HTTP status means is in provider/reply_parts.c.
  * Layer: llm-gateway, pure: clock and random numbers are handed in. */
 #ifndef ATOLL_LLM_GATEWAY_HTTP_RETRY_H
 #define ATOLL_LLM_GATEWAY_HTTP_RETRY_H

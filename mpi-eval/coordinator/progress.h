@@ -1,5 +1,5 @@
 /* progress.h - what a run is doing: JSON lines on a descriptor for a front end (`atoll run`), one about every half second
- * and a last one, and progress.json of the campaign (archive-h5/campaign/progress_json.h) every ten seconds.
+ * and a last one, and progress.json of the campaign (archive-h5/campaign/campaign_progress.h) every ten seconds.
  * Layer: mpi-eval, part of the coordinator.  Lifetime: init/fini.  A reader of the lines that does not keep up misses
  * lines; it never slows the run.  The file is a hint: what fails is logged once and ignored.
  *

@@ -1,3 +1,4 @@
+/* check.c - on the host; a device compares by backend/cuda/kernels/expected.cu, which must judge alike. */
 #include "mpi-eval/referee/check.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* duel.h - the pure part of an interleaved comparison: balanced pairs in, a decision at the planned looks out
- * (MEASUREMENT.md 5).  Layer: mpi-eval, referee.  Pure. */
+/* duel.h - the score of an interleaved comparison: balanced pairs in, a decision at the planned looks out (MEASUREMENT.md 5).
+ * Layer: mpi-eval, referee.  Pure.  The match itself is atoll_referee_duel (referee.h); the test is in core/stats.h. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_DUEL_H
 #define ATOLL_MPI_EVAL_REFEREE_DUEL_H
 

@@ -10,7 +10,7 @@
 #include "scheduler/cli/local_run.h"
 
 struct run_settings {
-    struct atoll_plan_settings plan; /* first: run_command's shared rows */
+    struct atoll_plan_settings plan; /* first: the rows of atoll_plan_options (campaign/campaign_plan.c) */
     const char *out, *ack_log;
     long long ranks;
     int list_settings, json, quiet, create_only;

@@ -81,8 +81,8 @@ int atoll_object_import_allowed(const char *name)
     return strncmp(name, "_ZGV", 4) == 0; /* vector variants, libmvec's only */
 }
 
-/* File bytes of [address, address + bytes) when one segment's file part holds them all, else NULL.  write:
- * whether that segment is mapped writable. */
+/* File bytes of [address, address + bytes) when one segment's file part holds them all, else NULL.
+ * ret_writable: whether that segment is mapped writable. */
 static const void *bytes_at(const struct object *o, uint64_t address, uint64_t bytes, int *ret_writable)
 {
     for (size_t i = 0; i < o->segment_count; i++) {

@@ -1,3 +1,5 @@
+/* compile_child.c - the parent's end: starts a child, sends it requests, reads its replies.  NVRTC is called in the child
+ * (compile_child_main.c). */
 #include "mpi-eval/backend/cuda/compile/compile_child.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* nvrtc.c - opened once per process; the outcome, also a bad one, stays. */
+/* nvrtc.c - opens the library for compile_child_main.c, once per process; the outcome, also a bad one, stays. */
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* launch.c - packs a CUDA candidate's launch: extents, arguments, tensor maps. */
 #include "mpi-eval/backend/cuda/measure/launch.h"
 
 #include <stdio.h>

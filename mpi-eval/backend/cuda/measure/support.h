@@ -1,6 +1,6 @@
 /* support.h - kernels of ours on the device, as commands of a batch: inputs, fills, guards, hashes, cache flush,
  * sealed expected values, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
- * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads results; the folder device holds the texts.
+ * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads results; kernels/ holds the texts.
  *
  * Sealed expected values: what the reference says of an input set lies on the device only encrypted (Threefry-2x64-13
  * keystream; Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate

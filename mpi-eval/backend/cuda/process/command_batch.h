@@ -1,6 +1,6 @@
 /* command_batch.h - what a referee asks the device process to do: a batch of commands out, one reply back.
- * Layer: mpi-eval, backend/cuda.  Needs no device library: batches are built, sent and read anywhere; worker.c carries
- * them out.  The device process decides nothing: addresses, launches, seeds and verdicts are the referee's.
+ * Layer: mpi-eval, backend/cuda.  Needs no device library: batches are built, sent and read anywhere; executor.c
+ * carries them out.  The device process decides nothing: addresses, launches, seeds and verdicts are the referee's.
  *
  * Commands run in order on one stream, queued without waiting; SYNC and the end of a batch wait.  A failed command ends the
  * batch: the reply says which and why, and the caller starts another device process when the failure is sticky.
