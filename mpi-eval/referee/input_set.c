@@ -33,22 +33,20 @@ unsigned atoll_input_set_nth_distribution(const struct atoll_task *task, unsigne
     return found[index % count];
 }
 
-/* The index-th of those that the task names alone. */
-static unsigned distribution_in_turn(const struct atoll_task *task, uint64_t index)
-{
-    unsigned named[8], count = 0;
-    for (unsigned bit = ATOLL_DRAW_BASE; bit <= ATOLL_DRAW_SIGNED; bit <<= 1)
-        if (task->distributions & bit)
-            named[count++] = bit;
-    return count ? named[index % count] : ATOLL_DRAW_BASE;
-}
-
 struct atoll_input_set atoll_input_set_make(const uint8_t secret[32], const struct atoll_task *task,
                                             uint32_t variant, uint64_t series, uint64_t number)
 {
     struct atoll_input_set d = {.variant = variant, .series = series, .number = number};
     d.seed = secret_number(secret, "draw", &task->id, variant, series, number);
-    d.distribution = series ? atoll_input_set_distribution(task, d.seed) : distribution_in_turn(task, number);
+    /* A pool takes those that the task names in turn. */
+    unsigned named[8], count = 0;
+    for (unsigned bit = ATOLL_DRAW_BASE; bit <= ATOLL_DRAW_SIGNED; bit <<= 1)
+        if (task->distributions & bit)
+            named[count++] = bit;
+    if (series)
+        d.distribution = atoll_input_set_distribution(task, d.seed);
+    else
+        d.distribution = count ? named[number % count] : ATOLL_DRAW_BASE;
     return d;
 }
 

@@ -133,18 +133,6 @@ static int plan_check(const struct preparation *w, struct atoll_err *err)
     return 0;
 }
 
-/* Level 2. */
-static int body_check(const struct atoll_prepared *p, size_t first_line, struct atoll_err *err)
-{
-    size_t line = reserved_line(p->body);
-    if (line)
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "rule reserved-names, line %zu: names that start with atoll_ belong to the "
-                             "harness; choose another name",
-                             line + first_line - 1);
-    return atoll_rules_check(p->language, p->body, err);
-}
-
 /* The compiler quotes lines of the file it reads: where the lines of the plan's comment leave room, the
  * parameters go there and every line keeps its number.  Else #line gives the number and a name without a
  * file, so nothing wrong is quoted. */
@@ -174,7 +162,15 @@ static int levels_pass(struct preparation *w, struct atoll_err *err)
         for (; source < p->body; source++)
             line += *source == '\n';
         w->first_line = line;
-        failed = body_check(p, w->first_line, &mine);
+        /* Level 2. */
+        size_t reserved = reserved_line(p->body);
+        failed =
+            reserved
+                ? atoll_err_set(&mine, ATOLL_E_INPUT,
+                                "rule reserved-names, line %zu: names that start with atoll_ belong to the "
+                                "harness; choose another name",
+                                reserved + line - 1)
+                : atoll_rules_check(p->language, p->body, &mine);
     }
     if (!failed) {
         struct atoll_buffer out;

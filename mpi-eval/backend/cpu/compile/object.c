@@ -340,22 +340,6 @@ static int read_hash(struct object *o)
     return bucket ? 0 : refuse(o, "the GNU hash table does not lie in the file");
 }
 
-static int check_symbol(const struct object *o, const Elf64_Sym *s)
-{
-    const char *name = string_at(o, s->st_name);
-    unsigned type = ELF64_ST_TYPE(s->st_info);
-    if (!name)
-        return refuse(o, "the name of a symbol does not lie in the file");
-    if (type == STT_GNU_IFUNC)
-        return refuse(
-            o, "%s is an indirect function (IFUNC): its resolver would run when the object is loaded", name);
-    if (type == STT_TLS)
-        return refuse(o, "thread-local variable %s is not allowed", name);
-    if (s->st_shndx == SHN_UNDEF && name[0] && !atoll_object_import_allowed(name))
-        return refuse(o, "import of \"%s\" is not allowed", name);
-    return 0;
-}
-
 static int read_symbols(struct object *o)
 {
     if (read_hash(o) != 0)
@@ -366,8 +350,19 @@ static int read_symbols(struct object *o)
     if (!o->symbols)
         return refuse(o, "the symbol table does not lie in the file");
     for (size_t i = 1; i < o->symbol_count; i++) {
-        if (check_symbol(o, &o->symbols[i]) != 0)
-            return -1;
+        const Elf64_Sym *s = &o->symbols[i];
+        const char *name = string_at(o, s->st_name);
+        unsigned type = ELF64_ST_TYPE(s->st_info);
+        if (!name)
+            return refuse(o, "the name of a symbol does not lie in the file");
+        if (type == STT_GNU_IFUNC)
+            return refuse(
+                o, "%s is an indirect function (IFUNC): its resolver would run when the object is loaded",
+                name);
+        if (type == STT_TLS)
+            return refuse(o, "thread-local variable %s is not allowed", name);
+        if (s->st_shndx == SHN_UNDEF && name[0] && !atoll_object_import_allowed(name))
+            return refuse(o, "import of \"%s\" is not allowed", name);
     }
     return 0;
 }

@@ -64,18 +64,6 @@ ATOLL_WIDE_FUNCTION(int, expect_block,
                      const struct atoll_tolerance *t, struct block_sums *ret),
                     (w, values, scale, t, ret))
 
-static struct block_sums expect_rest(const double *w, const double *values, const double *scale,
-                                     const struct atoll_tolerance *t, size_t n)
-{
-    struct block_sums s = {0, 0, 0};
-    for (size_t i = 0; i < n; i++) {
-        s.value += w[i] * values[i];
-        s.bound += fabs(w[i]) * bound_of(t, values[i], scale ? scale[i] : 0.0);
-        s.magnitude += fabs(w[i] * values[i]);
-    }
-    return s;
-}
-
 static void blocks_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
                         const double *scale)
 {
@@ -85,10 +73,17 @@ static void blocks_fill(struct atoll_fingerprint *p, const struct atoll_toleranc
         const double *w = block_weights(weights, p->key, b), *from = scale ? scale + b * BLOCK : NULL;
         size_t begin = b * BLOCK;
         struct block_sums s;
-        if (p->count - begin < BLOCK)
-            s = expect_rest(w, values + begin, from, t, p->count - begin);
-        else
+        if (p->count - begin >= BLOCK) {
             expect_block(w, values + begin, from, t, &s);
+        } else {
+            s = (struct block_sums){0, 0, 0};
+            for (size_t i = 0; i < p->count - begin; i++) {
+                double value = values[begin + i];
+                s.value += w[i] * value;
+                s.bound += fabs(w[i]) * bound_of(t, value, from ? from[i] : 0.0);
+                s.magnitude += fabs(w[i] * value);
+            }
+        }
         p->sums[b] = s.value;
         p->bounds[b] = s.bound + 1e-13 * s.magnitude;
         p->finite &= isfinite(s.value) && isfinite(p->bounds[b]);

@@ -26,13 +26,6 @@ static int is_program(const char *path)
 
 /* ---- headers ---- */
 
-static int has_headers(const char *folder)
-{
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/cuda_fp16.h", folder);
-    return n > 0 && (size_t)n < sizeof(path) && access(path, R_OK) == 0;
-}
-
 /* 1: added, or there already. */
 static int add_include(struct atoll_toolkit *t, const char *root, const char *below)
 {
@@ -55,9 +48,12 @@ static int add_include(struct atoll_toolkit *t, const char *root, const char *be
 /* Adds root/below, with what lies beside or in it, where it has the toolkit's headers. */
 static int add_headers(struct atoll_toolkit *t, const char *root, const char *below)
 {
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/%s", root, below);
-    if (n <= 0 || (size_t)n >= sizeof(path) || !has_headers(path) || !add_include(t, path, ""))
+    char path[PATH_MAX], header[PATH_MAX];
+    int n = snprintf(header, sizeof(header), "%s/%s/cuda_fp16.h", root, below);
+    if (n <= 0 || (size_t)n >= sizeof(header) || access(header, R_OK) != 0)
+        return 0;
+    snprintf(path, sizeof(path), "%.*s", (int)(strrchr(header, '/') - header), header);
+    if (!add_include(t, path, ""))
         return 0;
     add_include(t, path, "cccl");
     add_include(t, path, "../../cuda_cccl/include");

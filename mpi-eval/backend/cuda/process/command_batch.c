@@ -70,22 +70,6 @@ void atoll_command_batch_free(struct atoll_command_batch *batch, uint32_t memory
     step_put(batch, ATOLL_DEVICE_COMMAND_FREE, memory, 0, 0, 0);
 }
 
-static void map_put(struct atoll_buffer *out, const struct atoll_device_command_map *m)
-{
-    atoll_buffer_put_u32(out, m->offset);
-    atoll_buffer_put_u32(out, m->dtype);
-    atoll_buffer_put_u32(out, m->rank);
-    atoll_buffer_put_u32(out, m->swizzle_bytes);
-    atoll_buffer_put_u32(out, m->l2_bytes);
-    atoll_buffer_put_u64(out, m->address);
-    for (int i = 0; i < 5; i++)
-        atoll_buffer_put_u64(out, m->extent[i]);
-    for (int i = 0; i < 4; i++)
-        atoll_buffer_put_u64(out, m->stride_bytes[i]);
-    for (int i = 0; i < 5; i++)
-        atoll_buffer_put_u32(out, m->box[i]);
-}
-
 #define MAP_WIRE_BYTES (5 * 4 + 8 + 5 * 8 + 4 * 8 + 5 * 4)
 
 void atoll_command_batch_launch(struct atoll_command_batch *batch,
@@ -106,8 +90,21 @@ void atoll_command_batch_launch(struct atoll_command_batch *batch,
     for (uint32_t i = 0; i < l->param_count && i < ATOLL_DEVICE_COMMAND_PARAM_LIMIT; i++)
         atoll_buffer_put_u32(&batch->bytes, l->param_offset[i]);
     atoll_buffer_put_u32(&batch->bytes, l->map_count);
-    for (uint32_t i = 0; i < l->map_count && i < ATOLL_DEVICE_COMMAND_MAP_LIMIT; i++)
-        map_put(&batch->bytes, &l->maps[i]);
+    for (uint32_t k = 0; k < l->map_count && k < ATOLL_DEVICE_COMMAND_MAP_LIMIT; k++) {
+        const struct atoll_device_command_map *m = &l->maps[k];
+        atoll_buffer_put_u32(&batch->bytes, m->offset);
+        atoll_buffer_put_u32(&batch->bytes, m->dtype);
+        atoll_buffer_put_u32(&batch->bytes, m->rank);
+        atoll_buffer_put_u32(&batch->bytes, m->swizzle_bytes);
+        atoll_buffer_put_u32(&batch->bytes, m->l2_bytes);
+        atoll_buffer_put_u64(&batch->bytes, m->address);
+        for (int i = 0; i < 5; i++)
+            atoll_buffer_put_u64(&batch->bytes, m->extent[i]);
+        for (int i = 0; i < 4; i++)
+            atoll_buffer_put_u64(&batch->bytes, m->stride_bytes[i]);
+        for (int i = 0; i < 5; i++)
+            atoll_buffer_put_u32(&batch->bytes, m->box[i]);
+    }
 }
 
 void atoll_command_batch_write(struct atoll_command_batch *batch, uint64_t address, const void *bytes,
