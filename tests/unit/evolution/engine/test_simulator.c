@@ -12,7 +12,7 @@
 #include "tests/simulator/orders.h"
 #include "tests/simulator/witness.h"
 
-static unsigned long seeds = 40, evaluations = 3000;
+static unsigned long seeds = 16, evaluations = 2000;
 
 /* ---- parts ---- */
 

@@ -684,7 +684,7 @@ static void run_random(const struct fixture *f, uint64_t seed)
 static void random_runs_end_and_never_get_worse(void **state)
 {
     const char *wanted = getenv("ATOLL_SIMULATION_SEEDS");
-    unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 400;
+    unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 160;
     for (uint64_t seed = 1; seed <= count; seed++) {
         run_random(*state, seed);
     }
