@@ -3,7 +3,7 @@
 set -u
 check=$1 source=$2 build=$3
 cd "$source" || exit 1
-mapfile -t files < <(find core evolution archive-h5 llm-gateway mpi-eval scheduler tests bench -name '*.[ch]' \
+mapfile -t files < <(find base core evolution archive-h5 llm-gateway mpi-eval scheduler tests bench -name '*.[ch]' \
     -not -path 'tests/fixtures/*' 2>/dev/null | sort)
 mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep '\.c$' | grep -v '^tests/\|^bench/')
 need() {
@@ -11,8 +11,13 @@ need() {
 }
 case $check in
     format)
-        need clang-format
-        clang-format --dry-run -Werror "${files[@]}" && echo "${#files[@]} files are formatted"
+        need clang-format-16
+        clang-format-16 --dry-run -Werror "${files[@]}" || exit 1
+        if grep -nE '\bsizeof +[^(]' "${files[@]}"; then
+            echo "sizeof has parentheses here: sizeof(x)"
+            exit 1
+        fi
+        echo "${#files[@]} files are formatted"
         ;;
     tidy)
         need clang-tidy
